@@ -3,8 +3,9 @@
 //!
 //! One thread and one database each, a few milliseconds to start, nothing shared: a test starts its
 //! own. What the emulator does not do: it never throttles, never returns unprocessed items, and
-//! checks no permissions.
+//! checks no permissions. It answers no page of a browser.
 
+mod guarded;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -17,9 +18,11 @@ use anyhow::{Context as _, Result};
 use dynoxide::Database;
 use dynoxide::actions::scan::ScanResponse;
 use dynoxide::types::{AttributeValue, Item};
+use sandbox::http_server::HttpServer;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use self::guarded::Guarded;
 use self::tables::request;
 use crate::for_owner;
 use crate::template::{Table, Template};
@@ -58,6 +61,14 @@ impl Emulator {
     pub fn start(template: &Template, storage: &Storage, port: u16) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .with_context(|| format!("Cannot listen on port {port} of 127.0.0.1"))?;
+        Self::start_on(template, storage, listener)
+    }
+
+    /// As [`Emulator::start`], on a port that the caller has taken.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or its tables are not those of the template.
+    pub fn start_on(template: &Template, storage: &Storage, listener: TcpListener) -> Result<Self> {
         let database = open(storage)?;
         for table in &template.tables {
             tables::ensure(&database, table)?;
@@ -286,17 +297,15 @@ impl Drop for Emulator {
 }
 
 async fn serve(listener: TcpListener, database: Database, stop: watch::Receiver<()>) {
-    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+    let listener = tokio::net::TcpListener::from_std(listener);
+    let server =
+        listener.map(|listener| HttpServer::start_on(listener, Guarded::new(database), None));
+    let Ok(Ok(mut server)) = server else {
         return;
     };
-    let out_of_time = async {
-        stopped(stop.clone()).await;
-        tokio::time::sleep(TIME_TO_FINISH).await;
-    };
-    tokio::select! {
-        _ = dynoxide::server::serve_with_shutdown(listener, database, stopped(stop.clone())) => {}
-        () = out_of_time => {}
-    }
+    stopped(stop).await;
+    let _ = tokio::time::timeout(TIME_TO_FINISH, server.service.idle()).await;
+    server.stop().await;
 }
 
 /// Waits until the sender is gone, which is all that it is there for.

@@ -17,7 +17,6 @@ mod writes;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use tokio::net::TcpListener;
 
 pub use self::capacity::{Capacity, Limits};
 use self::loopback::LoopbackServer;
@@ -39,20 +38,6 @@ impl FaultProxy {
     /// # Errors
     /// `upstream` is not such an URL, or loopback has no free port.
     pub async fn start(upstream: &str, plan: impl Into<Plan>) -> Result<Self> {
-        Self::start_on(
-            TcpListener::bind("127.0.0.1:0")
-                .await
-                .context("loopback has no free port")?,
-            upstream,
-            plan,
-        )
-    }
-
-    /// As [`FaultProxy::start`], on a port that the caller has taken.
-    ///
-    /// # Errors
-    /// `upstream` is not such an URL.
-    pub fn start_on(listener: TcpListener, upstream: &str, plan: impl Into<Plan>) -> Result<Self> {
         let upstream = upstream
             .trim_start_matches("http://")
             .parse()
@@ -71,7 +56,7 @@ impl FaultProxy {
         };
         Ok(Self {
             shared,
-            server: LoopbackServer::start_on(listener, serve)?,
+            server: LoopbackServer::start(serve).await?,
         })
     }
 

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use fault_proxy::loopback::{LoopbackServer, is_foreign};
 use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Bytes, Incoming};
@@ -16,6 +16,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 /// Responds to requests, and is notified of connections.
@@ -45,6 +46,17 @@ impl<S: Service> HttpServer<S> {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start(service: S, tls: Option<TlsAcceptor>) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .context("loopback has no free port")?;
+        Self::start_on(listener, service, tls)
+    }
+
+    /// As [`HttpServer::start`], on a port that the caller has taken.
+    ///
+    /// # Errors
+    /// When the port is unknown.
+    pub fn start_on(listener: TcpListener, service: S, tls: Option<TlsAcceptor>) -> Result<Self> {
         let service = Arc::new(service);
         let answering = Arc::clone(&service);
         let serve = move |stream| {
@@ -61,7 +73,7 @@ impl<S: Service> HttpServer<S> {
         };
         Ok(Self {
             service,
-            server: LoopbackServer::start(serve).await?,
+            server: LoopbackServer::start_on(listener, serve)?,
         })
     }
 

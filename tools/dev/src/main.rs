@@ -41,7 +41,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use emulator::{Emulator, Template, development_key};
-use fault_proxy::{FaultProxy, Plan};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -129,16 +128,12 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
             .unwrap_or_else(|| programs.env_file()),
     )?;
 
-    let emulator = Arc::new(Emulator::start(&template, &storage, 0)?);
-    // The emulator answers pages of every origin, and the proxy none.
-    listeners.dynamodb.set_nonblocking(true)?;
-    let listener = tokio::net::TcpListener::from_std(listeners.dynamodb)?;
-    let dynamodb = FaultProxy::start_on(listener, &emulator.endpoint(), Plan::none())?;
+    let emulator = Arc::new(Emulator::start_on(&template, &storage, listeners.dynamodb)?);
     development_key::load(&emulator, &template)?;
     status(&format!(
         "DynamoDB emulator: {} tables at {}",
         template.tables.len(),
-        dynamodb.endpoint()
+        emulator.endpoint()
     ));
     let overflow = if options.no_queue {
         None
@@ -177,7 +172,7 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     gateway.serve(listeners.api)?;
 
     functions::build(&programs, &template, options.release).await?;
-    let stack_info = StackInfo::new(api, inspector, &dynamodb.endpoint(), environment);
+    let stack_info = StackInfo::new(api, inspector, &emulator.endpoint(), environment);
     let operator = Operator::new(&programs, &stack_info);
     if options.seed && emulator.is_empty(&template.table("CustomersTable")?.name)? {
         seed::seed(&programs, &operator).await?;
