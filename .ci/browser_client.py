@@ -1,6 +1,8 @@
 """The client application of the browser checks: it sends what .ci/inspector.py then looks for."""
 
+import socket
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 
@@ -23,6 +25,17 @@ class Client:
                 return response.status
         except urllib.error.HTTPError as error:
             return error.code
+
+    def send_raw(self, method: str, path: str, headers: Mapping[str, str], body: str) -> None:
+        """Sends what no library would: any method, path and header that HTTP/1.1 can carry."""
+        content = body.encode()
+        host = urllib.parse.urlsplit(self.base_url)
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {host.netloc}", f"Content-Length: {len(content)}", "Connection: close"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        with socket.create_connection((host.hostname, host.port), timeout=60) as connection:
+            connection.sendall("\r\n".join([*lines, "", ""]).encode() + content)
+            while connection.recv(65536):
+                pass
 
     def signals(self, body: str | bytes, **headers: str) -> int:
         return self.send("POST", "/api/event-flows/signal", body, **headers)

@@ -2,8 +2,13 @@
 
 import gzip
 import json
+import os
 import re
+import subprocess
+import tempfile
+import threading
 from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from browser_client import Client
@@ -23,6 +28,58 @@ BATCH = (
 )
 MALFORMED = '{\n  "signals": [{"customerId": "ä"},]\n}'
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+RUN = "$(touch${IFS}ran)`touch ran`"
+SIGNALS_PATH = "/api/event-flows/signal"
+JSON = {"Content-Type": "application/json"}
+# What a client may send to have the line of `Copy as curl` do something else: method, path, headers, body.
+HOSTILE_REQUESTS = [
+    ("POST", SIGNALS_PATH, JSON | {"Authorization": f"{RUN} abc"}, "{}"),
+    ("POST", SIGNALS_PATH, JSON | {"Authorization": f"\"{RUN}' abc"}, "{}"),
+    ("POST", SIGNALS_PATH, JSON | {"Authorization": "Bearer unknown"}, "@/etc/hostname"),
+    ("POST", SIGNALS_PATH, {"Content-Type": f"text/plain'{RUN}", "Prefer": f"a';touch ran;'\"{RUN}", "Origin": "\\\\';touch ran #"}, "a=b&c"),
+    ("POST", SIGNALS_PATH, {}, f"';touch ran;'\"{RUN}\\\n$HOME !! é李\n\n"),
+    ("POST", SIGNALS_PATH, JSON, "\0\x1b[201~\r\ntouch ran\r\n\x03\u202e\x9b%s\\n%%'\\''\n"),
+    ("POST", SIGNALS_PATH, JSON, "'%\\" * 100_000),
+    ("POST", "/api/[1-9]{a,b}/../$HOME'$(touch$IFS'ran')", JSON, "{}"),
+    ("X'`touch$IFS!ran`", "/api/customers", {}, ""),
+]
+
+
+class Recorder(ThreadingHTTPServer):
+    """Keeps the requests that curl sends: method, path, the headers that a line may have, and body."""
+
+    COPIED = ("authorization", "content-type", "prefer", "origin")
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self._handler())
+        self.address, self.requests = f"http://127.0.0.1:{self.server_port}", []
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+    def _handler(recorder):
+        class Handler(BaseHTTPRequestHandler):
+            def __getattr__(self, name):
+                if not name.startswith("do_"):
+                    raise AttributeError(name)
+                return self._answer
+
+            def _answer(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+                headers = {name.lower(): value for name, value in self.headers.items() if name.lower() in Recorder.COPIED}
+                recorder.requests.append((self.command, self.path, headers, body))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        return Handler
 
 
 class Inspector:
@@ -220,13 +277,36 @@ class Inspector:
         self.page.get_by_role("button", name="Copy as curl").click()
         expect(self.detail).to_contain_text("Copied.")
         other = self.page.evaluate("navigator.clipboard.readText()")
-        assert '-H "Authorization: Bearer $OTHER_KEY"' in other and "$API_KEY" not in other, other
+        assert """-H 'Authorization: Bearer '"$OTHER_KEY\"""" in other and "$API_KEY" not in other, other
         self.rows.nth(1).click()
         expect(self.detail).to_contain_text("it's")
         with self.page.expect_download() as download:
             self.page.get_by_role("link", name="Save as event").click()
         event = json.loads(Path(download.value.path()).read_text())
         assert event["version"] == "2.0" and json.loads(event["body"])["signals"][0]["customerId"] == "it's", event
+
+    def copied_line_sends_the_request_and_runs_nothing_of_it(self) -> None:
+        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        with tempfile.TemporaryDirectory() as folder, Recorder() as recorder:
+            for method, path, headers, body in HOSTILE_REQUESTS:
+                self._clear()
+                self.client.send_raw(method, path, headers, body)
+                expect(self.rows).to_have_count(1)
+                self.rows.first.click()
+                self.page.get_by_role("button", name="Copy as curl").click()
+                expect(self.detail).to_contain_text("Copied.")
+                line = self.page.evaluate("navigator.clipboard.readText()")
+                assert self.page.evaluate(f"OBEYED.test({json.dumps(line)})") is False, line
+                environment = {"PATH": os.environ["PATH"], "HOME": folder, "BASE_URL": recorder.address, "API_KEY": "own", "OTHER_KEY": "other"}
+                ran = subprocess.run(["sh"], input=line, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+                assert ran.returncode == 0 and not ran.stderr, (line, ran)
+                assert os.listdir(folder) == [], (line, os.listdir(folder))
+                shown = dict(headers)
+                authorization = shown.get("Authorization")
+                if authorization is not None:
+                    shown["Authorization"] = authorization.split(" ")[0] + " other"
+                expected = {name.lower(): value for name, value in shown.items()}
+                assert recorder.requests.pop() == (method, path, expected, body), line
 
     def list_pauses(self) -> None:
         self._clear()
