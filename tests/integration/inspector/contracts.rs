@@ -64,3 +64,58 @@ fn data_of_each_signal_is_judged_by_the_contract_of_its_type() {
     );
     stack.stop("INT");
 }
+
+/// Ends the program that judges by the contracts of this folder.
+#[cfg(target_os = "linux")]
+fn end_judge_of(folder: &std::path::Path) {
+    let is_judge = |process: &std::path::PathBuf| {
+        let arguments = fs::read_to_string(process.join("cmdline")).unwrap_or_default();
+        arguments.ends_with(&format!("\0judge\0{}\0", folder.display()))
+    };
+    let processes = fs::read_dir("/proc").unwrap();
+    let judge = processes
+        .map(|entry| entry.unwrap().path())
+        .find(is_judge)
+        .unwrap();
+    let id = judge.file_name().unwrap().to_str().unwrap();
+    let ended = std::process::Command::new("kill").arg(id).status();
+    assert!(ended.unwrap().success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn signal_that_cannot_be_judged_is_broken_and_a_judge_that_ends_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let contract = r#"{"properties": {"price": {"type": "number"}}}"#;
+    fs::write(folder.path().join("purchase.json"), contract).unwrap();
+    let options = ["--no-queue", "--contracts", folder.path().to_str().unwrap()];
+    let stack = LocalStack::start(&options);
+    let inspector = Inspector(&stack);
+    let nested = "[".repeat(200) + &"]".repeat(200);
+    for data in [
+        nested.as_str(),
+        r#"{"price":"\ud800"}"#,
+        r#"{"price":"1"}"#,
+        r#"{"price":1}"#,
+    ] {
+        let signal = format!(r#"{{"customerId":"c","eventType":"purchase","data":{data}}}"#);
+        let body = format!("{{\"signals\":[{signal}]}}");
+        stack.send("POST", SIGNALS, &[], body.as_bytes());
+    }
+    let counts = inspector.get("/counts")["contracts"].clone();
+    assert_eq!(counts, json!({"ok": 1, "broken": 3, "none": 0}));
+    let first = inspector.get("/requests/1")["contractBreaks"][0].clone();
+    assert_eq!(first["pointer"], "/signals/0/data");
+
+    end_judge_of(folder.path());
+    let unjudged = br#"{"signals":[{"customerId":"c","eventType":"purchase"}]}"#;
+    assert_eq!(stack.send("POST", SIGNALS, &[], unjudged).status, 200);
+    for path in ["/counts", "/signals"] {
+        let answer = inspector.call("GET", path, &[], b"");
+        assert!(
+            answer.status == 502 && answer.text.contains("`contracts` has ended"),
+            "{path}: {answer:?}"
+        );
+    }
+    stack.stop("TERM");
+}

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Map, Value, json};
 
-use crate::Signal;
 use crate::judge::file_name;
+use crate::{Signal, counted};
 
 /// An object with more different members than this has data for their names: they are left out.
 const MAX_MEMBERS: usize = 100;
@@ -33,10 +34,13 @@ pub(crate) fn infer(
     signals: impl Iterator<Item = Result<Signal>>,
     dir: &Path,
     force: bool,
+    output: &mut impl Write,
 ) -> Result<()> {
     let mut shapes: BTreeMap<String, (u64, Shape)> = BTreeMap::new();
     for signal in signals {
         let Signal { of, data, .. } = signal?;
+        let data = serde_json::from_str(data.get())
+            .with_context(|| format!("the data of a signal of the type {of:?} cannot be read"))?;
         let (count, shape) = shapes.entry(of).or_default();
         *count += 1;
         shape.add(&data);
@@ -46,6 +50,10 @@ pub(crate) fn infer(
         .iter()
         .map(|(of, shape)| (of, dir.join(file_name(of)), shape))
         .collect();
+    ensure!(
+        !files.is_empty(),
+        "there is no signal to make a contract of."
+    );
     if let Some((_, there, _)) = files.iter().find(|(_, path, _)| !force && path.exists()) {
         ensure!(
             false,
@@ -53,6 +61,8 @@ pub(crate) fn infer(
             there.display()
         );
     }
+    // Printed at the end: a reader that closes its end early keeps no file from being written.
+    let mut written = Vec::new();
     for (of, path, (count, shape)) in files {
         let mut schema = shape.schema();
         schema.insert(
@@ -61,8 +71,16 @@ pub(crate) fn infer(
         );
         fs::write(&path, format!("{:#}\n", Value::from(schema)))
             .with_context(|| format!("Cannot write {}", path.display()))?;
-        println!("{}: {of:?}, from {count} signals", path.display());
+        written.push(format!(
+            "{}: {of:?}, from {}",
+            path.display(),
+            counted(*count)
+        ));
     }
+    for line in written {
+        writeln!(output, "{line}")?;
+    }
+    output.flush()?;
     Ok(())
 }
 
@@ -138,7 +156,7 @@ mod tests {
         let signal = |data: &Value| {
             Ok(Signal {
                 of: "purchase".to_owned(),
-                data: data.clone(),
+                data: serde_json::value::to_raw_value(data)?,
                 name: String::new(),
             })
         };
@@ -152,7 +170,8 @@ mod tests {
             json!({"price": 1, "sku": "secret", "tags": ["a", null], "box": {"w": 1}}),
             json!({"price": 2.5, "sku": "secret", "tags": [], "box": {"h": true}}),
         ];
-        infer(signals(&data), dir.path(), false).unwrap();
+        let mut printed = Vec::new();
+        infer(signals(&data), dir.path(), false, &mut printed).unwrap();
         let written: Value =
             serde_json::from_slice(&fs::read(dir.path().join("purchase.json")).unwrap()).unwrap();
         assert_eq!(
@@ -169,9 +188,9 @@ mod tests {
                 "required": ["box", "price", "sku", "tags"],
             })
         );
-        let error = infer(signals(&data), dir.path(), false).unwrap_err();
+        let error = infer(signals(&data), dir.path(), false, &mut printed).unwrap_err();
         assert!(error.to_string().contains("is there already"), "{error}");
-        infer(signals(&data), dir.path(), true).unwrap();
+        infer(signals(&data), dir.path(), true, &mut printed).unwrap();
     }
 
     #[test]

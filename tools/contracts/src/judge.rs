@@ -7,12 +7,21 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, anyhow};
+use data_encoding::HEXLOWER;
 use jsonschema::{Draft, Validator};
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
 
 /// What breaks a contract is reported up to this number.
 const MAX_BREAKS: usize = 20;
+
+/// The longest encoded type that is a file's name, in bytes. File systems have 255 for a name.
+const MAX_NAME_BYTES: usize = 200;
+
+/// How many bytes of a longer type its file's name begins with: three characters each at most.
+const KEPT_BYTES: usize = 40;
 
 /// Whether a signal keeps the contract of its type.
 #[derive(Debug, PartialEq, Serialize)]
@@ -27,6 +36,18 @@ pub(crate) enum Verdict {
     },
     /// Its type has no contract.
     None,
+}
+
+impl Verdict {
+    /// A signal that cannot be judged: that is no reason to believe that it keeps its contract.
+    pub(crate) fn unjudged(why: String) -> Self {
+        Self::Broken {
+            breaks: vec![Break {
+                pointer: String::new(),
+                message: why,
+            }],
+        }
+    }
 }
 
 /// What breaks a contract.
@@ -46,7 +67,8 @@ pub(crate) struct Contracts {
 }
 
 struct Contract {
-    validator: Validator,
+    /// Or why the file cannot be used.
+    validator: Result<Validator, String>,
     /// Of the file that was tried last.
     modified: Option<SystemTime>,
 }
@@ -70,7 +92,7 @@ impl Contracts {
                 .filter(|_| path.extension().is_some_and(|ending| ending == "json"))
             {
                 let contract = Contract {
-                    validator: compile(&path)?,
+                    validator: Ok(compile(&path)?),
                     modified: modified(&path),
                 };
                 contracts
@@ -81,40 +103,36 @@ impl Contracts {
         Ok(contracts)
     }
 
+    /// Whether the folder had no contract when it was read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read.is_empty()
+    }
+
     /// Judges the `data` of a signal of this type.
-    pub(crate) fn judge(&mut self, of: &str, data: &Value) -> Verdict {
+    pub(crate) fn judge(&mut self, of: &str, data: &RawValue) -> Verdict {
         let name = file_name(of);
         let path = self.dir.join(&name);
         let Some(modified) = modified(&path) else {
             self.read.remove(&name);
             return Verdict::None;
         };
-        if self
+        let is_read = self
             .read
             .get(&name)
-            .is_none_or(|contract| contract.modified != Some(modified))
-        {
-            match (compile(&path), self.read.get_mut(&name)) {
-                (Ok(validator), _) => {
-                    drop(self.read.insert(
-                        name.clone(),
-                        Contract {
-                            validator,
-                            modified: Some(modified),
-                        },
-                    ));
-                }
-                (Err(error), Some(last)) => {
-                    eprintln!("{error:#}. The contract that was read before stays.");
-                    last.modified = Some(modified);
-                }
-                (Err(error), None) => eprintln!("{error:#}."),
-            }
+            .is_some_and(|contract| contract.modified == Some(modified));
+        if !is_read {
+            self.read_again(&name, &path, modified);
         }
-        let Some(Contract { validator, .. }) = self.read.get(&name) else {
-            return Verdict::None;
+        let validator = match self.read.get(&name).map(|contract| &contract.validator) {
+            Some(Ok(validator)) => validator,
+            Some(Err(why)) => return Verdict::unjudged(why.clone()),
+            None => return Verdict::None,
         };
-        let breaks = validator.iter_errors(data).take(MAX_BREAKS).map(|error| {
+        let data: Value = match serde_json::from_str(data.get()) {
+            Ok(data) => data,
+            Err(error) => return Verdict::unjudged(format!("the data cannot be judged: {error}")),
+        };
+        let breaks = validator.iter_errors(&data).take(MAX_BREAKS).map(|error| {
             let (pointer, message) = (
                 error.instance_path().to_string(),
                 error.masked().to_string(),
@@ -128,17 +146,53 @@ impl Contracts {
             Verdict::Broken { breaks }
         }
     }
+
+    /// Reads a contract that is new or has changed. One that cannot be used replaces none that can.
+    fn read_again(&mut self, name: &str, path: &Path, modified: SystemTime) {
+        let validator = compile(path).map_err(|error| format!("{error:#}"));
+        let last = self
+            .read
+            .get_mut(name)
+            .filter(|last| last.validator.is_ok());
+        match (validator, last) {
+            (Err(why), Some(last)) => {
+                eprintln!("{why}. The contract that was read before stays.");
+                last.modified = Some(modified);
+            }
+            (validator, _) => {
+                if let Err(why) = &validator {
+                    eprintln!("{why}.");
+                }
+                let contract = Contract {
+                    validator,
+                    modified: Some(modified),
+                };
+                self.read.insert(name.to_owned(), contract);
+            }
+        }
+    }
 }
 
 /// The name of the file of a type's contract: every byte but letters, digits, `_`, `-` and a `.`
-/// that is not the first is percent-encoded, so that no type leads out of the folder.
+/// that is not the first is percent-encoded, so that no type leads out of the folder. A name that
+/// would be too long for a file system ends with the type's SHA-256.
 pub(crate) fn file_name(of: &str) -> String {
-    let encoded = of.bytes().enumerate().map(|(place, byte)| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => char::from(byte).to_string(),
-        b'.' if place > 0 => ".".to_owned(),
-        _ => format!("%{byte:02X}"),
-    });
-    encoded.collect::<String>() + ".json"
+    let encoded: Vec<_> = of
+        .bytes()
+        .enumerate()
+        .map(|(place, byte)| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => char::from(byte).to_string(),
+            b'.' if place > 0 => ".".to_owned(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect();
+    let name = encoded.concat();
+    if name.len() <= MAX_NAME_BYTES {
+        return name + ".json";
+    }
+    let begin: String = encoded.into_iter().take(KEPT_BYTES).collect();
+    let digest = HEXLOWER.encode(&Sha256::digest(of));
+    format!("{begin}%sha256-{digest}.json")
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -153,6 +207,9 @@ fn compile(path: &Path) -> Result<Validator> {
     let validator = schema.and_then(|schema| {
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
+            // The standard leaves it open. An agreed format that is not checked would be a surprise.
+            .should_validate_formats(true)
+            .should_ignore_unknown_formats(false)
             .build(&schema);
         validator.map_err(|error| anyhow!("at {:?}: {error}", error.instance_path().to_string()))
     });
@@ -161,9 +218,12 @@ fn compile(path: &Path) -> Result<Validator> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    fn judge(contracts: &mut Contracts, data: &str) -> Verdict {
+        let data: &RawValue = serde_json::from_str(data).unwrap();
+        contracts.judge("purchase", data)
+    }
 
     fn contracts(schema: &str) -> (tempfile::TempDir, Contracts) {
         let dir = tempfile::tempdir().unwrap();
@@ -176,9 +236,7 @@ mod tests {
     fn number_is_judged_with_all_its_digits() {
         let (_dir, mut contracts) =
             contracts(r#"{"maximum": 9007199254740992.5, "multipleOf": 0.01}"#);
-        let mut is_ok = |data: &str| {
-            contracts.judge("purchase", &serde_json::from_str(data).unwrap()) == Verdict::Ok
-        };
+        let mut is_ok = |data: &str| judge(&mut contracts, data) == Verdict::Ok;
         assert!(is_ok("9007199254740992") && is_ok("0.07") && is_ok("19.99"));
         assert!(!is_ok("9007199254740993") && !is_ok("0.070000000000000000000000001"));
     }
@@ -197,19 +255,19 @@ mod tests {
                 .set_modified(time)
                 .unwrap();
         };
-        assert_eq!(contracts.judge("purchase", &json!({})), Verdict::Ok);
+        assert_eq!(judge(&mut contracts, "{}"), Verdict::Ok);
         write(r#"{"type": "array"}"#, 1);
         assert!(matches!(
-            contracts.judge("purchase", &json!({})),
+            judge(&mut contracts, "{}"),
             Verdict::Broken { .. }
         ));
         write(r#"{"type": "text"}"#, 2);
         assert!(matches!(
-            contracts.judge("purchase", &json!({})),
+            judge(&mut contracts, "{}"),
             Verdict::Broken { .. }
         ));
         fs::remove_file(dir.path().join("purchase.json")).unwrap();
-        assert_eq!(contracts.judge("purchase", &json!({})), Verdict::None);
+        assert_eq!(judge(&mut contracts, "{}"), Verdict::None);
     }
 
     #[test]
@@ -225,6 +283,7 @@ mod tests {
                 r#"{"$ref": "https://example.com/schema.json"}"#,
                 "https://example.com/schema.json",
             ),
+            (r#"{"properties": {"price": {"format": "money"}}}"#, "money"),
         ] {
             fs::write(dir.path().join("purchase.json"), schema).unwrap();
             let error = format!("{:#}", Contracts::read(dir.path()).err().unwrap());
@@ -236,6 +295,20 @@ mod tests {
     }
 
     #[test]
+    fn format_is_checked() {
+        let (_dir, mut contracts) = contracts(r#"{"properties": {"at": {"format": "date-time"}}}"#);
+        let at = |time: &str| format!("{{\"at\":\"{time}\"}}");
+        assert_eq!(
+            judge(&mut contracts, &at("2026-11-20T22:16:40Z")),
+            Verdict::Ok
+        );
+        assert!(matches!(
+            judge(&mut contracts, &at("yesterday")),
+            Verdict::Broken { .. }
+        ));
+    }
+
+    #[test]
     fn file_of_a_type_is_within_the_folder() {
         for (of, name) in [
             ("product_viewed", "product_viewed.json"),
@@ -243,6 +316,41 @@ mod tests {
             ("é.v2", "%C3%A9.v2.json"),
         ] {
             assert_eq!(file_name(of), name);
+        }
+    }
+
+    #[test]
+    fn type_of_any_length_has_a_file_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let types = ["李".repeat(256), "李".repeat(255), "a".repeat(256)];
+        for of in &types {
+            fs::write(dir.path().join(file_name(of)), "{}").unwrap();
+        }
+        let mut contracts = Contracts::read(dir.path()).unwrap();
+        assert_eq!(contracts.read.len(), types.len());
+        let data: &RawValue = serde_json::from_str("{}").unwrap();
+        for of in &types {
+            assert_eq!(contracts.judge(of, data), Verdict::Ok, "{of}");
+        }
+        assert_eq!(contracts.judge("other", data), Verdict::None);
+    }
+
+    #[test]
+    fn contract_that_is_new_and_cannot_be_used_is_kept_by_no_signal() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut contracts = Contracts::read(dir.path()).unwrap();
+        assert_eq!(judge(&mut contracts, "{}"), Verdict::None);
+        fs::write(dir.path().join("purchase.json"), "{").unwrap();
+        for _ in 0..2 {
+            let Verdict::Broken { breaks } = judge(&mut contracts, "{}") else {
+                panic!("it was judged");
+            };
+            assert!(
+                breaks[0]
+                    .message
+                    .contains("purchase.json is not a JSON Schema"),
+                "{breaks:?}"
+            );
         }
     }
 }

@@ -4,23 +4,20 @@
 //! A program of its own: it reads signals as lines of JSON, so that `cargo dev` and `cargo intake`
 //! start as fast as without it, and so that numbers keep their digits here (`arbitrary_precision`
 //! of `serde_json`) and cost nothing elsewhere.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command: this is how it speaks"
-)]
+#![expect(clippy::print_stderr, reason = "a command: this is how it speaks")]
 
 mod infer;
 mod judge;
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::judge::{Contracts, Verdict};
 
@@ -47,62 +44,89 @@ enum Command {
 struct Signal {
     #[serde(rename = "type")]
     of: String,
-    data: Value,
+    /// Not parsed: a client may send JSON that cannot be judged, and is told so.
+    data: Box<RawValue>,
     /// What names the signal to the reader of `check`.
     #[serde(default)]
     name: String,
 }
 
 fn main() -> ExitCode {
+    let (input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let done = match Command::parse() {
-        Command::Judge { dir } => judge(&dir),
-        Command::Check { dir } => check(&dir),
+        Command::Judge { dir } => judge(&dir, input, &mut output).map(|()| ExitCode::SUCCESS),
+        Command::Check { dir } => check(&dir, input, &mut output),
         Command::Infer { dir, force } => {
-            infer::infer(signals(), &dir, force).map(|()| ExitCode::SUCCESS)
+            infer::infer(signals(input), &dir, force, &mut output).map(|()| ExitCode::SUCCESS)
         }
     };
     done.unwrap_or_else(|error| {
+        if error.downcast_ref::<io::Error>().is_some_and(is_closed) {
+            return ExitCode::SUCCESS;
+        }
         eprintln!("error: {error:#}");
         ExitCode::from(2)
     })
 }
 
-/// The signals on standard input.
-fn signals() -> impl Iterator<Item = Result<Signal>> {
-    io::stdin()
-        .lock()
-        .lines()
-        .map(|line| serde_json::from_str(&line?).context("a line of the input is not a signal"))
+/// Whether the reader of the output has what it wants, as `head` does.
+fn is_closed(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::BrokenPipe
 }
 
-fn judge(dir: &Path) -> Result<ExitCode> {
+/// The signals of the lines.
+fn signals(input: impl BufRead) -> impl Iterator<Item = Result<Signal>> {
+    input.lines().map(|line| {
+        let line = line.context("the input cannot be read")?;
+        serde_json::from_str(&line).context("a line of the input is not a signal")
+    })
+}
+
+/// Answers each line, whatever is in it: an answer that is left out would be taken for that of the
+/// next line.
+fn judge(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<()> {
     let mut contracts = Contracts::read(dir)?;
     // Says that every contract can be used.
-    println!("ready");
-    for signal in signals() {
-        let Signal { of, data, .. } = signal?;
-        println!("{}", serde_json::to_string(&contracts.judge(&of, &data))?);
-        io::stdout().flush()?;
+    writeln!(output, "ready")?;
+    output.flush()?;
+    for signal in signals(input) {
+        let verdict = match signal {
+            Ok(Signal { of, data, .. }) => contracts.judge(&of, &data),
+            Err(error) => Verdict::unjudged(format!("{error:#}")),
+        };
+        writeln!(output, "{}", serde_json::to_string(&verdict)?)?;
+        output.flush()?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn check(dir: &Path) -> Result<ExitCode> {
+fn check(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<ExitCode> {
     let mut contracts = Contracts::read(dir)?;
+    ensure!(
+        !contracts.is_empty(),
+        "{} has no contract: a file TYPE.json for each type.",
+        dir.display()
+    );
     let [mut kept, mut broken, mut none] = [0_u64; 3];
-    for signal in signals() {
+    for signal in signals(input) {
         let Signal { of, data, name } = signal?;
         match contracts.judge(&of, &data) {
             Verdict::Ok => kept += 1,
             Verdict::None => none += 1,
             Verdict::Broken { breaks } => {
                 broken += 1;
-                println!("{}", json!({"signal": name, "type": of, "breaks": breaks}));
+                let line = json!({"signal": name, "type": of, "breaks": breaks});
+                let written = writeln!(output, "{line}");
+                if written.as_ref().is_err_and(is_closed) {
+                    return Ok(ExitCode::FAILURE);
+                }
+                written.context("the result cannot be written")?;
             }
         }
     }
     eprintln!(
-        "{kept} signals keep their contract, {broken} break it, {none} have a type without one."
+        "{} keep their contract, {broken} break it, {none} have a type without one.",
+        counted(kept)
     );
     Ok(if broken > 0 {
         ExitCode::FAILURE
@@ -110,3 +134,14 @@ fn check(dir: &Path) -> Result<ExitCode> {
         ExitCode::SUCCESS
     })
 }
+
+/// A number of signals.
+fn counted(number: u64) -> String {
+    match number {
+        1 => "1 signal".to_owned(),
+        number => format!("{number} signals"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

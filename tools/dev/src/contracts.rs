@@ -3,18 +3,33 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::sync::Mutex;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::programs::Programs;
+use crate::progress::status;
 use crate::signal::{Judgement, Signal};
 
-/// The running program.
-pub(crate) struct Contracts(Mutex<Judge>);
+/// How long the program may take for the signals of a request: the client waits.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Asks the running program.
+pub(crate) struct Contracts {
+    requests: mpsc::UnboundedSender<Request>,
+    failure: Arc<OnceLock<String>>,
+}
+
+/// The signals of a request, as the program reads them, and where its judgements go.
+struct Request {
+    lines: Vec<String>,
+    judgements: oneshot::Sender<Vec<Judgement>>,
+}
 
 struct Judge {
     input: ChildStdin,
@@ -30,9 +45,13 @@ impl Contracts {
     pub(crate) async fn start(programs: &Programs, dir: &Path) -> Result<Self> {
         programs.build("`contracts`", &["contracts"], false).await?;
         let mut command = Command::new(programs.tool("contracts"));
+        command.arg("judge").arg(dir);
+        Self::of(command).await
+    }
+
+    /// Starts the program by this command.
+    async fn of(mut command: Command) -> Result<Self> {
         command
-            .arg("judge")
-            .arg(dir)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0)
@@ -51,43 +70,169 @@ impl Contracts {
             output.next_line().await?.is_some(),
             "--contracts cannot be used: see above."
         );
-        Ok(Self(Mutex::new(Judge {
+        let judge = Judge {
             input,
             output,
             _process: process,
-        })))
+        };
+        let (requests, received) = mpsc::unbounded_channel();
+        let failure = Arc::default();
+        tokio::spawn(judge.serve(received, Arc::clone(&failure)));
+        Ok(Self { requests, failure })
     }
 
-    /// Judges signals. One that the program does not answer for has no judgement.
+    /// Judges signals. One that the program does not answer for has no judgement, and then there is
+    /// a [failure](Self::failure).
     pub(crate) async fn judge(&self, signals: &mut [Signal]) {
-        let mut judge = self.0.lock().await;
-        for signal in signals {
-            signal.judgement = judge.ask(signal).await.ok();
+        let lines = signals.iter().map(line).collect();
+        let (judgements, judged) = oneshot::channel();
+        // One that cannot be sent has no answer.
+        let _ = self.requests.send(Request { lines, judgements });
+        let Ok(judgements) = judged.await else {
+            return;
+        };
+        for (signal, judgement) in signals.iter_mut().zip(judgements) {
+            signal.judgement = Some(judgement);
         }
+    }
+
+    /// Why signals are not judged any more.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
     }
 }
 
 impl Judge {
-    async fn ask(&mut self, signal: &Signal) -> Result<Judgement> {
-        let data = signal
-            .data
-            .as_ref()
-            .and_then(|data| std::str::from_utf8(&data.0).ok());
-        // As it is stored: the object that it stands for, on one line.
-        let data = data
-            .filter(|data| *data != "null")
-            .unwrap_or("{}")
-            .replace(['\n', '\r'], " ");
-        let line = format!(
-            "{{\"type\":{},\"data\":{data}}}\n",
-            json!(signal.r#type.as_deref().unwrap_or_default())
-        );
-        self.input.write_all(line.as_bytes()).await?;
-        let answer = self
-            .output
-            .next_line()
-            .await?
-            .context("`contracts` has ended")?;
-        Ok(serde_json::from_str(&answer)?)
+    /// Answers until it fails. A request whose client has gone is judged to its end: the next
+    /// answer of the program is that to its next signal.
+    async fn serve(
+        mut self,
+        mut requests: mpsc::UnboundedReceiver<Request>,
+        failure: Arc<OnceLock<String>>,
+    ) {
+        while let Some(Request { lines, judgements }) = requests.recv().await {
+            let asked = tokio::time::timeout(PATIENCE, self.ask_all(&lines)).await;
+            let answered = asked.unwrap_or_else(|_| {
+                Err(anyhow::anyhow!(
+                    "`contracts` did not answer within {} s",
+                    PATIENCE.as_secs()
+                ))
+            });
+            match answered {
+                // The client may have gone.
+                Ok(answers) => drop(judgements.send(answers)),
+                Err(error) => {
+                    let why = format!(
+                        "Signals are not judged by their contracts any more: {error:#}. Start the stack again."
+                    );
+                    status(&why);
+                    let _ = failure.set(why);
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn ask_all(&mut self, lines: &[String]) -> Result<Vec<Judgement>> {
+        let mut judgements = Vec::with_capacity(lines.len());
+        for line in lines {
+            judgements.push(self.ask(line).await?);
+        }
+        Ok(judgements)
+    }
+
+    async fn ask(&mut self, line: &str) -> Result<Judgement> {
+        const ENDED: &str = "`contracts` has ended";
+        self.input.write_all(line.as_bytes()).await.context(ENDED)?;
+        let answer = self.output.next_line().await?.context(ENDED)?;
+        serde_json::from_str(&answer).context("`contracts` answers what cannot be read")
+    }
+}
+
+/// A signal as the program reads it, on one line.
+fn line(signal: &Signal) -> String {
+    let data = signal
+        .data
+        .as_ref()
+        .and_then(|data| std::str::from_utf8(&data.0).ok());
+    // As it is stored: the object that it stands for.
+    let data = data
+        .filter(|data| *data != "null")
+        .unwrap_or("{}")
+        .replace(['\n', '\r'], " ");
+    let of = json!(signal.r#type.as_deref().unwrap_or_default());
+    format!("{{\"type\":{of},\"data\":{data}}}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::Poll;
+
+    use axum::body::Bytes;
+    use tokio::process::Command;
+
+    use super::Contracts;
+    use crate::outcome::Outcome;
+    use crate::signal::{Contract, Signal, signals};
+
+    /// A program that answers each line after a moment: one with `broken` in it is broken.
+    const PROGRAM: &str = r#"echo ready; while read -r line; do
+        case "$line" in
+            *die*) exit;;
+            *broken*) sleep 0.1; echo '{"contract":"broken"}';;
+            *) sleep 0.1; echo '{"contract":"ok"}';;
+        esac
+    done"#;
+
+    async fn contracts() -> Contracts {
+        let mut command = Command::new("sh");
+        command.args(["-c", PROGRAM]);
+        Contracts::of(command).await.unwrap()
+    }
+
+    fn batch(types: &[&str]) -> Vec<Signal> {
+        let signal = |of: &&str| format!("{{\"customerId\":\"c\",\"eventType\":\"{of}\"}}");
+        let all: Vec<_> = types.iter().map(signal).collect();
+        let body = Bytes::from(format!("{{\"signals\":[{}]}}", all.join(",")));
+        signals(&body, &Outcome::default(), &[])
+    }
+
+    fn judged(signals: &[Signal]) -> Vec<Option<Contract>> {
+        let contract = |signal: &Signal| Some(signal.judgement.as_ref()?.contract);
+        signals.iter().map(contract).collect()
+    }
+
+    #[tokio::test]
+    async fn request_whose_client_leaves_shifts_no_judgement_of_another() {
+        let contracts = contracts().await;
+        let mut left = batch(&["broken", "broken"]);
+        {
+            let mut judging = pin!(contracts.judge(&mut left));
+            // It has been asked, and is dropped before its answer.
+            assert_eq!(futures_poll(judging.as_mut()).await, Poll::Pending);
+        }
+        let mut next = batch(&["fine", "broken", "fine"]);
+        contracts.judge(&mut next).await;
+        let (ok, broken) = (Some(Contract::Ok), Some(Contract::Broken));
+        assert_eq!(judged(&next), [ok, broken, ok]);
+        assert_eq!(contracts.failure(), None);
+    }
+
+    #[tokio::test]
+    async fn program_that_ends_is_a_failure_that_is_told() {
+        let contracts = contracts().await;
+        let mut signals = batch(&["fine", "die"]);
+        contracts.judge(&mut signals).await;
+        assert_eq!(judged(&signals), [None, None]);
+        let why = contracts.failure().unwrap();
+        assert!(why.contains("`contracts` has ended"), "{why}");
+        contracts.judge(&mut signals).await;
+        assert_eq!(judged(&signals), [None, None]);
+    }
+
+    /// Polls a future once, after what it started had a chance to run.
+    async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
+        std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
     }
 }

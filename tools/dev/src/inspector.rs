@@ -202,6 +202,9 @@ async fn signals(State(inspector): Shared, Query(wanted): Query<SignalsQuery>) -
         )
     });
     let (kept, oldest, last) = found.await;
+    if let Some(response) = cannot_judge(&inspector) {
+        return response;
+    }
     let mut signals = Vec::new();
     for Kept {
         n: request,
@@ -228,7 +231,15 @@ async fn counts(State(inspector): Shared, Query(wanted): Query<CountsQuery>) -> 
     let counts = inspector.gateway.history.wait(wanted.wait, |state| {
         (is_enough(&state.counts), state.counts.clone())
     });
-    json_body(&counts.await)
+    let counts = counts.await;
+    cannot_judge(&inspector).unwrap_or_else(|| json_body(&counts))
+}
+
+/// An error where contracts are not judged any more: a test would take what is missing for kept.
+fn cannot_judge(inspector: &Inspector) -> Option<Response<Body>> {
+    let contracts = inspector.gateway.sources.contracts.as_ref()?;
+    let why = contracts.failure()?.to_owned();
+    Some((StatusCode::BAD_GATEWAY, why).into_response())
 }
 
 /// Empties everything but the keys, so that a test starts clean.
