@@ -5,10 +5,12 @@
 //! own. What the emulator does not do: it never throttles, never returns unprocessed items, and
 //! checks no permissions. It answers no page of a browser.
 
+mod data_file;
 mod guarded;
 mod tables;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::thread::JoinHandle;
@@ -20,11 +22,10 @@ use dynoxide::actions::scan::ScanResponse;
 use dynoxide::types::{AttributeValue, Item};
 use sandbox::http_server::HttpServer;
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use self::guarded::Guarded;
 use self::tables::request;
-use crate::for_owner;
 use crate::template::{Table, Template};
 
 /// How long requests that are under way may take when the emulator stops.
@@ -50,6 +51,8 @@ pub struct Emulator {
     database: Option<Database>,
     stop: Option<watch::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// Held as long as the data file is used.
+    lock: Option<File>,
 }
 
 impl Emulator {
@@ -61,20 +64,36 @@ impl Emulator {
     pub fn start(template: &Template, storage: &Storage, port: u16) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .with_context(|| format!("Cannot listen on port {port} of 127.0.0.1"))?;
-        Self::start_on(template, storage, listener)
+        Self::start_on(template, storage, listener, None)
     }
 
-    /// As [`Emulator::start`], on a port that the caller has taken.
+    /// As [`Emulator::start`], on a port that the caller has taken. `failures` gets the reason of
+    /// each answer that says that the emulator failed, such as that the disk is full.
     ///
     /// # Errors
-    /// The file cannot be opened, or its tables are not those of the template.
-    pub fn start_on(template: &Template, storage: &Storage, listener: TcpListener) -> Result<Self> {
-        let database = open(storage)?;
+    /// Another emulator uses the file; it cannot be opened, or its tables are not those of the
+    /// template.
+    pub fn start_on(
+        template: &Template,
+        storage: &Storage,
+        listener: TcpListener,
+        failures: Option<mpsc::UnboundedSender<String>>,
+    ) -> Result<Self> {
+        let (database, lock) = match storage {
+            Storage::Memory => (
+                Database::memory().context("Cannot open a database in memory")?,
+                None,
+            ),
+            Storage::File(path) => {
+                let lock = data_file::lock(path)?;
+                (data_file::open(path)?, Some(lock))
+            }
+        };
         for table in &template.tables {
             tables::ensure(&database, table)?;
         }
         let (stop, stopping) = watch::channel(());
-        let served = database.clone();
+        let served = Guarded::new(database.clone(), failures);
         let address = listener.local_addr().context(CANNOT_START)?;
         listener.set_nonblocking(true).context(CANNOT_START)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -90,6 +109,7 @@ impl Emulator {
             database: Some(database),
             stop: Some(stop),
             thread: Some(thread),
+            lock,
         })
     }
 
@@ -101,6 +121,7 @@ impl Emulator {
             database: None,
             stop: None,
             thread: None,
+            lock: None,
         }
     }
 
@@ -287,6 +308,7 @@ impl Emulator {
             // A thread that panicked has said so on stderr and is as stopped as one that did not.
             let _ = thread.join();
         }
+        self.lock = None;
     }
 }
 
@@ -296,10 +318,9 @@ impl Drop for Emulator {
     }
 }
 
-async fn serve(listener: TcpListener, database: Database, stop: watch::Receiver<()>) {
+async fn serve(listener: TcpListener, served: Guarded, stop: watch::Receiver<()>) {
     let listener = tokio::net::TcpListener::from_std(listener);
-    let server =
-        listener.map(|listener| HttpServer::start_on(listener, Guarded::new(database), None));
+    let server = listener.map(|listener| HttpServer::start_on(listener, served, None));
     let Ok(Ok(mut server)) = server else {
         return;
     };
@@ -311,19 +332,6 @@ async fn serve(listener: TcpListener, database: Database, stop: watch::Receiver<
 /// Waits until the sender is gone, which is all that it is there for.
 async fn stopped(mut stop: watch::Receiver<()>) {
     while stop.changed().await.is_ok() {}
-}
-
-fn open(storage: &Storage) -> Result<Database> {
-    match storage {
-        Storage::Memory => Database::memory().context("Cannot open a database in memory"),
-        Storage::File(path) => {
-            let name = path.to_str().context("its path is not UTF-8");
-            // SQLite gives the files beside it the same permissions.
-            let created = name.and_then(|name| Ok(for_owner().open(path).map(|_| name)?));
-            let database = created.and_then(|name| Ok(Database::new(name)?));
-            database.with_context(|| format!("Cannot open the data file {}", path.display()))
-        }
-    }
 }
 
 #[cfg(test)]

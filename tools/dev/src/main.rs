@@ -128,7 +128,10 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
             .unwrap_or_else(|| programs.env_file()),
     )?;
 
-    let emulator = Arc::new(Emulator::start_on(&template, &storage, listeners.dynamodb)?);
+    let (failures, failed) = mpsc::unbounded_channel();
+    let emulator = Emulator::start_on(&template, &storage, listeners.dynamodb, Some(failures))?;
+    let emulator = Arc::new(emulator);
+    tokio::spawn(show_failures(failed));
     development_key::load(&emulator, &template)?;
     status(&format!(
         "DynamoDB emulator: {} tables at {}",
@@ -229,5 +232,16 @@ async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::co
     loop {
         tokio::time::sleep(EXPIRY_INTERVAL).await;
         emulator.delete_expired_items()?;
+    }
+}
+
+/// Says why the emulator fails: once, as long as the reason is the same.
+async fn show_failures(mut failed: mpsc::UnboundedReceiver<String>) {
+    let mut last = String::new();
+    while let Some(reason) = failed.recv().await {
+        if reason != last {
+            log::write(&format!("ERROR the DynamoDB emulator fails: {reason}"));
+        }
+        last = reason;
     }
 }

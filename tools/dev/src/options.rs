@@ -43,7 +43,7 @@ const INSPECTOR_PORT: u16 = 9001;
 /// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions
 /// behind one address.
 #[derive(Debug, Parser)]
-#[command(name = "cargo dev", bin_name = "cargo dev", after_help = EXAMPLES)]
+#[command(name = "cargo dev", bin_name = "cargo dev", version, after_help = EXAMPLES)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an option of the command line"

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     // The stack builds them for `--release`, and `--help` needs none.
     let are_needed = !arguments.iter().any(|argument| {
-        ["--release", "--help", "-h"]
+        ["--release", "--help", "-h", "--version", "-V"]
             .iter()
             .any(|other| argument == other)
     });

@@ -16,8 +16,9 @@ use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING, UPGRA
 use hyper::{Request, Response, Version};
 use hyper_util::rt::TokioIo;
 use sandbox::http_server::{Service, response};
+use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, mpsc};
 
 /// Headers of one connection, which say nothing of the next one.
 const OF_A_CONNECTION: [hyper::header::HeaderName; 5] = [
@@ -31,9 +32,13 @@ const OF_A_CONNECTION: [hyper::header::HeaderName; 5] = [
 /// The largest body that DynamoDB takes, in bytes. The server would close the connection.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
+/// Gets the message of each answer that says that the emulator failed.
+pub(super) type Failures = mpsc::UnboundedSender<String>;
+
 /// Hands requests on. One connection is enough: the database does one operation at a time.
 pub(super) struct Guarded {
     database: Database,
+    failures: Option<Failures>,
     upstream: Mutex<Option<Upstream>>,
 }
 
@@ -45,9 +50,10 @@ struct Upstream {
 }
 
 impl Guarded {
-    pub(super) fn new(database: Database) -> Self {
+    pub(super) fn new(database: Database, failures: Option<Failures>) -> Self {
         Self {
             database,
+            failures,
             upstream: Mutex::new(None),
         }
     }
@@ -57,7 +63,19 @@ impl Guarded {
         drop(self.upstream.lock().await);
     }
 
-    async fn hand_on(&self, request: Request<Bytes>) -> Result<Response<Full<Bytes>>> {
+    /// The message of an answer, for whoever started the emulator: a function only learns that
+    /// DynamoDB failed.
+    fn tell(&self, answer: &Bytes) {
+        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let message = answer.get("message").or(answer.get("Message"));
+        let message = message.and_then(Value::as_str).unwrap_or_default();
+        if let Some(failures) = &self.failures {
+            // One that has gone misses nothing.
+            let _ = failures.send(message.to_owned());
+        }
+    }
+
+    async fn hand_on(&self, request: Request<Bytes>) -> Result<(Response<Full<Bytes>>, Bytes)> {
         let mut upstream = self.upstream.lock().await;
         let open = upstream
             .take()
@@ -78,10 +96,17 @@ impl Service for Guarded {
         if request.body().len() > MAX_BODY_BYTES {
             return response(413, &[], "");
         }
-        match self.hand_on(request).await {
+        let (answer, body) = match self.hand_on(request).await {
             Ok(answer) => answer,
-            Err(error) => response(500, &[], format!("{error:#}")),
+            Err(error) => {
+                let why = json!({"message": format!("{error:#}")}).to_string();
+                (response(500, &[], why.clone()), why.into())
+            }
+        };
+        if answer.status().is_server_error() {
+            self.tell(&body);
         }
+        answer
     }
 }
 
@@ -106,7 +131,7 @@ impl Upstream {
         })
     }
 
-    async fn ask(&mut self, request: Request<Bytes>) -> Result<Response<Full<Bytes>>> {
+    async fn ask(&mut self, request: Request<Bytes>) -> Result<(Response<Full<Bytes>>, Bytes)> {
         ask(&mut self.requests, request).await
     }
 }
@@ -114,7 +139,7 @@ impl Upstream {
 async fn ask(
     requests: &mut SendRequest<Full<Bytes>>,
     request: Request<Bytes>,
-) -> Result<Response<Full<Bytes>>> {
+) -> Result<(Response<Full<Bytes>>, Bytes)> {
     let mut request = request.map(Full::new);
     *request.version_mut() = Version::HTTP_11;
     for name in OF_A_CONNECTION {
@@ -125,7 +150,9 @@ async fn ask(
     let body = body
         .collect()
         .await
-        .context("the answer of the emulator cannot be read")?;
+        .context("the answer of the emulator cannot be read")?
+        .to_bytes();
     head.headers.remove(CONNECTION);
-    Ok(Response::from_parts(head, Full::new(body.to_bytes())))
+    let answer = Response::from_parts(head, Full::new(body.clone()));
+    Ok((answer, body))
 }

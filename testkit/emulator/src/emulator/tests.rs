@@ -1,12 +1,14 @@
-#[cfg(target_os = "linux")]
 use std::io::{Read as _, Write as _};
-#[cfg(target_os = "linux")]
-use std::net::{Ipv4Addr, TcpStream};
-#[cfg(target_os = "linux")]
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
+
+use tokio::sync::mpsc;
 
 use super::{Emulator, Storage};
 use crate::Template;
+
+/// The size of a page of the database, in bytes.
+const FIRST_PAGE: u64 = 4096;
 
 const TEMPLATE: &str = "
 Resources:
@@ -45,6 +47,43 @@ fn file_with_other_keys_than_the_template_is_an_error() {
     );
 }
 
+#[test]
+fn data_file_is_that_of_one_emulator_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let storage = Storage::File(path.clone());
+    let first = Emulator::start(&template(), &storage, 0).unwrap();
+
+    let error = Emulator::start(&template(), &storage, 0).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "The data file {} belongs to a stack that is running: stop that one, or name another file.",
+            path.display()
+        )
+    );
+    drop(first);
+    assert!(Emulator::start(&template(), &storage, 0).is_ok());
+}
+
+#[test]
+fn data_file_that_is_no_database_is_an_error_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    std::fs::write(&path, "name,price").unwrap();
+    let storage = Storage::File(path.clone());
+
+    let error = Emulator::start(&template(), &storage, 0).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{} is not a data file of the local stack: name another file.",
+            path.display()
+        )
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "name,price");
+}
+
 /// Every port of this process that listens on loopback.
 #[cfg(target_os = "linux")]
 fn own_ports() -> Vec<u16> {
@@ -66,23 +105,58 @@ fn own_ports() -> Vec<u16> {
     listening.collect()
 }
 
-/// What a port answers to a page of this origin, which has found it.
-#[cfg(target_os = "linux")]
-fn answer_to_a_page(port: u16) -> String {
-    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+/// What a port answers to a call with this header.
+fn answer(port: u16, header: &str, operation: &str, call: &str) -> String {
+    // Emulators of other tests come and go.
+    let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
+        return String::new();
+    };
     // Only a port that does not answer takes so long.
     stream
         .set_read_timeout(Some(Duration::from_secs(2)))
         .unwrap();
-    let request = "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://page.example\r\n\
-        Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n\
+    let request = format!(
+        "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n{header}\
+        Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n\
         Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
-        X-Amz-Date: 20260101T000000Z\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
-    stream.write_all(request.as_bytes()).unwrap();
+        X-Amz-Date: 20260101T000000Z\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{call}",
+        call.len()
+    );
     let mut answer = Vec::new();
     // It ends with a timeout where nothing answers.
-    let _ = stream.read_to_end(&mut answer);
+    let _ = stream
+        .write_all(request.as_bytes())
+        .and_then(|()| stream.read_to_end(&mut answer));
     String::from_utf8(answer).unwrap()
+}
+
+/// What a port answers to a page that has found it.
+#[cfg(target_os = "linux")]
+fn answer_to_a_page(port: u16) -> String {
+    answer(port, "Origin: http://page.example\r\n", "ListTables", "{}")
+}
+
+#[test]
+fn failure_of_the_database_is_told_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let storage = Storage::File(path.clone());
+    drop(Emulator::start(&template(), &storage, 0).unwrap());
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let (failures, mut failed) = mpsc::unbounded_channel();
+    let emulator = Emulator::start_on(&template(), &storage, listener, Some(failures)).unwrap();
+
+    // A disk that fails.
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_len(FIRST_PAGE).unwrap();
+    let port = emulator.address.port();
+    let scan = answer(port, "", "Scan", r#"{"TableName":"SignalsTable"}"#);
+    assert!(scan.starts_with("HTTP/1.1 500 "), "{scan}");
+    let reason = failed.try_recv().unwrap();
+    assert!(
+        reason.contains("database disk image is malformed"),
+        "{reason}"
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -90,11 +164,9 @@ fn answer_to_a_page(port: u16) -> String {
 fn no_port_of_an_emulator_answers_a_page() {
     let emulator = Emulator::start(&template(), &Storage::Memory, 0).unwrap();
     let ports = own_ports();
-    assert!(
-        ports.contains(&emulator.address.port()),
-        "{ports:?} {}",
-        emulator.endpoint()
-    );
+    assert!(ports.contains(&emulator.address.port()), "{ports:?}");
+    let own = answer_to_a_page(emulator.address.port());
+    assert!(own.starts_with("HTTP/1.1 403 "), "{own}");
     for port in ports {
         let answer = answer_to_a_page(port);
         assert!(
