@@ -177,6 +177,8 @@ async fn other_key(stack: &LocalStack) -> String {
     key
 }
 
+const NO_SUCH_ACCOUNT: &str = "account: no key belongs to this account; there are dev";
+
 #[test]
 fn wrong_parameter_is_an_error_that_names_the_right_ones() {
     let stack = LocalStack::start(&[]);
@@ -202,8 +204,13 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
         ),
         (
             "/counts?after=1",
-            "unknown field `after`, expected `count` or `wait`",
+            "unknown field `after`, expected one of `account`, `count`, `wait`",
         ),
+        ("/requests?account=dve", NO_SUCH_ACCOUNT),
+        ("/signals?account=dve&verdict=rejected", NO_SUCH_ACCOUNT),
+        ("/counts?account=dve", NO_SUCH_ACCOUNT),
+        ("/customers/c?account=dve", NO_SUCH_ACCOUNT),
+        ("/rejected?account=dve", NO_SUCH_ACCOUNT),
         (
             "/customers/c?account=a%23b",
             "account: an account name is 1 to 64 of the characters",

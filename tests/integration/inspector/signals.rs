@@ -89,6 +89,13 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
     ) = (json!(6), json!(0), json!(0));
     expected["contracts"] = json!({"ok": 0, "broken": 0, "none": 0});
     assert_eq!(inspector.get("/counts?count=9"), expected);
+    let of_account = |account| {
+        let counts = inspector.get(&format!("/counts?account={account}"));
+        json!([counts["requests"], counts["rejected"], counts["byType"]])
+    };
+    let purchases = |counts: [u64; 4]| json!({"purchase": verdicts(counts)});
+    assert_eq!(of_account("dev"), json!([4, 1, purchases([1, 1, 0, 0])]));
+    assert_eq!(of_account("shop"), json!([1, 2, purchases([0, 0, 1, 0])]));
     let unauthorized =
         &inspector.get("/signals?after=3&count=2")["signals"][0]["errors"][0]["message"];
     assert!(

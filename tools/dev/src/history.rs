@@ -1,6 +1,6 @@
 //! The newest exchanges, in memory. Must not know how they came or where they are shown.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub(crate) struct State {
     /// The number of the newest exchange of all.
     pub(crate) last: u64,
     pub(crate) counts: Counts,
+    /// Of each account whose key was sent.
+    pub(crate) counts_by_account: HashMap<String, Counts>,
 }
 
 /// What was counted since the start, or since the list was cleared.
@@ -101,6 +103,10 @@ impl History {
         let kept = self.with(|state| {
             state.last += 1;
             state.counts.add(&exchange);
+            if let Some(account) = &exchange.key.account {
+                let counts = state.counts_by_account.entry(account.clone());
+                counts.or_default().add(&exchange);
+            }
             let kept = Arc::new(Kept {
                 n: state.last,
                 exchange,

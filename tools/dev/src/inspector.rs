@@ -33,7 +33,7 @@ use sha2::{Digest as _, Sha256};
 use self::query::{AccountQuery, CountsQuery, Nothing, RequestsQuery, SignalsQuery};
 pub(crate) use self::stored::Stored;
 use crate::gateway::Gateway;
-use crate::history::{Counts, Kept};
+use crate::history::Kept;
 use crate::overflow::Queue;
 use crate::own_names::OwnNames;
 use crate::signal::Signal;
@@ -173,6 +173,9 @@ async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {
 }
 
 async fn list(State(inspector): Shared, Query(wanted): Query<RequestsQuery>) -> Response<Body> {
+    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
+        return response;
+    }
     let found = inspector.gateway.history.wait(wanted.wait, |state| {
         let found: Vec<_> = state
             .after(wanted.after)
@@ -190,6 +193,9 @@ async fn list(State(inspector): Shared, Query(wanted): Query<RequestsQuery>) -> 
 }
 
 async fn signals(State(inspector): Shared, Query(wanted): Query<SignalsQuery>) -> Response<Body> {
+    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
+        return response;
+    }
     let found = inspector.gateway.history.wait(wanted.wait, |state| {
         let kept: Vec<_> = state.after(wanted.after).cloned().collect();
         let found = kept
@@ -227,9 +233,17 @@ async fn signals(State(inspector): Shared, Query(wanted): Query<SignalsQuery>) -
 }
 
 async fn counts(State(inspector): Shared, Query(wanted): Query<CountsQuery>) -> Response<Body> {
-    let is_enough = |counts: &Counts| counts.signals.sum() >= wanted.count.unwrap_or(1);
+    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
+        return response;
+    }
     let counts = inspector.gateway.history.wait(wanted.wait, |state| {
-        (is_enough(&state.counts), state.counts.clone())
+        let counts = match &wanted.account {
+            Some(account) => state.counts_by_account.get(account).cloned(),
+            None => Some(state.counts.clone()),
+        };
+        let counts = counts.unwrap_or_default();
+        let is_enough = counts.signals.sum() >= wanted.count.unwrap_or(1);
+        (is_enough, counts)
     });
     let counts = counts.await;
     cannot_judge(&inspector).unwrap_or_else(|| json_body(&counts))
@@ -310,15 +324,36 @@ async fn replay(
     json_body(&kept.exchange.summary(kept.n))
 }
 
+/// An error where there is no such account: an assertion about a misspelt one would pass.
+fn unknown_account(inspector: &Inspector, wanted: Option<&str>) -> Option<Response<Body>> {
+    let wanted = wanted?;
+    let accounts = match inspector.stored.accounts() {
+        Ok(accounts) => accounts,
+        Err(error) => return Some(output(Err(error))),
+    };
+    if accounts.contains(wanted) {
+        return None;
+    }
+    let known = Vec::from_iter(accounts).join(", ");
+    let why = format!("account: no key belongs to this account; there are {known}");
+    Some((StatusCode::BAD_REQUEST, why).into_response())
+}
+
 async fn customer(
     State(inspector): Shared,
     Path(id): Path<String>,
     Query(of): Query<AccountQuery>,
 ) -> Response<Body> {
+    if let Some(response) = unknown_account(&inspector, Some(of.account.as_str())) {
+        return response;
+    }
     output(inspector.stored.customer(&of.account, &id))
 }
 
 async fn rejected(State(inspector): Shared, Query(of): Query<AccountQuery>) -> Response<Body> {
+    if let Some(response) = unknown_account(&inspector, Some(of.account.as_str())) {
+        return response;
+    }
     output(inspector.stored.rejected(&of.account))
 }
 
@@ -327,11 +362,17 @@ async fn redrive(
     Query(of): Query<AccountQuery>,
     signal: String,
 ) -> Response<Body> {
+    if let Some(response) = unknown_account(&inspector, Some(of.account.as_str())) {
+        return response;
+    }
     output(inspector.stored.redrive(&of.account, &signal).await)
 }
 
 async fn accounts(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
-    output(inspector.stored.accounts())
+    match inspector.stored.accounts() {
+        Ok(accounts) => json_body(&accounts),
+        Err(error) => output(Err(error)),
+    }
 }
 
 /// What is stored, or what a command of the operator printed: no digit of a number changes.

@@ -6,11 +6,15 @@ use std::collections::HashMap;
 use std::mem::size_of;
 
 use axum::body::Bytes;
-use model::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNALS_PER_REQUEST};
+use model::limits::MAX_ERRORS_PER_SIGNAL;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::outcome::{Finding, Outcome};
+
+/// Signals of a request that are listed: of more than this, all refused, the first ones. A body has
+/// space for millions.
+const MAX_SIGNALS: usize = 5_000;
 
 /// What became of a signal, as the response and the local queue say.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -113,9 +117,9 @@ impl<'a> Listed<'a> {
         let signals: Option<Vec<_>> = self
             .signals
             .and_then(|signals| serde_json::from_str(signals.get()).ok());
+        let mut signals = signals.unwrap_or_default();
+        signals.truncate(MAX_SIGNALS);
         signals
-            .filter(|signals| signals.len() <= MAX_SIGNALS_PER_REQUEST)
-            .unwrap_or_default()
     }
 }
 
@@ -233,14 +237,7 @@ mod tests {
 
     #[test]
     fn body_in_which_no_signal_can_be_read_is_one_refused_object_without_index() {
-        let many = format!("{{\"signals\":[{}]}}", vec!["0"; 501].join(","));
-        for body in [
-            "{",
-            "",
-            r#"{"signals":[]}"#,
-            r#"{"signals":7}"#,
-            many.as_str(),
-        ] {
+        for body in ["{", "", r#"{"signals":[]}"#, r#"{"signals":7}"#] {
             let outcome = Outcome::parse(429, br#"{"message":"x"}"#, None);
             let signals = signals(&Bytes::copy_from_slice(body.as_bytes()), &outcome, &[]);
             let shown = signals.iter().map(|signal| {
@@ -255,6 +252,24 @@ mod tests {
                 shown.collect::<Vec<_>>(),
                 [json!([null, null, "refused", "429"])]
             );
+        }
+    }
+
+    #[test]
+    fn each_signal_of_a_batch_that_is_too_large_is_refused_with_its_type() {
+        for (sent, listed) in [(501, 501), (5_001, 5_000)] {
+            let one = r#"{"customerId":"c","eventType":"purchase"}"#;
+            let body = format!("{{\"signals\":[{}]}}", vec![one; sent].join(","));
+            let response = br#"{"code":"validation-failed","fieldErrors":[{"code":"too-many-items","pointer":"/signals"}]}"#;
+            let outcome = Outcome::parse(400, response, None);
+            let signals = signals(&Bytes::from(body), &outcome, &[]);
+            assert_eq!(signals.len(), listed);
+            let is_refused = |signal: &super::Signal| {
+                signal.verdict == super::Verdict::Refused
+                    && signal.r#type.as_deref() == Some("purchase")
+                    && signal.errors[0].code == "too-many-items"
+            };
+            assert!(signals.iter().all(is_refused));
         }
     }
 }

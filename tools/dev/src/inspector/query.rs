@@ -20,7 +20,7 @@ pub(super) struct RequestsQuery {
     pub(super) after: u64,
     #[serde(deserialize_with = "wait")]
     pub(super) wait: Duration,
-    account: Option<String>,
+    pub(super) account: Option<String>,
     r#type: Option<String>,
     #[serde(deserialize_with = "status")]
     status: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct RequestsQuery {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SignalsQuery {
-    account: Option<String>,
+    pub(super) account: Option<String>,
     r#type: Option<String>,
     subject: Option<String>,
     verdict: Option<Verdict>,
@@ -42,6 +42,7 @@ pub(super) struct SignalsQuery {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct CountsQuery {
+    pub(super) account: Option<String>,
     pub(super) count: Option<u64>,
     #[serde(deserialize_with = "wait")]
     pub(super) wait: Duration,

@@ -60,14 +60,14 @@ impl Stored {
         })
     }
 
-    /// The accounts that have a key, in JSON.
-    pub(crate) fn accounts(&self) -> Result<String> {
+    /// The accounts that have a key.
+    pub(crate) fn accounts(&self) -> Result<BTreeSet<String>> {
         let [.., keys] = &self.names;
         let mut accounts = BTreeSet::new();
         self.emulator.for_each_item(keys, |item| {
             _ = accounts.insert(text(item, "accountId").to_owned());
         })?;
-        Ok(serde_json::to_string(&accounts)?)
+        Ok(accounts)
     }
 
     /// Deletes everything but the keys.
