@@ -6,25 +6,22 @@
 #[expect(unreachable_pub, reason = "the file belongs to a library of the tests")]
 mod cargo;
 
-use std::io::{BufWriter, Write as _};
-use std::num::NonZeroU32;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::{Command as Process, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
+use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use crate::error::call_error;
-use crate::items::{Json, text};
-use crate::output::{NOTE_INTERVAL, note, to_json};
+use crate::items::{Json, scan, text};
+use crate::output::{counted, note, to_json};
 use crate::stack::{Item, SIGNALS, Stack};
-
-/// Signals of one call.
-const PAGE: u32 = 1_000;
+use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -66,9 +63,9 @@ pub(crate) struct Read {
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// Read at most N signals, of any account, in no order
-    #[arg(long, value_name = "N", default_value = "100000")]
-    items: NonZeroU32,
+    /// Only signals received at or after this time, such as 7d (ago) or 2026-11-20 [default: all]
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    since: Option<Timestamp>,
 }
 
 impl Command {
@@ -90,51 +87,41 @@ impl Read {
             .stdin(Stdio::piped())
             .spawn()
             .context("Cannot start `contracts`")?;
-        let mut lines = BufWriter::new(
-            judge
-                .stdin
-                .take()
-                .context("`contracts` has no standard input")?,
-        );
-        let table = stack.table(SIGNALS)?;
-        let scan = stack
-            .client
-            .scan()
-            .table_name(table)
-            .limit(self.items.get().min(PAGE).cast_signed());
-        let scan = scan.filter_expression("accountId = :account");
-        let scan = scan
-            .expression_attribute_values(":account", AttributeValue::S(self.account.to_string()));
-        let mut pages = scan.into_paginator().send();
-        let (mut read, mut count, mut noted_at, mut part) = (0, 0, Instant::now(), "");
-        while let Some(page) = pages.next().await {
-            let page = page.map_err(|error| call_error(table, error))?;
+        let input = judge.stdin.take();
+        let lines = input.context("`contracts` has no standard input")?;
+        let read = self.write(stack, BufWriter::new(lines)).await;
+        let status = judge.wait().context("Cannot wait for `contracts`")?;
+        // A program that cannot use the contracts has said so, and reads nothing.
+        if ![Some(0), Some(1)].contains(&status.code()) {
+            bail!("the contracts cannot be used: see above.");
+        }
+        let count = counted(read?, "signal");
+        note(&format!("{count} of {} read.", self.account));
+        ensure!(status.success(), "signals break their contracts.");
+        Ok(())
+    }
+
+    /// Writes a line for each signal, and returns how many there are.
+    async fn write(&self, stack: &Stack, mut lines: impl Write) -> Result<usize> {
+        let account = AttributeValue::S(self.account.to_string());
+        let since = self.since.unwrap_or(Timestamp::from_millis(0));
+        let since = AttributeValue::S(since.to_string());
+        let select = |scan: ScanFluentBuilder| {
+            scan.filter_expression("accountId = :account AND receivedAt >= :since")
+                .expression_attribute_values(":account", account.clone())
+                .expression_attribute_values(":since", since.clone())
+        };
+        let mut count = 0;
+        scan(stack, stack.table(SIGNALS)?, select, async |page| {
             for item in page.items() {
-                // A program that cannot use the contracts has said so, and reads nothing.
-                let _ = writeln!(lines, "{}", to_json(&Line::of(item))?);
+                writeln!(lines, "{}", to_json(&Line::of(item))?)?;
                 count += 1;
             }
-            read += page.scanned_count.unsigned_abs();
-            if read >= self.items.get() && page.last_evaluated_key.is_some() {
-                part = ": a part of the table. --items reads more";
-                break;
-            }
-            if noted_at.elapsed() >= NOTE_INTERVAL {
-                note(&format!("{count} signals of {} read.", self.account));
-                noted_at = Instant::now();
-            }
-        }
-        drop(lines);
-        let status = judge.wait().context("Cannot wait for `contracts`")?;
-        note(&format!(
-            "{count} signals of {} were read{part}.",
-            self.account
-        ));
-        match status.code() {
-            Some(0) => Ok(()),
-            Some(1) => bail!("signals break their contracts."),
-            _ => bail!("the contracts cannot be used: see above."),
-        }
+            Ok(())
+        })
+        .await?;
+        lines.flush()?;
+        Ok(count)
     }
 }
 
@@ -159,7 +146,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The program: built where cargo runs this one, and beside it in a release.
+/// The program: built where cargo runs this one, else beside it, as in a release.
 fn program() -> Result<PathBuf> {
     if let Some(cargo) = std::env::var_os("CARGO") {
         let built = cargo::cargo_command(cargo)
@@ -170,7 +157,12 @@ fn program() -> Result<PathBuf> {
             "`contracts` could not be built: see above."
         );
     }
-    Ok(std::env::current_exe()
-        .context("the folder of the programs is unknown")?
-        .with_file_name("contracts"))
+    let own = std::env::current_exe().context("the folder of the programs is unknown")?;
+    let program = own.with_file_name("contracts");
+    ensure!(
+        program.is_file(),
+        "the program `contracts` is not beside this one. In the repository, `cargo install --locked --path tools/contracts` \
+         installs it."
+    );
+    Ok(program)
 }

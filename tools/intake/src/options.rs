@@ -4,11 +4,11 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::import::Import;
-use crate::output::{Format, print_line};
+use crate::output::{Format, as_typed, note, own_name, print_line};
 use crate::stack::{StackArgs, local_account};
 use crate::verify::Verify;
 use crate::{accounts, contracts, customers, doctor, keys, overflow, rejected, signals};
@@ -92,14 +92,20 @@ impl Options {
     /// of the local stack, with `--local`.
     pub(crate) fn read() -> Self {
         let mut arguments: Vec<OsString> = std::env::args_os().collect();
-        let error = match Self::try_parse_from(&arguments) {
+        let error = match Self::parse(&arguments) {
             Ok(options) => return options,
             Err(error) => error,
         };
         let lacks_account = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::Strings(missing))
             if error.kind() == ErrorKind::MissingRequiredArgument && matches!(&missing[..], [name] if name.starts_with("--account")));
-        let Some(account) = local_account(&arguments).filter(|_| lacks_account) else {
-            error.exit()
+        let account = match local_account(&arguments).filter(|_| lacks_account) {
+            Some(Ok(account)) => account,
+            // The stack is missing, and not the account.
+            Some(Err(error)) => {
+                note(&format!("error: {error:#}"));
+                std::process::exit(1)
+            }
+            None => error.exit(),
         };
         // What follows this is an id.
         let end = arguments
@@ -107,7 +113,16 @@ impl Options {
             .position(|argument| argument == "--")
             .unwrap_or(arguments.len());
         arguments.splice(end..end, ["--account".into(), account.into()]);
-        Self::parse_from(arguments)
+        Self::parse(&arguments).unwrap_or_else(|error| error.exit())
+    }
+
+    fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let command = named_as_typed(
+            Self::command()
+                .bin_name(own_name())
+                .display_name(own_name()),
+        );
+        Self::from_arg_matches(&command.try_get_matches_from(arguments)?)
     }
 
     pub(crate) async fn run(self) -> Result<()> {
@@ -131,6 +146,16 @@ impl Options {
             Command::Doctor => doctor::run(&connect.await?, format).await,
         }
     }
+}
+
+/// With the name in all examples by which the operator calls the command.
+fn named_as_typed(command: clap::Command) -> clap::Command {
+    let examples = command
+        .get_after_help()
+        .map(|text| as_typed(&text.to_string()));
+    command
+        .after_help(examples.unwrap_or_default())
+        .mut_subcommands(named_as_typed)
 }
 
 fn completions(shell: Shell) -> Result<()> {

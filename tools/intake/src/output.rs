@@ -33,8 +33,40 @@ impl Format {
 /// How often a long command says how far it is.
 pub(crate) const NOTE_INTERVAL: Duration = Duration::from_secs(5);
 
+/// What this program is called in its own texts.
+const NAME: &str = "cargo intake";
+
+/// A text of ours that names commands, as the operator can type them: in the repository, in an
+/// unpacked release, or installed.
+pub(crate) fn as_typed(text: &str) -> String {
+    text.replace(NAME, own_name())
+}
+
+/// What the operator types to start this program.
+pub(crate) fn own_name() -> &'static str {
+    let program = std::env::current_exe().unwrap_or_default();
+    let has = |folder: usize, file: &str| {
+        let folder = program.ancestors().nth(folder);
+        folder.is_some_and(|folder| folder.join(file).is_file())
+    };
+    // Cargo marks the folder in which it builds.
+    match (has(1, "template.yaml"), has(2, "CACHEDIR.TAG")) {
+        (true, _) => "./intake",
+        (false, true) => NAME,
+        (false, false) => "intake",
+    }
+}
+
+/// A number of things, with its plural.
+pub(crate) fn counted(number: usize, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
+}
+
 /// Writes a line to standard error: questions, warnings, what a command is doing.
 pub(crate) fn note(text: &str) {
+    // What is quoted is a command of ours.
+    let text = text.replace(&format!("`{NAME} "), &format!("`{} ", own_name()));
     // Standard error may be closed; the result does not depend on it.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

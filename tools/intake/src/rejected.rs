@@ -65,8 +65,12 @@ impl List {
             .cut_to_terminal();
         let mut is_empty = true;
         for day in days(*since, Timestamp::now()) {
-            for signal in &rejected.of_day(account, &day, *since).await? {
-                is_empty = false;
+            let signals = rejected.of_day(account, &day, *since).await?;
+            if signals.is_empty() {
+                continue;
+            }
+            is_empty = false;
+            for signal in &signals {
                 // The first error only: --json has all of them.
                 let (code, message) = signal
                     .errors
@@ -83,8 +87,9 @@ impl List {
                         message,
                     ],
                 )?;
-                table.print()?;
             }
+            // Together, so that their columns are as wide.
+            table.print()?;
         }
         if is_empty {
             note(&format!(

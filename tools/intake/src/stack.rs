@@ -125,8 +125,8 @@ pub(crate) struct Stack {
     variables: Variables,
 }
 
-/// The account of the local stack that these arguments name.
-pub(crate) fn local_account(arguments: &[OsString]) -> Option<String> {
+/// The account of the local stack that these arguments name, if they name one.
+pub(crate) fn local_account(arguments: &[OsString]) -> Option<Result<String>> {
     let file =
         arguments.iter().find_map(
             |argument| match argument.to_str()?.strip_prefix("--local")? {
@@ -134,10 +134,11 @@ pub(crate) fn local_account(arguments: &[OsString]) -> Option<String> {
                 file => file.strip_prefix('='),
             },
         );
-    Variables::of_file(Path::new(file?))
-        .ok()?
-        .values
-        .remove("ACCOUNT_ID")
+    let variables = Variables::of_file(Path::new(file?));
+    Some(variables.and_then(|variables| {
+        let account = variables.get("ACCOUNT_ID", "Give --account NAME.")?;
+        Ok(account.to_owned())
+    }))
 }
 
 impl StackArgs {

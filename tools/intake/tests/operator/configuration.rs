@@ -86,6 +86,13 @@ fn env_file_is_found_from_any_folder_of_the_repository() {
             .error_message()
             .starts_with("Cannot read x.env")
     );
+    // The account is that of the stack: the stack is what is missing.
+    assert!(
+        operator
+            .run(&["--local", "rejected", "list"])
+            .error_message()
+            .starts_with("No local stack is running")
+    );
     std::fs::create_dir_all(operator.home.path().join("target")).unwrap();
     std::fs::create_dir_all(operator.home.path().join("a/b")).unwrap();
     operator.file("target/dev.env", "API_KEYS_TABLE=x\n");
@@ -204,4 +211,26 @@ fn every_command_has_help_with_an_example() {
         invalid.code == Some(2) && invalid.stderr.contains("--account <NAME>"),
         "{invalid:?}"
     );
+}
+
+#[test]
+fn program_calls_itself_as_the_operator_typed_it() {
+    let operator = Operator::with_nothing();
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("intake");
+    std::fs::copy(env!("CARGO_BIN_EXE_intake"), &own).unwrap();
+    let says = |name: &str| {
+        let help = operator
+            .run_as(&own, &["keys", "create", "--help"])
+            .success();
+        let example = format!("  {name} --stack intake-prod keys create");
+        assert!(help.stdout.contains(&example), "{}", help.stdout);
+        let usage = format!("Usage: {name} keys create");
+        assert!(help.stdout.contains(&usage), "{}", help.stdout);
+        let version = operator.run_as(&own, &["--version"]).success().stdout;
+        assert_eq!(version, format!("{name} {}\n", env!("CARGO_PKG_VERSION")));
+    };
+    says("intake");
+    std::fs::write(folder.path().join("template.yaml"), "").unwrap();
+    says("./intake");
 }

@@ -1,6 +1,7 @@
 //! `contracts infer` and `contracts check`.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
@@ -101,11 +102,16 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
     check(&[]).success();
     store(&app, "shop", &[json!({"price": 9_007_199_254_740_993_u64})]).await;
     assert_eq!(check(&[]).code, Some(1));
-    let part = check(&["--items", "1"]);
     assert!(
-        part.stderr.contains("a part of the table"),
+        check(&[]).stderr.contains("\n4 signals of shop read.\n"),
         "{}",
-        part.stderr
+        check(&[]).stderr
+    );
+    let recent = check(&["--since", "2100-01-01"]).success();
+    assert!(
+        recent.stderr.contains("0 signals of shop read."),
+        "{}",
+        recent.stderr
     );
     fs::write(folder.path().join("refund.json"), "{").unwrap();
     let unusable = check(&[]);
@@ -113,5 +119,58 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
         unusable.code == Some(1) && unusable.stderr.contains("refund.json is not a JSON Schema"),
         "{}",
         unusable.stderr
+    );
+}
+
+#[tokio::test]
+async fn all_signals_are_judged_and_a_folder_without_contracts_is_an_error() {
+    testkit::build(&["contracts"]).unwrap();
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let data: Vec<_> = (0..400).map(|number| json!({"number": number})).collect();
+    for batch in data.chunks(100) {
+        store(&app, "shop", batch).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let contracts = folder.path().to_str().unwrap();
+    let arguments = ["contracts", "check", "--account", "shop", contracts];
+    let empty = operator.run(&arguments).error_message();
+    assert_eq!(empty, "the contracts cannot be used: see above.");
+
+    fs::write(folder.path().join("purchase.json"), "false").unwrap();
+    let checked = operator.run(&arguments);
+    assert_eq!(checked.code, Some(1), "{}", checked.stderr);
+    assert_eq!(checked.stdout.lines().count(), 400);
+}
+
+#[tokio::test]
+async fn installed_program_finds_contracts_beside_it_or_says_how_to_install_it() {
+    testkit::build(&["contracts"]).unwrap();
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    store(&app, "shop", &[json!({"price": 1})]).await;
+    let installed = tempfile::tempdir().unwrap();
+    let own = installed.path().join("intake");
+    fs::copy(env!("CARGO_BIN_EXE_intake"), &own).unwrap();
+    let infer = [
+        "contracts",
+        "infer",
+        "--account",
+        "shop",
+        "--out",
+        "contracts",
+    ];
+
+    let missing = operator.run_as(&own, &infer).error_message();
+    assert!(
+        missing.contains("`cargo install --locked --path tools/contracts` installs it"),
+        "{missing}"
+    );
+    let built = Path::new(env!("CARGO_BIN_EXE_intake")).with_file_name("contracts");
+    fs::copy(built, installed.path().join("contracts")).unwrap();
+    let inferred = operator.run_as(&own, &infer).success();
+    assert_eq!(
+        inferred.stdout,
+        "contracts/purchase.json: \"purchase\", from 1 signal\n"
     );
 }

@@ -99,7 +99,11 @@ impl Operator {
 
     /// The command with these arguments, to be run in the operator's home.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_intake"));
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_intake")), arguments)
+    }
+
+    fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
             .args(arguments)
             .current_dir(self.home.path())
@@ -114,23 +118,14 @@ impl Operator {
         self.run_with(arguments, "")
     }
 
+    /// Runs a copy of it in the same way.
+    pub(crate) fn run_as(&self, program: &Path, arguments: &[&str]) -> Outcome {
+        finish(self.command_of(program, arguments), "")
+    }
+
     /// Runs it, in a pipe, with this on standard input.
     pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Outcome {
-        let mut command = self.command(arguments);
-        let mut process = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // A command that reads nothing closes its end first.
-        let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
-        let output = process.wait_with_output().unwrap();
-        Outcome {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        finish(self.command(arguments), input)
     }
 
     /// Writes a file into the operator's home.
@@ -144,6 +139,23 @@ impl Operator {
 
     fn path(&self, name: &str) -> std::path::PathBuf {
         Path::new(self.home.path()).join(name)
+    }
+}
+
+fn finish(mut command: Command, input: &str) -> Outcome {
+    let mut process = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that reads nothing closes its end first.
+    let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = process.wait_with_output().unwrap();
+    Outcome {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
 
