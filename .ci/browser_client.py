@@ -37,5 +37,5 @@ class Client:
             while connection.recv(65536):
                 pass
 
-    def signals(self, body: str | bytes, **headers: str) -> int:
-        return self.send("POST", "/api/event-flows/signal", body, **headers)
+    def signals(self, body: str | bytes, key: str = "", **headers: str) -> int:
+        return self.send("POST", "/api/event-flows/signal", body, key, **headers)
