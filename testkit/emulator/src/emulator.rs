@@ -93,7 +93,7 @@ impl Emulator {
             tables::ensure(&database, table)?;
         }
         let (stop, stopping) = watch::channel(());
-        let served = Guarded::new(database.clone(), failures);
+        let guarded = Guarded::new(database.clone(), failures);
         let address = listener.local_addr().context(CANNOT_START)?;
         listener.set_nonblocking(true).context(CANNOT_START)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -102,7 +102,7 @@ impl Emulator {
             .context(CANNOT_START)?;
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
-            .spawn(move || runtime.block_on(serve(listener, served, stopping)))
+            .spawn(move || runtime.block_on(serve(listener, guarded, stopping)))
             .context(CANNOT_START)?;
         Ok(Self {
             address,
@@ -318,9 +318,9 @@ impl Drop for Emulator {
     }
 }
 
-async fn serve(listener: TcpListener, served: Guarded, stop: watch::Receiver<()>) {
+async fn serve(listener: TcpListener, guarded: Guarded, stop: watch::Receiver<()>) {
     let listener = tokio::net::TcpListener::from_std(listener);
-    let server = listener.map(|listener| HttpServer::start_on(listener, served, None));
+    let server = listener.map(|listener| HttpServer::start_on(listener, guarded, None));
     let Ok(Ok(mut server)) = server else {
         return;
     };
