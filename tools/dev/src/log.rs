@@ -138,8 +138,12 @@ impl LogLine {
             }
             None if text("message") == Some("drained") => {
                 let count = |name| fields.get(name).and_then(Value::as_f64);
-                let what = count("SignalsDrained")
-                    .map_or_else(|| "a customer".to_owned(), |n| format!("{n} signals"));
+                let signals = count("SignalsDrained").map(|count| count.to_string());
+                let what = match signals.as_deref() {
+                    None => "a customer".to_owned(),
+                    Some("1") => "1 signal".to_owned(),
+                    Some(count) => format!("{count} signals"),
+                };
                 Self::Readable(format!(
                     "drained {what} after {:.1} s",
                     count("DrainDelay").unwrap_or_default() / 1e3
@@ -234,6 +238,10 @@ mod tests {
             (
                 r#"{"message":"drained","requestId":"r","SignalsDrained":3,"DrainDelay":8531.5,"_aws":{}}"#,
                 readable("drained 3 signals after 8.5 s"),
+            ),
+            (
+                r#"{"message":"drained","requestId":"r","SignalsDrained":1,"DrainDelay":100,"_aws":{}}"#,
+                readable("drained 1 signal after 0.1 s"),
             ),
             (
                 r#"{"message":"drained","requestId":"r","CustomersDrained":1,"DrainDelay":80,"_aws":{}}"#,

@@ -236,6 +236,7 @@ fn command() -> Command {
     let command = match programs::release() {
         Some(_) => Options::command()
             .bin_name("./dev")
+            .display_name("./dev")
             .after_help(
                 EXAMPLES
                     .replace("cargo dev", "./dev")

@@ -102,7 +102,7 @@ impl Read {
     }
 
     /// Writes a line for each signal, and returns how many there are.
-    async fn write(&self, stack: &Stack, mut lines: impl Write) -> Result<usize> {
+    async fn write(&self, stack: &Stack, mut lines: impl Write) -> Result<u64> {
         let account = AttributeValue::S(self.account.to_string());
         let since = self.since.unwrap_or(Timestamp::from_millis(0));
         let since = AttributeValue::S(since.to_string());

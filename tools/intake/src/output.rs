@@ -58,7 +58,7 @@ pub(crate) fn own_name() -> &'static str {
 }
 
 /// A number of things, with its plural.
-pub(crate) fn counted(number: usize, thing: &str) -> String {
+pub(crate) fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{ending}")
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::chunks::Kind;
 use super::line_error::LineError;
-use crate::output::{Format, escape_control, note, to_json};
+use crate::output::{Format, counted, escape_control, note, to_json};
 
 /// The most names of unknown fields that are kept: a file may have any number of them, of any
 /// length.
@@ -129,12 +129,13 @@ impl Outcomes {
                 "The rejected lines and their errors are in {error_file}."
             ));
         }
-        let things = if *kind == Kind::Customers {
-            "customers"
+        let thing = if *kind == Kind::Customers {
+            "customer"
         } else {
-            "signals"
+            "signal"
         };
-        let mut text = format!("{stored} {things} stored, {rejected} lines rejected");
+        let (stored_things, rejected_lines) = (counted(*stored, thing), counted(*rejected, "line"));
+        let mut text = format!("{stored_things} stored, {rejected_lines} rejected");
         for (count, outcome) in [
             (expired, "expired: not stored"),
             (skipped, "skipped: a newer update is stored"),

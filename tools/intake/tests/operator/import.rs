@@ -145,7 +145,7 @@ async fn line_that_dynamodb_refuses_is_rejected_alone() {
     let refused = import(&operator, "c");
     assert_eq!(
         (refused.code, refused.stdout.as_str()),
-        (Some(1), "0 customers stored, 1 lines rejected.\n")
+        (Some(1), "0 customers stored, 1 line rejected.\n")
     );
 }
 
@@ -165,7 +165,7 @@ async fn lines_of_one_customer_take_effect_in_order() {
     file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";
     operator.file("c.ndjson", &file);
     let done = import(&operator, "c.ndjson").success();
-    assert_eq!(done.stdout, "800 customers stored, 1 lines rejected.\n");
+    assert_eq!(done.stdout, "800 customers stored, 1 line rejected.\n");
     assert_eq!(
         lines_of(&operator.read("c.ndjson.errors.ndjson"))[0]["line"],
         801

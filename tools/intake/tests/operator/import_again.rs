@@ -224,7 +224,7 @@ async fn customers_import_skips_lines_of_which_a_newer_update_is_stored() {
         .run(&["import", "--account", "shop", "--received-at", &now, "c"])
         .success()
         .stdout;
-    let skipped = "2 customers stored, 1 lines rejected, 2 skipped: a newer update is stored.\n";
+    let skipped = "2 customers stored, 1 line rejected, 2 skipped: a newer update is stored.\n";
     assert_eq!(imported, skipped);
     assert_eq!(
         ["ada", "bob", "eve"].map(|id| show(&operator, id)["city"].as_str().unwrap().to_owned()),
