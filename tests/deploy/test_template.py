@@ -51,6 +51,17 @@ class Data(unittest.TestCase):
             self.assertFalse(pattern.search(invalid), invalid)
 
 
+class Api(unittest.TestCase):
+    def test_warning_of_api_gateway_about_what_sam_writes_does_not_fail_a_deployment(self):
+        for address in ("open", "closed"):
+            (api,) = of_type(template.processed(template.written(), DefaultAddress=address), "AWS::ApiGatewayV2::Api").values()
+            servers = api["Properties"]["Body"]["servers"]
+            self.assertTrue(all("x-amazon-apigateway-endpoint-configuration" in server for server in servers))
+            # API Gateway warns of a server without a url.
+            if any("url" not in server for server in servers):
+                self.assertIsNot(api["Properties"].get("FailOnWarnings", False), True)
+
+
 class Queues(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
