@@ -14,7 +14,7 @@ STACK = "intake-dev"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
 PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Region": "eu-west-1",
           "AWS::AccountId": "123456789012", "AWS::StackName": STACK,
-          "StackName": STACK, "KmsKeyArn": KEY, "Repository": "owner/intake", "Environment": "dev",
+          "StackName": STACK, "KmsKeyArn": KEY, "SubjectPrefix": "repo:owner@1/intake@2", "Environment": "dev",
           "PermissionsBoundary": "arn:aws:iam::123456789012:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"}
 # IAM counts the characters of a policy without blanks.
 INLINE_POLICIES_CHARS = 10_240
@@ -217,7 +217,7 @@ class Verification(unittest.TestCase):
             (statement,) = self.account["Resources"][role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
             self.assertEqual(resolved(self.account, statement["Condition"]), {"StringEquals": {
                 "token.actions.githubusercontent.com:aud": "sts.amazonaws.com",
-                "token.actions.githubusercontent.com:sub": f"repo:owner/intake:environment:{environment}"}}, role)
+                "token.actions.githubusercontent.com:sub": f"repo:owner@1/intake@2:environment:{environment}"}}, role)
 
     def test_role_reaches_only_keys_and_items_of_verifications(self):
         tables = "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev"
