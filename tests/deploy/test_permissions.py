@@ -128,10 +128,10 @@ ROLES = {
 }
 
 
-def place(resource: str | dict) -> str:
+def place(action: str, resource: str | dict) -> str:
     """What the page calls this resource of a statement."""
     if resource == "*":
-        return "alarms"
+        return {"cloudwatch": "alarms", "dynamodb": "streams"}[action.split(":")[0]]
     name = ".".join(resource["Fn::GetAtt"]) if "Fn::GetAtt" in resource else str(resource)
     (found,) = {called for part, called in PLACES.items() if re.search(rf"(?<![A-Za-z]){re.escape(part)}|{re.escape(part)}'", name)}
     return found
@@ -144,7 +144,7 @@ def allowed(file: str, role: str) -> str:
         limit = " (keys `verify-*`)" if "dynamodb:LeadingKeys" in str(statement.get("Condition")) else ""
         for action in (action for action in actions(statement) if not action.startswith(COMMON)):
             for resource in as_list(statement["Resource"]):
-                uses.setdefault(place(resource) + limit, {})[MEANING[action]] = None
+                uses.setdefault(place(action, resource) + limit, {})[MEANING[action]] = None
     alike = {}
     for resource, meanings in uses.items():
         alike.setdefault(", ".join(meanings), []).append(resource)

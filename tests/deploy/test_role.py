@@ -28,7 +28,8 @@ NAMED = {"AWS::DynamoDB::Table": "dynamodb:eu-west-1:123456789012:table/",
 # What gives a role permissions, takes some away, or sets its boundary.
 NEEDS_BOUNDARY = {"iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRole", "iam:DeleteRolePolicy", "iam:DetachRolePolicy",
                   "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy", "iam:UpdateAssumeRolePolicy"}
-HARMLESS = {"iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies", "iam:TagRole", "iam:UntagRole"}
+HARMLESS = {"iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies", "iam:TagRole", "iam:UntagRole",
+            "iam:UpdateRole", "iam:UpdateRoleDescription"}
 # What the role itself calls: CloudFormation and the bucket of packages. CloudFormation calls the rest.
 PACKAGES = {f"arn:aws:s3:::aws-sam-cli-managed-default-*/{name}/*" for name in (STACK, f"{STACK}-delivery")}
 ONLY_CLOUDFORMATION = {"ForAnyValue:StringEquals": {"aws:CalledVia": "cloudformation.amazonaws.com"}}
@@ -199,7 +200,7 @@ class DeploymentRole(unittest.TestCase):
             "cloudformation:eu-west-1:aws:transform/Serverless-2016-10-31",
             "lambda:eu-west-1:123456789012:event-source-mapping:*",
             *(f"glue:eu-west-1:123456789012:{path}" for path in ("catalog", "database/intake_dev_delivery", "table/intake_dev_delivery/*")),
-            "codedeploy:eu-west-1:123456789012:deploymentconfig:*", "cloudwatch::123456789012:dashboard/*",
+            "codedeploy:eu-west-1:123456789012:deploymentconfig:*",
             *(f"apigateway:eu-west-1::/{path}" for path in ("apis", "apis/*", "domainnames", "domainnames/*", "tags/*")),
         })
 
