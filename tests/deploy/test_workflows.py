@@ -134,14 +134,21 @@ class Steps(unittest.TestCase):
         return subprocess.run(["bash", "-e", "-c", script(job, step)], cwd=self.folder, text=True, capture_output=True,
                               env={"PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}"} | variables)
 
+    def program(self, name: str, text: str):
+        """A program that the scripts find instead of the real one."""
+        (self.folder / name).write_text(f"#!/bin/sh\n{text}")
+        (self.folder / name).chmod(0o755)
+
 
 class Deploying(Steps):
-    def test_each_environment_is_deployed_with_its_parameters_the_streams_the_architecture_and_the_boundary(self):
-        outputs = [{"OutputKey": "SignalsStreamArn", "OutputValue": "arn:signals"}, {"OutputKey": "BaseUrl", "OutputValue": "https://x"},
-                   {"OutputKey": "CustomersStreamArn", "OutputValue": "arn:customers"}]
-        (self.folder / "sam").write_text(f"#!/bin/sh\nif [ $1 = list ]; then echo '{json.dumps(outputs)}'; else printf '%s\\n' \"$@\"; fi\n")
-        (self.folder / "sam").chmod(0o755)
+    def test_each_environment_is_deployed_with_its_parameters_the_newest_streams_the_architecture_and_the_boundary(self):
+        self.program("sam", "printf '%s\\n' \"$@\"\n")
+        self.program("aws", """case "$*" in
+            *"--stack-name intake-dev "*SignalsTableName*) echo S ;; *"--stack-name intake-dev "*CustomersTableName*) echo C ;;
+            "dynamodb describe-table --table-name S "*LatestStreamArn) echo arn:signals ;;
+            "dynamodb describe-table --table-name C "*LatestStreamArn) echo arn:customers ;; *) exit 1 ;; esac\n""")
         (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
+        (self.folder / "deploy").symlink_to(PROJECT / "deploy")
         configured = tomlkit.parse((PROJECT / "samconfig.toml").read_text())
         streams = ["SignalsStreamArn=arn:signals", "CustomersStreamArn=arn:customers"]
         for step, environment, added in (("Deploy", "default", []), ("Deploy", "prod", []), ("Deploy the delivery", "delivery", streams),
@@ -152,17 +159,45 @@ class Deploying(Steps):
                 self.assertEqual(done.stdout.split(), ["deploy", "--config-env", environment, "--parameter-overrides", *listed, *added,
                                                        "Architecture=arm64", *last], done.stderr)
 
+    def test_delivery_is_not_deployed_when_a_stream_is_not_found(self):
+        self.program("sam", "echo deployed\n")
+        self.program("aws", "exit 1\n")
+        (self.folder / "deploy").symlink_to(PROJECT / "deploy")
+        done = self.run_script("deploy.deploy", "Deploy the delivery", DELIVERY_ENV="delivery", STACK="intake-dev")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+
+    def test_parameters_of_the_environment_come_last_so_that_they_win(self):
+        self.program("sam", "printf '%s\\n' \"$@\"\n")
+        (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
+        done = self.run_script("deploy.deploy", "Deploy", CONFIG_ENV="prod", PARAMETERS="GradualDeployment=false QuietMinutes=30")
+        self.assertEqual(done.stdout.split()[-3:], ["Architecture=arm64", "GradualDeployment=false", "QuietMinutes=30"], done.stderr)
+
+
+class Publishing(Steps):
+    def publish(self, **variables: str) -> str:
+        done = self.run_script("deploy.publish", "Publish", GITHUB_REF_NAME="v1.2.3", **variables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
 
     def test_notes_of_a_release_say_whether_it_was_deployed_and_verified(self):
-        (self.folder / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
-        (self.folder / "gh").chmod(0o755)
+        self.program("gh", '[ "$2" != view ] || exit 1\nprintf "%s\\n" "$@"\n')
         for deployed, verified, said in (("true", "true", "was deployed to intake-prod and verified there"),
                                          ("true", "false", "and not verified: prod-verify has no role"),
                                          ("false", "", "neither deployed nor verified before it was published: prod has no role")):
-            done = self.run_script("deploy.publish", "Publish", DEPLOYED=deployed, VERIFIED=verified, GITHUB_REF_NAME="v1.2.3",
-                                   GITHUB_REPOSITORY="o/r")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn(said, done.stdout)
+            self.assertIn(said, self.publish(DEPLOYED=deployed, VERIFIED=verified))
+
+    def test_publishing_goes_on_where_an_earlier_run_stopped(self):
+        for state, wanted in (("exit 1", ["create", "upload", "edit"]), ("echo true; exit", ["upload", "edit"]), ("echo false; exit", [])):
+            self.program("gh", f'[ "$2" != view ] || {{ {state}; }}\necho "$2"\n')
+            self.assertEqual(self.publish().split(), wanted, state)
+
+    def test_image_and_archives_are_attested_before_the_release_is_published(self):
+        steps = jobs()["deploy.publish"]["steps"]
+        names = [step.get("name") or step["uses"].split("@")[0] for step in steps]
+        attested = "actions/attest-build-provenance"
+        self.assertEqual(names[-5:], ["Check the archives", attested, "Publish the image", attested, "Publish"])
+        self.assertEqual(set(steps[-2]["with"]), {"subject-name", "subject-digest"})
 
     def test_archives_with_other_checksums_are_not_published(self):
         for architecture in ("arm64", "x86_64"):
