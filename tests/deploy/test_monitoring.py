@@ -141,6 +141,8 @@ class AccessLog(unittest.TestCase):
             ("429", "-", "/api/customers", True),
             ("413", "-", "/api/event-flows/signal", True),
             ("503", "", "/api/event-flows/signal", True),
+            # The function crashed: Lambda's invocation has the status 200, the function has none.
+            ("500", "-", "/api/event-flows/signal", True),
             ("404", "-", "/api/customers/", True),
             ("404", "", "/api/event-flows", True),
             ("404", "-", "/api/sdk/pong", True),
@@ -150,7 +152,7 @@ class AccessLog(unittest.TestCase):
             ("404", "404", "/api/customers", False),
             ("503", "503", "/api/customers", False),
         ]:
-            values = {"status": status, "integrationStatus": function_status, "path": path, "identity.userAgent": 'a 429/- "b'}
+            values = {"status": status, "integration.status": function_status, "path": path, "identity.userAgent": 'a 429/- "b'}
             line = re.sub(r"\$context\.([\w.]+)", lambda variable: values.get(variable.group(1), "-"), access_log_line())
             counted = [metric_filter["Properties"]["MetricTransformations"][0]["MetricName"]["Fn::Sub"] for metric_filter in filters
                        if matches(metric_filter["Properties"]["FilterPattern"], line)]
@@ -160,7 +162,7 @@ class AccessLog(unittest.TestCase):
     def test_metric_filters_and_the_dashboard_read_the_values_in_their_order(self):
         written = ["id", "functionId", "status", "functionStatus", "latency", "ip", "method", "path", "error"]
         variables = re.findall(r"\$context\.([\w.]+)", access_log_line())
-        self.assertEqual(variables[:9], ["requestId", "awsEndpointRequestId", "status", "integrationStatus", "responseLatency",
+        self.assertEqual(variables[:9], ["requestId", "awsEndpointRequestId", "status", "integration.status", "responseLatency",
                                          "identity.sourceIp", "httpMethod", "path", "error.message"])
         (query,) = (widget["properties"]["query"] for widget in template.widgets() if "AccessLogGroup" in str(widget))
         glob, names = re.search(r"parse @message '(.+)' as ([\w, ]+) \|", query).groups()

@@ -21,7 +21,7 @@ const REQUEST: [(&str, &str); 11] = [
         "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90",
     ),
     ("status", "200"),
-    ("integrationStatus", "200"),
+    ("integration.status", "200"),
     ("responseLatency", "12"),
     ("identity.sourceIp", "203.0.113.17"),
     ("httpMethod", "POST"),
