@@ -1,8 +1,9 @@
 //! `doctor`: what is wrong with a deployed stack, or soon will be. It only reads.
 
+mod drains;
 mod tables;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
@@ -12,9 +13,6 @@ use crate::keys::{KeyTable, snapshot};
 use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;
 use crate::stack::{OVERFLOW_FUNCTION, OWN_VERSION, Stack, VERSION};
-
-/// The period in seconds whose failed drains count, that of `OverflowDrainFailuresAlarm`.
-const FAILURES_SECONDS: u64 = 1_800;
 
 /// What follows the name of the stack and `-` in the name of an alarm: `DefectsAlarm` of
 /// template.yaml, and the stack nested in it. An alarm of another stack, such as `intake-dev`
@@ -83,7 +81,7 @@ async fn findings(stack: &Stack) -> Result<Vec<(String, Verdict)>> {
             let overflow = if stack.is_local {
                 Ok(Verdict::skipped("only CloudWatch counts its failed drains"))
             } else {
-                overflow(&queues, &client, stack.optional(OVERFLOW_FUNCTION)).await
+                drains::check(&queues, &client, stack.optional(OVERFLOW_FUNCTION)).await
             };
             add("Overflow queue", overflow);
             add("Dead letters", dead_letters(&queues).await);
@@ -180,48 +178,6 @@ async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
         &faults,
         format!("{count} alarms, none fires, {unknown} without data"),
     ))
-}
-
-/// Whether drains fail while messages wait. The age of the oldest message would not say so: SQS
-/// leaves out a message that was received three times.
-async fn overflow(
-    queues: &Queues<'_>,
-    client: &AwsClient<'_>,
-    function: Option<&str>,
-) -> Result<Verdict> {
-    let [overflow, _] = queues.counts().await?;
-    let function =
-        function.context("the stack does not name its overflow function: deploy this version")?;
-    let now = Timestamp::now().seconds();
-    let call = json!({
-        "Namespace": "Intake",
-        "MetricName": "DrainFailures",
-        "Dimensions": [{"Name": "FunctionName", "Value": function}],
-        "StartTime": now.saturating_sub(FAILURES_SECONDS),
-        "EndTime": now,
-        "Period": FAILURES_SECONDS,
-        "Statistics": ["Sum"],
-    });
-    let answer = client
-        .call(&CLOUDWATCH, "GetMetricStatistics", &call)
-        .await?;
-    let points = answer
-        .get("Datapoints")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let failures: f64 = points
-        .filter_map(|point| point.get("Sum")?.as_f64())
-        .fold(0.0, std::ops::Add::add);
-    let seen = format!(
-        "{} message(s), {failures:.0} failed drain(s) in half an hour",
-        overflow.total()
-    );
-    Ok(if failures > 0.0 && overflow.total() > 0 {
-        Verdict::failed(seen)
-    } else {
-        Verdict::held(seen)
-    })
 }
 
 async fn dead_letters(queues: &Queues<'_>) -> Result<Verdict> {

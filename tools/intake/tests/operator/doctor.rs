@@ -52,7 +52,7 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         ("Alarms", "2 alarms, none fires, 1 without data"),
         (
             "Overflow queue",
-            "3 message(s), 0 failed drain(s) in half an hour",
+            "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 0 crash(es), 0 throttled",
         ),
         ("Dead letters", "none"),
     ];
@@ -66,7 +66,7 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
 /// one at this place.
 type Case = (&'static str, &'static str, [&'static str; 3], Value);
 
-fn broken_conditions() -> [Case; 12] {
+fn broken_conditions() -> [Case; 10] {
     let (table, backups) = ("DescribeTable", "DescribeContinuousBackups");
     let recovery =
         "/ContinuousBackupsDescription/PointInTimeRecoveryDescription/PointInTimeRecoveryStatus";
@@ -142,11 +142,38 @@ fn broken_conditions() -> [Case; 12] {
             ["DescribeAlarms", "", ""],
             refusal,
         ),
+    ]
+}
+
+fn broken_drains() -> [Case; 5] {
+    [
         (
             "Overflow queue",
-            "3 message(s), 7 failed drain(s) in half an hour",
-            ["GetMetricStatistics", "", "/Datapoints"],
+            "3 message(s), the oldest 0 s old; in half an hour 7 failed drain(s), 0 crash(es), 0 throttled",
+            ["GetMetricStatistics", "DrainFailures", "/Datapoints"],
             json!([{"Sum": 7.0}]),
+        ),
+        (
+            "Overflow queue",
+            "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 2 crash(es), 0 throttled",
+            ["GetMetricStatistics", "Errors", "/Datapoints"],
+            json!([{"Sum": 2.0}]),
+        ),
+        (
+            "Overflow queue",
+            "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 0 crash(es), 9 throttled",
+            ["GetMetricStatistics", "Throttles", "/Datapoints"],
+            json!([{"Sum": 9.0}]),
+        ),
+        (
+            "Overflow queue",
+            "3 message(s), the oldest 1800 s old; in half an hour 0 failed drain(s), 0 crash(es), 0 throttled",
+            [
+                "GetMetricStatistics",
+                "ApproximateAgeOfOldestMessage",
+                "/Datapoints",
+            ],
+            json!([{"Maximum": 1800.0}]),
         ),
         (
             "Dead letters",
@@ -163,7 +190,9 @@ fn broken_conditions() -> [Case; 12] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_broken_condition_fails_its_check() {
-    for (check, seen, [operation, about, place], value) in broken_conditions() {
+    for (check, seen, [operation, about, place], value) in
+        broken_conditions().into_iter().chain(broken_drains())
+    {
         let run = doctor(Some(Change {
             operation,
             about,

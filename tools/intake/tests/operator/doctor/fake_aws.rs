@@ -126,6 +126,15 @@ fn describe_stack(call: &str) -> (u16, String) {
     (200, xml)
 }
 
+/// The dimensions of the metrics that are read in this namespace.
+fn dimensions(namespace: &Value) -> Value {
+    if namespace == "AWS/SQS" {
+        json!([{"Name": "QueueName", "Value": "overflow"}])
+    } else {
+        json!([{"Name": "FunctionName", "Value": "intake-test-overflow"}])
+    }
+}
+
 fn answer(operation: &str, call: &Value) -> Value {
     let table = call["TableName"].as_str().unwrap_or_default();
     match operation {
@@ -180,10 +189,7 @@ fn answer(operation: &str, call: &Value) -> Value {
             json!({"MetricAlarms": named.collect::<Vec<_>>()})
         }
         "GetMetricStatistics" => {
-            assert_eq!(
-                call["Dimensions"],
-                json!([{"Name": "FunctionName", "Value": "intake-test-overflow"}])
-            );
+            assert_eq!(call["Dimensions"], dimensions(&call["Namespace"]));
             json!({"Datapoints": []})
         }
         "GetQueueAttributes" => {

@@ -1,0 +1,96 @@
+//! Whether the overflow queue is drained: what `OverflowAgeAlarm` and `OverflowDrainFailuresAlarm`
+//! of deploy/monitoring.yaml read.
+
+use anyhow::{Context as _, Result};
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+
+use crate::check_result::Verdict;
+use crate::http::{AwsClient, CLOUDWATCH};
+use crate::overflow::Queues;
+
+/// How far back the metrics are read, in seconds: as far as the alarms look.
+const PERIOD_SECONDS: u64 = 1_800;
+
+/// The age in seconds of the oldest message at which `OverflowAgeAlarm` fires.
+const MAX_AGE_SECONDS: f64 = 1_800.0;
+
+/// A metric of CloudWatch.
+struct Metric<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    dimension: &'a str,
+    value: &'a str,
+    statistic: &'a str,
+}
+
+/// Whether messages wait, and their drains fail or none is tried. Each of the two says what the
+/// other cannot: SQS leaves a message out of the age after it was received three times.
+pub(super) async fn check(
+    queues: &Queues<'_>,
+    client: &AwsClient<'_>,
+    function: Option<&str>,
+) -> Result<Verdict> {
+    let [overflow, _] = queues.counts().await?;
+    let messages = overflow.total();
+    let function =
+        function.context("the stack does not name its overflow function: deploy this version")?;
+    let of_function = |namespace, name| Metric {
+        namespace,
+        name,
+        dimension: "FunctionName",
+        value: function,
+        statistic: "Sum",
+    };
+    let failures = read(client, &of_function("Intake", "DrainFailures")).await?;
+    let crashes = read(client, &of_function("AWS/Lambda", "Errors")).await?;
+    let throttles = read(client, &of_function("AWS/Lambda", "Throttles")).await?;
+    let age = Metric {
+        namespace: "AWS/SQS",
+        name: "ApproximateAgeOfOldestMessage",
+        dimension: "QueueName",
+        value: queues.overflow.rsplit('/').next().unwrap_or_default(),
+        statistic: "Maximum",
+    };
+    let age = read(client, &age).await?;
+    let seen = format!(
+        "{messages} message(s), the oldest {age:.0} s old; in half an hour {failures:.0} failed drain(s), \
+         {crashes:.0} crash(es), {throttles:.0} throttled"
+    );
+    let is_failing = failures + crashes + throttles > 0.0 || age >= MAX_AGE_SECONDS;
+    Ok(if is_failing && messages > 0 {
+        Verdict::failed(seen)
+    } else {
+        Verdict::held(seen)
+    })
+}
+
+/// The metric over the whole period: 0 without data.
+async fn read(client: &AwsClient<'_>, metric: &Metric<'_>) -> Result<f64> {
+    let now = Timestamp::now().seconds();
+    let call = json!({
+        "Namespace": metric.namespace,
+        "MetricName": metric.name,
+        "Dimensions": [{"Name": metric.dimension, "Value": metric.value}],
+        "StartTime": now.saturating_sub(PERIOD_SECONDS),
+        "EndTime": now,
+        "Period": PERIOD_SECONDS,
+        "Statistics": [metric.statistic],
+    });
+    let answer = client
+        .call(&CLOUDWATCH, "GetMetricStatistics", &call)
+        .await?;
+    let points = answer
+        .get("Datapoints")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    // There is one, or two where the period is not that of CloudWatch's clock.
+    let values = points.filter_map(|point| point.get(metric.statistic)?.as_f64());
+    let together = if metric.statistic == "Maximum" {
+        f64::max
+    } else {
+        |sum, value| sum + value
+    };
+    Ok(values.fold(0.0, together))
+}
