@@ -73,8 +73,12 @@ class Metrics(unittest.TestCase):
     def test_what_loses_or_stops_something_pages_and_the_rest_is_a_ticket_without_an_end(self):
         def to(kind: str) -> dict:
             return {"Fn::If": [f"Has{kind}Topic", [{"Ref": f"{kind}TopicArn"}], {"Ref": "AWS::NoValue"}]}
-        pages = {"DefectsAlarm", "ServerErrorsAlarm", "QuietAlarm", "RejectedNotStoredAlarm"}
-        for name, alarm in self.alarms.items():
+        pages = {"DefectsAlarm", "ServerErrorsAlarm", "QuietAlarm", "RejectedNotStoredAlarm",
+                 # What waits or is set aside is deleted after 14 days.
+                 "OutageAlarm", "OverflowAgeAlarm", "OverflowDrainFailuresAlarm", "OverflowDeadLettersAlarm", "OverflowRejectionsAlarm",
+                 # Records leave a stream after a day.
+                 "AgeAlarm", "BusNotInvokedAlarm", "LakeNotInvokedAlarm", "UndeliveredAlarm", "DataFreshnessAlarm"}
+        for name, alarm in (self.alarms | of_type(template.written("delivery/template.yaml"), "AWS::CloudWatch::Alarm")).items():
             kind = "Page" if name in pages else "Ticket"
             self.assertEqual(alarm["Properties"]["AlarmActions"], to(kind), name)
             self.assertEqual(alarm["Properties"].get("OKActions"), to(kind) if name in pages else None, name)
@@ -85,9 +89,10 @@ class Metrics(unittest.TestCase):
             metrics = {query["Id"] for query in queries if "MetricStat" in query}
             for expression in (query["Expression"] for query in queries if "Expression" in query):
                 self.assertEqual(set(re.findall(r"\b[a-z]\w*", expression)), metrics, name)
-                # The value that fills the latest period, before its metric arrives, would hide what the metric says. Only a rate, which
-                # looks at two of three periods, may fill (FILL in "Using math expressions with CloudWatch metrics").
-                self.assertTrue("FILL" not in expression or alarm["Properties"].get("DatapointsToAlarm", 9) < alarm["Properties"]["EvaluationPeriods"], name)
+                # The value that fills the latest period, before its metric arrives, must not decide alone (FILL in "Using math expressions
+                # with CloudWatch metrics").
+                properties = alarm["Properties"]
+                self.assertTrue("FILL" not in expression or properties.get("DatapointsToAlarm", properties["EvaluationPeriods"]) >= 2, name)
 
     def test_runbook_has_a_row_for_each_alarm_and_the_page_on_cost_counts_them(self):
         runbook, cost = ((PROJECT / "docs" / page).read_text() for page in ("runbook.md", "cost.md"))
@@ -106,6 +111,67 @@ class Metrics(unittest.TestCase):
         for column in range(1, 5):
             *parts, total = [float(row[column] or 0) for row in bill[1:]]
             self.assertAlmostEqual(sum(parts), total, 2, bill[0][column])
+
+
+def calculated(alarm: dict, **sums: float) -> float:
+    """What the expression of an alarm makes of the metrics' values in one period."""
+    (expression,) = [query["Expression"] for query in alarm["Properties"]["Metrics"] if "Expression" in query]
+    as_python = re.sub(r"\bAND\b", "and", expression)
+    functions = {"IF": lambda condition, yes, no: yes if condition else no, "FILL": lambda value, other: other if value is None else value,
+                 "SUM": lambda values: sum(value or 0 for value in values)}
+    return eval(as_python, {"__builtins__": {}}, functions | sums)
+
+
+def requests_of_a_period() -> float:
+    """The requests of the bill in docs/cost.md that come in the five minutes of an alarm's period."""
+    millions = int(re.search(r"`requestIdentifier`: (\d+) million requests", (PROJECT / "docs" / "cost.md").read_text()).group(1))
+    return millions * 1_000_000 / (30 * 24 * 60 / 5)
+
+
+class Alarms(unittest.TestCase):
+    """Whether an alarm fires when it is to."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.alarms = template.alarms()
+        cls.delivery = of_type(template.written("delivery/template.yaml"), "AWS::CloudWatch::Alarm")
+
+    def test_server_errors_page_for_a_rate_and_a_few_are_a_ticket(self):
+        for errors, requests, pages in ((1, 230, False), (4, 4, False), (5, 230, True), (5, 501, False), (40, 3_000, True), (5, 5, True)):
+            self.assertEqual(calculated(self.alarms["ServerErrorsAlarm"], errors=errors, requests=requests) > 0, pages, (errors, requests))
+        self.assertEqual(calculated(self.alarms["FailedRequestsAlarm"], errors=1, throttled=None), 1)
+
+    def test_requests_without_a_key_do_not_page_when_they_are_throttled(self):
+        for name, alarm in self.alarms.items():
+            if "GatewayThrottled" in str(template.watched(alarm)):
+                self.assertNotIn("PageTopicArn", template.references(alarm), name)
+
+    def test_latency_is_evaluated_at_the_load_of_the_page_on_cost(self):
+        latency = self.alarms["LatencyAlarm"]["Properties"]
+        percentile = float(latency["ExtendedStatistic"].removeprefix("p"))
+        # "Percentile-based CloudWatch alarms and low data samples" in the CloudWatch user guide.
+        needed = 10 / (1 - percentile / 100) if latency.get("EvaluateLowSampleCountPercentile") == "ignore" else 1
+        self.assertLess(needed, requests_of_a_period())
+
+    def test_messages_that_are_not_received_and_a_throttled_function_page(self):
+        age = self.alarms["OverflowAgeAlarm"]["Properties"]
+        self.assertEqual((age["MetricName"], age["Dimensions"][0]["Value"]), ("ApproximateAgeOfOldestMessage", {"Ref": "OverflowQueueName"}))
+        # Longer than three receives take, after which SQS leaves a message out: of failed drains, the other alarm speaks.
+        queue = template.written()["Resources"]["OverflowQueue"]["Properties"]
+        self.assertGreater(age["Threshold"], 3 * queue["VisibilityTimeout"])
+        for one in ("messages", "crashes", "throttles"):
+            sums = {"messages": None, "crashes": None, "throttles": None} | {one: 1}
+            self.assertEqual(calculated(self.alarms["OverflowDrainFailuresAlarm"], **sums), 1)
+
+    def test_delivery_that_is_not_invoked_while_signals_are_stored_pages_after_half_an_hour(self):
+        for target in ("Bus", "Lake"):
+            alarm = self.delivery[f"{target}NotInvokedAlarm"]
+            for writes, invocations, is_unread in ((9, None, 1), (9, 0, 1), (9, 1, 0), (0, None, 0)):
+                self.assertEqual(calculated(alarm, writes=writes, invocations=invocations), is_unread, (target, writes, invocations))
+            periods = {query["MetricStat"]["Period"] for query in alarm["Properties"]["Metrics"] if "MetricStat" in query}
+            self.assertEqual({period * alarm["Properties"]["EvaluationPeriods"] for period in periods}, {30 * 60})
+            table = alarm["Properties"]["Metrics"][1]["MetricStat"]["Metric"]["Dimensions"][0]["Value"]
+            self.assertEqual(table, {"Fn::Select": [1, {"Fn::Split": ["/", {"Ref": "SignalsStreamArn"}]}]})
 
 
 def access_log_line() -> str:
