@@ -6,6 +6,8 @@
     python3 tests/deploy/run.py monitoring  what its alarms and its dashboard read, in seconds
     python3 tests/deploy/run.py delivery    what the template of the delivery alone can show, in seconds
     python3 tests/deploy/run.py role        what deploy/deployment-role.yaml alone can show, in seconds
+    python3 tests/deploy/run.py iam         what IAM would allow the roles, simulated
+    python3 tests/deploy/run.py handlers    what CloudFormation calls to deploy the templates, against the deployment role, simulated
     python3 tests/deploy/run.py workflows   what the workflows alone can show, in seconds
     python3 tests/deploy/run.py deployment  the deployment alone, in minutes
     python3 tests/deploy/run.py deployed_delivery   the deployment with the delivery, in minutes
@@ -14,8 +16,8 @@
     python3 tests/deploy/run.py sam         no test: the same for sam alone
 
 The functions are deployed as `cargo build` builds them; with INTAKE_RELEASED_PACKAGE=1, from the archive in target/package.
-Installs its tools into target/deploy-test, once for each content of their requirements. Needs Linux: the functions run
-as processes of this machine.
+Installs its tools into target/deploy-test, once for each content of their requirements; the simulation of IAM is one of .ci/tools.
+Needs Linux: the functions run as processes of this machine.
 """
 
 import hashlib
@@ -29,7 +31,9 @@ HERE = Path(__file__).resolve().parent
 WORK = HERE.parent.parent / "target" / "deploy-test"
 # What needs the released package is left to .ci/nightly.
 NIGHTLY_SUITES = ("package",)
-SUITES = ("template", "permissions", "monitoring", "delivery", "role", "workflows", "deployment", "deployed_delivery")
+SUITES = ("template", "permissions", "monitoring", "delivery", "role", "iam", "handlers", "workflows", "deployment", "deployed_delivery")
+# Node runs the simulation of IAM.
+NODE_SUITES = {"iam", "handlers"}
 
 
 def installed_python(requirements: str = "requirements.txt") -> Path:
@@ -50,6 +54,13 @@ def installed_python(requirements: str = "requirements.txt") -> Path:
     return python
 
 
+def node_environment(environment: dict[str, str]) -> dict[str, str]:
+    """The environment with Node, and with the folder of the packages of .ci/package.json."""
+    done = subprocess.run([HERE.parent.parent / ".ci" / "tools"], check=True, stdout=subprocess.PIPE, text=True)
+    programs, modules = done.stdout.strip().split(os.pathsep)
+    return environment | {"PATH": f"{environment['PATH']}{os.pathsep}{programs}", "NODE_PATH": str(Path(modules).parent)}
+
+
 def main() -> int:
     installed = {"tools": "requirements.txt", "sam": "sam-requirements.txt"}
     if len(sys.argv) == 2 and sys.argv[1] in installed:
@@ -62,6 +73,8 @@ def main() -> int:
         return 2
     python = installed_python()
     environment = dict(os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")
+    if NODE_SUITES & set(suites):
+        environment = node_environment(environment)
     command = [python, "-m", "unittest", "--verbose", *(f"test_{suite}" for suite in suites)]
     return subprocess.run(command, cwd=HERE, env=environment).returncode
 

@@ -8,23 +8,12 @@ import unittest
 import tomlkit
 
 import template
+from resolved import DELIVERY, KEY, STACK, resolved
 from template import PROJECT, actions, as_list, of_type, statements
 
-STACK = "intake-dev"
-KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
-PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Region": "eu-west-1",
-          "AWS::AccountId": "123456789012", "AWS::StackName": STACK,
-          "StackName": STACK, "KmsKeyArn": KEY, "SubjectPrefix": "repo:owner@1/intake@2", "Environment": "dev",
-          "PermissionsBoundary": "arn:aws:iam::123456789012:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"}
 # IAM counts the characters of a policy without blanks.
 INLINE_POLICIES_CHARS = 10_240
 MANAGED_POLICY_CHARS = 6_144
-DELIVERY = {"SignalsStreamArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-SignalsTable-1ABC/stream/2026-11-20T22:33:44.123",
-            "CustomersStreamArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-CustomersTable-1ABC/stream/2026-11-20T22:33:44.123"}
-NAMED = {"AWS::DynamoDB::Table": "dynamodb:eu-west-1:123456789012:table/",
-         "AWS::KinesisFirehose::DeliveryStream": "firehose:eu-west-1:123456789012:deliverystream/",
-         "AWS::Lambda::Function": "lambda:eu-west-1:123456789012:function:",
-         "AWS::SQS::Queue": "sqs:eu-west-1:123456789012:"}
 # What gives a role permissions, takes some away, or sets its boundary.
 NEEDS_BOUNDARY = {"iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRole", "iam:DeleteRolePolicy", "iam:DetachRolePolicy",
                   "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy", "iam:UpdateAssumeRolePolicy"}
@@ -34,44 +23,6 @@ HARMLESS = {"iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", 
 PACKAGES = {f"arn:aws:s3:::aws-sam-cli-managed-default-*/{name}/*" for name in (STACK, f"{STACK}-delivery")}
 ONLY_CLOUDFORMATION = {"ForAnyValue:StringEquals": {"aws:CalledVia": "cloudformation.amazonaws.com"}}
 VERIFICATIONS = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": "verify-*"}, "Null": {"dynamodb:LeadingKeys": "false"}}
-
-
-def stack(processed: dict) -> str:
-    """The name of the stack that this template makes."""
-    return f"{STACK}-delivery" if "BusFilter" in processed["Parameters"] else STACK
-
-
-def resolved(processed: dict, value):
-    """The value as CloudFormation makes it for this stack."""
-    if isinstance(value, list):
-        return [resolved(processed, inner) for inner in value]
-    if not isinstance(value, dict):
-        return value
-    if "Ref" in value:
-        return stack(processed) if value["Ref"] == "AWS::StackName" else (PSEUDO | DELIVERY)[value["Ref"]]
-    if "Fn::GetAtt" in value:
-        return arn(processed, value["Fn::GetAtt"][0])
-    if "Fn::Join" in value:
-        return value["Fn::Join"][0].join(resolved(processed, value["Fn::Join"][1]))
-    if "Fn::Split" in value:
-        return resolved(processed, value["Fn::Split"][1]).split(value["Fn::Split"][0])
-    if "Fn::Sub" in value:
-        text, names = value["Fn::Sub"] if isinstance(value["Fn::Sub"], list) else (value["Fn::Sub"], {})
-        names = PSEUDO | {"AWS::StackName": stack(processed)} | resolved(processed, names)
-        return re.sub(r"\$\{([^}]+)\}", lambda name: names.get(name[1]) or arn(processed, name[1].removesuffix(".Arn")), text)
-    return {name: resolved(processed, inner) for name, inner in value.items()}
-
-
-def arn(processed: dict, name: str) -> str:
-    """The ARN of a resource, with the name that CloudFormation gives it."""
-    resource = processed["Resources"][name]
-    if resource["Type"] == "AWS::Logs::LogGroup":
-        return f"arn:aws:logs:eu-west-1:123456789012:log-group:{resolved(processed, resource['Properties']['LogGroupName'])}:*"
-    if resource["Type"] == "AWS::S3::Bucket":
-        return f"arn:aws:s3:::{stack(processed)}-{name.lower()}-1abcdefghijkl"
-    if resource["Type"] == "AWS::Events::EventBus":
-        return f"arn:aws:events:eu-west-1:123456789012:event-bus/{resolved(processed, resource['Properties']['Name'])}"
-    return f"arn:aws:{NAMED[resource['Type']]}{stack(processed)}-{name}-1ABCDEFGHIJKL"
 
 
 def allowed(processed: dict, policy: list[dict]) -> set[tuple[str, str, str]]:
@@ -219,6 +170,13 @@ class Verification(unittest.TestCase):
             self.assertEqual(resolved(self.account, statement["Condition"]), {"StringEquals": {
                 "token.actions.githubusercontent.com:aud": "sts.amazonaws.com",
                 "token.actions.githubusercontent.com:sub": f"repo:owner@1/intake@2:environment:{environment}"}}, role)
+
+    def test_subject_may_be_of_either_form_and_has_no_wildcard(self):
+        pattern = re.compile(self.account["Parameters"]["SubjectPrefix"]["AllowedPattern"])
+        for valid in ("repo:owner@1/intake@2", "repo:owner/intake", "repo:owner-1/intake-2"):
+            self.assertTrue(pattern.search(valid), valid)
+        for invalid in ("owner/intake", "repo:owner/*", "repo:owner@?/intake@2", "repo:owner/intake:environment:dev", "repo:owner/intake/more"):
+            self.assertFalse(pattern.search(invalid), invalid)
 
     def test_role_reaches_only_keys_and_items_of_verifications(self):
         tables = "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev"
