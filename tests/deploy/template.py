@@ -1,6 +1,7 @@
 """template.yaml and the templates nested in it as data: as written, and as the SAM transform makes CloudFormation of it."""
 
 import copy
+import functools
 import json
 import logging
 import os
@@ -26,9 +27,9 @@ def written(name: str | Path = "template.yaml") -> dict:
 
 
 def alarms() -> dict:
-    """The alarms of template.yaml and of deploy/monitoring.yaml, by logical id."""
-    return {name: alarm for file in ("template.yaml", "deploy/monitoring.yaml")
-            for name, alarm in of_type(written(file), "AWS::CloudWatch::Alarm").items()}
+    """The alarms of template.yaml and of deploy/monitoring.yaml, which has no transform, by logical id."""
+    return {name: alarm for file in (deployed(), written("deploy/monitoring.yaml"))
+            for name, alarm in of_type(file, "AWS::CloudWatch::Alarm").items()}
 
 
 def watched(alarm: dict) -> list[dict]:
@@ -54,6 +55,12 @@ def processed(template: dict, **parameters: str) -> dict:
             function["Properties"]["CodeUri"] = "s3://bucket/" + function["Properties"]["CodeUri"]
     no_managed_policies = SimpleNamespace(load=dict)
     return plain(transform(template, parameters, no_managed_policies))
+
+
+@functools.cache
+def deployed(name: str = "template.yaml") -> dict:
+    """What CloudFormation gets of the template where every option is on that adds resources."""
+    return processed(written(name), GradualDeployment="true")
 
 
 def of_type(template: dict, kind: str) -> dict:

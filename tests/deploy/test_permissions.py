@@ -50,10 +50,10 @@ class Permissions(unittest.TestCase):
 
     def test_no_role_has_a_managed_policy_or_may_scan_query_delete_or_use_wildcards(self):
         for file in ("template.yaml", "delivery/template.yaml"):
-            written = template.written(file)
-            for name, role in of_type(written, "AWS::IAM::Role").items():
+            deployed = template.deployed(file)
+            for name, role in of_type(deployed, "AWS::IAM::Role").items():
                 self.assertNotIn("ManagedPolicyArns", role["Properties"], name)
-                for statement in statements(written, name):
+                for statement in statements(deployed, name):
                     self.assertNotIn("NotAction", statement)
                     # Lambda deletes what the overflow function has drained.
                     for action in set(actions(statement)) - {"sqs:DeleteMessage"}:
@@ -140,7 +140,8 @@ def place(action: str, resource: str | dict) -> str:
 def allowed(file: str, role: str) -> str:
     """What the credentials of a role can do, as docs/security.md has to say it."""
     uses = {}
-    for statement in statements(template.written(file), role):
+    deployed = template.written(file) if file.startswith("deploy/") else template.deployed(file)
+    for statement in statements(deployed, role):
         limit = " (keys `verify-*`)" if "dynamodb:LeadingKeys" in str(statement.get("Condition")) else ""
         for action in (action for action in actions(statement) if not action.startswith(COMMON)):
             for resource in as_list(statement["Resource"]):

@@ -96,7 +96,7 @@ class DeploymentRole(unittest.TestCase):
         for name in ("DeploymentRole", "VerificationRole"):
             self.assertNotIn("Path", self.account["Resources"][name]["Properties"])
         for file in ("template.yaml", "delivery/template.yaml"):
-            for name, found in of_type(template.written(file), "AWS::IAM::Role").items():
+            for name, found in of_type(template.deployed(file), "AWS::IAM::Role").items():
                 self.assertEqual(found["Properties"]["Path"], {"Fn::Sub": "/${AWS::StackName}/"}, name)
 
     def test_only_cloudformation_changes_what_the_stack_is_made_of(self):

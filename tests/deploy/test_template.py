@@ -12,7 +12,7 @@ from template import PROJECT, of_type
 class Data(unittest.TestCase):
     def test_what_holds_data_stays_when_its_stack_is_deleted(self):
         for file, kinds, count in (("template.yaml", ("DynamoDB::Table", "SQS::Queue", "S3::Bucket"), 8), ("delivery/template.yaml", ("S3::Bucket",), 2)):
-            found = {name: resource for kind in kinds for name, resource in of_type(template.written(file), f"AWS::{kind}").items()}
+            found = {name: resource for kind in kinds for name, resource in of_type(template.deployed(file), f"AWS::{kind}").items()}
             self.assertEqual(len(found), count)
             for name, resource in found.items():
                 # A stack whose first deployment failed leaves nothing behind.
@@ -20,30 +20,30 @@ class Data(unittest.TestCase):
 
     def test_buckets_take_requests_over_tls_only(self):
         for file in ("template.yaml", "delivery/template.yaml"):
-            written = template.written(file)
-            policies = of_type(written, "AWS::S3::BucketPolicy")
-            self.assertEqual({policy["Properties"]["Bucket"]["Ref"] for policy in policies.values()}, set(of_type(written, "AWS::S3::Bucket")))
+            deployed = template.deployed(file)
+            policies = of_type(deployed, "AWS::S3::BucketPolicy")
+            self.assertEqual({policy["Properties"]["Bucket"]["Ref"] for policy in policies.values()}, set(of_type(deployed, "AWS::S3::Bucket")))
             for name, policy in policies.items():
                 statement = policy["Properties"]["PolicyDocument"]["Statement"][0]
                 self.assertEqual((statement["Effect"], statement["Principal"], statement["Action"], statement["Condition"]),
                                  ("Deny", "*", "s3:*", {"Bool": {"aws:SecureTransport": "false"}}), name)
 
     def test_key_of_a_parameter_encrypts_tables_and_queues_and_not_the_key_snapshot(self):
-        written = template.written()
-        for name, resource in written["Resources"].items():
+        deployed = template.deployed()
+        for name, resource in deployed["Resources"].items():
             if resource["Type"] in ("AWS::DynamoDB::Table", "AWS::SQS::Queue"):
                 self.assertIn("KmsKeyArn", template.references(resource), name)
         # An outage of KMS would take the snapshot away together with the tables.
-        self.assertNotIn("KmsKeyArn", template.references(written["Resources"]["KeySnapshotBucket"]))
+        self.assertNotIn("KmsKeyArn", template.references(deployed["Resources"]["KeySnapshotBucket"]))
 
     def test_only_the_operators_that_the_parameter_names_write_the_snapshot(self):
-        written = template.written()
-        _, conditional = written["Resources"]["KeySnapshotBucketPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+        deployed = template.deployed()
+        _, conditional = deployed["Resources"]["KeySnapshotBucketPolicy"]["Properties"]["PolicyDocument"]["Statement"]
         _, statement, _ = conditional["Fn::If"]
         self.assertLessEqual({"s3:PutObject", "s3:DeleteObject", "s3:DeleteObjectVersion"}, set(statement["Action"]))
         self.assertEqual(statement["Condition"],
                          {"ArnNotLike": {"aws:PrincipalArn": {"Fn::Split": [",", {"Ref": "KeyOperatorArns"}]}}})
-        pattern = re.compile(written["Parameters"]["KeyOperatorArns"]["AllowedPattern"])
+        pattern = re.compile(deployed["Parameters"]["KeyOperatorArns"]["AllowedPattern"])
         operators = "arn:aws:iam::123456789012:role/aws-reserved/sso.amazonaws.com/*/AWSReservedSSO_Operators_*"
         for valid in ("", operators, f"{operators},arn:aws:iam::123456789012:user/ada"):
             self.assertTrue(pattern.search(valid), valid)
@@ -65,9 +65,8 @@ class Api(unittest.TestCase):
 class Queues(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.template = template.written()
-        cls.queues = of_type(cls.template, "AWS::SQS::Queue")
-        cls.processed = template.processed(cls.template, ReservedConcurrency="100")
+        cls.processed = template.processed(template.written(), ReservedConcurrency="100")
+        cls.queues = of_type(cls.processed, "AWS::SQS::Queue")
         cls.function = cls.processed["Resources"]["OverflowFunction"]["Properties"]
         (cls.mapping,) = of_type(cls.processed, "AWS::Lambda::EventSourceMapping").values()
 
