@@ -5,21 +5,24 @@ from simulation import ACCOUNT, Call, Policies
 
 REGION = "eu-west-1"
 DELIVERY_STACK = f"{STACK}-delivery"
-# The operations of the functions by their role, each with the logical ids of the resources that it is about. test_deployment.py
-# compares it with the wire. Those of the second table are made only while a table does not answer: tests/integration has them.
+# The operations of the functions by their role, each with the logical id of the resource that it is about. test_deployment.py and
+# test_deployed_delivery.py compare them with what the deployed functions send.
 ON_THE_WIRE = {
     "CustomersRole": {("dynamodb:GetItem", "ApiKeysTable"), ("dynamodb:UpdateItem", "CustomersTable")},
     "SignalsRole": {("dynamodb:GetItem", "ApiKeysTable"), ("dynamodb:PutItem", "IdempotencyTable"),
                     ("dynamodb:BatchWriteItem", "SignalsTable"), ("dynamodb:BatchWriteItem", "RejectedSignalsTable")},
     "OverflowRole": {("dynamodb:PutItem", "IdempotencyTable"), ("dynamodb:BatchWriteItem", "SignalsTable"),
-                     ("dynamodb:UpdateItem", "CustomersTable"), ("sqs:SendMessage", "OverflowDeadLetterQueue")},
-    "BusRole": {("events:PutEvents", "Bus"), ("s3:PutObject", "FailureBucket")},
-    "LakeRole": {("firehose:PutRecordBatch", "DeliveryStream"), ("s3:PutObject", "FailureBucket")},
+                     ("sqs:SendMessage", "OverflowDeadLetterQueue")},
+    "BusRole": {("events:PutEvents", "Bus")},
+    "LakeRole": {("firehose:PutRecordBatch", "DeliveryStream")},
 }
-IN_AN_OUTAGE = {
+# Those that need an outage, a refusal or an unreadable record first.
+WHEN_SOMETHING_FAILS = {
     "CustomersRole": {("s3:GetObject", "KeySnapshotBucket"), ("sqs:SendMessage", "OverflowQueue")},
     "SignalsRole": {("s3:GetObject", "KeySnapshotBucket"), ("sqs:SendMessage", "OverflowQueue")},
-    "OverflowRole": {("dynamodb:BatchWriteItem", "RejectedSignalsTable")},
+    "OverflowRole": {("dynamodb:BatchWriteItem", "RejectedSignalsTable"), ("dynamodb:UpdateItem", "CustomersTable")},
+    "BusRole": {("s3:PutObject", "FailureBucket")},
+    "LakeRole": {("s3:PutObject", "FailureBucket")},
 }
 OBJECTS = {"KeySnapshotBucket": "keys.json.gz", "FailureBucket": "unreadable/2026/11/20/a.json", "LakeBucket": "events/dt=2026-11-20/a.gz"}
 # What a service calls KMS for on behalf of the caller: "How Amazon DynamoDB uses AWS KMS" and "Amazon SQS Key management".
@@ -43,7 +46,7 @@ class Calls:
     def of_functions(self) -> list[Call]:
         """What the functions call themselves."""
         return [Call(role, action, self.object(name) if action.startswith("s3:") else self.arn(name))
-                for table in (ON_THE_WIRE, IN_AN_OUTAGE) for role, calls in table.items() for action, name in sorted(calls)]
+                for table in (ON_THE_WIRE, WHEN_SOMETHING_FAILS) for role, calls in table.items() for action, name in sorted(calls)]
 
     def of_kms(self, role: str, service: str, actions: tuple[str, ...]) -> list[Call]:
         """What a service calls KMS for with the credentials of its caller."""

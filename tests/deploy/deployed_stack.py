@@ -16,6 +16,7 @@ from samcli.yamlhelper import yaml_parse
 
 import template
 from api import Api
+from calls import ON_THE_WIRE, WHEN_SOMETHING_FAILS
 from emulator import Emulator
 from template import PROJECT
 
@@ -104,9 +105,9 @@ class DeployedStack(unittest.TestCase):
         return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
     @classmethod
-    def physical_ids(cls) -> dict[str, str]:
+    def physical_ids(cls, stack: str = STACK) -> dict[str, str]:
         """What CloudFormation named the stack's resources, by logical id."""
-        resources = cls.aws("cloudformation").list_stack_resources(StackName=STACK)["StackResourceSummaries"]
+        resources = cls.aws("cloudformation").list_stack_resources(StackName=stack)["StackResourceSummaries"]
         return {resource["LogicalResourceId"]: resource["PhysicalResourceId"] for resource in resources}
 
     @classmethod
@@ -129,6 +130,23 @@ class DeployedStack(unittest.TestCase):
         printed = cls.run_command("cargo", "intake", "--stack", STACK, "keys", "create", "--account", "acme",
                                   "--name", "deployment test", "--expires-in", "1h")
         return re.search(r"\bintake_sk_\w+", printed).group()
+
+    def assert_functions_call_what_the_simulation_of_iam_knows(self, stack: str = STACK):
+        """What the functions of the stack have sent so far is in calls.py, and has all that calls.py says of the wire."""
+        physical = self.physical_ids(stack)
+        # The physical id of a queue is its URL.
+        logical = {name.rsplit("/", 1)[-1] if "://" in name else name: one for one, name in physical.items()}
+        sent = {}
+        for line in self.emulator.calls_log.read_text().splitlines():
+            function, action, resource = json.loads(line)
+            if function in logical:
+                role = logical[function].removesuffix("Function") + "Role"
+                sent.setdefault(role, set()).add((action, logical.get(resource, resource)))
+        self.assertTrue(sent)
+        for role, calls in sent.items():
+            self.assertLessEqual(ON_THE_WIRE[role], calls, role)
+            self.assertLessEqual(calls, ON_THE_WIRE[role] | WHEN_SOMETHING_FAILS[role], role)
+        self.assertEqual({f"{role.removesuffix('Role')}Function" for role in sent}, {name for name in physical if name.endswith("Function")})
 
     @property
     def api(self) -> Api:

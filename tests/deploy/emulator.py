@@ -22,6 +22,8 @@ class Emulator:
         self.files = tempfile.TemporaryDirectory(dir=work, prefix="emulator-")
         self.functions_log = Path(self.files.name) / "functions.log"
         self.functions_log.touch()
+        self.calls_log = Path(self.files.name) / "calls.log"
+        self.calls_log.touch()
         self.own_log = Path(self.files.name) / "emulator.log"
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
@@ -29,6 +31,7 @@ class Emulator:
             "BIND_HOST": "127.0.0.1",
             "GATEWAY_PORT": str(port),
             "FUNCTIONS_LOG": str(self.functions_log),
+            "CALLS_LOG": str(self.calls_log),
             "TMPDIR": self.files.name,
             # It would open a port for devices.
             "IOT_MTLS_ENABLED": "0",

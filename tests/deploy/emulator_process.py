@@ -8,6 +8,7 @@ import os
 import subprocess
 import types
 
+import emulator_calls
 import emulator_lake
 from ministack import app
 from ministack.services import cloudwatch_logs, lambda_svc
@@ -57,7 +58,10 @@ def create_alarm(logical_id, properties, stack_name):
 
 
 class LoggedProcess(subprocess.Popen):
-    """A function's process, whose standard output ministack reads and drops: it is added to a file."""
+    """A function's process, whose standard output ministack reads and drops: it is added to a file. Its calls say which it is."""
+
+    def __init__(self, *args, env, **kwargs):
+        super().__init__(*args, env=env | {"AWS_SESSION_TOKEN": env["AWS_LAMBDA_FUNCTION_NAME"]}, **kwargs)
 
     def communicate(self, *args, **kwargs):
         output, errors = super().communicate(*args, **kwargs)
@@ -71,5 +75,6 @@ provisioners._RESOURCE_HANDLERS["AWS::CloudWatch::Alarm"] |= {"create": create_a
 provisioners._RESOURCE_HANDLERS["AWS::Logs::MetricFilter"] = {"create": create_metric_filter, "delete": delete_metric_filter}
 lambda_svc.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": LoggedProcess})
 emulator_lake.correct()
+app.app = emulator_calls.recording(app.app)
 
 app.main()

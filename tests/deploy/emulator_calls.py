@@ -1,0 +1,52 @@
+"""Records which AWS calls each deployed function sends to the emulator: the operation, and the resource that it names."""
+
+import json
+import os
+
+# A function gets its own name as its session token, which is in each of its calls and nowhere else.
+FUNCTION_HEADER = b"x-amz-security-token"
+
+
+def of_request(method: str, path: str, headers: dict[bytes, bytes], body: bytes) -> list[tuple[str, str]]:
+    """The action of IAM and the physical name of each resource of a call."""
+    target = headers.get(b"x-amz-target", b"").decode()
+    if not target:
+        # S3: the bucket begins the path.
+        return [({"GET": "s3:GetObject", "PUT": "s3:PutObject"}[method], path.split("/")[1])]
+    service, operation = target.split(".")
+    call = json.loads(body)
+    match service:
+        case "DynamoDB_20120810":
+            return [(f"dynamodb:{operation}", table) for table in call.get("RequestItems", [call.get("TableName")])]
+        case "AmazonSQS":
+            return [(f"sqs:{operation}", call["QueueUrl"].rsplit("/", 1)[-1])]
+        case "AWSEvents":
+            return [(f"events:{operation}", entry["EventBusName"]) for entry in call["Entries"]]
+        case "Firehose_20150804":
+            return [(f"firehose:{operation}", call["DeliveryStreamName"])]
+        case _:
+            return [(target, "")]
+
+
+def recording(app):
+    """The application that records the calls of functions in the file CALLS_LOG, and then does what `app` does."""
+    async def recorded(scope, receive, send):
+        headers = dict(scope.get("headers", []))
+        function = headers.get(FUNCTION_HEADER, b"").decode()
+        if not function:
+            return await app(scope, receive, send)
+        messages = []
+        while not messages or messages[-1].get("more_body"):
+            messages.append(await receive())
+        body = b"".join(message.get("body", b"") for message in messages)
+        with open(os.environ["CALLS_LOG"], "a") as log:
+            for action, resource in of_request(scope["method"], scope["path"], headers, body):
+                log.write(json.dumps([function, action, resource]) + "\n")
+        again = iter(messages)
+
+        async def received():
+            for message in again:
+                return message
+            return await receive()
+        return await app(scope, received, send)
+    return recorded
