@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws::cause::{CallFailure, Cause};
-use aws::deadline::{Deadline, before};
+use aws::deadline::{Deadline, until};
 use aws::environment::{ConfigError, Variables, sdk_config};
 use aws::s3::S3Error;
 use aws_config::SdkConfig;
@@ -194,7 +194,7 @@ pub(crate) async fn call<T, E: ProvideErrorMetadata>(
     call: impl Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     deadline: Deadline,
 ) -> Result<T, TargetError> {
-    let Ok(result) = before(deadline, call).await else {
+    let Ok(result) = until(deadline, call).await else {
         return Err(Cause::DeadlineExceeded.into());
     };
     result.map_err(|error| match CallFailure::of(&error) {

@@ -94,7 +94,7 @@ impl CustomersFunction {
         };
         let message = DeferredUpdate::message(&key.account_id, &key.key_id, mark, update);
         overflow
-            .take(vec![message], &key.account_id, deadline)
+            .send_all(vec![message], &key.account_id, deadline)
             .await
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Drained<'a> {
     pub(crate) key_id: &'a str,
     /// When the signals, or the last attempt of the update, arrived.
     pub(crate) received_at: Timestamp,
-    /// That of the signals.
+    /// The requestIdentifier of the signals.
     pub(crate) request_identifier: Option<&'a str>,
     /// `None` for an update, which is stored, or which newer ones have replaced.
     pub(crate) signals: Option<DrainedSignals>,
@@ -31,9 +31,9 @@ pub(crate) struct Drained<'a> {
 /// How many signals of a message are stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DrainedSignals {
-    /// As valid ones.
+    /// Signals that are stored as valid ones.
     pub(crate) accepted: usize,
-    /// As rejected ones, although they were accepted.
+    /// Signals that are stored as rejected ones, although the function had accepted them.
     pub(crate) rejected: usize,
 }
 

@@ -73,7 +73,7 @@ pub struct BatchCounts {
 }
 
 impl BatchOutcome {
-    /// That of `batch`, of which every valid signal is stored or, if it is among the deferred ones,
+    /// The outcome of `batch`: every valid signal is stored or, if it is among the deferred ones,
     /// queued.
     pub(crate) fn new(
         batch: Batch<'_>,
@@ -115,7 +115,7 @@ impl BatchOutcome {
         }
     }
 
-    /// The same when the whole batch is rejected, whether all of its signals are invalid or only
+    /// The outcome when the whole batch is rejected, whether all of its signals are invalid or only
     /// one. Nothing is stored, so nothing is replayed, and only the envelope has warnings.
     pub(crate) fn reject_all(mut self) -> Self {
         for verdict in &mut self.verdicts {

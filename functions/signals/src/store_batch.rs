@@ -243,7 +243,7 @@ impl Storage {
             |index| left.contains(index),
         );
         overflow
-            .take(
+            .send_all(
                 messages,
                 context.account_id,
                 time_before_late_record(received),

@@ -48,9 +48,8 @@ pub enum CallFailure<'e> {
     NotSent,
     /// The service answered with an error that has a code.
     Refused {
-        /// The code.
         code: &'e str,
-        /// What the service says to it. It may contain a value.
+        /// The text of the service, which may contain a value of a client.
         message: Option<&'e str>,
         /// Whether the status is a 5xx.
         is_server_error: bool,

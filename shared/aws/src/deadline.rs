@@ -53,7 +53,7 @@ impl Deadline {
 ///
 /// # Errors
 /// When it did not end before.
-pub fn before<T>(
+pub fn until<T>(
     deadline: Deadline,
     work: impl Future<Output = T>,
 ) -> impl Future<Output = Result<T, DeadlineExceeded>> {

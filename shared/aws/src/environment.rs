@@ -46,7 +46,7 @@ pub enum ConfigError {
     CaBundle(#[from] CaBundleError),
 }
 
-/// As displayed: this is what the runtime logs when an invocation ends in an error.
+/// The same text as `Display`: the runtime logs an error of an invocation by its `Debug`.
 impl fmt::Debug for ConfigError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)

@@ -7,7 +7,6 @@ use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
-use aws_sdk_sqs::config::retry::RetryPartition;
 use aws_sdk_sqs::operation::send_message::builders::SendMessageFluentBuilder;
 use aws_sdk_sqs::types::MessageAttributeValue;
 use data_encoding::HEXLOWER;
@@ -17,7 +16,7 @@ use model::account::AccountId;
 
 use crate::cause::{CallFailure, Cause};
 use crate::client::retries;
-use crate::deadline::{Deadline, before};
+use crate::deadline::{Deadline, until};
 
 /// How long one attempt of a call may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);
@@ -28,7 +27,7 @@ const MAX_ATTEMPTS: u32 = 3;
 /// The attribute of a dead letter that says why it is one.
 const REASON: &str = "reason";
 
-/// A queue, with a client and a retry budget of its own.
+/// A queue, with a client of its own.
 #[derive(Debug)]
 pub struct Queue {
     client: Client,
@@ -40,8 +39,6 @@ impl Queue {
     pub fn new(config: &SdkConfig, url: impl Into<String>) -> Self {
         let config = Builder::from(config)
             .retry_config(retries(MAX_ATTEMPTS))
-            // An outage of DynamoDB must not use up its retries.
-            .retry_partition(RetryPartition::custom("sqs").build())
             .timeout_config(
                 TimeoutConfig::builder()
                     .operation_attempt_timeout(ATTEMPT_TIMEOUT)
@@ -53,12 +50,13 @@ impl Queue {
         }
     }
 
-    /// Sends all messages of a request, and returns whether SQS acknowledged them before the
-    /// deadline: if not, some may be queued, some not. Those of an account form a group: when one
-    /// account has many messages or its messages take long, SQS delivers those of the others first
+    /// Sends all messages of a request, and returns whether SQS acknowledged all of them before the
+    /// deadline. If it did not, some may be in the queue. The messages of an account form a group:
+    /// when one account has many messages or its messages take long, SQS delivers those of others
+    /// first
     /// ("Amazon SQS fair queues" in the SQS developer guide). A group's name has at most 128
     /// letters, digits and punctuation marks, so that every account's name is one.
-    pub async fn take(
+    pub async fn send_all(
         &self,
         messages: Vec<String>,
         account: &AccountId,
@@ -73,7 +71,7 @@ impl Queue {
                 message,
             )
         });
-        let sent = before(deadline, try_join_all(sent))
+        let sent = until(deadline, try_join_all(sent))
             .await
             .unwrap_or_else(|late| Err(late.into()));
         if let Err(error) = &sent {
@@ -103,7 +101,7 @@ impl Queue {
             .send_message()
             .queue_url(&self.url)
             .message_attributes(REASON, reason);
-        before(deadline, send(call, message)).await?
+        until(deadline, send(call, message)).await?
     }
 }
 

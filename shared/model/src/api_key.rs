@@ -52,7 +52,6 @@ impl ApiKey {
         &self.0
     }
 
-    /// Its hash.
     pub fn hash(&self) -> KeyHash {
         KeyHash::of(&self.0)
     }
@@ -75,10 +74,10 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Both.
+    /// Every endpoint that has keys.
     pub const ALL: [Self; 2] = [Self::Customers, Self::Signals];
 
-    /// As it is stored and as the command line takes it.
+    /// The name by which the key table stores it and the command line takes it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Customers => "customers",
@@ -112,13 +111,13 @@ impl KeyHash {
         !self.is_for_verification || account_id.is_for_verification()
     }
 
-    /// Whether it is that of a verification key.
+    /// Whether the key is a verification key.
     pub fn is_for_verification(self) -> bool {
         self.is_for_verification
     }
 
-    /// As in the key table: 64 lower-case hexadecimal digits, after `verify-` for a verification
-    /// key.
+    /// The partition key of the item in the key table: 64 lower-case hexadecimal digits, after
+    /// `verify-` for a verification key.
     pub fn partition_key(self) -> String {
         let prefix = if self.is_for_verification {
             VERIFICATION_PARTITION

@@ -89,7 +89,7 @@ impl RequestIdentifier {
         }
     }
 
-    /// As the client sent it; responses repeat it.
+    /// The text that the client sent, which responses repeat.
     pub fn as_sent(&self) -> &str {
         &self.as_sent
     }

@@ -64,7 +64,7 @@ pub enum KeyStatus {
 }
 
 impl KeyStatus {
-    /// As logs and the command line show it.
+    /// The word that logs and the command line show.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",

@@ -10,7 +10,8 @@ use crate::limits::MAX_POINTER_BYTES;
 /// A reference to a value of the body, in both notations of a response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldRef {
-    /// As in a program: `signals[1].eventType`; the empty string for the whole body.
+    /// The place as a program would name it, `signals[1].eventType`, or the empty string for the
+    /// whole body.
     pub field: String,
     /// A JSON Pointer (RFC 6901): `/signals/1/eventType`; the empty string for the whole body.
     pub pointer: String,

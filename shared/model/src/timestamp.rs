@@ -111,10 +111,10 @@ pub mod epoch_seconds {
 
     use super::Timestamp;
 
-    /// Writes it.
+    /// Writes the seconds.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// When the serializer fails.
     pub fn serialize<S: Serializer>(
         time: &Option<Timestamp>,
         serializer: S,
@@ -122,7 +122,7 @@ pub mod epoch_seconds {
         time.map(Timestamp::seconds).serialize(serializer)
     }
 
-    /// Reads it.
+    /// Reads the seconds.
     ///
     /// # Errors
     /// When it is null, or not a whole number.

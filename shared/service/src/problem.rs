@@ -77,7 +77,7 @@ pub enum UnauthorizedReason {
 }
 
 impl UnauthorizedReason {
-    /// As the log shows it.
+    /// The word that the log shows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Missing => "missing",

@@ -25,7 +25,7 @@ pub(crate) fn number(number: u64) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
-/// What is stored, as an item.
+/// Writes a value as an item.
 ///
 /// # Errors
 /// [`StoreError::Unserializable`], a defect.
@@ -33,7 +33,7 @@ pub fn to_item(record: &impl Serialize) -> Result<Item, StoreError> {
     serde_dynamo::to_item(record).map_err(|_| StoreError::Unserializable)
 }
 
-/// What was stored as an item.
+/// Reads a value from an item.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] when an attribute is missing or malformed.

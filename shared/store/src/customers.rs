@@ -244,7 +244,7 @@ impl<'a> Upsert<'a> {
 }
 
 impl Upserted {
-    /// What an update of which every field is newer leaves as it is.
+    /// The result of an update whose fields are all newer in the item, which so stays as it is.
     fn unchanged(item: &Item) -> Result<Self, StoreError> {
         Ok(Self {
             result: UpdateResult::Updated,
@@ -252,7 +252,7 @@ impl Upserted {
         })
     }
 
-    /// What an attempt stored whose response was lost.
+    /// The result of an update of which an earlier attempt took effect without a response.
     fn by_lost_attempt(mark: UpdateMark, item: &Item) -> Result<Self, StoreError> {
         let fence = Fence::of(item)?;
         let created_at = string(mark.updated_at().to_string());
@@ -278,7 +278,8 @@ struct ExpiredFences<'i> {
 }
 
 impl<'i> ExpiredFences<'i> {
-    /// Those of `item` at `now`, without those of fields that `update` changes.
+    /// The expired fences of `item` at `now`. The fences of fields that `update` changes are not
+    /// among them.
     fn of(item: &'i Item, update: &CustomerUpdate<'_>, now: Timestamp) -> Result<Self, StoreError> {
         let kept_since = now.minus(REMOVED_FENCE_KEPT);
         let horizon = Fence::at(kept_since);

@@ -105,12 +105,12 @@ pub struct UpdateMark {
 }
 
 impl UpdateMark {
-    /// That of a new update, which was received at `time`.
+    /// The mark of a new update, which was received at `time`.
     pub fn new(time: Timestamp) -> Self {
         Self::with(Fence::at(time))
     }
 
-    /// That of an import, whose update is newer than every other of this millisecond.
+    /// The mark of an imported update, which is newer than every other of this millisecond.
     pub(crate) fn last_of(time: Timestamp) -> Self {
         Self::with(Fence::last_of(time))
     }

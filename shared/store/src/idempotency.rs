@@ -28,18 +28,18 @@ pub struct IdempotencyTable {
     table: String,
 }
 
-/// The hashes of a request, by which a retry of it is recognized: SHA-256 in hexadecimal.
+/// The hashes of a request, SHA-256 in hexadecimal: a retry has the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestHashes {
-    /// That of the decoded body.
+    /// The hash of the decoded body.
     body_hash: String,
-    /// That of all signals, without the rest of the body.
+    /// The hash of all signals, without the rest of the body.
     signals_hash: String,
 }
 
 impl RequestHashes {
-    /// Those of a request with this body, which was read as `batch`.
+    /// The hashes of a request with this body, which was read as `batch`.
     pub fn of(body: &str, batch: &Batch<'_>) -> Self {
         Self {
             body_hash: Digest::of(body).to_hex(),

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use aws::cause::Cause;
-use aws::deadline::{Deadline, before};
+use aws::deadline::{Deadline, until};
 use futures_util::future::select;
 use tokio::sync::Semaphore;
 
@@ -61,7 +61,7 @@ pub fn deadline_of_writes(deadline: Deadline, has_queue: bool) -> Deadline {
 /// must be one that may take effect twice.
 ///
 /// # Errors
-/// That of the last call, or [`Cause::DeadlineExceeded`].
+/// The error of the last call, or [`Cause::DeadlineExceeded`].
 pub async fn repeat<T, F>(deadline: Deadline, call: impl Fn() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
@@ -83,7 +83,7 @@ where
 /// answer.
 ///
 /// # Errors
-/// That of the call, or [`Cause::DeadlineExceeded`].
+/// The error of the call, or [`Cause::DeadlineExceeded`].
 pub(crate) async fn call_once<T, F>(
     deadline: Deadline,
     second_calls: &SecondCalls,
@@ -94,7 +94,7 @@ where
 {
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let mut first = Box::pin(call());
-    if let Ok(outcome) = before(deadline.at_most(SECOND_CALL_AFTER), &mut first).await {
+    if let Ok(outcome) = until(deadline.at_most(SECOND_CALL_AFTER), &mut first).await {
         return outcome;
     }
     if deadline.remaining().is_zero() {
@@ -113,7 +113,7 @@ where
             outcome => outcome,
         }
     };
-    before(deadline, answer).await?
+    until(deadline, answer).await?
 }
 
 /// The second calls of one request.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aws::deadline::{Deadline, before};
+use aws::deadline::{Deadline, until};
 use aws::s3::Bucket;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
@@ -113,7 +113,7 @@ impl SnapshotReader {
             return self.in_memory(now);
         };
         let deadline = deadline.at_most(SNAPSHOT_TIMEOUT);
-        if before(deadline, reading).await.is_err() {
+        if until(deadline, reading).await.is_err() {
             let mut state = lock(&self.state);
             if state.latest.is_some() && state.reading.is_some() {
                 state.used_until = Some(now.plus(SNAPSHOT_TIMEOUT + RETRY_AFTER));

@@ -58,9 +58,7 @@ pub enum Level {
 /// A dimension of metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct Dimension {
-    /// Its name.
     pub name: &'static str,
-    /// Its value.
     pub value: &'static str,
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::StoreError;
-use aws::deadline::{Deadline, before};
+use aws::deadline::{Deadline, until};
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
 const CHUNK_ITEMS: usize = 25;
@@ -58,7 +58,7 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// Those of a message of a drain, which has two calls of the largest chunks.
+    /// The calls of one message of a drain, which has room for two of the largest chunks.
     pub(super) fn of_message() -> Self {
         Self {
             bytes: Arc::new(Semaphore::new(FEW_CALLS * CHUNK_BYTES)),
@@ -73,8 +73,8 @@ impl InFlight {
         }
     }
 
-    /// What a batch of this text counts. One that is larger than all that may be under way is sent
-    /// alone.
+    /// How many of the bytes a call with this text takes. A call that is larger than all of them is
+    /// made alone.
     fn cost(&self, bytes: usize) -> u32 {
         u32::try_from(bytes.clamp(self.min_bytes, CONCURRENT_BYTES))
             .expect("the bytes of all calls are below 4 GB")
@@ -89,7 +89,7 @@ impl InFlight {
         bytes: usize,
         deadline: Deadline,
     ) -> Result<SemaphorePermit<'_>, StoreError> {
-        let permit = before(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
+        let permit = until(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
         Ok(permit.expect("the semaphore is never closed"))
     }
 

@@ -44,8 +44,8 @@ pub(super) struct FieldWrite<'a> {
 pub(super) enum Condition {
     /// There is no item, or it has a lower fence.
     ItemIsOlder,
-    /// As above, or the item has the same fence. Lines of one import may have the same time: they
-    /// are written over one another, in their order.
+    /// There is no item, or it has a lower fence or the same one. Lines of one import may have the
+    /// same time: they are written over one another, in their order.
     ItemIsNotNewer,
     /// There is no item.
     ItemIsMissing,

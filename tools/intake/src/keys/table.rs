@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use anyhow::{Context as _, Result, ensure};
-use aws::deadline::{Deadline, before};
+use aws::deadline::{Deadline, until};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -61,7 +61,7 @@ impl<'a> KeyTable<'a> {
             .condition_expression("attribute_not_exists(keyHash)")
             .send();
         self.is_changed.set(true);
-        match before(Deadline::after(WRITE_TIMEOUT), put)
+        match until(Deadline::after(WRITE_TIMEOUT), put)
             .await
             .map_err(|late| store_error(self.table, &late.into()))?
         {
