@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
 
+use self::erase::Erasure;
 use crate::output::Format;
-use crate::overflow::refuse_while_queued;
 use crate::stack::Stack;
 
 #[derive(Debug, Subcommand)]
@@ -52,8 +52,9 @@ pub(crate) enum Command {
     /// rejected signals
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod customers erase --account shop customer-17\n\n\
-        It is refused while the overflow queue has messages: their signals would be stored after the erasure. After an \
-        interruption, run it again: it erases what is left. Backups are not changed."
+        It is refused while the overflow queue has messages: their signals would be stored after the erasure. It looks again \
+        after 10 seconds, also when it found nothing: a request may still be on its way. After an interruption, run it \
+        again: it erases what is left. Backups are not changed."
     )]
     Erase {
         #[command(flatten)]
@@ -93,8 +94,13 @@ impl Command {
                 yes,
                 anyway,
             } => {
-                refuse_while_queued(stack, anyway).await?;
-                erase::erase(stack, &account, &id, yes, format).await
+                let erasure = Erasure {
+                    stack,
+                    account: &account,
+                    id: &id,
+                    anyway,
+                };
+                erasure.run(yes, format).await
             }
         }
     }

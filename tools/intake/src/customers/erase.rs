@@ -1,9 +1,9 @@
 //! `customers erase`: deletes everything that is stored of a customer or an emitter.
 //!
 //! It keeps no record of its progress: what is deleted is not found again, so a second run deletes
-//! what is left. It looks a second time itself: a request that came before may still store
-//! something. It prints a line for the operator's record of erasures, which a restore of a table
-//! makes necessary.
+//! what is left. It looks a second time itself, also when it found nothing: a request that came
+//! before may still store or defer something. It prints a line for the operator's record of
+//! erasures, which a restore of a table makes necessary.
 
 use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::types::Select;
@@ -19,6 +19,7 @@ use crate::error::call_error;
 use crate::interrupt::until_interrupted;
 use crate::items::{batch_delete, partition_key, query_items};
 use crate::output::{Format, note};
+use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
 use crate::stack::{CUSTOMERS, Item, SIGNALS, Stack};
 
@@ -26,20 +27,38 @@ use crate::stack::{CUSTOMERS, Item, SIGNALS, Stack};
 /// memory.
 const DELETED_AT_ONCE: usize = 1_000;
 
-pub(super) async fn erase(
-    stack: &Stack,
-    account: &AccountId,
-    id: &str,
-    yes: bool,
-    format: Format,
-) -> Result<()> {
-    note(&format!("Counting what is stored of {id:?} ..."));
-    let mut found = Found::look(stack, account, id).await?;
-    if found.is_empty() {
-        note(&format!(
-            "Nothing is stored of {id:?} in the account {account}."
-        ));
-    } else {
+/// An erasure of a customer or an emitter.
+pub(super) struct Erasure<'a> {
+    pub(super) stack: &'a Stack,
+    pub(super) account: &'a AccountId,
+    pub(super) id: &'a str,
+    /// Whether it goes on while messages are queued.
+    pub(super) anyway: bool,
+}
+
+/// What was found when the erasure looked again.
+struct SecondLook {
+    found: Found,
+    /// An error if messages were queued by then.
+    queues: Result<()>,
+}
+
+impl Erasure<'_> {
+    pub(super) async fn run(self, yes: bool, format: Format) -> Result<()> {
+        let Self {
+            stack,
+            account,
+            id,
+            anyway,
+        } = self;
+        refuse_while_queued(stack, anyway).await?;
+        note(&format!("Counting what is stored of {id:?} ..."));
+        let mut found = self.look().await?;
+        if found.is_empty() {
+            note(&format!(
+                "Nothing is stored of {id:?} in the account {account}."
+            ));
+        }
         let counts = found.counts();
         confirm(
             &format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone."),
@@ -47,29 +66,80 @@ pub(super) async fn erase(
         )?;
         // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the
         // process.
-        let late = until_interrupted(Box::pin(found.delete_twice(stack, account, id))).await?;
-        let late = late.context("Interrupted. To erase what is left, run the command again.")?;
-        found.profiles += late.profiles;
-        found.signals += late.signals;
-        found.rejected.extend(late.rejected);
+        let second = until_interrupted(Box::pin(self.delete_twice(&found))).await?;
+        let second =
+            second.context("Interrupted. To erase what is left, run the command again.")?;
+        found.profiles += second.found.profiles;
+        found.signals += second.found.signals;
+        found.rejected.extend(second.found.rejected);
+        let printed = self.print(&found, format);
+        // Last, so that the operator has the line for the record in any case.
+        second.queues.and(printed)
     }
-    let erased_at = Timestamp::now();
-    let Found {
-        profiles,
-        signals,
-        rejected,
-    } = &found;
-    let json = json!({
-        "erasedAt": erased_at, "accountId": account, "id": id, "profiles": profiles, "signals": signals,
-        "rejectedSignals": rejected.len(),
-    });
-    format.print(
-        &format!(
-            "Erased {id:?} in the account {account} at {erased_at}: {}.",
-            found.counts()
-        ),
-        &json,
-    )
+
+    fn print(&self, erased: &Found, format: Format) -> Result<()> {
+        let Self { account, id, .. } = self;
+        let erased_at = Timestamp::now();
+        let json = json!({
+            "erasedAt": erased_at,
+            "accountId": account,
+            "id": id,
+            "profiles": erased.profiles,
+            "signals": erased.signals,
+            "rejectedSignals": erased.rejected.len(),
+        });
+        let counts = erased.counts();
+        format.print(
+            &format!("Erased {id:?} in the account {account} at {erased_at}: {counts}."),
+            &json,
+        )
+    }
+
+    async fn look(&self) -> Result<Found> {
+        let Self {
+            stack, account, id, ..
+        } = self;
+        Ok(Found {
+            profiles: usize::from(stored(stack, account, id).await?.is_some()),
+            signals: count_signals(stack, account, id).await?,
+            rejected: RejectedTable::new(stack)?.keys_of(account, id).await?,
+        })
+    }
+
+    /// Deletes what was found, and what requests have stored that functions received before.
+    async fn delete_twice(&self, found: &Found) -> Result<SecondLook> {
+        self.delete(found).await?;
+        let seconds = MAX_REQUEST_DURATION.as_secs();
+        note(&format!(
+            "Waiting {seconds} s: a request that a function received before may store something until then."
+        ));
+        tokio::time::sleep(MAX_REQUEST_DURATION).await;
+        // Before the second look: it finds what was drained until this count.
+        let queues = refuse_while_queued(self.stack, self.anyway)
+            .await
+            .context("What is stored is erased, but requests that came before were deferred");
+        let late = self.look().await?;
+        self.delete(&late).await?;
+        Ok(SecondLook {
+            found: late,
+            queues,
+        })
+    }
+
+    async fn delete(&self, found: &Found) -> Result<()> {
+        let Self {
+            stack, account, id, ..
+        } = self;
+        // The profile last: while it is there, an operator sees that the erasure is incomplete.
+        RejectedTable::new(stack)?.delete(&found.rejected).await?;
+        delete_signals(stack, account, id).await?;
+        batch_delete(
+            &stack.client,
+            stack.table(CUSTOMERS)?,
+            &[partition_key(account.partition_key(id))],
+        )
+        .await
+    }
 }
 
 /// What is stored of a customer or an emitter.
@@ -81,14 +151,6 @@ struct Found {
 }
 
 impl Found {
-    async fn look(stack: &Stack, account: &AccountId, id: &str) -> Result<Self> {
-        Ok(Self {
-            profiles: usize::from(stored(stack, account, id).await?.is_some()),
-            signals: count_signals(stack, account, id).await?,
-            rejected: RejectedTable::new(stack)?.keys_of(account, id).await?,
-        })
-    }
-
     fn is_empty(&self) -> bool {
         self.profiles == 0 && self.signals == 0 && self.rejected.is_empty()
     }
@@ -103,32 +165,6 @@ impl Found {
             "{profiles} profile(s), {signals} signal(s), {} rejected signal(s)",
             rejected.len()
         )
-    }
-
-    /// Deletes it, and what requests have stored that functions received before. Returns the
-    /// latter.
-    async fn delete_twice(&self, stack: &Stack, account: &AccountId, id: &str) -> Result<Self> {
-        self.delete(stack, account, id).await?;
-        let seconds = MAX_REQUEST_DURATION.as_secs();
-        note(&format!(
-            "Waiting {seconds} s: a request that a function received before may store something until then."
-        ));
-        tokio::time::sleep(MAX_REQUEST_DURATION).await;
-        let late = Self::look(stack, account, id).await?;
-        late.delete(stack, account, id).await?;
-        Ok(late)
-    }
-
-    async fn delete(&self, stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
-        // The profile last: while it is there, an operator sees that the erasure is incomplete.
-        RejectedTable::new(stack)?.delete(&self.rejected).await?;
-        delete_signals(stack, account, id).await?;
-        batch_delete(
-            &stack.client,
-            stack.table(CUSTOMERS)?,
-            &[partition_key(account.partition_key(id))],
-        )
-        .await
     }
 }
 

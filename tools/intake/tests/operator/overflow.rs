@@ -191,6 +191,42 @@ async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn erasure_of_a_customer_fails_when_messages_are_queued_while_it_waits() {
+    let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
+    let operator = Operator::of(&app).with_queues(&sqs);
+    let update =
+        RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
+    assert_eq!(
+        app.send(update.key(&app.key("shop").await)).await.status,
+        200
+    );
+    sqs.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
+    let erase = ["customers", "erase", "--account", "shop", "ada", "--yes"];
+    let queued = operator.run(&erase);
+    assert_eq!(
+        (queued.code, queued.stderr.lines().last()),
+        (
+            Some(1),
+            Some(
+                format!(
+                    "error: What is stored is erased, but requests that came before were deferred: {}",
+                    refusal(1, 0)
+                )
+                .as_str()
+            )
+        )
+    );
+    assert!(
+        queued
+            .stdout
+            .ends_with("Z: 1 profile(s), 0 signal(s), 0 rejected signal(s).\n"),
+        "{}",
+        queued.stdout
+    );
+    assert!(app.customer("shop", "ada").await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
     let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
     let operator = Operator::of(&app).with_queues(&sqs);
