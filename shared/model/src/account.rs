@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 /// The longest account name, in characters (docs/api.md, API keys).
 pub const MAX_ACCOUNT_ID_CHARS: usize = 64;
 
-/// What the names of the accounts of `cargo intake verify` begin with.
-pub const VERIFICATION_ACCOUNT_PREFIX: &str = "verify-";
+/// What the accounts of `cargo intake verify` begin with, and the partition keys of its API keys.
+/// The role that verifies may touch no items of others (deploy/deployment-role.yaml).
+pub const VERIFICATION_PREFIX: &str = "verify-";
 
 /// The name of an account: 1 to 64 of `A-Z a-z 0-9 _ -` (docs/api.md, API keys).
 ///
@@ -26,7 +27,7 @@ impl AccountId {
 
     /// Whether it is an account of `cargo intake verify`.
     pub fn is_for_verification(&self) -> bool {
-        self.0.starts_with(VERIFICATION_ACCOUNT_PREFIX)
+        self.0.starts_with(VERIFICATION_PREFIX)
     }
 
     /// The partition key of `id` in this account.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
-use crate::account::AccountId;
+use crate::account::{AccountId, VERIFICATION_PREFIX};
 use crate::digest::Digest;
 
 /// The prefix of every generated key, by which secret scanners recognize a leaked one.
@@ -16,10 +16,6 @@ pub const KEY_PREFIX: &str = "intake_sk_";
 /// The prefix of a verification key, which is accepted only for accounts of `cargo intake verify`
 /// (docs/api.md, API keys).
 pub const VERIFICATION_KEY_PREFIX: &str = "intake_vk_";
-
-/// What the partition key of a verification key begins with. The permissions of the role that
-/// verifies are limited to it.
-const VERIFICATION_PARTITION: &str = "verify-";
 
 /// A new key: a prefix and 256 random bits in hexadecimal (docs/api.md, API keys).
 pub struct ApiKey(String);
@@ -120,7 +116,7 @@ impl KeyHash {
     /// `verify-` for a verification key.
     pub fn partition_key(self) -> String {
         let prefix = if self.is_for_verification {
-            VERIFICATION_PARTITION
+            VERIFICATION_PREFIX
         } else {
             ""
         };
@@ -152,7 +148,7 @@ impl FromStr for KeyHash {
 
     /// Parses what [`KeyHash::partition_key`] writes.
     fn from_str(text: &str) -> Result<Self, InvalidKeyHash> {
-        let (hex, is_for_verification) = match text.strip_prefix(VERIFICATION_PARTITION) {
+        let (hex, is_for_verification) = match text.strip_prefix(VERIFICATION_PREFIX) {
             Some(hex) => (hex, true),
             None => (text, false),
         };

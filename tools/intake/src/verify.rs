@@ -18,11 +18,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
-use model::account::AccountId;
+use model::account::{AccountId, VERIFICATION_PREFIX};
 use model::timestamp::Timestamp;
 
 use self::api::{Api, Call, PING};
 use self::report::Report;
+use self::requests::SIGNALS_OF_ROUND;
 use self::run::Run;
 use self::stored::clean_up;
 use crate::check_result::CheckResult;
@@ -46,8 +47,8 @@ const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
     removed at the end, also after Ctrl-C or SIGTERM."
 )]
 pub(crate) struct Verify {
-    /// About how many signals to send; at least 526
-    #[arg(long, value_name = "N", default_value = "10000")]
+    /// About how many signals to send: a multiple of 526
+    #[arg(long, value_name = "N", default_value_t = SIGNALS_OF_ROUND)]
     signals: NonZeroUsize,
 
     /// Also write the report in Markdown
@@ -78,8 +79,11 @@ impl Verify {
         }
         let (began, began_at) = (Instant::now(), Timestamp::now());
         let random = uuid::Uuid::new_v4().simple().to_string();
-        let account: AccountId =
-            format!("verify-{}", random.get(..12).unwrap_or(&random)).parse()?;
+        let account: AccountId = format!(
+            "{VERIFICATION_PREFIX}{}",
+            random.get(..12).unwrap_or(&random)
+        )
+        .parse()?;
         let base_url = self
             .base_url
             .as_deref()

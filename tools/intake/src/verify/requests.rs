@@ -2,6 +2,8 @@
 //! over, and what functions store. The rules of the functions have tests of their own: the same
 //! program is deployed.
 
+use std::num::NonZeroUsize;
+
 use futures_util::{StreamExt as _, stream};
 use model::api_key::KEY_PREFIX;
 use model::limits::MAX_BODY_BYTES;
@@ -15,9 +17,12 @@ use crate::check_result::Verdict;
 /// The customer whose profile is updated.
 pub(super) const UPDATED: usize = 0;
 
-/// Requests with signals at the same time, and how many signals three of them have.
+/// Requests with signals at the same time.
 const CONCURRENCY: usize = 4;
-const SIGNALS_OF_ROUND: usize = 526;
+
+/// How many signals the three batches of a round have together.
+pub(super) const SIGNALS_OF_ROUND: NonZeroUsize =
+    NonZeroUsize::new(526).expect("there are signals in a round");
 
 /// More than the 10 MB that API Gateway takes.
 const TOO_LARGE_FOR_GATEWAY: usize = 11 * 1024 * 1024;
@@ -94,7 +99,7 @@ pub(super) async fn handed_over(run: &Run<'_>) {
 
 /// Sends about as many signals, in batches of which every other one is sent twice.
 pub(super) async fn batches(run: &Run<'_>, signals: usize) {
-    let rounds = 0..signals.div_ceil(SIGNALS_OF_ROUND);
+    let rounds = 0..signals.div_ceil(SIGNALS_OF_ROUND.get());
     let sizes = rounds
         .flat_map(|round| [(1, 0), (500, 0), (24, 1)].map(|size| (size, round.is_multiple_of(2))));
     let deliveries = sizes.map(|((valid, invalid), is_retried)| async move {
