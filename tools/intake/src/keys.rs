@@ -6,13 +6,17 @@ mod rotate;
 pub(crate) mod snapshot;
 mod table;
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Error, Result, anyhow};
 use clap::{Args, Subcommand};
+use futures_util::future::join;
 use model::account::AccountId;
 use model::api_key::Endpoint;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
+use store::key_snapshot::KeySnapshot;
 
 pub(crate) use self::new_key::VerificationKey;
 use self::new_key::{NewKey, create, import};
@@ -23,6 +27,9 @@ pub(crate) use self::table::{KeyTable, StoredKey};
 use crate::confirm::confirm;
 use crate::output::{Format, Table, note, print_json};
 use crate::stack::Stack;
+
+/// How long `keys revoke` waits for an answer of the key table before it revokes in the snapshot.
+const REVOCATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -47,7 +54,9 @@ pub(crate) enum Command {
     /// Revoke a key: within a minute, or two while the key table does not answer, every function
     /// rejects it
     #[command(
-        after_help = "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e"
+        after_help = "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e\n\n\
+        While the key table does not answer within 10 seconds, it revokes the key in the key snapshot alone. The exit code is \
+        0 only when both have the revocation: otherwise, run the same command again."
     )]
     Revoke {
         /// The key's id, from `keys list`
@@ -72,9 +81,11 @@ pub(crate) enum Command {
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let keys = KeyTable::new(stack)?;
+        let impatient = stack.with_call_timeout(REVOCATION_TIMEOUT);
+        let is_revocation = matches!(self, Self::Revoke { .. });
+        let keys = KeyTable::new(if is_revocation { &impatient } else { stack })?;
         let outcome = self.perform(&keys, format).await;
-        if !keys.is_changed.get() {
+        if !keys.must_publish.get() {
             return outcome;
         }
         // Also after an error: a part of the command may be done.
@@ -103,7 +114,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "NAME")]
     account: Option<AccountId>,
 
-    /// Only keys that are neither expired nor revoked
+    /// Only keys that are neither expired nor revoked in the key table
     #[arg(long)]
     active: bool,
 }
@@ -111,7 +122,14 @@ pub(crate) struct List {
 impl List {
     async fn run(&self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         let now = Timestamp::now();
-        let mut keys = keys.all().await?;
+        let (listed, snapshot) = join(keys.all(), snapshot::read(keys.stack)).await;
+        let mut keys = listed?;
+        let snapshot = snapshot.unwrap_or_else(|error| {
+            note(&format!(
+                "The key snapshot cannot be read: a key that only the snapshot has revoked is not shown as that. {error:#}"
+            ));
+            None
+        });
         keys.retain(|key| {
             self.account
                 .as_ref()
@@ -127,7 +145,16 @@ impl List {
             "ID", "ACCOUNT", "NAME", "STATE", "ONLY", "CREATED", "EXPIRES",
         ];
         let mut table = Table::new(format, headings).cut_to_terminal();
-        for record in keys.iter().map(|key| &key.record) {
+        for key in &keys {
+            let record = &key.record;
+            let only_in_snapshot = only_in_snapshot(key, snapshot.as_ref());
+            if only_in_snapshot.is_some() {
+                note(&format!(
+                    "Only the key snapshot has the revocation of {id}: functions accept the key while the key table answers. Run \
+                     `cargo intake keys revoke {id}` until it exits 0.",
+                    id = record.key_id
+                ));
+            }
             let KeyEntry {
                 key_id,
                 account_id,
@@ -135,13 +162,13 @@ impl List {
                 ..
             } = record;
             let only = record.only.map_or("-", Endpoint::as_str);
-            let state = record.status(now).as_str();
+            let state = state(record, only_in_snapshot, now);
             let expires = record
                 .expires_at
                 .map_or_else(|| "never".to_owned(), |end| end.to_string());
             let created = record.created_at.to_string();
             table.add(
-                &key_row(record, now),
+                &key_row(record, only_in_snapshot, now),
                 [
                     key_id,
                     account_id.as_str(),
@@ -157,16 +184,31 @@ impl List {
     }
 }
 
-fn key_row(record: &KeyEntry, now: Timestamp) -> Value {
+/// When a key was revoked that is revoked in the snapshot and not in the table.
+fn only_in_snapshot(key: &StoredKey, snapshot: Option<&KeySnapshot>) -> Option<Timestamp> {
+    let hash = key.hash().filter(|_| key.record.revoked_at.is_none())?;
+    snapshot?.find(hash)?.revoked_at
+}
+
+fn state(record: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> &'static str {
+    if only_in_snapshot.is_some() {
+        "revoked in snapshot"
+    } else {
+        record.status(now).as_str()
+    }
+}
+
+fn key_row(record: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> Value {
+    let revoked_at = record.revoked_at.or(only_in_snapshot);
     json!({
         "keyId": record.key_id,
         "accountId": record.account_id.as_str(),
         "name": record.name,
-        "state": record.status(now).as_str(),
+        "state": state(record, only_in_snapshot, now),
         "createdAt": record.created_at.to_string(),
         "expiresAt": record.expires_at.map(|end| end.to_string()),
         "only": record.only,
-        "revokedAt": record.revoked_at.map(|revoked_at| revoked_at.to_string()),
+        "revokedAt": revoked_at.map(|revoked_at| revoked_at.to_string()),
     })
 }
 
@@ -180,6 +222,8 @@ async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Res
     };
     let (account_id, name) = (&key.record.account_id, &key.record.name);
     if let Some(revoked_at) = key.record.revoked_at {
+        // The command that revoked it may have failed to write the key snapshot.
+        keys.must_publish.set(true);
         note(&format!(
             "The key {id} is already revoked, since {revoked_at}."
         ));
@@ -226,7 +270,7 @@ async fn revoke_without_table(
         yes,
     )?;
     // To write the snapshot from the table would need the table.
-    keys.is_changed.set(false);
+    keys.must_publish.set(false);
     snapshot::revoke(&bucket, id).await.with_context(|| {
         format!("{error:#} The key {id} is not revoked in the key snapshot either")
     })?;

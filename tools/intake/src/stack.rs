@@ -110,7 +110,7 @@ pub(crate) struct StackArgs {
 }
 
 /// A stack to work on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Stack {
     pub(crate) client: Client,
     pub(crate) sqs: aws_sdk_sqs::Client,
@@ -191,6 +191,20 @@ impl Stack {
             arguments: String::new(),
             config: config.clone(),
             variables,
+        }
+    }
+
+    /// The same stack, with this much time for each call to DynamoDB with all its attempts.
+    pub(crate) fn with_call_timeout(&self, timeout: Duration) -> Self {
+        let timeouts = TimeoutConfig::builder()
+            .operation_timeout(timeout)
+            // A connection that hangs leaves time for another one.
+            .operation_attempt_timeout(timeout / 2)
+            .build();
+        let config = self.client.config().to_builder().timeout_config(timeouts);
+        Self {
+            client: Client::from_conf(config.build()),
+            ..self.clone()
         }
     }
 

@@ -58,7 +58,7 @@ pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
         .context("This stack has no bucket for a key snapshot.")?;
     let written = write_to(&bucket, keys).await;
     // Also where this has written revocations to the table: they are published.
-    keys.is_changed.set(false);
+    keys.must_publish.set(false);
     let count = written?;
     format.print(
         &format!("Published {count} key(s)."),
@@ -154,6 +154,26 @@ fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
         .collect()
 }
 
+/// The snapshot; `None` in a stack that has none.
+pub(super) async fn read(stack: &Stack) -> Result<Option<KeySnapshot>> {
+    let Some(bucket) = bucket(stack).await? else {
+        return Ok(None);
+    };
+    match get(&bucket).await {
+        Ok(snapshot) => Ok(Some(snapshot)),
+        Err(KeySnapshotError::S3(S3Error::Missing)) => Ok(None),
+        Err(KeySnapshotError::S3(error)) => Err(explain(&bucket, &error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn get(bucket: &Bucket) -> Result<KeySnapshot, KeySnapshotError> {
+    let object = bucket
+        .get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(TIMEOUT))
+        .await?;
+    KeySnapshot::parse(&object)
+}
+
 /// Compares the snapshot with the table, as functions would read it. They cannot tell a missing
 /// snapshot from one that they may not read: only here is it seen.
 pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
@@ -165,13 +185,7 @@ pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
             "{fault}: run `cargo intake keys publish`"
         )))
     };
-    let object = bucket
-        .get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(TIMEOUT))
-        .await;
-    let snapshot = match object
-        .map_err(KeySnapshotError::from)
-        .and_then(|object| KeySnapshot::parse(&object))
-    {
+    let snapshot = match get(&bucket).await {
         Ok(snapshot) => snapshot,
         Err(KeySnapshotError::S3(S3Error::Missing)) => return differs("there is none"),
         Err(KeySnapshotError::S3(error)) => return Err(explain(&bucket, &error)),

@@ -30,9 +30,9 @@ pub(crate) struct StoredKey {
 pub(crate) struct KeyTable<'a> {
     pub(crate) stack: &'a Stack,
     table: &'a str,
-    /// Whether this command has written it. Set before a write: one that fails may have taken
-    /// effect.
-    pub(super) is_changed: Cell<bool>,
+    /// Whether the key snapshot has to be written. Set before a write of the table: one that fails
+    /// may have taken effect.
+    pub(super) must_publish: Cell<bool>,
 }
 
 impl<'a> KeyTable<'a> {
@@ -40,7 +40,7 @@ impl<'a> KeyTable<'a> {
         Ok(Self {
             stack,
             table: stack.table(API_KEYS)?,
-            is_changed: Cell::new(false),
+            must_publish: Cell::new(false),
         })
     }
 
@@ -60,7 +60,7 @@ impl<'a> KeyTable<'a> {
         let put = put
             .condition_expression("attribute_not_exists(keyHash)")
             .send();
-        self.is_changed.set(true);
+        self.must_publish.set(true);
         match until(Deadline::after(WRITE_TIMEOUT), put)
             .await
             .map_err(|late| store_error(self.table, &late.into()))?
@@ -144,7 +144,7 @@ impl<'a> KeyTable<'a> {
         set: &str,
         time: AttributeValue,
     ) -> Result<bool> {
-        self.is_changed.set(true);
+        self.must_publish.set(true);
         let update = self.stack.client.update_item().table_name(self.table);
         let update = update
             .key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))

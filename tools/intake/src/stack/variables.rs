@@ -14,7 +14,7 @@ use aws_sdk_cloudformation::types::Stack;
 pub(super) const DEFAULT_FILE: &str = "target/dev.env";
 
 /// Variables, and where they come from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Variables {
     pub(super) values: HashMap<String, String>,
     pub(super) source: String,

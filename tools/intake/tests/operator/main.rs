@@ -16,6 +16,7 @@ mod doctor;
 mod import;
 mod import_again;
 mod import_interrupted;
+mod key_revocation;
 mod key_snapshot;
 mod keys;
 mod operator;
