@@ -39,6 +39,6 @@ pub use local_stack::{LocalStack, call};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{fake_targets, function_process, http_server, pool, runtime_api};
 pub use test_app::{
-    Endpoints, KEY_SNAPSHOT_BUCKET, Tables, TestApp, client_at, create_key, key_record, store_key,
-    template,
+    Endpoints, KEY_SNAPSHOT_BUCKET, Tables, TestApp, client_at, create_key, dynamodb_at,
+    key_record, store_key, template,
 };

@@ -78,7 +78,7 @@ pub fn client_at(endpoint: &str) -> Client {
 }
 
 /// A client of a function's, pointed at `endpoint`.
-fn dynamodb_at(endpoint: &str) -> Client {
+pub fn dynamodb_at(endpoint: &str) -> Client {
     dynamodb(&config_at(endpoint))
 }
 

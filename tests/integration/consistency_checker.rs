@@ -27,6 +27,10 @@ fn signals() -> (History, Stored) {
                 sent: sent_at(number),
                 outcome,
                 identifier: identifier.map(ToOwned::to_owned),
+                latest_clock: match outcome {
+                    Outcome::Acknowledged(at) => at,
+                    Outcome::Refused | Outcome::Unknown => sent_at(number),
+                },
                 signals,
             },
         )
@@ -199,7 +203,9 @@ fn order_of_requests_is_that_of_the_clocks_which_may_differ() {
     stored.signals.swap(1, 2);
     stored.signals.swap(0, 1);
     assert!(check(&history, &stored).count(Violation::OutOfOrder) > 0);
-    history.clock_skew = millis(11);
+    for request in history.requests.values_mut() {
+        request.latest_clock += millis(11);
+    }
     assert_only(&check(&history, &stored), Violation::Lost, 0);
 }
 
@@ -269,7 +275,9 @@ fn is_consistent(value: Option<&str>, writes: &[(Option<&str>, Micros, Option<Mi
         customer: 1,
         sent: *sent,
         outcome: acknowledged.map_or(Outcome::Unknown, Outcome::Acknowledged),
+        latest_clock: acknowledged.unwrap_or(*sent),
         is_deferred: false,
+        is_repeated: false,
         fields: vec![("city", value.map(ToOwned::to_owned))],
     };
     let history = History {
@@ -322,35 +330,70 @@ fn field_that_no_order_of_its_writes_explains_is_stale() {
     }
 }
 
-#[test]
-fn deferred_write_may_be_ordered_by_clocks_that_differ() {
-    let update = |sent: Micros, is_deferred| Update {
+/// A direct update of a field of customer 1 that was sent once, by a clock that is not ahead.
+fn direct(field: &'static str, sent: Micros) -> Update {
+    Update {
         customer: 1,
         sent,
         outcome: Outcome::Acknowledged(sent + 10),
-        is_deferred,
-        fields: vec![("city", Some(sent.to_string()))],
+        latest_clock: sent + 10,
+        is_deferred: false,
+        is_repeated: false,
+        fields: vec![(field, Some(sent.to_string()))],
+    }
+}
+
+/// Whether the update that was sent at `sent` may be what the city of customer 1 ends with.
+fn may_end_with(sent: Micros, updates: Vec<Update>) -> bool {
+    let others = updates.iter().flat_map(|update| &update.fields);
+    let mut fields: HashMap<_, _> = others
+        .map(|(field, value)| ((*field).to_owned(), value.clone().unwrap()))
+        .collect();
+    fields.insert("city".to_owned(), sent.to_string());
+    let history = History {
+        updates,
+        ..History::default()
     };
-    let first_is_kept = |is_deferred, clock_skew| {
-        let updates = vec![update(10, is_deferred), update(50, false)];
-        let history = History {
-            updates,
-            clock_skew,
-            ..History::default()
+    let stored = Stored {
+        customers: [(1, fields)].into(),
+        ..Stored::default()
+    };
+    check(&history, &stored).holds()
+}
+
+#[test]
+fn clocks_may_order_a_deferred_or_repeated_write_and_others_of_its_field() {
+    let by_clock = |is_deferred, is_repeated, latest_clock| {
+        let first = Update {
+            latest_clock,
+            is_deferred,
+            is_repeated,
+            ..direct("city", 10)
         };
-        let fields = [("city".to_owned(), "10".to_owned())].into();
-        check(
-            &history,
-            &Stored {
-                customers: [(1, fields)].into(),
-                ..Stored::default()
-            },
-        )
-        .holds()
+        may_end_with(10, vec![first, direct("city", 50)])
     };
-    assert!(first_is_kept(true, 30));
-    assert!(!first_is_kept(true, 29), "the clocks differ less");
-    assert!(!first_is_kept(false, 30), "both were direct");
+    assert!(by_clock(true, false, 50));
+    assert!(by_clock(false, true, 50));
+    assert!(!by_clock(true, false, 49), "the clock was not as far ahead");
+    assert!(!by_clock(false, true, 49), "the clock was not as far ahead");
+    assert!(!by_clock(false, false, 50), "both were direct");
+}
+
+#[test]
+fn clock_ahead_counts_for_later_writes_of_the_field_that_it_wrote_and_for_no_other() {
+    let after_one_ahead = |field| {
+        let ahead = Update {
+            latest_clock: 1_000,
+            ..direct(field, 10)
+        };
+        let deferred = Update {
+            is_deferred: true,
+            ..direct("city", 90)
+        };
+        may_end_with(50, vec![ahead, direct("city", 50), deferred])
+    };
+    assert!(after_one_ahead("city"));
+    assert!(!after_one_ahead("zip"));
 }
 
 #[test]
@@ -359,7 +402,9 @@ fn customer_or_field_that_was_not_sent_is_a_phantom() {
         customer: 1,
         sent: 10,
         outcome: Outcome::Unknown,
+        latest_clock: 10,
         is_deferred: false,
+        is_repeated: false,
         fields: vec![("city", None)],
     };
     let history = History {

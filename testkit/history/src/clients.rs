@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::clock::{MAX_AHEAD, ahead};
 use crate::consistency::{History, Micros, Outcome, Request, Update};
 use serde_json::Value;
 
@@ -36,6 +37,8 @@ pub(super) struct Counts {
     pub(super) deferred: Cell<u64>,
     /// Requests, each attempt counted.
     pub(super) attempts: Cell<u64>,
+    /// Updates that imports wrote.
+    pub(super) imported: Cell<u64>,
     /// 503s.
     pub(super) unavailable: RefCell<Vec<Unavailable>>,
 }
@@ -58,9 +61,29 @@ pub(super) struct Client {
     pub(super) seed: u64,
 }
 
-/// The status and the body of a response; `None` when the process ended: then API Gateway responds
-/// with a 500.
-type Received = Option<(u64, Value)>;
+/// What a client received after one attempt.
+struct Received {
+    /// The status and the body of the response; `None` when the process ended: then API Gateway
+    /// responds with a 500.
+    response: Option<(u64, Value)>,
+    /// The latest time that the clock of the process may have shown.
+    latest_clock: Micros,
+}
+
+/// What came of a request with signals after its last attempt.
+struct Delivered {
+    outcome: Outcome,
+    identifier: Option<String>,
+    latest_clock: Micros,
+}
+
+/// What came of an update after its last attempt.
+struct Applied {
+    outcome: Outcome,
+    is_deferred: bool,
+    is_repeated: bool,
+    latest_clock: Micros,
+}
 
 impl Shared {
     pub(super) fn new(events: EventQueue) -> Self {
@@ -76,7 +99,17 @@ impl Shared {
         let (event, sent) = (call.key(&client.key).event(), Instant::now());
         let invocation =
             tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
-        let invocation = invocation.expect("every invocation ends")?;
+        let invocation = invocation.expect("every invocation ends");
+        let process = invocation
+            .as_ref()
+            .and_then(|invocation| invocation.process);
+        let latest_clock = now() + micros(process.map_or(MAX_AHEAD, ahead));
+        let Some(invocation) = invocation else {
+            return Received {
+                response: None,
+                latest_clock,
+            };
+        };
         let response = invocation.json();
         let body = response["body"]
             .as_str()
@@ -90,7 +123,10 @@ impl Shared {
             };
             self.counts.unavailable.borrow_mut().push(failure);
         }
-        Some((status, body))
+        Received {
+            response: Some((status, body)),
+            latest_clock,
+        }
     }
 }
 
@@ -119,8 +155,13 @@ pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end:
 
 /// Sends a request and notes what came of it. Returns how many signals were acknowledged.
 async fn send(shared: &Shared, client: &Client, batch: Batch, random: &mut fastrand::Rng) -> u64 {
-    let (sent, mut identifier, mut acknowledged) = (now(), batch.identifier.clone(), 0);
-    let outcome = deliver(shared, client, &batch, &mut identifier, random).await;
+    let sent = now();
+    let mut acknowledged = 0;
+    let Delivered {
+        outcome,
+        identifier,
+        latest_clock,
+    } = deliver(shared, client, &batch, random).await;
     if matches!(outcome, Outcome::Acknowledged(_)) {
         acknowledged = batch.sent.iter().filter(|sent| !sent.refused).count() as u64;
         add(&shared.counts.acknowledged, acknowledged);
@@ -129,6 +170,7 @@ async fn send(shared: &Shared, client: &Client, batch: Batch, random: &mut fastr
         sent,
         outcome,
         identifier,
+        latest_clock,
         signals: batch.sent,
     };
     shared
@@ -143,18 +185,19 @@ async fn deliver(
     shared: &Shared,
     client: &Client,
     batch: &Batch,
-    identifier: &mut Option<String>,
     random: &mut fastrand::Rng,
-) -> Outcome {
+) -> Delivered {
     let began = Instant::now();
+    let mut delivered = Delivered {
+        outcome: Outcome::Unknown,
+        identifier: batch.identifier.clone(),
+        latest_clock: 0,
+    };
     while began.elapsed() < RETRY_TIMEOUT {
-        match shared
-            .send(
-                client,
-                RequestBuilder::signals(batch.body(identifier.as_deref())),
-            )
-            .await
-        {
+        let body = batch.body(delivered.identifier.as_deref());
+        let received = shared.send(client, RequestBuilder::signals(body)).await;
+        delivered.latest_clock = delivered.latest_clock.max(received.latest_clock);
+        match received.response {
             Some((200, body)) => {
                 let refused = batch.sent.iter().filter(|sent| sent.refused).count() as u64;
                 assert_eq!(
@@ -166,23 +209,26 @@ async fn deliver(
                     &shared.counts.deferred,
                     body["deferred"].as_u64().unwrap_or_default(),
                 );
-                return Outcome::Acknowledged(now());
+                delivered.outcome = Outcome::Acknowledged(now());
+                break;
             }
-            Some((400, _)) => return Outcome::Refused,
+            Some((400, _)) => {
+                delivered.outcome = Outcome::Refused;
+                break;
+            }
             Some((503, body)) if client.retries => {
-                *identifier = identifier
-                    .take()
-                    .or_else(|| body["requestIdentifier"].as_str().map(ToOwned::to_owned));
+                let named = || body["requestIdentifier"].as_str().map(ToOwned::to_owned);
+                delivered.identifier = delivered.identifier.or_else(named);
             }
             Some((503, _)) | None => {}
             Some((status, body)) => panic!("request {}: {status} {body}", batch.number),
         }
-        if identifier.is_none() || !client.retries {
-            return Outcome::Unknown;
+        if delivered.identifier.is_none() || !client.retries {
+            break;
         }
         pause(random).await;
     }
-    Outcome::Unknown
+    delivered
 }
 
 /// Sends updates of customers until `stop` says so.
@@ -202,7 +248,12 @@ pub(super) async fn updates(shared: Rc<Shared>, client: Client, stop: Rc<Cell<bo
 async fn send_update(shared: &Shared, client: &Client, number: u64, random: &mut fastrand::Rng) {
     let profile = Profile::random(random, client.number, number);
     let sent = now();
-    let (outcome, is_deferred) = update(shared, client, &profile, random).await;
+    let Applied {
+        outcome,
+        is_deferred,
+        is_repeated,
+        latest_clock,
+    } = update(shared, client, &profile, random).await;
     add(
         &shared.counts.acknowledged,
         u64::from(matches!(outcome, Outcome::Acknowledged(_))),
@@ -214,26 +265,36 @@ async fn send_update(shared: &Shared, client: &Client, number: u64, random: &mut
         customer,
         sent,
         outcome,
+        latest_clock,
         is_deferred,
+        is_repeated,
         fields,
     });
 }
 
-/// The outcome of an update, and whether it was deferred.
 async fn update(
     shared: &Shared,
     client: &Client,
     profile: &Profile,
     random: &mut fastrand::Rng,
-) -> (Outcome, bool) {
+) -> Applied {
     let began = Instant::now();
+    let mut applied = Applied {
+        outcome: Outcome::Unknown,
+        is_deferred: false,
+        is_repeated: false,
+        latest_clock: 0,
+    };
     loop {
-        match shared
+        let received = shared
             .send(client, RequestBuilder::customer(profile.body()))
-            .await
-        {
+            .await;
+        applied.latest_clock = applied.latest_clock.max(received.latest_clock);
+        match received.response {
             Some((200, body)) => {
-                return (Outcome::Acknowledged(now()), body["result"] == "deferred");
+                applied.outcome = Outcome::Acknowledged(now());
+                applied.is_deferred = body["result"] == "deferred";
+                return applied;
             }
             Some((503, _)) | None => {}
             Some((status, body)) => {
@@ -244,24 +305,29 @@ async fn update(
             }
         }
         if !client.retries || began.elapsed() >= RETRY_TIMEOUT {
-            return (Outcome::Unknown, false);
+            return applied;
         }
+        applied.is_repeated = true;
         pause(random).await;
     }
 }
 
 /// Sooner than `Retry-After` asks for: to try when it goes badly is the point.
-async fn pause(random: &mut fastrand::Rng) {
+pub(super) async fn pause(random: &mut fastrand::Rng) {
     tokio::time::sleep(Duration::from_millis(random.u64(10..150))).await;
 }
 
-fn add(count: &Cell<u64>, more: u64) {
+pub(super) fn add(count: &Cell<u64>, more: u64) {
     count.set(count.get() + more);
 }
 
-fn now() -> Micros {
+pub(super) fn now() -> Micros {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    u64::try_from(since.as_micros()).unwrap_or_default()
+    micros(since)
+}
+
+fn micros(duration: Duration) -> Micros {
+    u64::try_from(duration.as_micros()).unwrap_or_default()
 }

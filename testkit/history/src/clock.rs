@@ -10,11 +10,27 @@ use anyhow::{Context as _, Result, ensure};
 
 use sandbox::function_process::ProcessOptions;
 
-/// How far the clocks of processes are apart, at most.
-pub(super) const CLOCK_SKEW: Duration = Duration::from_secs(2);
+/// How far the clock of any process is ahead, at most.
+pub(super) const MAX_AHEAD: Duration = Duration::from_mins(1);
 
-/// How far they are ahead, in turn.
-const CLOCK_SKEWS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(700), CLOCK_SKEW];
+/// One process of this many is ahead by that.
+const FAR_AHEAD_EVERY: u64 = 16;
+
+/// How far the others are ahead, in turn.
+const AHEAD: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_millis(700),
+    Duration::from_secs(2),
+];
+
+/// How far the clock of the `number`-th process of a pool is ahead.
+pub(super) fn ahead(number: u64) -> Duration {
+    if number % FAR_AHEAD_EVERY == FAR_AHEAD_EVERY / 2 {
+        return MAX_AHEAD;
+    }
+    let turn = usize::try_from(number).unwrap_or_default() % AHEAD.len();
+    AHEAD[turn]
+}
 
 /// A clock that is ahead of this machine's, for the processes that load it.
 pub(super) struct SkewedClock {
@@ -55,13 +71,12 @@ impl SkewedClock {
     /// Sets the clock of the `number`-th process, which will be started. Its deadlines are those of
     /// this machine's.
     pub(super) fn set(&self, options: &mut ProcessOptions, number: u64) {
-        let ahead = CLOCK_SKEWS[usize::try_from(number).unwrap_or_default() % CLOCK_SKEWS.len()];
         options
             .variables
             .push(("LD_PRELOAD".to_owned(), self.library.clone().into()));
         options.variables.push((
             "CLOCK_OFFSET_MILLIS".to_owned(),
-            OsString::from(ahead.as_millis().to_string()),
+            OsString::from(ahead(number).as_millis().to_string()),
         ));
     }
 }

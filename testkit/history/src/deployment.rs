@@ -12,6 +12,7 @@ use anyhow::Result;
 use emulator::Emulator;
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
+use store::customers::CustomersTable;
 use tokio::sync::mpsc;
 
 use crate::clock::SkewedClock;
@@ -24,7 +25,7 @@ use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Failure, Pool, PoolOptions};
 use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
-use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
+use testkit::{KEY_SNAPSHOT_BUCKET, Tables, TestApp, create_key, dynamodb_at, emulator_options};
 
 /// The share of the calls to DynamoDB that are faulted independently, beside the windows in which
 /// many fail.
@@ -40,7 +41,7 @@ const LIFETIME: RangeInclusive<u64> = 5..=40;
 const AT_ONCE: u16 = 4;
 
 /// Accounts, and keys of each. Clients of one account share its customers.
-const ACCOUNTS: u32 = 3;
+pub(super) const ACCOUNTS: u32 = 3;
 const KEYS_PER_ACCOUNT: usize = 2;
 
 /// New tables, a quarter as large as on AWS, since what runs here sends less, and growing within a
@@ -139,6 +140,17 @@ impl Deployment {
             keys,
             capacity,
         })
+    }
+
+    /// The table of the customers, as the function reaches it that writes it.
+    pub(super) fn customers(&self) -> CustomersTable {
+        let [_, (_, proxy), ..] = self.functions.as_slice() else {
+            panic!("a deployment has the function that updates customers");
+        };
+        CustomersTable::new(
+            dynamodb_at(&proxy.endpoint()),
+            Tables::name("CustomersTable"),
+        )
     }
 
     /// Ends all faults. The capacity of the tables stays limited.

@@ -18,6 +18,9 @@ const WHO: u32 = 400;
 /// Fields of a customer that are written.
 pub(super) const FIELDS: [&str; 4] = ["email", "city", "phoneNumber", "nickname"];
 
+/// The field of a customer that imports write, and no client does.
+const IMPORTED_FIELD: &str = "zip";
+
 /// Updates of one client before its customers are others.
 const UPDATES_PER_WINDOW: u64 = 25;
 
@@ -128,6 +131,18 @@ impl Profile {
             .map(|field| (field, (random.u8(..8) != 0).then(|| value.clone())))
             .collect();
         Self { customer, fields }
+    }
+
+    /// The `number`-th of the import of an account. It writes every other customer that the clients
+    /// write at the same time, or will write next.
+    pub(super) fn imported(random: &mut fastrand::Rng, number: u64) -> Self {
+        let window = u32::try_from(number / UPDATES_PER_WINDOW).unwrap() * WINDOW;
+        let customer = window + 2 * random.u32(..WINDOW);
+        let value = format!("{CANARY}-import-{number}");
+        Self {
+            customer,
+            fields: vec![(IMPORTED_FIELD, Some(value))],
+        }
     }
 
     pub(super) fn body(&self) -> String {

@@ -14,9 +14,9 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
 use crate::clients::{self, Client, Shared, Unavailable};
-use crate::clock::CLOCK_SKEW;
-use crate::deployment::{Deployment, RETENTION};
+use crate::deployment::{ACCOUNTS, Deployment, RETENTION};
 use crate::drain::{self, Drained};
+use crate::imports::Import;
 use crate::load::CANARY;
 use crate::log_check::LogCheck;
 use crate::options::Options;
@@ -87,7 +87,6 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let history = History {
         requests: signals.history.take().requests,
         updates: customers.history.take().updates,
-        clock_skew: u64::try_from(CLOCK_SKEW.as_micros()).unwrap_or_default(),
         unkept: log.unkept,
     };
     let [of_signals, of_customers] =
@@ -96,6 +95,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let counts = Counts {
         signals: OfClients::of(&signals, &of_signals),
         customers: OfClients::of(&customers, &of_customers),
+        imported: customers.counts.imported.get(),
         unexplained_503s: of_signals
             .iter()
             .chain(&of_customers)
@@ -144,10 +144,19 @@ async fn send(
     let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
     let quota = options.signals.div_ceil(CLIENTS[0]);
     let [signal_clients, customer_clients] = CLIENTS;
+    let imports = (0..ACCOUNTS).map(|account| {
+        let import = Import {
+            table: deployment.customers(),
+            account,
+            seed: options.seed.rotate_left(8),
+        };
+        tokio::task::spawn_local(import.run(customers.clone(), stop.clone()))
+    });
     let updating: Vec<_> = clients(customer_clients, !options.seed, &deployment.keys)
         .map(|client| {
             tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone()))
         })
+        .chain(imports)
         .collect();
     let sending: Vec<_> = clients(signal_clients, options.seed, &deployment.keys)
         .map(|client| {

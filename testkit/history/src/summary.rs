@@ -28,6 +28,8 @@ pub struct Counts {
     pub signals: OfClients,
     /// Of requests with customers.
     pub customers: OfClients,
+    /// Updates that imports wrote.
+    pub imported: u64,
     /// 503s while SQS and S3 were available.
     pub unexplained_503s: usize,
     /// What was deferred, by messages.

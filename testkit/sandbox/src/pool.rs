@@ -15,7 +15,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
 use crate::function_process::{FunctionProcess, ProcessOptions};
-use crate::runtime_api::{Event, EventQueue};
+use crate::runtime_api::{Event, EventQueue, Invocation};
 
 /// How long a process may take to start, on a busy machine. Lambda gives it 10 s.
 const INIT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -249,6 +249,10 @@ impl Pool {
             }
         }
         if let Some(invocation) = invocation {
+            let invocation = Invocation {
+                process: Some(number),
+                ..invocation
+            };
             // The caller may have given up.
             let _ = event.invocation.send(invocation);
         }

@@ -45,6 +45,8 @@ pub struct Invocation {
     pub response: Bytes,
     /// From giving the event to the process to the last byte of its response.
     pub duration: Duration,
+    /// The number of the process in its pool, if it is one of a pool.
+    pub process: Option<u64>,
 }
 
 impl Invocation {
@@ -214,6 +216,7 @@ impl State {
             let _ = invocation.send(Invocation {
                 response,
                 duration: began.elapsed(),
+                process: None,
             });
         }
     }

@@ -10,12 +10,14 @@
 //!   a request that was acknowledged before another was sent stands before it.
 //! - Each field of a customer holds what some order of its writes explains that respects real time:
 //!   a write that was acknowledged before another was sent comes before it. A write that was never
-//!   acknowledged may come at any time after it was sent, or never.
+//!   acknowledged may come at any time after it was sent, or never. The clocks of the processes may
+//!   order a deferred write, or one that the client sent again, and the other writes of the same
+//!   field. A clock by which another field was written has no effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::record::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal};
+use super::record::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update};
 
 /// Examples that a report keeps of each kind of violation.
 const EXAMPLES: usize = 5;
@@ -134,7 +136,7 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
         if let Some(what) = history
             .requests
             .get(&found.request)
-            .and_then(|request| wrong(history, request, sent, found))
+            .and_then(|request| wrong(request, sent, found))
         {
             report.add(Violation::Wrong, || format!("{found:?}: {what}"));
         }
@@ -182,15 +184,10 @@ fn check_presence(history: &History, stored: &Stored, report: &mut Report) {
 }
 
 /// What is wrong with an item of this signal.
-fn wrong(
-    history: &History,
-    request: &Request,
-    sent: &Sent,
-    found: &StoredSignal,
-) -> Option<&'static str> {
+fn wrong(request: &Request, sent: &Sent, found: &StoredSignal) -> Option<&'static str> {
     let earliest = request.sent.saturating_sub(MILLISECOND);
     let latest = match request.outcome {
-        Outcome::Acknowledged(at) => at + history.clock_skew,
+        Outcome::Acknowledged(_) => request.latest_clock,
         Outcome::Refused | Outcome::Unknown => Micros::MAX,
     };
     if found.contradiction.is_some() {
@@ -259,7 +256,7 @@ fn check_order(history: &History, one: &[StoredSignal], report: &mut Report) {
         let in_request = before
             .is_none_or(|before| before.request != found.request || before.index < found.index);
         let in_time = match request.outcome {
-            Outcome::Acknowledged(at) => millis(at + history.clock_skew) >= millis(latest_sent),
+            Outcome::Acknowledged(_) => millis(request.latest_clock) >= millis(latest_sent),
             Outcome::Refused | Outcome::Unknown => true,
         };
         if !in_request || !in_time {
@@ -279,39 +276,60 @@ struct Write<'a> {
     sent: Micros,
     /// Until when it took effect; `None` for one that may at any time.
     until: Option<Micros>,
+    latest_clock: Micros,
     is_deferred: bool,
+    is_repeated: bool,
 }
 
-impl Write<'_> {
-    /// Whether this write may be newer than another one that was acknowledged.
-    fn may_follow(&self, acknowledged: &Self, clock_skew: Micros) -> bool {
-        let skew = if self.is_deferred || acknowledged.is_deferred {
-            clock_skew
-        } else {
-            0
+impl<'a> Write<'a> {
+    /// The write of a field to `value` by this update.
+    fn new(update: &Update, value: Option<&'a str>) -> Self {
+        let until = match update.outcome {
+            Outcome::Acknowledged(at) => Some(at),
+            Outcome::Unknown | Outcome::Refused => None,
         };
-        self.until
-            .is_none_or(|until| acknowledged.sent <= until + skew)
+        Self {
+            value,
+            sent: update.sent,
+            until,
+            latest_clock: update.latest_clock,
+            is_deferred: update.is_deferred,
+            is_repeated: update.is_repeated,
+        }
+    }
+
+    /// Whether this write of a field may be the last of all.
+    fn may_be_last(&self, all: &[Self]) -> bool {
+        let Some(until) = self.until else {
+            return true;
+        };
+        // A write goes above the fence that the field has, so an earlier write by a clock that is
+        // ahead counts, too.
+        let before = all.iter().filter(|other| other.sent <= until);
+        let latest_clock = before
+            .map(|other| other.latest_clock)
+            .max()
+            .unwrap_or(until);
+        let may_follow = |acknowledged: &Self| {
+            let is_by_clock = self.is_deferred || self.is_repeated || acknowledged.is_deferred;
+            let latest = if is_by_clock { latest_clock } else { until };
+            acknowledged.sent <= latest
+        };
+        all.iter()
+            .filter(|other| other.until.is_some())
+            .all(may_follow)
     }
 }
 
 fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
     let mut writes: BTreeMap<(u32, &str), Vec<Write<'_>>> = BTreeMap::new();
     for update in &history.updates {
-        let until = match update.outcome {
-            Outcome::Acknowledged(at) => Some(at),
-            Outcome::Unknown => None,
-            Outcome::Refused => continue,
-        };
+        if update.outcome == Outcome::Refused {
+            continue;
+        }
         for (field, value) in &update.fields {
-            let writes = writes.entry((update.customer, *field)).or_default();
-            let (value, sent, is_deferred) = (value.as_deref(), update.sent, update.is_deferred);
-            writes.push(Write {
-                value,
-                sent,
-                until,
-                is_deferred,
-            });
+            let of_field = writes.entry((update.customer, *field)).or_default();
+            of_field.push(Write::new(update, value.as_deref()));
         }
     }
     let customers: BTreeSet<u32> = history
@@ -341,23 +359,9 @@ fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
             .get(customer)
             .and_then(|fields| fields.get(*field))
             .map(String::as_str);
-        let nothing = Write {
-            value: None,
-            sent: 0,
-            until: Some(0),
-            is_deferred: false,
-        };
-        let mut candidates = writes.iter().chain([&nothing]);
-        let acknowledged: Vec<_> = writes
-            .iter()
-            .filter(|write| write.until.is_some())
-            .collect();
-        let may_be_last = |write: &Write<'_>| {
-            acknowledged
-                .iter()
-                .all(|other| write.may_follow(other, history.clock_skew))
-        };
-        if !candidates.any(|candidate| candidate.value == value && may_be_last(candidate)) {
+        let is_untouched = value.is_none() && writes.iter().all(|write| write.until.is_none());
+        let is_last = |write: &Write<'_>| write.value == value && write.may_be_last(writes);
+        if !is_untouched && !writes.iter().any(is_last) {
             report.add(Violation::Stale, || {
                 format!("{field} of customer {customer} is {value:?} after {writes:?}")
             });

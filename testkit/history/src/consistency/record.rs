@@ -39,6 +39,8 @@ pub struct Request {
     pub outcome: Outcome,
     /// The requestIdentifier, if the client named one.
     pub identifier: Option<String>,
+    /// The latest time that the clock of a process may have shown while it served it.
+    pub latest_clock: Micros,
     /// Its signals, in their order.
     pub signals: Vec<Sent>,
 }
@@ -63,9 +65,14 @@ pub struct Update {
     pub sent: Micros,
     /// Its outcome.
     pub outcome: Outcome,
+    /// The latest time that the clock of a process may have shown while it served it.
+    pub latest_clock: Micros,
     /// Whether it was acknowledged as deferred: then the clocks of the processes order it and the
-    /// direct updates.
+    /// direct updates of its fields.
     pub is_deferred: bool,
+    /// Whether the client sent it again: then the clocks of the processes order an earlier attempt,
+    /// which may take effect late, and the direct updates of its fields.
+    pub is_repeated: bool,
     /// What each field was set to, or that it was removed.
     pub fields: Vec<(&'static str, Option<String>)>,
 }
@@ -77,8 +84,6 @@ pub struct History {
     pub requests: BTreeMap<u64, Request>,
     /// Updates of customers.
     pub updates: Vec<Update>,
-    /// How far the clocks of two environments may be apart.
-    pub clock_skew: Micros,
     /// Requests whose rejected signals could not be kept, as the functions logged.
     pub unkept: u64,
 }

@@ -26,6 +26,7 @@ fn echo() -> Functions {
             let _ = event.invocation.send(Invocation {
                 response,
                 duration: Duration::ZERO,
+                process: None,
             });
         }
     });
@@ -104,6 +105,7 @@ async fn function_that_ends_or_returns_no_response_is_the_500_of_api_gateway() {
             let response = returned.map(|text| Invocation {
                 response: text.into(),
                 duration: Duration::ZERO,
+                process: None,
             });
             if let Some(response) = response {
                 event.invocation.send(response).unwrap();

@@ -1,0 +1,90 @@
+//! Imports of customers: one for each account writes to the table, past the functions, as `cargo
+//! intake import` does. Its `updatedAt` is up to five minutes ahead, and so are the items that it
+//! leaves. Must not know what is correct.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use aws::deadline::Deadline;
+use model::customer::CustomerUpdate;
+use model::json::JsonText;
+use model::timestamp::Timestamp;
+use store::customers::CustomersTable;
+
+use crate::clients::{Shared, add, now, pause};
+use crate::consistency::{Outcome, Update};
+use crate::load::{Profile, account_id, subject};
+
+/// How far ahead a time of an import may be, in seconds. `cargo intake import` refuses more.
+const MAX_SECONDS_AHEAD: u64 = 5 * 60;
+
+/// How long a write is repeated.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The import of an account.
+pub(super) struct Import {
+    pub(super) table: CustomersTable,
+    pub(super) account: u32,
+    pub(super) seed: u64,
+}
+
+impl Import {
+    /// Writes customers until `stop` says so.
+    pub(super) async fn run(self, shared: Rc<Shared>, stop: Rc<Cell<bool>>) {
+        let mut random = fastrand::Rng::with_seed(self.seed ^ u64::from(self.account));
+        for number in 0.. {
+            if stop.get() {
+                return;
+            }
+            let profile = Profile::imported(&mut random, number);
+            let ahead = random.u64(..MAX_SECONDS_AHEAD);
+            let update = self.write(profile, updated_at(number, ahead)).await;
+            let is_stored = matches!(update.outcome, Outcome::Acknowledged(_));
+            add(&shared.counts.imported, u64::from(is_stored));
+            shared.history.borrow_mut().updates.push(update);
+            pause(&mut random).await;
+        }
+    }
+
+    /// Writes a customer, unless a newer update of it is stored. Returns what came of it.
+    async fn write(&self, profile: Profile, updated_at: Timestamp) -> Update {
+        let body = profile.body();
+        let text = JsonText::parse(&body).expect("a body is JSON");
+        let update = CustomerUpdate::parse(text).expect("a body is an update");
+        let account: String = account_id(self.account);
+        let account = account.parse().expect("an account has a valid name");
+        let sent = now();
+        let written = self
+            .table
+            .upsert_unless_newer(
+                &account,
+                &update,
+                updated_at,
+                Deadline::after(WRITE_TIMEOUT),
+            )
+            .await;
+        let ended = now();
+        let outcome = match written {
+            Ok(true) => Outcome::Acknowledged(ended),
+            // A newer update may also be stored over an attempt that took effect without an answer.
+            Ok(false) | Err(_) => Outcome::Unknown,
+        };
+        Update {
+            customer: subject(self.account, profile.customer),
+            sent,
+            outcome,
+            latest_clock: ended,
+            is_deferred: false,
+            is_repeated: false,
+            fields: profile.fields,
+        }
+    }
+}
+
+/// The time of the `number`-th update: in a millisecond of its own, because a late attempt may undo
+/// another update with the same time.
+fn updated_at(number: u64, seconds_ahead: u64) -> Timestamp {
+    let seconds = Timestamp::now().seconds() + seconds_ahead;
+    Timestamp::from_millis(seconds * 1_000 + number % 1_000)
+}
