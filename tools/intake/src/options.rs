@@ -50,7 +50,7 @@ enum Command {
     #[command(subcommand)]
     Customers(customers::Command),
 
-    /// List the signals of a customer or a workflow journey
+    /// List the signals of a customer or a workflow journey, or erase those of one type
     #[command(subcommand)]
     Signals(signals::Command),
 

@@ -1,5 +1,7 @@
-//! `signals`: the signals of one customer or emitter in order of arrival, which are one partition
-//! of the table.
+//! `signals`: lists those of one customer or emitter in order of arrival, which are one partition
+//! of the table, or erases those of one type.
+
+mod erase;
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -13,6 +15,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
+use self::erase::Erase;
 use crate::interrupt::until_interrupted;
 use crate::items::{Json, display, json_object, query_items, text};
 use crate::output::{Format, Table, note};
@@ -30,12 +33,24 @@ pub(crate) enum Command {
         cargo intake --local signals list --account dev customer-17 --follow"
     )]
     List(List),
+
+    /// Erase the signals of one type that an account sent in a period; this reads the whole table
+    #[command(
+        after_help = "Examples:\n  cargo intake --stack intake-prod signals erase --account shop --type card_entered --since 2026-11-20 \
+        --until 2026-11-22 --dry-run\n  cargo intake --stack intake-prod signals erase --account shop --type card_entered \
+        --since 2026-11-20 --until 1h\n\n\
+        Rejected signals of the type are erased too. Stop the client first, such as by `keys revoke`: a retry stores its signals \
+        again. It is refused while the overflow queue has messages: their signals would be stored after the erasure. After an \
+        interruption, run it again: it erases what is left. Backups and the lake are not changed."
+    )]
+    Erase(Erase),
 }
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
             Self::List(list) => list.run(stack, format).await,
+            Self::Erase(erase) => erase.run(stack, format).await,
         }
     }
 }

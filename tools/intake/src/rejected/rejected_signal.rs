@@ -133,12 +133,20 @@ impl RejectedSignal {
 
     /// Whether the signal is about this customer or emitter, as far as an invalid payload shows it.
     pub(super) fn is_about(&self, subject_id: &str) -> bool {
-        if self.subject_id.as_deref() == Some(subject_id) {
-            return true;
-        }
+        self.subject_id.as_deref() == Some(subject_id)
+            || self.has_field(["customerId", "emitterId"], subject_id)
+    }
+
+    /// Whether the signal has this eventType or stepNodeId, as far as an invalid payload shows it.
+    pub(super) fn is_of_type(&self, signal_type: &str) -> bool {
+        self.has_field(["eventType", "stepNodeId"], signal_type)
+    }
+
+    /// Whether a field of one of these names has this value.
+    fn has_field(&self, names: [&str; 2], wanted: &str) -> bool {
         let Ok(text) = JsonText::parse(&self.payload) else {
             // Most likely truncated: any mention counts, since an erasure must not miss one.
-            return serde_json::to_string(subject_id)
+            return serde_json::to_string(wanted)
                 .is_ok_and(|quoted| self.payload.contains(&quoted));
         };
         // A duplicate field counts, too.
@@ -152,8 +160,7 @@ impl RejectedSignal {
                 .value
                 .as_string()
                 .and_then(|value| value.decode().ok());
-            ["customerId", "emitterId"].contains(&&*field.name)
-                && value.is_some_and(|value| value == subject_id)
+            names.contains(&&*field.name) && value.is_some_and(|value| value == wanted)
         })
     }
 }
@@ -214,6 +221,24 @@ mod tests {
             r#"{"emitterId":"adam"#,
         ] {
             assert!(!rejected(other).is_about("ada"), "{other}");
+        }
+    }
+
+    #[test]
+    fn payload_is_of_every_type_in_it() {
+        for of_type in [
+            r#"{"eventType":"login","stepNodeId":"n"}"#,
+            r#"{"stepNodeId":"login"}"#,
+            r#"{"eventType":"login","data":{"#,
+        ] {
+            assert!(rejected(of_type).is_of_type("login"), "{of_type}");
+        }
+        for other in [
+            r#"{"eventType":"Login"}"#,
+            r#"{"customerId":"login"}"#,
+            r#"{"data":{"eventType":"login"}}"#,
+        ] {
+            assert!(!rejected(other).is_of_type("login"), "{other}");
         }
     }
 

@@ -87,13 +87,38 @@ impl<'a> RejectedTable<'a> {
     /// The keys of all signals about `subject_id`, those included that have expired but are not
     /// deleted.
     pub(crate) async fn keys_of(&self, account: &AccountId, subject_id: &str) -> Result<Vec<Item>> {
+        self.keys_where(account, Timestamp::from_millis(0), |signal| {
+            signal.is_about(subject_id)
+        })
+        .await
+    }
+
+    /// The keys of all signals of this eventType or stepNodeId that arrived from `since` on and
+    /// before `until`, those included that have expired but are not deleted.
+    pub(crate) async fn keys_of_type(
+        &self,
+        account: &AccountId,
+        signal_type: &str,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Item>> {
+        self.keys_where(account, since, |signal| {
+            signal.received_at < until && signal.is_of_type(signal_type)
+        })
+        .await
+    }
+
+    async fn keys_where(
+        &self,
+        account: &AccountId,
+        since: Timestamp,
+        is_wanted: impl Fn(&RejectedSignal) -> bool,
+    ) -> Result<Vec<Item>> {
         let mut keys = Vec::new();
-        for day in days(Timestamp::from_millis(0), Timestamp::now()) {
-            let mut signals = self
-                .of_day(account, &day, Timestamp::from_millis(0))
-                .await?;
-            signals.retain(|signal| signal.is_about(subject_id));
-            keys.extend(signals.iter().map(|signal| signal.id.key(account)));
+        for day in days(since, Timestamp::now()) {
+            let signals = self.of_day(account, &day, since).await?;
+            let wanted = signals.iter().filter(|signal| is_wanted(signal));
+            keys.extend(wanted.map(|signal| signal.id.key(account)));
         }
         Ok(keys)
     }

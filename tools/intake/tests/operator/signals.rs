@@ -1,8 +1,9 @@
-//! `signals list`.
+//! `signals list` and `signals erase`.
 
 use std::io::Read as _;
 use std::process::Stdio;
 
+use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
@@ -200,4 +201,148 @@ async fn follow_lists_new_signals_until_ctrl_c() {
     )
     .await;
     assert!(process.wait().unwrap().success());
+}
+
+/// Sends these signals as if they had arrived `days_ago`.
+async fn send_at(app: &TestApp, key: &str, days_ago: u64, signals: Value) {
+    let received_at = Timestamp::from_millis(Timestamp::now().millis() - days_ago * 86_400_000);
+    let call = RequestBuilder::signals(json!({ "signals": signals }));
+    let response = app.send(call.key(key).at(received_at)).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+}
+
+/// Signals of the type `card_entered` and others, of two accounts: of ten, five and two days ago.
+async fn cards(app: &TestApp) {
+    for account in ["shop", "shop-2"] {
+        let key = app.key(account).await;
+        for days_ago in [10, 5, 2] {
+            let mut signals = vec![json!({"customerId": "c", "eventType": "card_entered"}); 60];
+            signals.extend([
+                json!({"customerId": "c", "eventType": "card_entered_2"}),
+                json!({"customerId": "c", "eventType": "t", "data": {"eventType": "card_entered"}}),
+                json!({"emitterId": "e", "stepNodeId": "card_entered", "eventflowIdentifier": FLOW}),
+                // Rejected.
+                json!({"customerId": "", "eventType": "card_entered"}),
+                json!({"customerId": "card_entered", "eventType": ""}),
+            ]);
+            send_at(app, &key, days_ago, json!(signals)).await;
+        }
+    }
+}
+
+const ERASE: [&str; 10] = [
+    "signals",
+    "erase",
+    "--account",
+    "shop",
+    "--type",
+    "card_entered",
+    "--since",
+    "6d",
+    "--until",
+    "3d",
+];
+
+#[tokio::test]
+async fn erasure_by_type_deletes_one_type_of_one_account_in_one_period() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    cards(&app).await;
+    let stored = async || {
+        let [signals, rejected] = ["SignalsTable", "RejectedSignalsTable"];
+        [
+            app.items(signals).await.len(),
+            app.items(rejected).await.len(),
+        ]
+    };
+    let erase = |more: &[&str]| operator.run(&[&ERASE[..], more].concat());
+    assert_eq!(stored().await, [378, 12]);
+
+    let counted = erase(&["--dry-run", "--json"]).success().json()[0].clone();
+    assert_eq!([&counted["signals"], &counted["rejectedSignals"]], [61, 1]);
+    assert_eq!(counted["type"], "card_entered");
+    assert!(counted.get("erasedAt").is_none());
+    let unconfirmed = erase(&[]).error_message();
+    assert!(
+        unconfirmed.starts_with(
+            "Erase 61 signal(s) and 1 rejected signal(s): what the account shop sent of the type"
+        ),
+        "{unconfirmed}"
+    );
+    assert_eq!(stored().await, [378, 12]);
+
+    let erased = erase(&["--yes"]).success();
+    assert!(
+        erased
+            .stdout
+            .starts_with("Erased what the account shop sent of the type \"card_entered\", from 20"),
+        "{}",
+        erased.stdout
+    );
+    assert!(
+        erased
+            .stdout
+            .ends_with("Z: 61 signal(s), 1 rejected signal(s).\n"),
+        "{}",
+        erased.stdout
+    );
+    assert_eq!(stored().await, [317, 11]);
+    let again = erase(&["--yes", "--json"]).success().json()[0].clone();
+    assert_eq!([&again["signals"], &again["rejectedSignals"]], [0, 0]);
+}
+
+#[tokio::test]
+async fn erasure_by_type_refuses_a_period_that_is_not_over() {
+    let operator = Operator::of(&TestApp::start());
+    let erase = |since, until| {
+        let period = ["--since", since, "--until", until];
+        operator
+            .run(&[&ERASE[..6], &period].concat())
+            .error_message()
+    };
+    assert_eq!(
+        erase("1h", "2199-01-01"),
+        "--until must not be in the future: what arrives after the erasure would stay."
+    );
+    assert_eq!(erase("1h", "2h"), "--since must be before --until.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn erasure_by_type_is_refused_while_messages_are_queued() {
+    let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
+    let operator = Operator::of(&app).with_queues(&sqs);
+    cards(&app).await;
+    sqs.set_counts([[1, 0, 0]], [[0, 0, 0]]);
+    let erase = |more: &[&str]| operator.run(&[&ERASE[..], more].concat());
+    let refused = erase(&["--yes"]).error_message();
+    assert!(
+        refused.starts_with("The overflow queue has 1 message(s)"),
+        "{refused}"
+    );
+    erase(&["--dry-run"]).success();
+    erase(&["--yes", "--anyway"]).success();
+    assert_eq!(app.items("SignalsTable").await.len(), 317);
+}
+
+#[tokio::test]
+async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    cards(&app).await;
+    // An --until of just now makes it wait, and Ctrl-C ends it before it has counted.
+    let just_now = Timestamp::now().to_string();
+    let period = ["--since", "6d", "--until", &just_now, "--yes"];
+    let erase = [&ERASE[..6], &period].concat();
+    let erasing = Running::start(&operator, &erase);
+    assert!(erasing.note().starts_with("Waiting "));
+    let (code, stdout, _) = erasing.interrupt();
+    assert_eq!((code, stdout), (None, Vec::new()));
+    let again = operator.run(&erase).success();
+    assert!(
+        again
+            .stdout
+            .ends_with("Z: 122 signal(s), 2 rejected signal(s).\n"),
+        "{}",
+        again.stdout
+    );
 }

@@ -1,0 +1,211 @@
+//! `signals erase`: deletes the signals of one type that an account sent in one period, for a
+//! client that sent what it must not.
+//!
+//! The table has no index by type, so the command reads all of it: once to count, once to delete.
+//! It keeps no record of its progress: what is deleted is not found again, so a second run deletes
+//! what is left. It prints a line for the operator's record of erasures, which a restore of a table
+//! makes necessary.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use aws_sdk_dynamodb::operation::scan::ScanOutput;
+use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
+use clap::Args;
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use serde_json::json;
+use store::retry::MAX_REQUEST_DURATION;
+
+use crate::confirm::confirm_by_name;
+use crate::interrupt::until_interrupted;
+use crate::items::{batch_delete, key, scan};
+use crate::output::{Format, NOTE_INTERVAL, note};
+use crate::overflow::refuse_while_queued;
+use crate::rejected::RejectedTable;
+use crate::stack::{Item, SIGNALS, Stack};
+use crate::time_args::timestamp;
+
+#[derive(Args, Debug)]
+pub(crate) struct Erase {
+    /// The account
+    #[arg(long, value_name = "NAME")]
+    account: AccountId,
+
+    /// The eventType or the stepNodeId, as the client sent it
+    #[arg(long = "type", value_name = "TYPE", allow_hyphen_values = true)]
+    signal_type: String,
+
+    /// Only signals received at or after this time, such as 7d (ago) or 2026-11-20T22:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    since: Timestamp,
+
+    /// Only signals received before this time, which is not in the future
+    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    until: Timestamp,
+
+    /// Only count them
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+
+    /// Erase although messages are in the overflow queue or in its dead-letter queue
+    #[arg(long)]
+    anyway: bool,
+}
+
+/// How much there is, or was.
+struct Counts {
+    signals: usize,
+    rejected: usize,
+}
+
+impl Erase {
+    pub(crate) async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
+        let now = Timestamp::now();
+        ensure!(self.since < self.until, "--since must be before --until.");
+        ensure!(
+            self.until <= now,
+            "--until must not be in the future: what arrives after the erasure would stay."
+        );
+        // A deferred signal has the time of its first arrival, so what waits belongs to the period.
+        refuse_while_queued(stack, self.anyway || self.dry_run).await?;
+        wait_for_functions(self.until, now).await;
+        let target = self.target();
+        note(&format!("Counting {target} ..."));
+        let found = self.count(stack).await?;
+        let Counts { signals, rejected } = found;
+        if self.dry_run {
+            return self.print(&found, format);
+        }
+        if signals + rejected > 0 {
+            let question = format!(
+                "Erase {signals} signal(s) and {rejected} rejected signal(s): {target}? This cannot be undone."
+            );
+            confirm_by_name(&question, &self.signal_type, self.yes)?;
+        }
+        // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the
+        // process.
+        let erased = until_interrupted(Box::pin(self.delete(stack, signals)))
+            .await?
+            .context("Interrupted. To erase what is left, run the command again.")?;
+        self.print(&erased, format)
+    }
+
+    /// What the command is about, in words.
+    fn target(&self) -> String {
+        let Self {
+            account,
+            signal_type,
+            since,
+            until,
+            ..
+        } = self;
+        format!(
+            "what the account {account} sent of the type {signal_type:?}, from {since} and before {until}"
+        )
+    }
+
+    async fn count(&self, stack: &Stack) -> Result<Counts> {
+        let mut signals = 0;
+        self.scan(stack, async |page| {
+            signals += page.items().len();
+            Ok(())
+        })
+        .await?;
+        let rejected = self.rejected(stack).await?.len();
+        Ok(Counts { signals, rejected })
+    }
+
+    /// Deletes them, of `expected` signals.
+    async fn delete(&self, stack: &Stack, expected: usize) -> Result<Counts> {
+        let rejected = self.rejected(stack).await?;
+        RejectedTable::new(stack)?.delete(&rejected).await?;
+        let table = stack.table(SIGNALS)?;
+        let mut signals = 0;
+        let mut noted_at = Instant::now();
+        self.scan(stack, async |page| {
+            let keys: Vec<Item> = page
+                .items()
+                .iter()
+                .map(|item| key(item, &["pk", "sk"]))
+                .collect();
+            batch_delete(&stack.client, table, &keys).await?;
+            signals += keys.len();
+            if noted_at.elapsed() >= NOTE_INTERVAL {
+                note(&format!("{signals} of {expected} signals erased."));
+                noted_at = Instant::now();
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(Counts {
+            signals,
+            rejected: rejected.len(),
+        })
+    }
+
+    /// Hands the keys of the stored signals to `take`, page by page.
+    async fn scan(
+        &self,
+        stack: &Stack,
+        take: impl AsyncFnMut(ScanOutput) -> Result<()>,
+    ) -> Result<()> {
+        let text = |text: String| AttributeValue::S(text);
+        let of_kind = |scan: ScanFluentBuilder| {
+            scan.consistent_read(true)
+                .filter_expression(
+                    "begins_with(pk, :account) AND (eventType = :type OR stepNodeId = :type) \
+                     AND receivedAt >= :since AND receivedAt < :until",
+                )
+                .expression_attribute_values(":account", text(self.account.partition_key("")))
+                .expression_attribute_values(":type", text(self.signal_type.clone()))
+                .expression_attribute_values(":since", text(self.since.to_string()))
+                .expression_attribute_values(":until", text(self.until.to_string()))
+                .projection_expression("pk, sk")
+        };
+        scan(stack, stack.table(SIGNALS)?, of_kind, take).await
+    }
+
+    /// The keys of the rejected signals.
+    async fn rejected(&self, stack: &Stack) -> Result<Vec<Item>> {
+        RejectedTable::new(stack)?
+            .keys_of_type(&self.account, &self.signal_type, self.since, self.until)
+            .await
+    }
+
+    fn print(&self, counts: &Counts, format: Format) -> Result<()> {
+        let Counts { signals, rejected } = counts;
+        let target = self.target();
+        let found = format!("{signals} signal(s), {rejected} rejected signal(s)");
+        if self.dry_run {
+            let json = json!({
+                "accountId": self.account, "type": self.signal_type, "since": self.since, "until": self.until,
+                "signals": signals, "rejectedSignals": rejected,
+            });
+            return format.print(&format!("Would erase {target}: {found}."), &json);
+        }
+        let erased_at = Timestamp::now();
+        let json = json!({
+            "erasedAt": erased_at, "accountId": self.account, "type": self.signal_type, "since": self.since,
+            "until": self.until, "signals": signals, "rejectedSignals": rejected,
+        });
+        format.print(&format!("Erased {target}, at {erased_at}: {found}."), &json)
+    }
+}
+
+/// Waits until no function handles a request any more that arrived before `until`.
+async fn wait_for_functions(until: Timestamp, now: Timestamp) {
+    let left = until.plus(MAX_REQUEST_DURATION).duration_since(now);
+    if left > Duration::ZERO {
+        note(&format!(
+            "Waiting {} s: a request that a function received before --until may store something until then.",
+            left.as_secs().max(1)
+        ));
+        tokio::time::sleep(left).await;
+    }
+}
