@@ -238,11 +238,11 @@ fn limits_equal_those_of_the_code() {
         MAX_SIGNALS_PER_REQUEST - 1
     );
     assert_eq!(
-        limit("schemas/BatchRejected/properties/received/maximum"),
+        limit("schemas/BatchRejected/allOf/1/properties/received/maximum"),
         MAX_SIGNALS_PER_REQUEST
     );
     assert_eq!(
-        limit("schemas/BatchRejected/properties/rejected/maximum"),
+        limit("schemas/BatchRejected/allOf/1/properties/rejected/maximum"),
         MAX_SIGNALS_PER_REQUEST
     );
     assert_eq!(
