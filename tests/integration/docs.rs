@@ -2,4 +2,5 @@
 //! cited headings exist, and the tables of docs/api.md are the code's.
 
 mod api;
+mod examples;
 mod links;

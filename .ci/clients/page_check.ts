@@ -1,0 +1,119 @@
+// Has docs/examples/page.ts meet a browser's rules: 64 KiB of requests that outlive a page, and localStorage.
+import assert from "node:assert/strict";
+import { createQueue } from "./page.ts";
+
+type Request = { body: string; keepalive: boolean };
+const KEEPALIVE_BYTES = 64 * 1024;
+
+/** A browser: `requests` is what reached the service, which answers with `status`; 0 is a network that is away. */
+function openBrowser() {
+  const kept = new Map<string, string>();
+  const browser = { requests: [] as Request[], status: 200, retryAfter: "", leave: () => {}, kept };
+  let outliving = 0;
+  const storage = {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, value: string) => void kept.set(name, value),
+    removeItem: (name: string) => void kept.delete(name),
+  };
+  const globals: Record<string, unknown> = {
+    // `Object.keys(localStorage)` lists what is stored.
+    localStorage: new Proxy(storage, {
+      ownKeys: () => [...kept.keys()],
+      getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
+    }),
+    addEventListener: (name: string, listener: () => void) => {
+      assert.equal(name, "pagehide");
+      browser.leave = listener;
+    },
+    setInterval: () => 0,
+    fetch: async (_: string, { body, keepalive }: Request) => {
+      if (keepalive) {
+        outliving += body.length;
+        if (outliving > KEEPALIVE_BYTES) {
+          throw new TypeError("Failed to fetch");
+        }
+      }
+      if (browser.status === 0) {
+        throw new TypeError("Failed to fetch");
+      }
+      browser.requests.push({ body, keepalive });
+      return new Response("{}", { status: browser.status, headers: browser.retryAfter ? { "Retry-After": browser.retryAfter } : {} });
+    },
+  };
+  for (const [name, value] of Object.entries(globals)) {
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+  }
+  return browser;
+}
+
+const ids = (requests: Request[]) => requests.flatMap(({ body }) => JSON.parse(body).signals.map(({ n }: { n: number }) => n));
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const signal = (n: number, size = 10) => ({ n, filling: "x".repeat(size) });
+console.error = () => {};
+
+{
+  const browser = openBrowser();
+  createQueue("", "key");
+  browser.leave();
+  await settled();
+  assert.deepEqual(browser.requests, [], "an empty batch was sent on leaving");
+}
+{
+  // 150 KB: three batches, of which the browser takes one.
+  const browser = openBrowser();
+  const queue = createQueue("", "key");
+  const sent = Array.from({ length: 150 }, (_, n) => n);
+  sent.forEach((n) => queue.add(signal(n, 1_000)));
+  browser.leave();
+  await settled();
+  assert.equal(browser.requests.length, 1);
+  const next = createQueue("", "key");
+  await next.flush();
+  assert.deepEqual(ids(browser.requests).sort((a, b) => a - b), sent, "signals were lost, or sent twice");
+  assert.equal(browser.kept.size, 0);
+}
+{
+  const browser = openBrowser();
+  const queue = createQueue("", "key");
+  queue.add(signal(1));
+  browser.status = 0;
+  await queue.flush();
+  browser.status = 503;
+  Date.now = ((now) => () => now() + 120_000)(Date.now);
+  await queue.flush();
+  browser.status = 200;
+  queue.add(signal(2));
+  Date.now = ((now) => () => now() + 120_000)(Date.now);
+  await queue.flush();
+  assert.deepEqual(ids(browser.requests), [1, 1, 2], "a flush that failed lost its signals");
+  assert.equal(browser.requests[0]!.body, browser.requests[1]!.body, "the bodies of two attempts differ");
+}
+{
+  const browser = openBrowser();
+  const queue = createQueue("", "key");
+  queue.add(signal(1));
+  [browser.status, browser.retryAfter] = [503, "30"];
+  await queue.flush();
+  // Longer than the wait after one failure, and shorter than Retry-After.
+  Date.now = ((now) => () => now() + 20_000)(Date.now);
+  await queue.flush();
+  assert.equal(browser.requests.length, 1, "Retry-After was not honoured");
+  Date.now = ((now) => () => now() + 11_000)(Date.now);
+  browser.status = 400;
+  await queue.flush();
+  await queue.flush();
+  assert.equal(browser.requests.length, 2, "a batch that was refused was sent again");
+  queue.add(signal(2));
+  browser.status = 0;
+  await queue.flush();
+  Date.now = ((now) => () => now() + 24 * 3_600_000)(Date.now);
+  browser.status = 200;
+  await queue.flush();
+  assert.equal(browser.requests.length, 2, "a batch was sent after 24 hours, and might be stored twice");
+  for (let n = 0; n < 501; n += 1) {
+    queue.add(signal(n, 0));
+  }
+  await queue.flush();
+  assert.deepEqual(browser.requests.slice(2).map(({ body }) => JSON.parse(body).signals.length), [500, 1]);
+}
+console.log("The page's queue loses nothing.");

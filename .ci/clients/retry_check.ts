@@ -1,0 +1,35 @@
+// Has the recipe of docs/examples/retry.mts meet scripted answers (SCRIPTED_URL), and then the local stack with --answer.
+import assert from "node:assert/strict";
+import { sendBatch } from "./retry.mts";
+
+const { BASE_URL: stack = "", API_KEY: key = "", SCRIPTED_URL: scripted = "", TIMEOUT_MS } = process.env;
+const signal = { customerId: "c", eventType: "t" };
+// Short waits; not none, which would hide a wait that is too long.
+Math.random = () => 0.02;
+
+const log = async (script: string) => await (await fetch(`${scripted}/${script}/log`)).json() as { at: number; body: string }[];
+
+if (scripted) {
+  const script = "503-3,429,drop,cut,500,502,504,200";
+  await sendBatch([signal], { baseUrl: `${scripted}/${script}`, key });
+  const requests = await log(script);
+  assert.equal(requests.length, 8);
+  assert.equal(new Set(requests.map(({ body }) => body)).size, 1, "the bodies differ");
+  assert.deepEqual(JSON.parse(requests[0]!.body).signals, [signal]);
+  const waited = requests[1]!.at - requests[0]!.at;
+  assert.ok(waited >= 2.9, `Retry-After is 3, and it waited ${waited} s`);
+  for (const status of [400, 401, 403, 404, 405, 413, 415, 422]) {
+    const refused = sendBatch([signal], { baseUrl: `${scripted}/${status}`, key });
+    await assert.rejects(refused, new RegExp(`refused with ${status}`));
+    assert.equal((await log(`${status}`)).length, 1, `${status} was sent again`);
+  }
+  const givenUp = sendBatch([signal], { baseUrl: `${scripted}/503`, key, timeoutMs: 100, giveUpAfterMs: 300 });
+  await assert.rejects(givenUp, /Gave up after/);
+} else {
+  const send = (batch: number) => sendBatch(
+    Array.from({ length: 5 }, (_, n) => ({ customerId: `ts-${batch % 4}`, eventType: "t", data: { n: batch * 5 + n } })),
+    { baseUrl: stack, key, timeoutMs: Number(TIMEOUT_MS) },
+  );
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, batch) => send(batch)));
+  assert.ok(answers.every(({ accepted, rejected }) => accepted === 5 && rejected === 0));
+}

@@ -1,0 +1,106 @@
+// Collects the signals of a browser page and sends them in batches: docs/clients.md, Browsers.
+// A batch stays in localStorage until it is answered. What a page could not send, the next page of the same origin does.
+
+const RETRIED = [429, 500, 502, 503, 504];
+// A browser takes at most 64 KiB of requests that outlive the page, all together.
+const MAX_BATCH_BYTES = 60_000;
+const MAX_BATCH_SIGNALS = 500;
+const FLUSH_INTERVAL_MS = 5_000;
+const MAX_WAIT_MS = 60_000;
+// The service forgets the requestIdentifier after 24 hours, and would then store the batch a second time.
+const FORGET_AFTER_MS = 23 * 3_600_000;
+const PREFIX = "intake:";
+
+export function createQueue(baseUrl: string, key: string) {
+  let signals: string[] = [];
+  let bytes = 0;
+  let failures = 0;
+  let waitUntil = 0;
+  const sending = new Set<string>();
+  const batches = loadBatches();
+
+  function add(signal: object): void {
+    const text = JSON.stringify(signal);
+    const size = new TextEncoder().encode(text).length + 1;
+    if (bytes + size > MAX_BATCH_BYTES || signals.length === MAX_BATCH_SIGNALS) {
+      closeBatch();
+    }
+    signals.push(text);
+    bytes += size;
+  }
+
+  /** Makes a batch of the signals. Its body is the same in each attempt, so that they are stored once. */
+  function closeBatch(): void {
+    if (signals.length === 0) {
+      return;
+    }
+    const requestIdentifier = crypto.randomUUID();
+    const body = `{"requestIdentifier":"${requestIdentifier}","signals":[${signals.join(",")}]}`;
+    const name = `${PREFIX}${Date.now()}:${requestIdentifier}`;
+    batches.set(name, body);
+    saveBatch(name, body);
+    signals = [];
+    bytes = 0;
+  }
+
+  async function flush(isLeaving = false): Promise<void> {
+    closeBatch();
+    if (isLeaving) {
+      // All at once: there is no time to wait. Those over the browser's limit fail, and stay for the next page.
+      await Promise.all([...batches.keys()].map((name) => send(name, true)));
+      return;
+    }
+    for (const name of [...batches.keys()]) {
+      if (Date.now() >= waitUntil && !sending.has(name)) {
+        await send(name, false);
+      }
+    }
+  }
+
+  async function send(name: string, keepalive: boolean): Promise<void> {
+    const isForgotten = Date.now() - Number(name.split(":")[1]) > FORGET_AFTER_MS;
+    const body = batches.get(name);
+    if (body === undefined || isForgotten) {
+      forget(name);
+      return;
+    }
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    sending.add(name);
+    const response = await fetch(`${baseUrl}/api/event-flows/signal`, { method: "POST", headers, body, keepalive }).catch(() => undefined);
+    sending.delete(name);
+    if (response === undefined || RETRIED.includes(response.status)) {
+      failures += 1;
+      const retryAfterMs = Number(response?.headers.get("retry-after") ?? 0) * 1_000;
+      waitUntil = Date.now() + (retryAfterMs || Math.random() * Math.min(500 * 2 ** failures, MAX_WAIT_MS));
+      return;
+    }
+    failures = 0;
+    forget(name);
+    if (!response.ok) {
+      console.error(`The batch was refused with ${response.status}.`, await response.text());
+    }
+  }
+
+  function forget(name: string): void {
+    batches.delete(name);
+    localStorage.removeItem(name);
+  }
+
+  setInterval(flush, FLUSH_INTERVAL_MS);
+  addEventListener("pagehide", () => void flush(true));
+  return { add, flush };
+}
+
+/** What earlier pages could not send, oldest first. */
+function loadBatches(): Map<string, string> {
+  const names = Object.keys(localStorage).filter((name) => name.startsWith(PREFIX));
+  return new Map(names.sort().map((name) => [name, localStorage.getItem(name) ?? ""]));
+}
+
+function saveBatch(name: string, body: string): void {
+  try {
+    localStorage.setItem(name, body);
+  } catch {
+    // No room: the batch is sent from memory, while the page is there.
+  }
+}

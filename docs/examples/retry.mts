@@ -1,0 +1,64 @@
+// Sends a batch of signals, and sends it again until it is answered: docs/clients.md, The retry recipe.
+
+const RETRIED = [429, 500, 502, 503, 504];
+const MAX_WAIT_MS = 60_000;
+
+export type Options = {
+  baseUrl: string;
+  key: string;
+  /** How long one attempt may take: 30 seconds or more. */
+  timeoutMs?: number;
+  /** When to give up. The service forgets the requestIdentifier after 24 hours: never later. */
+  giveUpAfterMs?: number;
+};
+
+export type Answer = {
+  requestIdentifier: string;
+  received: number;
+  accepted: number;
+  rejected: number;
+  deferred?: number;
+  replayed: boolean;
+  fieldErrors: { field: string; pointer: string; code: string; message: string }[];
+  warnings: { field: string; pointer: string; code: string; message: string }[];
+};
+
+export async function sendBatch(signals: object[], options: Options): Promise<Answer> {
+  const { baseUrl, key, timeoutMs = 60_000, giveUpAfterMs = 24 * 3_600_000 } = options;
+  // The same body in each attempt, so that the signals are stored once.
+  const body = JSON.stringify({ requestIdentifier: crypto.randomUUID(), signals });
+  const giveUpAt = Date.now() + giveUpAfterMs;
+  for (let attempt = 0; ; attempt += 1) {
+    const response = await post(`${baseUrl}/api/event-flows/signal`, key, body, timeoutMs);
+    if (response?.status === 200) {
+      return JSON.parse(response.text) as Answer;
+    }
+    if (response && !RETRIED.includes(response.status)) {
+      throw new Error(`The batch was refused with ${response.status}: ${response.text}`);
+    }
+    const waitMs = waitBefore(attempt + 1, response?.retryAfter);
+    if (Date.now() + waitMs + timeoutMs > giveUpAt) {
+      throw new Error(`Gave up after ${attempt + 1} attempts; some signals may be stored. Last: ${response?.status ?? "no response"}.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+  }
+}
+
+/** The response, once it is there as a whole; undefined where there is none in time. */
+async function post(url: string, key: string, body: string, timeoutMs: number) {
+  const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+  try {
+    const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(timeoutMs) });
+    const text = await response.text();
+    return { status: response.status, text, retryAfter: response.headers.get("retry-after") };
+  } catch {
+    return undefined;
+  }
+}
+
+function waitBefore(attempt: number, retryAfter: string | null | undefined): number {
+  if (retryAfter && /^[0-9]+$/.test(retryAfter)) {
+    return Number(retryAfter) * 1_000;
+  }
+  return Math.random() * Math.min(500 * 2 ** attempt, MAX_WAIT_MS);
+}
