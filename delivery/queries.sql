@@ -6,12 +6,26 @@ CREATE VIEW events AS SELECT * FROM read_json('s3://LAKE_BUCKET/events/*/*.gz', 
   hive_partitioning = true, hive_types_autocast = false,
   columns = {id: 'VARCHAR', source: 'VARCHAR', type: 'VARCHAR', subject: 'VARCHAR', time: 'VARCHAR', data: 'JSON'});
 CREATE MACRO json_extract_scalar(text, path) AS json_extract_string(text, path);
+CREATE MACRO regexp_like(text, pattern) AS regexp_matches(text, pattern);
 
 ----- views
 -- Once, for all that follows: views without duplicates.
+-- `time` is when a signal arrived. `occurred_at` is the client's data.timestamp where that is a time in UTC, such as
+-- 2026-11-20T22:33:44.123Z, and null where it is not. `message_id` is the client's data.messageId.
 CREATE VIEW signals AS
-SELECT split_part(source, '/', 3) AS account, id, type, subject, json_extract_scalar(data, '$.customerId') AS customer, time, data, dt
+SELECT split_part(source, '/', 3) AS account, id, type, subject, json_extract_scalar(data, '$.customerId') AS customer, time,
+  CASE WHEN regexp_like(json_extract_scalar(data, '$.data.timestamp'),
+    '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]+)?Z$')
+    THEN json_extract_scalar(data, '$.data.timestamp') END AS occurred_at,
+  json_extract_scalar(data, '$.data.messageId') AS message_id, data, dt
 FROM (SELECT *, row_number() OVER (PARTITION BY source, id ORDER BY dt) AS copy FROM events WHERE source LIKE '%/signals') AS copies
+WHERE copy = 1;
+
+-- Of several signals of an account with the same message_id, the one that arrived first: for clients that send an event again
+-- in a new request. A signal without a message_id is there as it is.
+CREATE VIEW unique_signals AS
+SELECT account, id, type, subject, customer, time, occurred_at, message_id, data, dt
+FROM (SELECT *, row_number() OVER (PARTITION BY account, coalesce(message_id, id) ORDER BY time, id) AS copy FROM signals) AS copies
 WHERE copy = 1;
 
 -- The latest change of each customer. A deletion's time has no milliseconds, so it counts as the last change of its second.
@@ -48,3 +62,7 @@ SELECT account, customer, count(*) AS signals FROM signals AS sent
 WHERE customer IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM customers WHERE customers.account = sent.account AND customers.customer = sent.customer)
 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2;
+
+----- when events occurred
+-- How long events took to arrive, and each event once although its client sent it twice.
+SELECT occurred_at, time, type, customer FROM unique_signals WHERE occurred_at IS NOT NULL ORDER BY occurred_at, id;

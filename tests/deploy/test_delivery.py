@@ -1,7 +1,15 @@
 """What delivery/template.yaml alone can show: what is read, where it goes, how long it is tried, and what is watched."""
 
+import contextlib
+import gzip
+import importlib.util
+import json
 import re
+import tempfile
 import unittest
+from pathlib import Path
+
+import duckdb
 
 import template
 from template import PROJECT
@@ -66,6 +74,77 @@ class Alarms(DeliveryTemplate):
         for name, metrics in (("AgeAlarm", 1), ("UndeliveredAlarm", 2)):
             functions = [metric["Dimensions"][0]["Value"] for metric in template.watched(self.resources[name])]
             self.assertEqual(functions, [bus, lake] * metrics, name)
+
+
+def event(number: int, **attributes) -> dict:
+    """A CloudEvent of the lake, of a signal with this `data`."""
+    data = {"customerId": "c", "eventType": "purchase", "data": attributes.pop("data", {})}
+    return {"id": f"2026-11-20T00:00:0{number}.000Z#r#0000", "source": "/accounts/acme/signals", "type": "purchase", "subject": "c",
+            "time": f"2026-11-20T00:00:0{number}.000Z", "data": data} | attributes
+
+
+class Queries(unittest.TestCase):
+    QUERIES = dict(part.split("\n", 1) for part in (PROJECT / "delivery" / "queries.sql").read_text().split("\n----- ")[1:])
+
+    def database(self, events: list[dict]) -> duckdb.DuckDBPyConnection:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        day = Path(folder.name) / "events" / "dt=2026-11-20"
+        day.mkdir(parents=True)
+        with gzip.open(day / "1.gz", "wt") as lines:
+            lines.writelines(json.dumps(event) + "\n" for event in events)
+        connection = duckdb.connect()
+        connection.execute(self.QUERIES["duckdb"].replace("s3://LAKE_BUCKET", folder.name))
+        connection.execute(self.QUERIES["views"])
+        return connection
+
+    def test_time_of_an_event_is_its_timestamp_where_that_is_a_time(self):
+        times = ["2026-11-19T22:33:44.123Z", "2026-11-19T22:33:44Z", "2026-13-19T22:33:44Z", "2026-11-19", "yesterday", 1795214024, None, {"a": 1}]
+        events = [event(number, data={"timestamp": time}) for number, time in enumerate(times)]
+        found = self.database(events).execute("SELECT occurred_at FROM signals ORDER BY id").fetchall()
+        self.assertEqual([time for (time,) in found], times[:2] + [None] * 6)
+
+    def test_of_signals_with_the_same_message_id_the_first_is_kept(self):
+        message = {"messageId": "m-1", "timestamp": "2026-11-19T00:00:00Z"}
+        events = [event(2, data=message), event(1, data=message), event(3, data=message, source="/accounts/other/signals"),
+                  event(4), event(5), event(6, data={"messageId": "m-2"})]
+        database = self.database(events + events[:2])
+        found = database.execute("SELECT account, id FROM unique_signals ORDER BY id").fetchall()
+        self.assertEqual([(account, id[18]) for account, id in found],
+                         [("acme", "1"), ("other", "3"), ("acme", "4"), ("acme", "5"), ("acme", "6")])
+        listed = database.execute(self.QUERIES["when events occurred"]).fetchall()
+        self.assertEqual([(occurred_at, time[17:19]) for occurred_at, time, *_ in listed],
+                         [("2026-11-19T00:00:00Z", "01"), ("2026-11-19T00:00:00Z", "03")])
+
+
+class Forgetting(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        specification = importlib.util.spec_from_file_location("forget", PROJECT / "delivery" / "forget.py")
+        cls.forget = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(cls.forget)
+
+    def forgotten(self, *arguments: str, events: list[dict]) -> list[str]:
+        options = self.forget.read_options(["LAKE_BUCKET", "acme", *arguments])
+        return [event["id"][18] for event in events if self.forget.is_forgotten(event, options)]
+
+    def test_signals_of_one_type_and_period_are_forgotten(self):
+        events = [event(1), event(2), event(3), event(4), event(2, type="login"), event(2, source="/accounts/other/signals"),
+                  event(2, source="/accounts/acme/customers")]
+        period = ("--since", "2026-11-20T01:00:02+01:00", "--until", "2026-11-20T00:00:04Z")
+        self.assertEqual(self.forgotten("--type", "purchase", *period, events=events), ["2", "3"])
+        self.assertEqual(self.forgotten("--type", "purchase", "--since", "2026-11-20", "--until", "2026-11-21", events=events),
+                         ["1", "2", "3", "4"])
+
+    def test_customer_is_forgotten_with_signals_and_changes(self):
+        events = [event(1), event(2, source="/accounts/acme/customers"), event(3, subject="d"), event(4, source="/accounts/other/signals")]
+        self.assertEqual(self.forgotten("c", events=events), ["1", "2"])
+        self.assertEqual(self.forgotten("*", events=events), ["1", "2", "3"])
+
+    def test_id_and_type_exclude_each_other(self):
+        for arguments in ([], ["c", "--type", "t"], ["--type", "t", "--since", "2026-11-20"]):
+            with self.assertRaises(SystemExit), open("/dev/null", "w") as nothing, contextlib.redirect_stderr(nothing):
+                self.forget.read_options(["LAKE_BUCKET", "acme", *arguments])
 
 
 if __name__ == "__main__":
