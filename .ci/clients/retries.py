@@ -29,7 +29,7 @@ def stored(customer: str) -> list[int]:
 def check(language: str, program: list[str], folder: Path) -> None:
     urllib.request.urlopen(urllib.request.Request(
         os.environ["INSPECTOR_URL"] + "/reset", b"", {"X-Intake-Inspector": "1"}, method="POST"))
-    subprocess.run(program, cwd=folder, check=True, env=os.environ | {"TIMEOUT_MS": str(TIMEOUT_MS)})
+    subprocess.run(program, cwd=folder, check=True, timeout=300, env=os.environ | {"TIMEOUT_MS": str(TIMEOUT_MS)})
     # Deferred signals are stored a little later.
     sent = BATCHES * SIGNALS_OF_A_BATCH
     inspect(f"/counts?count={sent}&wait=30s")
