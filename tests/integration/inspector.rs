@@ -200,7 +200,7 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
         ("/requests?after=-1", "after: invalid digit"),
         (
             "/signals?verdict=ok",
-            "unknown variant `ok`, expected one of `stored`, `replayed`, `deferred`, `rejected`, `refused`",
+            "unknown variant `ok`, expected one of `stored`, `deferred`, `rejected`, `refused`",
         ),
         (
             "/counts?after=1",

@@ -1,4 +1,4 @@
-//! `cargo dev`, end to end: the compiled functions behind HTTP, and what they wrote, read through
+//! `cargo dev`, end to end: the functions behind HTTP, and what they wrote, read through
 //! DynamoDB's protocol.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     // A stack on the default port. A developer's may have it already.
     let other = Emulator::start(testkit::template(), &Storage::Memory, 8000);
     // What is stored is read at once: on a busy machine, the queue might have it still.
-    let stack = LocalStack::start(&["--no-queue", "--concurrency", "2"]);
+    let stack = LocalStack::start(&["--no-queue"]);
 
     let ping = stack.send("GET", "/api/sdk/ping", &[], b"");
     assert_eq!(

@@ -15,7 +15,6 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Request, Response};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use sandbox::http_server::{HttpServer, Service, response};
 
@@ -104,15 +103,6 @@ impl FakeSqs {
     /// Deletes every message of both queues.
     pub fn clear(&self) {
         self.0.service.queues(Queues::clear);
-    }
-
-    /// The messages that the overflow queue takes from here on.
-    pub fn sent_messages(&self) -> mpsc::UnboundedReceiver<String> {
-        let (observer, messages) = mpsc::unbounded_channel();
-        self.0
-            .service
-            .queues(|queues| queues.observer = Some(observer));
-        messages
     }
 
     /// How many messages were sent.

@@ -254,6 +254,7 @@ mod tests {
         outcome(&Invocation {
             response: response.to_string().into(),
             duration: Duration::ZERO,
+            process: None,
         })
     }
 

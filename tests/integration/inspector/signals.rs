@@ -1,6 +1,8 @@
 //! What a test of a client asks the inspector: signals, counts, and a clean start.
 
 use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -35,10 +37,16 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
         .call("GET", "/signals?subject=-c1&verdict=stored", &[], b"")
         .text;
     let price = r#""data":{"price":12345678901234567890.10}"#;
-    let first = format!(
-        r#"{{"signals":[{{"request":1,"account":"dev","index":0,"type":"purchase","subject":"-c1","verdict":"stored","errors":[],"warnings":[],{price}}}],"oldest":1,"last":6}}"#
+    let stored = |request: u64, replayed: bool| {
+        format!(
+            r#"{{"request":{request},"account":"dev","index":0,"type":"purchase","subject":"-c1","verdict":"stored","replayed":{replayed},"errors":[],"warnings":[],{price}}}"#
+        )
+    };
+    let (first, again) = (stored(1, false), stored(2, true));
+    assert_eq!(
+        text,
+        format!(r#"{{"signals":[{first},{again}],"oldest":1,"last":6}}"#)
     );
-    assert_eq!(text, first);
     let short = |path: &str| {
         let signals = inspector.get(path)["signals"].clone();
         let short = |signal: &Value| {
@@ -65,8 +73,8 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
         json!([
             [1, 0, "stored", "dev", null, null],
             [1, 1, "rejected", "dev", "required", missing],
-            [2, 0, "replayed", "dev", null, null],
-            [2, 1, "replayed", "dev", "required", missing],
+            [2, 0, "stored", "dev", null, null],
+            [2, 1, "rejected", "dev", "required", missing],
             [3, 0, "rejected", "shop", null, null],
             [3, 1, "rejected", "shop", "required", missing],
             [4, 0, "refused", null, "unauthorized", ""],
@@ -79,9 +87,9 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
         json!([[3, 0, "rejected", "shop", null, null]])
     );
     assert_eq!(short("/signals?after=3&type=other"), json!([]));
-    let verdicts = |[stored, replayed, rejected, refused]: [u64; 4]| json!({"stored": stored, "replayed": replayed, "deferred": 0, "rejected": rejected, "refused": refused});
-    let mut expected = verdicts([1, 2, 3, 3]);
-    expected["byType"] = json!({"purchase": verdicts([1, 1, 1, 1])});
+    let tally = |[stored, rejected, refused, replayed, distinct]: [u64; 5]| json!({"stored": stored, "deferred": 0, "rejected": rejected, "refused": refused, "replayed": replayed, "distinct": distinct});
+    let mut expected = tally([2, 4, 3, 2, 1]);
+    expected["byType"] = json!({"purchase": tally([2, 1, 1, 1, 1])});
     (
         expected["requests"],
         expected["warnings"],
@@ -93,14 +101,70 @@ async fn each_signal_has_its_verdict_and_is_counted_once() {
         let counts = inspector.get(&format!("/counts?account={account}"));
         json!([counts["requests"], counts["rejected"], counts["byType"]])
     };
-    let purchases = |counts: [u64; 4]| json!({"purchase": verdicts(counts)});
-    assert_eq!(of_account("dev"), json!([4, 1, purchases([1, 1, 0, 0])]));
-    assert_eq!(of_account("shop"), json!([1, 2, purchases([0, 0, 1, 0])]));
+    let purchases = |counts| json!({"purchase": tally(counts)});
+    assert_eq!(of_account("dev"), json!([4, 2, purchases([2, 0, 0, 1, 1])]));
+    assert_eq!(
+        of_account("shop"),
+        json!([1, 2, purchases([0, 1, 0, 0, 0])])
+    );
     let unauthorized =
         &inspector.get("/signals?after=3&count=2")["signals"][0]["errors"][0]["message"];
     assert!(
         unauthorized.as_str().unwrap().ends_with(" (unknown)"),
         "{unauthorized}"
+    );
+    stack.stop("TERM");
+}
+
+#[test]
+fn request_of_a_client_that_hangs_up_is_listed_as_left_and_its_retry_counts_nothing_twice() {
+    // With faults, an answer takes longer than the end of a connection.
+    let stack = LocalStack::start(&["--faults", "1"]);
+    let inspector = Inspector(&stack);
+    let address = stack.variable("BASE_URL").replace("http://", "");
+    let key = stack.variable("API_KEY");
+    let mut client = TcpStream::connect(&address).unwrap();
+    write!(
+        client,
+        "POST {SIGNALS} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        BATCH.len()
+    )
+    .unwrap();
+    // The gateway has the request.
+    let mut asked_for_body = [0; 25];
+    client.read_exact(&mut asked_for_body).unwrap();
+    client.write_all(BATCH.as_bytes()).unwrap();
+    drop(client);
+    let request = &inspector.get("/requests?wait=60s")["requests"][0];
+    assert_eq!(
+        json!([request["left"], request["status"], request["accepted"]]),
+        json!([true, 200, 1])
+    );
+    let retried = stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
+    assert_eq!(retried.status, 200, "{retried:?}");
+    assert_eq!(inspector.newest(["left"]), [json!(false)]);
+    let counts = inspector.get("/counts?count=4&wait=60s");
+    let counted = |name: &str| counts["byType"]["purchase"][name].clone();
+    assert_eq!(
+        (counted("distinct"), &counts["rejected"], &counts["refused"]),
+        (json!(1), &json!(2), &json!(0)),
+        "{counts}"
+    );
+    stack.stop("TERM");
+}
+
+#[test]
+fn signals_that_api_gateway_kept_from_the_function_are_refused() {
+    let stack = LocalStack::start(&["--answer", "503:1"]);
+    let inspector = Inspector(&stack);
+    let answer = stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
+    assert_eq!(answer.status, 503);
+    let counts = inspector.get("/counts?count=2&wait=60s");
+    assert_eq!(
+        (&counts["refused"], &counts["distinct"]),
+        (&json!(2), &json!(0)),
+        "the function learned nothing of it: {counts}"
     );
     stack.stop("TERM");
 }

@@ -43,7 +43,7 @@ impl Contracts {
     /// # Errors
     /// The build fails, or the folder or a contract cannot be used: the program says why.
     pub(crate) async fn start(programs: &Programs, dir: &Path) -> Result<Self> {
-        programs.build("`contracts`", &["contracts"], false).await?;
+        programs.build("`contracts`", "contracts").await?;
         let mut command = Command::new(programs.tool("contracts"));
         command.arg("judge").arg(dir);
         Self::of(command).await
@@ -195,7 +195,7 @@ mod tests {
         let signal = |of: &&str| format!("{{\"customerId\":\"c\",\"eventType\":\"{of}\"}}");
         let all: Vec<_> = types.iter().map(signal).collect();
         let body = Bytes::from(format!("{{\"signals\":[{}]}}", all.join(",")));
-        signals(&body, &Outcome::default(), &[])
+        signals(&body, &Outcome::default(), None)
     }
 
     fn judged(signals: &[Signal]) -> Vec<Option<Contract>> {

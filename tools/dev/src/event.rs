@@ -1,16 +1,13 @@
-//! What API Gateway makes of a request for a function, and of the function's response (payload
-//! format 2.0 in "Working with AWS Lambda proxy integrations for HTTP APIs"). Must not know what
-//! either means.
+//! What API Gateway makes of a request for a function (payload format 2.0 in "Working with AWS Lambda
+//! proxy integrations for HTTP APIs"). Must not know what it means.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-use axum::body::Bytes;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use data_encoding::BASE64;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::sent::Sent;
@@ -95,48 +92,6 @@ fn is_text(headers: &HeaderMap) -> bool {
     is_text && !headers.contains_key(CONTENT_ENCODING)
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FunctionResponse {
-    status_code: u16,
-    #[serde(default)]
-    headers: HashMap<String, String>,
-    #[serde(default)]
-    multi_value_headers: HashMap<String, Vec<String>>,
-    body: Option<String>,
-    #[serde(default)]
-    is_base64_encoded: bool,
-}
-
-/// The response that a client gets of what a function has returned; `None` where that is an error.
-pub(crate) fn response(returned: &[u8]) -> Option<Response<Bytes>> {
-    let returned: FunctionResponse = serde_json::from_slice(returned).ok()?;
-    let body = returned.body.unwrap_or_default();
-    let body = if returned.is_base64_encoded {
-        BASE64.decode(body.as_bytes()).ok()?
-    } else {
-        body.into_bytes()
-    };
-    let mut response = Response::new(body.into());
-    *response.status_mut() = StatusCode::from_u16(returned.status_code).ok()?;
-    let several = returned.multi_value_headers.into_iter();
-    let headers = several
-        .flat_map(|(name, values)| values.into_iter().map(move |value| (name.clone(), value)));
-    for (name, value) in headers {
-        response.headers_mut().append(
-            HeaderName::try_from(name).ok()?,
-            HeaderValue::try_from(value).ok()?,
-        );
-    }
-    for (name, value) in returned.headers {
-        response.headers_mut().insert(
-            HeaderName::try_from(name).ok()?,
-            HeaderValue::try_from(value).ok()?,
-        );
-    }
-    Some(response)
-}
-
 /// Whole milliseconds.
 pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or_default()
@@ -148,7 +103,7 @@ mod tests {
     use axum::http::{HeaderMap, HeaderName, Method, Uri};
     use serde_json::json;
 
-    use super::{event, response};
+    use super::event;
     use crate::sent::Sent;
 
     #[test]
@@ -204,22 +159,5 @@ mod tests {
                 (&json!("/a%20b"), &json!("c=%C3%A4&d"))
             );
         }
-    }
-
-    #[test]
-    fn response_of_a_function_has_its_status_headers_and_body() {
-        let returned = json!({"statusCode": 418, "headers": {"a": "1"}, "multiValueHeaders": {"b": ["2", "3"]}, "body": "x"});
-        let sent = response(returned.to_string().as_bytes()).unwrap();
-        let headers: Vec<_> = sent
-            .headers()
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_bytes()))
-            .collect();
-        assert_eq!(
-            (sent.status().as_u16(), sent.body().as_ref()),
-            (418, &b"x"[..])
-        );
-        assert_eq!(headers, [("b", &b"2"[..]), ("b", b"3"), ("a", b"1")]);
-        assert!(response(br#"{"errorType": "Runtime.ExitError", "errorMessage": "x"}"#).is_none());
     }
 }

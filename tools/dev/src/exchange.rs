@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api_key::SentKey;
 use crate::event::{Event, event, milliseconds};
+use crate::functions::Batch;
 use crate::outcome::{Finding, Outcome};
 use crate::sent::Sent;
 use crate::signal::{Break, Listed, Signal, signals};
@@ -28,8 +29,12 @@ pub(crate) struct Exchange {
     /// Why the response is as it is, where it does not say so itself.
     pub(crate) reason: Option<String>,
     pub(crate) key: SentKey,
+    /// Of a batch that a function could read.
+    pub(crate) batch: Option<Batch>,
     /// Of a batch.
     pub(crate) signals: Vec<Signal>,
+    /// Whether the client had hung up before the response.
+    pub(crate) has_left: bool,
     received_at: SystemTime,
     /// The first customerId or emitterId.
     subject: Option<String>,
@@ -37,22 +42,35 @@ pub(crate) struct Exchange {
     body_bytes: Option<usize>,
 }
 
+/// A request and its response, as the gateway has seen them.
+pub(crate) struct Seen {
+    pub(crate) sent: Sent,
+    pub(crate) response: Response<Bytes>,
+    pub(crate) duration: Duration,
+    pub(crate) reason: Option<String>,
+    pub(crate) key: SentKey,
+    pub(crate) batch: Option<Batch>,
+}
+
 impl Exchange {
-    /// A request that has this response, with what neither says: why, whose key it was, and which
-    /// of its signals the queue took.
-    pub(crate) fn new(
-        sent: Sent,
-        (response, outcome): (Response<Bytes>, Outcome),
-        duration: Duration,
-        (reason, key): (Option<String>, SentKey),
-        deferred: &[usize],
-    ) -> Self {
+    /// The same, with what is shown of it.
+    pub(crate) fn new(seen: Seen) -> Self {
+        let Seen {
+            sent,
+            response,
+            duration,
+            reason,
+            key,
+            batch,
+        } = seen;
+        let status = response.status().as_u16();
+        let outcome = Outcome::parse(status, response.body(), reason.as_deref());
         let body = sent
             .decoded()
             .filter(|body| body.len() <= MAX_BODY_BYTES)
             .unwrap_or_default();
         let signals = if sent.is_batch() {
-            signals(&body, &outcome, deferred)
+            signals(&body, &outcome, batch.as_ref())
         } else {
             Vec::new()
         };
@@ -65,7 +83,6 @@ impl Exchange {
             .first()
             .map_or_else(of_customer, |signal| signal.subject.clone());
         let body_bytes = sent.body.as_ref().map(Bytes::len);
-        let received_at = SystemTime::now();
         Self {
             sent,
             response,
@@ -73,8 +90,10 @@ impl Exchange {
             outcome,
             reason,
             key,
+            batch,
             signals,
-            received_at,
+            has_left: false,
+            received_at: SystemTime::now(),
             subject,
             body_bytes,
         }
@@ -126,6 +145,7 @@ impl Exchange {
             ("path", json!(self.sent.path())),
             ("status", json!(self.response.status().as_u16())),
             ("durationMs", json!(milliseconds(self.duration))),
+            ("left", json!(self.has_left)),
             ("code", json!(code)),
             ("reason", json!(self.reason)),
             ("errors", json!(self.outcome.field_errors.len())),

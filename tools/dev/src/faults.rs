@@ -24,7 +24,7 @@ pub(crate) struct Faults {
 
 impl Faults {
     /// A proxy in front of the emulator at `dynamodb`, without faults at first: the functions have
-    /// to start.
+    /// to know the development key.
     ///
     /// # Errors
     /// There is no free port.

@@ -1,148 +1,300 @@
-//! The functions: built first, so that a failed build is reported at once, then run as processes
-//! over Lambda's Runtime API. Must not know what a request does.
+//! The functions, called as libraries. They have a thread of their own, so that the gateway and the
+//! inspector do not take their time. Must not know what is shown of a request.
 
-use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail, ensure};
+use aws::environment::Variables;
 use axum::body::Bytes;
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, HeaderValue, Response};
+use customers::CustomersFunction;
 use emulator::Template;
-use sandbox::function_process::ProcessOptions;
-use sandbox::pool::{Failure, Pool, PoolOptions};
-use sandbox::runtime_api::EventQueue;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use emulator::development_key::API_KEY;
+use lambda_http::{Body, Context, Request, RequestExt as _};
+use model::timestamp::Timestamp;
+use overflow::{OverflowFunction, SqsBatchResponse, SqsEvent};
+use service::auth::Authenticator;
+use service::context::RequestContext;
+use service::outcome::{Outcome, Reply, Served};
+use service::problem::{Problem, UnauthorizedReason};
+use service::runtime::event::HttpApiEvent;
+use service::runtime::{Function, serve};
+use service::telemetry::log::Log;
+use signals::{BatchOutcome, SignalsFunction, Verdict};
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::options::Options;
-use crate::programs::Programs;
-use crate::progress::status;
-use crate::stack_info::ENDPOINT_VARIABLE;
+/// Requests that a function serves at once. Another waits before its time begins, as before Lambda
+/// has started a process for it: all of a burst at once would be slow together, and be deferred.
+const AT_ONCE: usize = 8;
 
-/// How long a process may take to end when it is asked to: one without work ends at once.
-const GRACE: Duration = Duration::from_secs(2);
+/// The running functions.
+#[derive(Clone)]
+pub(crate) struct Functions(Arc<Running>);
 
-/// Builds the functions with cargo's own progress.
-///
-/// # Errors
-/// The build fails.
-pub(crate) async fn build(programs: &Programs, template: &Template, release: bool) -> Result<()> {
-    let packages = template
-        .functions
-        .iter()
-        .map(|function| function.package.as_str())
-        .collect::<Vec<_>>();
-    programs.build("The functions", &packages, release).await
+struct Running {
+    customers: Arc<Hosted<CustomersFunction>>,
+    signals: Arc<Hosted<SignalsFunction>>,
+    overflow: Arc<Hosted<OverflowFunction>>,
+    /// Where they run.
+    runtime: Handle,
+    /// Ends their thread when it is dropped.
+    _end: oneshot::Sender<()>,
 }
 
-/// The running functions. Their processes end with [`Functions::end`], or are killed with the
-/// runtime.
-#[derive(Clone)]
-pub(crate) struct Functions {
-    /// By their names in the template.
-    events: HashMap<String, EventQueue>,
-    pools: Vec<(String, Arc<Pool>)>,
+/// A function, as the template describes it.
+struct Hosted<F> {
+    function: F,
+    /// Its name in the template.
+    logical_id: String,
+    timeout: Duration,
+    log: Log,
+    turns: Semaphore,
+}
+
+/// What a function did with a request.
+pub(crate) struct Handled {
+    pub(crate) response: Response<Bytes>,
+    /// Why, where the response does not say it.
+    pub(crate) reason: Option<Reason>,
+    /// Of a batch that it could read.
+    pub(crate) batch: Option<Batch>,
+}
+
+/// Why a function answered as it did.
+pub(crate) enum Reason {
+    Unauthorized(UnauthorizedReason),
+    /// The error of DynamoDB.
+    Store(String),
+}
+
+/// What became of a batch.
+pub(crate) struct Batch {
+    /// The client's requestIdentifier, or the generated one.
+    pub(crate) request_identifier: String,
+    /// Of each signal, in their order.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// Whether the service had seen the request before.
+    pub(crate) is_replay: bool,
 }
 
 impl Functions {
-    /// Starts them with these variables; a process starts with an event. Every line that they print
-    /// is sent to `log`.
+    /// Makes the functions of the template from these variables. What they log is sent to `lines`.
+    ///
+    /// # Errors
+    /// The template has a function that is not one of these, or lacks one; a variable is missing.
     pub(crate) fn start(
         template: &Template,
-        programs: &Programs,
-        options: &Options,
-        environment: &[(String, String)],
-        log: &mpsc::UnboundedSender<String>,
-    ) -> Self {
-        let (mut events, mut pools) = (HashMap::new(), Vec::new());
-        for function in &template.functions {
-            let queue = EventQueue::of_node(fastrand::u64(..1 << 48));
-            let mut process =
-                ProcessOptions::new(programs.function(&function.package, options.release), "");
-            let name = (
-                "AWS_LAMBDA_FUNCTION_NAME".to_owned(),
-                function.package.clone(),
-            );
-            let variables = environment.iter().cloned().chain([name]);
-            process.variables = variables
-                .map(|(name, value)| (name, value.into()))
-                .collect();
-            // Of two values of a variable, the last one counts.
-            let dynamodb = environment
-                .iter()
-                .rev()
-                .find(|(name, _)| name == ENDPOINT_VARIABLE);
-            process.dynamodb = dynamodb
-                .map(|(_, endpoint)| endpoint.clone())
-                .unwrap_or_default();
-            (process.invocation_timeout, process.has_own_group) = (function.timeout, true);
-            process.log = Some(log.clone());
-            let pool = Pool::start(PoolOptions {
-                events: queue.clone(),
-                process: Box::new(move |_| process.clone()),
-                at_once: options.concurrency.into(),
-                lifetime: u64::MAX..=u64::MAX,
-                seed: 0,
-                report,
-            });
-            events.insert(function.logical_id.clone(), queue);
-            pools.push((function.package.clone(), pool));
-        }
-        Self { events, pools }
-    }
-
-    /// One whose events a test serves.
-    #[cfg(test)]
-    pub(crate) fn of_test(function: &str, events: EventQueue) -> Self {
-        Self {
-            events: HashMap::from([(function.to_owned(), events)]),
-            pools: Vec::new(),
-        }
-    }
-
-    /// What the function with this name in the template returns, or `None` if it ends instead.
-    pub(crate) async fn invoke(&self, function: &str, event: impl Into<Bytes>) -> Option<Bytes> {
-        let invocation = self.events.get(function)?.invoke(event.into()).await;
-        invocation.map(|invocation| invocation.response)
-    }
-
-    /// Asks their processes to end, and returns when they have.
-    pub(crate) async fn end(&self) {
-        let pools = self.pools.iter().map(|(_, pool)| Arc::clone(pool));
-        pools
-            .map(|pool| async move { pool.end(GRACE).await })
-            .collect::<JoinSet<()>>()
-            .join_all()
-            .await;
-    }
-
-    /// One that has ended by itself, if there is one.
-    pub(crate) fn ended(&self) -> Option<&str> {
-        self.pools
+        variables: &Variables,
+        lines: &mpsc::UnboundedSender<String>,
+    ) -> Result<Self> {
+        let packages = ["customers", "overflow", "signals"];
+        if let Some(unknown) = template
+            .functions
             .iter()
-            .find(|(_, pool)| pool.counts().ended > 0)
-            .map(|(name, _)| name.as_str())
+            .find(|function| !packages.contains(&function.package.as_str()))
+        {
+            let id = &unknown.logical_id;
+            bail!("template.yaml has a function that this program does not know: {id}.");
+        }
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let (end, ended) = oneshot::channel();
+        std::thread::Builder::new()
+            .name("functions".to_owned())
+            .spawn(move || {
+                let _ = runtime.block_on(ended);
+            })
+            .context("Cannot start a thread")?;
+        Ok(Self(Arc::new(Running {
+            customers: Hosted::new(
+                template,
+                "customers",
+                CustomersFunction::from_variables(variables)?,
+                lines,
+            )?,
+            signals: Hosted::new(
+                template,
+                "signals",
+                SignalsFunction::from_variables(variables)?,
+                lines,
+            )?,
+            overflow: Hosted::new(
+                template,
+                "overflow",
+                OverflowFunction::from_variables(variables)?,
+                lines,
+            )?,
+            runtime: handle,
+            _end: end,
+        })))
+    }
+
+    /// What the function with this name in the template does with an event of API Gateway. It goes
+    /// on when this is dropped. `None` if it has not answered within its timeout.
+    pub(crate) async fn handle(&self, function: &str, event: Vec<u8>) -> Option<Handled> {
+        let Running {
+            customers,
+            signals,
+            runtime,
+            ..
+        } = &*self.0;
+        if function == signals.logical_id {
+            let signals = Arc::clone(signals);
+            let served = runtime.spawn(async move { signals.serve(&event).await });
+            let served = served.await.ok().flatten()?;
+            let batch = batch(&served);
+            return Some(handled(served, batch));
+        }
+        let customers = Arc::clone(customers);
+        let served = runtime.spawn(async move { customers.serve(&event).await });
+        Some(handled(served.await.ok().flatten()?, None))
+    }
+
+    /// Drains messages of the overflow queue. `None` if that has not ended within the function's
+    /// timeout.
+    pub(crate) async fn drain(&self, event: SqsEvent) -> Option<SqsBatchResponse> {
+        let overflow = Arc::clone(&self.0.overflow);
+        let drained = self.0.runtime.spawn(async move {
+            let context = overflow.context();
+            let drain = overflow
+                .function
+                .drain(event, &context, Timestamp::now(), &overflow.log);
+            tokio::time::timeout(overflow.timeout, drain).await.ok()
+        });
+        Some(drained.await.ok().flatten()?.response)
+    }
+
+    /// Has the functions look up the development key, which they then know while DynamoDB fails.
+    ///
+    /// # Errors
+    /// The key cannot be read.
+    pub(crate) async fn learn_development_key(&self) -> Result<()> {
+        let functions = Arc::clone(&self.0);
+        let learned = self.0.runtime.spawn(async move {
+            let customers = &functions.customers;
+            let signals = &functions.signals;
+            customers
+                .knows_key(customers.function.authenticator())
+                .await
+                && signals.knows_key(signals.function.authenticator()).await
+        });
+        ensure!(
+            learned.await?,
+            "The functions cannot read the development key."
+        );
+        Ok(())
     }
 }
 
-fn report(program: &Path, failure: Failure) {
-    // In a release, the folder has the name of the function.
-    let is_release = program.file_name().is_some_and(|name| name == "bootstrap");
-    let name = if is_release {
-        program.parent().and_then(Path::file_name)
-    } else {
-        program.file_name()
+impl<F> Hosted<F> {
+    fn new(
+        template: &Template,
+        package: &str,
+        function: F,
+        lines: &mpsc::UnboundedSender<String>,
+    ) -> Result<Arc<Self>> {
+        let described = template
+            .functions
+            .iter()
+            .find(|function| function.package == package)
+            .with_context(|| format!("template.yaml lacks the function of functions/{package}"))?;
+        let lines = lines.clone();
+        Ok(Arc::new(Self {
+            function,
+            logical_id: described.logical_id.clone(),
+            timeout: described.timeout,
+            turns: Semaphore::new(AT_ONCE),
+            log: Log::new(package, move |line| {
+                // Nothing reads them at the end.
+                let _ = lines.send(line.to_owned());
+            }),
+        }))
+    }
+
+    /// The context of an invocation that begins now.
+    fn context(&self) -> Context {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let deadline = now.unwrap_or_default() + self.timeout;
+        let mut context = Context::default();
+        context.request_id = format!("{:016x}", fastrand::u64(..));
+        context.deadline = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+        context
+    }
+
+    /// Whether the development key is valid, as this function finds it.
+    async fn knows_key(&self, authenticator: &Authenticator) -> bool {
+        let request = Request::new(Body::Empty).with_lambda_context(self.context());
+        let mut context = RequestContext::from_request(&request, self.log.clone());
+        let bearer = HeaderValue::try_from(format!("Bearer {API_KEY}"));
+        let headers: HeaderMap = bearer.map(|key| (AUTHORIZATION, key)).into_iter().collect();
+        let found = authenticator.authenticate(&headers, &mut context).await;
+        found.is_ok()
+    }
+}
+
+impl<F: Function> Hosted<F> {
+    async fn serve(&self, event: &[u8]) -> Option<Served<F::Outcome>> {
+        let event: HttpApiEvent = serde_json::from_slice(event).ok()?;
+        let _turn = self.turns.acquire().await.ok()?;
+        let request = event.into_request(self.context());
+        let context = RequestContext::from_request(&request, self.log.clone());
+        let served = serve(&self.function, &request, context);
+        tokio::time::timeout(self.timeout, served).await.ok()
+    }
+}
+
+fn batch(served: &Served<BatchOutcome>) -> Option<Batch> {
+    let Ok(Reply::Handled(outcome)) = &served.result else {
+        return None;
     };
-    let name = name.unwrap_or_default().display();
-    match failure {
-        Failure::NotStarted(error) => {
-            status(&format!("The function {name} does not start: {error:#}"));
-        }
-        Failure::Ended(how) => {
-            status(&format!(
-                "The function {name} ended by itself ({how}); the next event starts it again."
-            ));
-        }
+    Some(Batch {
+        request_identifier: outcome.response.request_identifier.clone(),
+        verdicts: outcome.verdicts.clone(),
+        is_replay: outcome.response.counts.replayed,
+    })
+}
+
+fn handled<O: Outcome>(served: Served<O>, batch: Option<Batch>) -> Handled {
+    let reason = match &served.result {
+        Err(Problem::Unauthorized(reason)) => Some(Reason::Unauthorized(*reason)),
+        Err(problem) => problem
+            .store_error()
+            .map(|error| Reason::Store(error.to_string())),
+        Ok(_) => None,
+    };
+    Handled {
+        response: served
+            .response
+            .map(|body| Bytes::copy_from_slice(body.as_ref())),
+        reason,
+        batch,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(template: &Template) -> Variables {
+        let of_sdk = ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+        let of_sdk = of_sdk.map(|name| (name.to_owned(), "local".to_owned()));
+        let variables = template.environment().unwrap().into_iter().chain(of_sdk);
+        variables.collect()
+    }
+
+    #[test]
+    fn functions_of_the_template_are_those_of_this_program() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml");
+        let mut template = Template::read(path.as_ref()).unwrap();
+        let variables = variables(&template);
+        let lines = mpsc::unbounded_channel().0;
+        assert!(Functions::start(&template, &variables, &lines).is_ok());
+        template.functions[0].package = "another".to_owned();
+        let error = Functions::start(&template, &variables, &lines).err();
+        let error = error.unwrap().to_string();
+        assert!(error.contains("does not know"), "{error}");
     }
 }

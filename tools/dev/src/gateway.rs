@@ -2,9 +2,8 @@
 //! to them, answers all others itself, and now and then also one of these, and adds the CORS
 //! headers. It keeps what it has seen for the inspector. Must not know what a request means.
 
-use std::borrow::Cow;
 use std::net::TcpListener;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -15,18 +14,19 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::serve::ListenerExt as _;
 use emulator::template::Route;
+use service::problem::UnauthorizedReason;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::api_key::{Keys, why_missing};
 use crate::contracts::Contracts;
 use crate::cors::CorsPolicy;
-use crate::deferred::DeferredSignals;
 use crate::event;
-use crate::exchange::Exchange;
-use crate::functions::Functions;
+use crate::exchange::{Exchange, Seen};
+use crate::functions::{Batch, Functions, Reason};
 use crate::history::{History, Kept};
 use crate::injected::{self, Injected, InjectedShare};
-use crate::log::{self, RequestLog};
-use crate::outcome::Outcome;
+use crate::log;
 use crate::own_names::OwnNames;
 use crate::request_line::line;
 use crate::sent::Sent;
@@ -40,35 +40,72 @@ const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
 /// What the line of a request says when the answer is not the function's.
 const BY_OPTION: &str = "because of --answer";
 
+/// What API Gateway says when a function has not answered in time.
+const UNAVAILABLE: &str = "Service Unavailable";
+
+/// What API Gateway says when a function failed.
+const INTERNAL_SERVER_ERROR: &str = "Internal Server Error";
+
 /// What tells of a request what its response does not.
 #[derive(Default)]
 pub(crate) struct Sources {
-    /// Where each request has a line, if it has one.
-    pub(crate) log: Option<RequestLog>,
     pub(crate) keys: Option<Keys>,
-    pub(crate) deferred: Option<DeferredSignals>,
     pub(crate) contracts: Option<Contracts>,
 }
 
-#[derive(Default)]
 pub(crate) struct Gateway {
-    /// Once they run.
-    pub(crate) functions: OnceLock<Functions>,
+    pub(crate) functions: Functions,
     pub(crate) routes: Vec<Route>,
     pub(crate) names: OwnNames,
     pub(crate) cors: CorsPolicy,
     /// Answers that are given in place of the functions'.
     pub(crate) injected: Vec<InjectedShare>,
     pub(crate) sources: Sources,
+    /// Whether each request has a line.
+    pub(crate) has_lines: bool,
     pub(crate) history: History,
 }
 
+/// The answer to a request.
+struct Answer {
+    response: Response<Bytes>,
+    /// Why, where the response does not say it.
+    reason: Option<String>,
+    batch: Option<Batch>,
+}
+
+impl Answer {
+    /// One that API Gateway gives by itself.
+    fn own(status: StatusCode, message: &str, reason: Option<String>) -> Self {
+        Self {
+            response: own_response(status, message),
+            reason,
+            batch: None,
+        }
+    }
+}
+
+/// A gateway that listens.
+pub(crate) struct Server {
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<std::io::Result<()>>,
+}
+
+impl Server {
+    /// Takes no further request, and waits until those under way have their answers, at most for
+    /// `grace`.
+    pub(crate) async fn end(self, grace: Duration) {
+        let _ = self.stop.send(());
+        let _ = tokio::time::timeout(grace, self.served).await;
+    }
+}
+
 impl Gateway {
-    /// Answers on `listener` until the runtime ends.
+    /// Answers on `listener`.
     ///
     /// # Errors
     /// The runtime cannot watch the listener.
-    pub(crate) fn serve(self: &Arc<Self>, listener: TcpListener) -> Result<()> {
+    pub(crate) fn serve(self: &Arc<Self>, listener: TcpListener) -> Result<Server> {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|stream| {
             // Without it, a response may only be a little later.
@@ -79,107 +116,93 @@ impl Gateway {
             let gateway = Arc::clone(&gateway);
             async move { gateway.answer(request).await }
         };
-        tokio::spawn(axum::serve(listener, handle.into_make_service()).into_future());
-        Ok(())
+        let (stop, stopped) = oneshot::channel();
+        let server =
+            axum::serve(listener, handle.into_make_service()).with_graceful_shutdown(async {
+                let _ = stopped.await;
+            });
+        Ok(Server {
+            stop,
+            served: tokio::spawn(server.into_future()),
+        })
     }
 
-    async fn answer(&self, request: Request) -> Response<Body> {
-        let (head, body) = request.into_parts();
-        let body = axum::body::to_bytes(body, MAX_BODY_BYTES).await.ok();
-        let sent = Sent {
-            method: head.method,
-            uri: head.uri,
-            headers: head.headers,
-            body,
+    async fn answer(self: &Arc<Self>, request: Request) -> Response<Body> {
+        let response = match self.exchange(receive(request)).await {
+            Some(kept) => kept.exchange.response.clone(),
+            None => own_response(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_SERVER_ERROR),
         };
-        self.exchange(sent)
-            .await
-            .exchange
-            .response
-            .clone()
-            .map(Body::from)
+        response.map(Body::from)
     }
 
-    /// Answers a request, and keeps both.
-    pub(crate) async fn exchange(&self, sent: Sent) -> Arc<Kept> {
+    /// Answers a request, and keeps both. This goes on when the client hangs up, which drops its
+    /// future: the request is stored and listed like another. `None` after a defect of this program.
+    pub(crate) async fn exchange(
+        self: &Arc<Self>,
+        sent: impl Future<Output = Sent> + Send + 'static,
+    ) -> Option<Arc<Kept>> {
+        let (client, answer) = oneshot::channel();
+        let gateway = Arc::clone(self);
+        tokio::spawn(async move {
+            let sent = sent.await;
+            if sent.body.is_none() && client.is_closed() {
+                // The client left before it had sent the whole request.
+                return;
+            }
+            let mut exchange = gateway.answered(sent).await;
+            exchange.has_left = client.is_closed();
+            let kept = gateway.keep(exchange);
+            // The client may have left now.
+            let _ = client.send(kept);
+        });
+        answer.await.ok()
+    }
+
+    async fn answered(&self, sent: Sent) -> Exchange {
         let start = Instant::now();
         let added = self.cors.headers_for(&sent.method, &sent.headers);
         let refusal = self.cors.refusal(&sent.method, &sent.headers);
-        let expected = self.sources.log.as_ref().map(RequestLog::expect);
-        let (mut response, note) = self.respond(&sent).await;
+        let mut answer = self.respond(&sent).await;
         let duration = start.elapsed();
-        let logged = match expected {
-            Some(expected) => expected.reason(response.headers()).await,
-            None => None,
-        };
-        let logged = logged.map(|why| {
-            if why == "missing" {
-                why_missing(&sent.headers)
-            } else {
-                why
-            }
-        });
-        let reasons: Vec<_> = [logged, note.map(Cow::into_owned), refusal]
-            .into_iter()
-            .flatten()
-            .collect();
-        let reason = (!reasons.is_empty()).then(|| reasons.join("; "));
-        response.headers_mut().extend(added);
-        let outcome = Outcome::parse(
-            response.status().as_u16(),
-            response.body(),
-            reason.as_deref(),
-        );
-        let key = self
-            .sources
-            .keys
-            .as_ref()
-            .map(|keys| keys.read(&sent.headers))
-            .unwrap_or_default();
-        let (account, identifier) = (
-            key.account.as_deref(),
-            outcome.request_identifier.as_deref(),
-        );
-        let taken = self
-            .sources
-            .deferred
-            .as_ref()
-            .map(|deferred| deferred.take(account, identifier));
-        let mut exchange = Exchange::new(
+        answer.response.headers_mut().extend(added);
+        let reasons: Vec<_> = answer.reason.into_iter().chain(refusal).collect();
+        let keys = self.sources.keys.as_ref();
+        let key = keys.map(|keys| keys.read(&sent.headers));
+        let mut exchange = Exchange::new(Seen {
             sent,
-            (response, outcome),
+            response: answer.response,
             duration,
-            (reason, key),
-            &taken.unwrap_or_default(),
-        );
+            reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            key: key.unwrap_or_default(),
+            batch: answer.batch,
+        });
         if let Some(contracts) = &self.sources.contracts {
             contracts.judge(&mut exchange.signals).await;
         }
-        if self.sources.log.is_some() {
+        exchange
+    }
+
+    fn keep(&self, exchange: Exchange) -> Arc<Kept> {
+        if self.has_lines {
             log::write(&line(&exchange, log::has_colours()));
         }
         self.history.add(exchange)
     }
 
-    /// The response, and what the line of the request says about it.
-    async fn respond(&self, sent: &Sent) -> (Response<Bytes>, Option<Cow<'static, str>>) {
+    async fn respond(&self, sent: &Sent) -> Answer {
         if !self.names.include_host_of(&sent.headers) {
-            let why = "the Host is another one: see --host-name";
-            return (
-                own_response(StatusCode::FORBIDDEN, "Forbidden"),
-                Some(why.into()),
-            );
+            let why = "the Host is another one: see --host-name".to_owned();
+            return Answer::own(StatusCode::FORBIDDEN, "Forbidden", Some(why));
         }
         if sent.body.is_none() {
-            let response = own_response(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
-            return (response, Some("larger than 10 MB".into()));
+            let status = StatusCode::PAYLOAD_TOO_LARGE;
+            let why = "larger than 10 MB".to_owned();
+            return Answer::own(status, "Request Entity Too Large", Some(why));
         }
         let method = &sent.method;
         let Some(function) = self.function_of(method, sent.uri.path()) else {
-            return (
-                own_response(StatusCode::NOT_FOUND, "Not Found"),
-                Some(self.no_such_path(sent).into()),
-            );
+            let why = self.no_such_path(sent);
+            return Answer::own(StatusCode::NOT_FOUND, "Not Found", Some(why));
         };
         // A page would learn only that its request failed.
         let injected = if *method == Method::OPTIONS {
@@ -187,20 +210,25 @@ impl Gateway {
         } else {
             injected::choose(&self.injected, fastrand::f64())
         };
-        let (status, message) = match injected {
-            None => return (self.forward(sent, function).await, None),
-            Some(Injected::TooManyRequests) => (StatusCode::TOO_MANY_REQUESTS, "Too Many Requests"),
-            Some(Injected::Unavailable | Injected::Timeout) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
+        let why = || Some(BY_OPTION.to_owned());
+        match injected {
+            None => self.forward(sent, function).await,
+            Some(Injected::TooManyRequests) => {
+                Answer::own(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why())
             }
-        };
-        if injected == Some(Injected::Timeout) {
-            tokio::join!(
-                self.forward(sent, function),
-                tokio::time::sleep(INTEGRATION_TIMEOUT)
-            );
+            Some(Injected::Unavailable) => {
+                Answer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why())
+            }
+            Some(Injected::Timeout) => {
+                let wait = tokio::time::sleep(INTEGRATION_TIMEOUT);
+                let (answer, ()) = tokio::join!(self.forward(sent, function), wait);
+                // What became of its signals is true all the same.
+                Answer {
+                    batch: answer.batch,
+                    ..Answer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why())
+                }
+            }
         }
-        (own_response(status, message), Some(BY_OPTION.into()))
     }
 
     /// Why no function gets this request.
@@ -224,7 +252,7 @@ impl Gateway {
     }
 
     /// The function that gets such requests, by its name in the template.
-    pub(crate) fn function_of(&self, method: &Method, path: &str) -> Option<&str> {
+    fn function_of(&self, method: &Method, path: &str) -> Option<&str> {
         let is_method = |route: &Route| route.method == "ANY" || route.method == method.as_str();
         let route = self
             .routes
@@ -233,27 +261,51 @@ impl Gateway {
         route.map(|route| route.function.as_str())
     }
 
-    /// The response of a function.
-    pub(crate) async fn forward(&self, sent: &Sent, function: &str) -> Response<Bytes> {
-        let unavailable = || own_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
-        let Some(functions) = self.functions.get() else {
-            return unavailable();
+    /// The answer of a function.
+    async fn forward(&self, sent: &Sent, function: &str) -> Answer {
+        let failed = || {
+            Answer::own(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                INTERNAL_SERVER_ERROR,
+                None,
+            )
         };
         let id = format!("{:016x}", fastrand::u64(..));
         let event = event::event(sent, &id, |_, value| {
             String::from_utf8_lossy(value.as_bytes()).into_owned()
         });
         let Ok(event) = serde_json::to_vec(&event) else {
-            return unavailable();
+            return failed();
         };
-        match tokio::time::timeout(INTEGRATION_TIMEOUT, functions.invoke(function, event)).await {
-            Ok(returned) => returned
-                .and_then(|returned| event::response(&returned))
-                .unwrap_or_else(|| {
-                    own_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")
-                }),
-            Err(_) => unavailable(),
+        let handled = self.functions.handle(function, event);
+        match tokio::time::timeout(INTEGRATION_TIMEOUT, handled).await {
+            Ok(Some(handled)) => Answer {
+                response: handled.response,
+                reason: handled.reason.map(|why| why_answered(&why, sent)),
+                batch: handled.batch,
+            },
+            Ok(None) => failed(),
+            Err(_) => Answer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, None),
         }
+    }
+}
+
+/// A request with its body.
+async fn receive(request: Request) -> Sent {
+    let (head, body) = request.into_parts();
+    Sent {
+        method: head.method,
+        uri: head.uri,
+        headers: head.headers,
+        body: axum::body::to_bytes(body, MAX_BODY_BYTES).await.ok(),
+    }
+}
+
+fn why_answered(reason: &Reason, sent: &Sent) -> String {
+    match reason {
+        Reason::Unauthorized(UnauthorizedReason::Missing) => why_missing(&sent.headers),
+        Reason::Unauthorized(reason) => reason.as_str().to_owned(),
+        Reason::Store(error) => format!("DynamoDB: {error}"),
     }
 }
 

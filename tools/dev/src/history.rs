@@ -1,10 +1,10 @@
 //! The newest exchanges, in memory. Must not know how they came or where they are shown.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -20,6 +20,9 @@ const MAX_BYTES: usize = 32 * 1024 * 1024;
 /// Types that are counted one by one, and the bytes of the longest: a client that makes up types
 /// does not fill the memory.
 const MAX_TYPES: (usize, usize) = (1_000, 1_024);
+
+/// Batches that are remembered: of a client that makes up more, the earlier ones are forgotten.
+const MAX_BATCHES: usize = 100_000;
 
 /// The exchanges.
 #[derive(Default)]
@@ -45,6 +48,8 @@ pub(crate) struct State {
     pub(crate) counts: Counts,
     /// Of each account whose key was sent.
     pub(crate) counts_by_account: HashMap<String, Counts>,
+    /// The batches of which signals were acknowledged.
+    acknowledged: HashSet<BatchId>,
 }
 
 /// What was counted since the start, or since the list was cleared.
@@ -69,26 +74,44 @@ struct ContractCounts {
     none: u64,
 }
 
-/// Signals by their verdicts.
-#[derive(Clone, Default)]
-pub(crate) struct Tally([u64; Verdict::ALL.len()]);
+/// Signals by what became of them.
+#[derive(Clone, Default, Serialize)]
+pub(crate) struct Tally {
+    stored: u64,
+    deferred: u64,
+    rejected: u64,
+    refused: u64,
+    /// Those of requests that the service had seen before.
+    replayed: u64,
+    /// Those that were acknowledged, each once, however often its request was sent.
+    distinct: u64,
+}
+
+/// A batch, however often it was sent.
+#[derive(Eq, Hash, PartialEq)]
+struct BatchId {
+    account: Option<String>,
+    request_identifier: String,
+}
 
 impl Tally {
-    fn add(&mut self, verdict: Verdict) {
-        if let Some(count) = self.0.get_mut(verdict as usize) {
-            *count += 1;
-        }
+    /// Adds a signal, of a batch that was acknowledged before or not.
+    fn add(&mut self, signal: &Signal, was_acknowledged: bool) {
+        let count = match signal.verdict {
+            Verdict::Stored => &mut self.stored,
+            Verdict::Deferred => &mut self.deferred,
+            Verdict::Rejected => &mut self.rejected,
+            Verdict::Refused => &mut self.refused,
+        };
+        *count += 1;
+        self.replayed += u64::from(signal.replayed);
+        let is_new = signal.is_acknowledged() && !was_acknowledged;
+        self.distinct += u64::from(is_new);
     }
 
     /// How many signals.
     pub(crate) fn sum(&self) -> u64 {
-        self.0.iter().sum()
-    }
-}
-
-impl Serialize for Tally {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(Verdict::ALL.iter().zip(self.0))
+        self.stored + self.deferred + self.rejected + self.refused
     }
 }
 
@@ -102,10 +125,11 @@ impl History {
         let bytes = exchange.bytes();
         let kept = self.with(|state| {
             state.last += 1;
-            state.counts.add(&exchange);
+            let was_acknowledged = state.acknowledge(&exchange);
+            state.counts.add(&exchange, was_acknowledged);
             if let Some(account) = &exchange.key.account {
                 let counts = state.counts_by_account.entry(account.clone());
-                counts.or_default().add(&exchange);
+                counts.or_default().add(&exchange, was_acknowledged);
             }
             let kept = Arc::new(Kept {
                 n: state.last,
@@ -161,6 +185,24 @@ impl History {
 }
 
 impl State {
+    /// Remembers a batch of which signals are acknowledged. Returns whether it was before.
+    fn acknowledge(&mut self, exchange: &Exchange) -> bool {
+        let Some(batch) = &exchange.batch else {
+            return false;
+        };
+        if !exchange.signals.iter().any(Signal::is_acknowledged) {
+            return false;
+        }
+        if self.acknowledged.len() >= MAX_BATCHES {
+            self.acknowledged.clear();
+        }
+        let is_new = self.acknowledged.insert(BatchId {
+            account: exchange.key.account.clone(),
+            request_identifier: batch.request_identifier.to_ascii_lowercase(),
+        });
+        !is_new
+    }
+
     /// The kept exchanges after number `n`, oldest first.
     pub(crate) fn after(&self, n: u64) -> impl Iterator<Item = &Arc<Kept>> {
         self.kept.iter().filter(move |kept| kept.n > n)
@@ -173,28 +215,27 @@ impl State {
 }
 
 impl Counts {
-    fn add(&mut self, exchange: &Exchange) {
+    fn add(&mut self, exchange: &Exchange, was_acknowledged: bool) {
         self.requests += 1;
         self.warnings += exchange.outcome.warnings.len();
-        for Signal {
-            verdict,
-            r#type,
-            judgement,
-            ..
-        } in &exchange.signals
-        {
-            self.signals.add(*verdict);
-            match judgement.as_ref().map(|judgement| judgement.contract) {
+        for signal in &exchange.signals {
+            self.signals.add(signal, was_acknowledged);
+            match signal
+                .judgement
+                .as_ref()
+                .map(|judgement| judgement.contract)
+            {
                 Some(Contract::Ok) => self.contracts.ok += 1,
                 Some(Contract::Broken) => self.contracts.broken += 1,
                 Some(Contract::None) => self.contracts.none += 1,
                 None => {}
             }
-            let Some(name) = r#type else { continue };
+            let Some(name) = &signal.r#type else { continue };
             let (most, longest) = MAX_TYPES;
             let is_counted = self.by_type.len() < most && name.len() <= longest;
             if is_counted || self.by_type.contains_key(name) {
-                self.by_type.entry(name.clone()).or_default().add(*verdict);
+                let tally = self.by_type.entry(name.clone()).or_default();
+                tally.add(signal, was_acknowledged);
             } else {
                 self.other_types += 1;
             }

@@ -10,6 +10,7 @@
 mod query;
 mod stored;
 
+use std::future::ready;
 use std::net::TcpListener;
 use std::sync::Arc;
 
@@ -320,8 +321,10 @@ async fn replay(
     } else {
         sent.with_body(body)
     };
-    let kept = inspector.gateway.exchange(sent).await;
-    json_body(&kept.exchange.summary(kept.n))
+    match inspector.gateway.exchange(ready(sent)).await {
+        Some(kept) => json_body(&kept.exchange.summary(kept.n)),
+        None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }
 
 /// An error where there is no such account: an assertion about a misspelt one would pass.

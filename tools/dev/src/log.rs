@@ -3,12 +3,10 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
-use std::time::{Duration, SystemTime};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::SystemTime;
 
-use axum::http::HeaderMap;
 use serde_json::{Map, Value};
-use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::mpsc;
 
 const SECONDS_PER_DAY: u64 = 86_400;
@@ -24,76 +22,41 @@ const OMITTED_FIELDS: [&str; 7] = [
     "_aws",
 ];
 
-/// How long a response waits for the line that its function has logged before.
-const LINE_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// How many lines wait at most for their requests.
-const LINES: usize = 1_000;
-
-/// What functions say of requests only in their log: [`show`] sends it here.
-#[derive(Clone)]
-pub(crate) struct RequestLog(broadcast::Sender<Explained>);
-
-/// The id of a request, and why its function answered so, if it says it.
-type Explained = (String, Option<String>);
-
-impl RequestLog {
-    pub(crate) fn new() -> Self {
-        Self(broadcast::Sender::new(LINES))
-    }
-
-    /// Expects a request, before it is sent to a function.
-    pub(crate) fn expect(&self) -> ExpectedRequest {
-        ExpectedRequest(self.0.subscribe())
-    }
-}
-
-/// A request without an answer.
-pub(crate) struct ExpectedRequest(broadcast::Receiver<Explained>);
-
-impl ExpectedRequest {
-    /// Why the function that sent the response with these headers did so, if it has logged that.
-    pub(crate) async fn reason(mut self, response: &HeaderMap) -> Option<String> {
-        let of = response.get("x-request-id")?;
-        let logged = async {
-            loop {
-                match self.0.recv().await {
-                    Ok((id, reason)) if id == *of => return reason,
-                    Ok(_) | Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => return None,
-                }
-            }
-        };
-        tokio::time::timeout(LINE_TIMEOUT, logged)
-            .await
-            .unwrap_or_default()
-    }
-}
-
-/// Writes what functions print: `lines` for people, telling `requests` what it says of them, or as
-/// they are without `requests`. What fails again and again, as drains do while a table fails, is
-/// one line until the next request.
-pub(crate) async fn show(mut lines: mpsc::UnboundedReceiver<String>, requests: Option<RequestLog>) {
+/// Writes the lines that functions log: for people, or as they are. What fails again and again, as
+/// drains do while a table fails, is one line until the next request.
+pub(crate) async fn show(mut lines: mpsc::UnboundedReceiver<String>, is_raw: bool) {
     let mut written = HashSet::new();
     while let Some(line) = lines.recv().await {
-        let Some(requests) = &requests else {
+        if is_raw {
             raw(&line);
             continue;
-        };
+        }
         match LogLine::parse(&line) {
             LogLine::Readable(text) => {
                 if !text.starts_with("ERROR") || written.insert(text.clone()) {
                     write(&text);
                 }
             }
-            LogLine::Other => raw(&line),
+            LogLine::Request => written.clear(),
             LogLine::Metrics => {}
-            // It is an error only when no request waits for it.
-            LogLine::Request(explained) => {
-                written.clear();
-                let _ = requests.0.send(explained);
-            }
         }
+    }
+}
+
+/// Where the functions' own events go.
+#[derive(Clone)]
+pub(crate) struct EventWriter(pub(crate) mpsc::UnboundedSender<String>);
+
+impl io::Write for EventWriter {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let line = String::from_utf8_lossy(event).trim_end().to_owned();
+        // Nothing reads them at the end.
+        let _ = self.0.send(line);
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -103,24 +66,18 @@ enum LogLine {
     Readable(String),
     /// For metrics only.
     Metrics,
-    /// Of a request, whose line the gateway writes with its method.
-    Request(Explained),
-    /// Neither: what a developer prints.
-    Other,
+    /// Of a request, whose line the gateway writes.
+    Request,
 }
 
 impl LogLine {
     fn parse(line: &str) -> Self {
         let Ok(fields) = serde_json::from_str::<Map<String, Value>>(line) else {
-            return Self::Other;
+            return Self::Readable(line.to_owned());
         };
         let text = |name| fields.get(name).and_then(Value::as_str);
-        if let Some(id) = text("requestId").filter(|_| fields.contains_key("status")) {
-            let failed = || text("storeError").map(|error| format!("DynamoDB: {error}"));
-            return Self::Request((
-                id.to_owned(),
-                text("reason").map(str::to_owned).or_else(failed),
-            ));
+        if fields.contains_key("status") {
+            return Self::Request;
         }
         match text("level") {
             Some(level) => {
@@ -149,8 +106,7 @@ impl LogLine {
                     count("DrainDelay").unwrap_or_default() / 1e3
                 ))
             }
-            None if fields.contains_key("_aws") => Self::Metrics,
-            None => Self::Other,
+            None => Self::Metrics,
         }
     }
 }
@@ -212,8 +168,6 @@ mod tests {
     #[test]
     fn line_of_a_function_is_readable_without_its_metrics() {
         let readable = |text: &str| LogLine::Readable(text.to_owned());
-        let request =
-            |reason: Option<&str>| LogLine::Request(("r".to_owned(), reason.map(str::to_owned)));
         for (line, expected) in [
             (
                 r#"{"level":"ERROR","message":"not stored","timestamp":"t","n":1,"requestId":"r","FunctionName":"f","_aws":{}}"#,
@@ -225,15 +179,7 @@ mod tests {
             ),
             (
                 r#"{"timestamp":"t","requestId":"r","status":200,"accountId":"a","_aws":{}}"#,
-                request(None),
-            ),
-            (
-                r#"{"timestamp":"t","requestId":"r","status":401,"reason":"expired","_aws":{}}"#,
-                request(Some("expired")),
-            ),
-            (
-                r#"{"timestamp":"t","requestId":"r","status":503,"storeError":"throttled","_aws":{}}"#,
-                request(Some("DynamoDB: throttled")),
+                LogLine::Request,
             ),
             (
                 r#"{"message":"drained","requestId":"r","SignalsDrained":3,"DrainDelay":8531.5,"_aws":{}}"#,
@@ -251,9 +197,6 @@ mod tests {
                 r#"{"message":"rejected","requestId":"r","SignalsRejected":1,"_aws":{}}"#,
                 LogLine::Metrics,
             ),
-            ("[src/lib.rs:1:1] x = 1", LogLine::Other),
-            (r#"{"a":1}"#, LogLine::Other),
-            ("", LogLine::Other),
         ] {
             assert_eq!(LogLine::parse(line), expected, "{line}");
         }

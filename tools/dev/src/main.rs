@@ -1,5 +1,4 @@
-//! `cargo dev`: the local stack as one command. The emulator and Lambda's Runtime API run in this
-//! process; the functions run as children that end with it.
+//! `cargo dev`: the local stack as one command. The emulator and the functions run in this process.
 //!
 //! It holds no fact about tables, routes or variables (the template has them) and none about what a
 //! request means.
@@ -7,7 +6,6 @@
 mod api_key;
 mod contracts;
 mod cors;
-mod deferred;
 mod env_file;
 mod event;
 mod exchange;
@@ -26,43 +24,48 @@ mod own_names;
 mod process;
 mod programs;
 mod progress;
-mod ready;
 mod request_line;
 mod seed;
 mod sent;
 mod signal;
 mod stack_info;
 
-use std::cell::OnceCell;
+use std::convert::Infallible;
+use std::path::Path;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use aws::environment::Variables;
 use emulator::{Emulator, Template, development_key};
+use service::telemetry;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::api_key::Keys;
 use crate::contracts::Contracts;
-use crate::env_file::EnvFile;
+use crate::env_file::{EnvFile, PublishedEnvFile};
 use crate::faults::Faults;
 use crate::functions::Functions;
-use crate::gateway::{Gateway, Sources};
+use crate::gateway::{Gateway, Server, Sources};
+use crate::history::History;
 use crate::inspector::{Inspector, Stored};
-use crate::log::RequestLog;
+use crate::log::EventWriter;
 use crate::operator::Operator;
 use crate::options::Options;
 use crate::overflow::Overflow;
 use crate::own_names::OwnNames;
 use crate::programs::Programs;
 use crate::progress::status;
-use crate::ready::wait_until_ready;
 use crate::stack_info::StackInfo;
 
 /// How often items whose time to live has passed are deleted.
 const EXPIRY_INTERVAL: Duration = Duration::from_mins(1);
+
+/// How long requests under way have for their answers when the stack is told to stop.
+const GRACE: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let options = Options::read();
@@ -80,159 +83,203 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the stack until a signal asks to stop. The functions end while what they call still
-/// answers; what else the stack started ends when its future is dropped, whichever of its steps it
-/// had reached.
+/// Runs the stack until a signal asks to stop. What it started ends when its future is dropped,
+/// whichever of its steps it had reached.
 async fn run_until_told_to_stop(options: &Options) -> Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    let functions = OnceCell::new();
-    {
-        let mut stack = pin!(run(options, &functions));
+    let mut told = pin!(told_to_stop()?);
+    let stack = tokio::select! {
+        stack = Stack::start(options) => Some(stack?),
+        () = &mut told => None,
+    };
+    if let Some(stack) = stack {
         tokio::select! {
-            failure = &mut stack => return failure.map(|never| match never {}),
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-        if let Some(functions) = functions.get() {
-            Functions::end(functions).await;
+            failure = stack.delete_expired_items() => return failure.map(|never| match never {}),
+            () = &mut told => stack.end().await,
         }
     }
     status("Stopped.");
     Ok(())
 }
 
-/// Starts the stack and watches over it: returns only when something fails.
-async fn run(options: &Options, started: &OnceCell<Functions>) -> Result<std::convert::Infallible> {
-    let listeners = options.listen()?;
-    let (api, inspector) = (
-        listeners.api.local_addr()?,
-        listeners.inspector.local_addr()?,
-    );
-    if !options.host.is_loopback() {
-        status(
-            "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.",
-        );
-    }
-    let programs = Programs::find()?;
-    let template = Template::read(&programs.root.join("template.yaml"))?;
-    let mut environment = template.environment()?;
-    let (cors, answers) = (options.cors(&template)?, options.answers()?);
-    let storage = options.storage()?;
-    let env_file = EnvFile::at(
-        options
-            .env_file
-            .clone()
-            .unwrap_or_else(|| programs.env_file()),
-    )?;
+/// Ends when a signal asks this process to stop.
+fn told_to_stop() -> Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
+}
 
-    let (failures, failed) = mpsc::unbounded_channel();
-    let emulator = Emulator::start_on(&template, &storage, listeners.dynamodb, Some(failures))?;
-    let emulator = Arc::new(emulator);
-    tokio::spawn(show_failures(failed));
-    development_key::load(&emulator, &template)?;
-    status(&format!(
-        "DynamoDB emulator: {} tables at {}",
-        template.tables.len(),
-        emulator.endpoint()
-    ));
-    let overflow = if options.no_queue {
-        None
-    } else {
-        Overflow::start(&template, &storage).await?
-    };
-    environment.extend(overflow.iter().flat_map(Overflow::variables));
-    let (routes, log) = (
-        template.routes().cloned().collect(),
-        (!options.raw).then(RequestLog::new),
-    );
-    let names = OwnNames(options.host_name.clone());
-    let keys = Keys {
-        emulator: Arc::clone(&emulator),
-        table: template.table("ApiKeysTable")?.name.clone(),
-    };
-    let deferred = overflow.as_ref().map(Overflow::deferred_signals);
-    let contracts = match &options.contracts {
-        Some(dir) => Some(Contracts::start(&programs, dir).await?),
-        None => None,
-    };
-    let sources = Sources {
-        log: log.clone(),
-        keys: Some(keys),
-        deferred,
-        contracts,
-    };
-    let gateway = Arc::new(Gateway {
-        routes,
-        names: names.clone(),
-        cors,
-        injected: answers,
-        sources,
-        ..Gateway::default()
-    });
-    gateway.serve(listeners.api)?;
+/// The running stack, in the order in which its parts end.
+struct Stack {
+    api: Server,
+    _env_file: PublishedEnvFile,
+    _faults: Option<Faults>,
+    _overflow: Option<Overflow>,
+    emulator: Arc<Emulator>,
+}
 
-    functions::build(&programs, &template, options.release).await?;
-    let stack_info = StackInfo::new(api, inspector, &emulator.endpoint(), environment);
-    let operator = Operator::new(&programs, &stack_info);
-    if options.seed && emulator.is_empty(&template.table("CustomersTable")?.name)? {
-        seed::seed(&programs, &operator).await?;
-    } else if options.seed {
-        status("The data file holds customers: the sample data is not stored again.");
-    }
-    let faults = match options.faults {
-        Some(share) => Some(Faults::start(&emulator.endpoint(), share).await?),
-        None => None,
-    };
-    // Of two values of a variable, the last one counts.
-    let environment: Vec<_> = stack_info
-        .environment
-        .iter()
-        .cloned()
-        .chain(faults.as_ref().map(Faults::variable))
-        .collect();
-    let (printed, lines) = mpsc::unbounded_channel();
-    tokio::spawn(log::show(lines, log));
-    status("Starting the functions");
-    let functions = Functions::start(&template, &programs, options, &environment, &printed);
-    gateway
-        .functions
-        .get_or_init(|| started.get_or_init(|| functions.clone()).clone());
-    wait_until_ready(&functions, &gateway).await?;
-    if let Some(overflow) = &overflow {
-        overflow.drain(functions);
-    }
-    let stored = Stored::new(Arc::clone(&emulator), &template, operator)?;
-    let queue = overflow.as_ref().map(|overflow| overflow.queue.clone());
-    Inspector {
-        gateway,
-        names,
-        stored,
-        queue,
-        api_port: api.port(),
-    }
-    .serve(listeners.inspector)?;
-    let published = env_file.publish(stack_info.variables())?;
-    if !options.cors.is_empty() {
+impl Stack {
+    /// Starts every part of it.
+    async fn start(options: &Options) -> Result<Self> {
+        let listeners = options.listen()?;
+        let api = listeners.api.local_addr()?;
+        let inspector = listeners.inspector.local_addr()?;
+        if !options.host.is_loopback() {
+            status(
+                "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.",
+            );
+        }
+        let programs = Programs::find()?;
+        let template = Template::read(&programs.root.join("template.yaml"))?;
+        let mut environment = template.environment()?;
+        let (cors, answers) = (options.cors(&template)?, options.answers()?);
+        let storage = options.storage()?;
+        let env_file = options.env_file.clone();
+        let env_file = EnvFile::at(env_file.unwrap_or_else(|| programs.env_file()))?;
+
+        let (failures, failed) = mpsc::unbounded_channel();
+        let emulator = Emulator::start_on(&template, &storage, listeners.dynamodb, Some(failures))?;
+        let emulator = Arc::new(emulator);
+        tokio::spawn(show_failures(failed));
+        development_key::load(&emulator, &template)?;
         status(&format!(
-            "Pages of these origins may call the API: {}",
-            options.cors.join(", ")
+            "DynamoDB emulator: {} tables at {}",
+            template.tables.len(),
+            emulator.endpoint()
+        ));
+        let overflow = if options.no_queue {
+            None
+        } else {
+            Overflow::start(&template, &storage).await?
+        };
+        environment.extend(overflow.iter().flat_map(Overflow::variables));
+        let stack_info = StackInfo::new(api, inspector, &emulator.endpoint(), environment);
+        let contracts = match &options.contracts {
+            Some(dir) => Some(Contracts::start(&programs, dir).await?),
+            None => None,
+        };
+        let operator = Operator::new(&programs, &stack_info);
+        if options.seed {
+            store_sample_data(&programs, &operator, &emulator, &template).await?;
+        }
+
+        let faults = match options.faults {
+            Some(share) => Some(Faults::start(&emulator.endpoint(), share).await?),
+            None => None,
+        };
+        // Of two values of a variable, the last one counts.
+        let variables = stack_info.environment.iter().cloned();
+        let variables = variables
+            .chain(faults.as_ref().map(Faults::variable))
+            .collect();
+        let functions = start_functions(&template, &variables, options.raw)?;
+        functions.learn_development_key().await?;
+        if let Some(overflow) = &overflow {
+            overflow.drain(functions.clone());
+        }
+        let names = OwnNames(options.host_name.clone());
+        let keys = Keys {
+            emulator: Arc::clone(&emulator),
+            table: template.table("ApiKeysTable")?.name.clone(),
+        };
+        let gateway = Arc::new(Gateway {
+            functions,
+            routes: template.routes().cloned().collect(),
+            names: names.clone(),
+            cors,
+            injected: answers,
+            sources: Sources {
+                keys: Some(keys),
+                contracts,
+            },
+            has_lines: !options.raw,
+            history: History::default(),
+        });
+        let server = gateway.serve(listeners.api)?;
+        let inspector = Inspector {
+            gateway,
+            names,
+            stored: Stored::new(Arc::clone(&emulator), &template, operator)?,
+            queue: overflow.as_ref().map(|overflow| overflow.queue.clone()),
+            api_port: api.port(),
+        };
+        inspector.serve(listeners.inspector)?;
+
+        let published = env_file.publish(stack_info.variables())?;
+        announce(options, &stack_info, published.path());
+        if let Some(faults) = &faults {
+            faults.begin();
+        }
+        Ok(Self {
+            api: server,
+            _env_file: published,
+            _faults: faults,
+            _overflow: overflow,
+            emulator,
+        })
+    }
+
+    /// Deletes the items whose time to live has passed, again and again.
+    async fn delete_expired_items(&self) -> Result<Infallible> {
+        loop {
+            tokio::time::sleep(EXPIRY_INTERVAL).await;
+            self.emulator.delete_expired_items()?;
+        }
+    }
+
+    /// Ends it, once the requests under way have their answers.
+    async fn end(self) {
+        self.api.end(GRACE).await;
+    }
+}
+
+/// Stores the sample data, unless the data file holds customers.
+async fn store_sample_data(
+    programs: &Programs,
+    operator: &Operator,
+    emulator: &Emulator,
+    template: &Template,
+) -> Result<()> {
+    if emulator.is_empty(&template.table("CustomersTable")?.name)? {
+        return seed::seed(programs, operator).await;
+    }
+    status("The data file holds customers: the sample data is not stored again.");
+    Ok(())
+}
+
+/// Says that the stack is ready, and what differs from API Gateway by the options.
+fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path) {
+    if !options.cors.is_empty() {
+        let origins = options.cors.join(", ");
+        status(&format!(
+            "Pages of these origins may call the API: {origins}"
         ));
     }
-    stack_info.print(published.path());
-    if let Some(faults) = &faults {
-        faults.begin();
-    }
+    stack_info.print(env_file);
     if !options.answer.is_empty() {
         status("API Gateway's own answers are given now and then, as --answer says.");
     }
+}
 
-    loop {
-        tokio::time::sleep(EXPIRY_INTERVAL).await;
-        emulator.delete_expired_items()?;
-    }
+/// Starts the functions. What they log is printed, for people or as it is.
+fn start_functions(template: &Template, variables: &Variables, is_raw: bool) -> Result<Functions> {
+    let (printed, lines) = mpsc::unbounded_channel();
+    tokio::spawn(log::show(lines, is_raw));
+    let packages = template
+        .functions
+        .iter()
+        .map(|function| function.package.as_str());
+    let packages: Vec<_> = packages.collect();
+    let events = EventWriter(printed.clone());
+    let subscriber = telemetry::subscriber(&packages, move || events.clone());
+    tracing::subscriber::set_global_default(subscriber)?;
+    Functions::start(template, variables, &printed)
 }
 
 /// Says why the emulator fails: once, as long as the reason is the same.

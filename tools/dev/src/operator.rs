@@ -38,9 +38,7 @@ impl Operator {
     /// # Errors
     /// Cargo cannot be started, or the build fails.
     pub(crate) async fn build(&self) -> Result<()> {
-        self.programs
-            .build("`cargo intake`", &["intake"], false)
-            .await
+        self.programs.build("`cargo intake`", "intake").await
     }
 
     /// A command with these arguments, of the program that is built already: cargo would take

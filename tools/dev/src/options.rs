@@ -24,7 +24,6 @@ Examples:
                                               with answers of API Gateway that a client has to retry
   cargo dev --contracts events/contracts      with a line for each signal whose data breaks the contract of its type
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
-  cargo dev --concurrency 8                   with eight instances of each function
   cargo dev --port 0 --dynamodb-port 0 --env-file target/second.env
                                               a second stack, on free ports that its env file names
   cargo dev --host 0.0.0.0                    for a phone in this network, or in a container
@@ -32,7 +31,7 @@ Examples:
 Each option has a variable, which counts where the option is not given: INTAKE_DEV_HOST_NAME=intake,stack INTAKE_DEV_SEED=true
 
 In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.
-Stop it with Ctrl-C. Functions that were built again serve the next request.";
+Stop it with Ctrl-C: requests under way get their answers, for up to 2 seconds. After a change of the code, start it again.";
 
 /// What the variable of an option begins with.
 const VARIABLE_PREFIX: &str = "INTAKE_DEV_";
@@ -44,10 +43,6 @@ const INSPECTOR_PORT: u16 = 9001;
 /// behind one address.
 #[derive(Debug, Parser)]
 #[command(name = "cargo dev", bin_name = "cargo dev", version, after_help = EXAMPLES)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option of the command line"
-)]
 pub(crate) struct Options {
     /// Address of the HTTP API and the inspector; 0.0.0.0 lets other machines use both, with a key
     /// that is public
@@ -91,10 +86,6 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) seed: bool,
 
-    /// Concurrent instances of each function
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) concurrency: u16,
-
     /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or
     /// lost. What retries do not mend is deferred to the overflow queue if it is signals, and a 503
     /// if it is a customer. When nothing is stored for two minutes, a message of the queue becomes
@@ -115,10 +106,6 @@ pub(crate) struct Options {
     /// Print the log of the functions as it is, in JSON, instead of a line for each request
     #[arg(long)]
     pub(crate) raw: bool,
-
-    /// Build the functions with optimizations, for measurements
-    #[arg(long)]
-    pub(crate) release: bool,
 
     /// File for the variables of the running stack [default: dev.env, in the target folder if there
     /// is one]
@@ -242,8 +229,7 @@ fn command() -> Command {
                     .replace("cargo dev", "./dev")
                     .replace("cargo intake", "./intake")
                     .replace("target/", ""),
-            )
-            .mut_arg("release", |option| option.hide(true)),
+            ),
         None => Options::command(),
     };
     command.mut_args(|option| {

@@ -2,16 +2,17 @@
 //! ("Using Lambda with Amazon SQS" in the Lambda developer guide). Must not know what is in a
 //! message.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, drained, event};
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, Message, OVERFLOW_QUEUE};
 use emulator::{Storage, Template};
+use overflow::{SqsEvent, SqsMessage};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use crate::deferred::DeferredSignals;
 use crate::functions::Functions;
 use crate::log;
 use crate::progress::status;
@@ -53,8 +54,6 @@ pub(crate) struct Overflow {
     pub(crate) queue: Queue,
     /// Where it is kept; `None` for in memory.
     file: Option<PathBuf>,
-    /// The name of its function in the template.
-    function: String,
     batch_size: usize,
 }
 
@@ -65,11 +64,11 @@ impl Overflow {
     /// # Errors
     /// No port is free, or the file of the queue cannot be used.
     pub(crate) async fn start(template: &Template, storage: &Storage) -> Result<Option<Self>> {
-        let of = template
+        let batch_size = template
             .functions
             .iter()
-            .find_map(|function| Some((function.logical_id.clone(), function.batch_size?)));
-        let Some((function, batch_size)) = of else {
+            .find_map(|function| function.batch_size);
+        let Some(batch_size) = batch_size else {
             return Ok(None);
         };
         let file = match storage {
@@ -87,7 +86,6 @@ impl Overflow {
         Ok(Some(Self {
             queue,
             file,
-            function,
             batch_size,
         }))
     }
@@ -102,15 +100,10 @@ impl Overflow {
         VARIABLES.map(str::to_owned).into_iter().zip(values)
     }
 
-    /// Which signals it takes from here on.
-    pub(crate) fn deferred_signals(&self) -> DeferredSignals {
-        DeferredSignals::of(self.queue.sqs.sent_messages())
-    }
-
     /// Has its function drain it until the runtime ends.
     pub(crate) fn drain(&self, functions: Functions) {
-        let (Queue { sqs, draining }, function, batch_size) =
-            (self.queue.clone(), self.function.clone(), self.batch_size);
+        let Queue { sqs, draining } = self.queue.clone();
+        let batch_size = self.batch_size;
         tokio::spawn(async move {
             let mut dead_letters = sqs.dead_letters();
             loop {
@@ -127,18 +120,29 @@ impl Overflow {
                     tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
-                let returned = functions
-                    .invoke(&function, event(&messages).to_string())
-                    .await
-                    .unwrap_or_default();
-                for id in drained(
-                    &messages,
-                    &serde_json::from_slice(&returned).unwrap_or_default(),
-                ) {
-                    sqs.delete(id);
+                let Some(response) = functions.drain(event(&messages)).await else {
+                    continue;
+                };
+                let failures = response.batch_item_failures.into_iter();
+                let failed: HashSet<_> = failures.map(|failure| failure.item_identifier).collect();
+                for message in messages {
+                    if !failed.contains(&message.id) {
+                        sqs.delete(&message.id);
+                    }
                 }
             }
         });
+    }
+}
+
+/// The event that Lambda makes of messages.
+fn event(messages: &[Message]) -> SqsEvent {
+    let records = messages.iter().map(|message| SqsMessage {
+        message_id: message.id.clone(),
+        body: message.body.clone(),
+    });
+    SqsEvent {
+        records: records.collect(),
     }
 }
 

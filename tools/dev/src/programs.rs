@@ -77,17 +77,6 @@ impl Programs {
             .join("dev.env")
     }
 
-    /// The program of the function of this package.
-    pub(crate) fn function(&self, package: &str, is_optimized: bool) -> PathBuf {
-        match &self.cargo {
-            Some(cargo) => cargo
-                .target
-                .join(if is_optimized { "release" } else { "debug" })
-                .join(package),
-            None => self.root.join("functions").join(package).join("bootstrap"),
-        }
-    }
-
     /// A program for developers, such as the operator's command line.
     pub(crate) fn tool(&self, name: &str) -> PathBuf {
         self.cargo
@@ -96,25 +85,20 @@ impl Programs {
             .join(name)
     }
 
-    /// Builds the programs of `what` with cargo's own progress, unless they are there as they were
+    /// Builds the program of `what` with cargo's own progress, unless it is there as it was
     /// released.
     ///
     /// # Errors
     /// Cargo cannot be started, or the build fails.
-    pub(crate) async fn build(
-        &self,
-        what: &str,
-        programs: &[&str],
-        is_optimized: bool,
-    ) -> Result<()> {
+    pub(crate) async fn build(&self, what: &str, program: &str) -> Result<()> {
         let Some(cargo) = &self.cargo else {
             return Ok(());
         };
-        status(&format!("Building {}", programs.join(", ")));
+        status(&format!("Building {program}"));
         let mut command = Command::from(cargo_command(&cargo.program));
-        command.args(["build", "--locked"]).current_dir(&self.root);
-        command.args(programs.iter().flat_map(|program| ["--bin", program]));
-        command.args(is_optimized.then_some("--release"));
+        command
+            .args(["build", "--locked", "--bin", program])
+            .current_dir(&self.root);
         ensure!(
             succeeds(command).await?,
             "{what} could not be built: cargo's output above says why."

@@ -63,6 +63,9 @@ fn parts(exchange: &Exchange) -> Vec<String> {
     parts.extend(first(&outcome.field_errors));
     parts.extend(first(&exchange.contract_breaks()));
     parts.extend(first(&outcome.warnings).map(|warning| format!("warning {warning}")));
+    if exchange.has_left {
+        parts.push("the client left before the response".to_owned());
+    }
     match (parts.last_mut(), &exchange.reason) {
         (Some(last), Some(note)) => last.extend([" (", note, ")"]),
         (None, Some(note)) => parts.push(note.clone()),
@@ -97,8 +100,7 @@ mod tests {
     use axum::http::{HeaderMap, Method, Response, Uri};
 
     use crate::api_key::SentKey;
-    use crate::exchange::Exchange;
-    use crate::outcome::Outcome;
+    use crate::exchange::{Exchange, Seen};
     use crate::sent::Sent;
 
     fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
@@ -117,12 +119,15 @@ mod tests {
             .status(status)
             .body(Bytes::from(body))
             .unwrap();
-        let answer = (response, Outcome::parse(status, body.as_bytes(), note));
-        let why = (note.map(str::to_owned), SentKey::default());
-        let line = super::line(
-            &Exchange::new(sent, answer, Duration::from_micros(3_900), why, &[]),
-            has_colours,
-        );
+        let exchange = Exchange::new(Seen {
+            sent,
+            response,
+            duration: Duration::from_micros(3_900),
+            reason: note.map(str::to_owned),
+            key: SentKey::default(),
+            batch: None,
+        });
+        let line = super::line(&exchange, has_colours);
         line.strip_prefix("POST    /api/customers           ")
             .unwrap()
             .to_owned()

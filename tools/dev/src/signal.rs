@@ -10,20 +10,19 @@ use model::limits::MAX_ERRORS_PER_SIGNAL;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::functions::Batch;
 use crate::outcome::{Finding, Outcome};
 
 /// Signals of a request that are listed: of more than this, all refused, the first ones. A body has
 /// space for millions.
 const MAX_SIGNALS: usize = 5_000;
 
-/// What became of a signal, as the response and the local queue say.
+/// What became of a signal, as the function says.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Verdict {
-    /// Acknowledged by DynamoDB.
+    /// Acknowledged by DynamoDB, in this request or in an earlier attempt of it.
     Stored,
-    /// Of a request that the service had seen before.
-    Replayed,
     /// Taken by the overflow queue.
     Deferred,
     /// Rejected, as its errors say, or with the whole batch.
@@ -32,15 +31,14 @@ pub(crate) enum Verdict {
     Refused,
 }
 
-impl Verdict {
-    /// Each, in the order of its number.
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Stored,
-        Self::Replayed,
-        Self::Deferred,
-        Self::Rejected,
-        Self::Refused,
-    ];
+impl From<signals::Verdict> for Verdict {
+    fn from(verdict: signals::Verdict) -> Self {
+        match verdict {
+            signals::Verdict::Stored => Self::Stored,
+            signals::Verdict::Deferred => Self::Deferred,
+            signals::Verdict::Rejected | signals::Verdict::RejectedWithBatch => Self::Rejected,
+        }
+    }
 }
 
 /// A signal, or a body in which none can be read.
@@ -53,6 +51,8 @@ pub(crate) struct Signal {
     /// Its customerId or emitterId.
     pub(crate) subject: Option<String>,
     pub(crate) verdict: Verdict,
+    /// Whether the service had seen its request before.
+    pub(crate) replayed: bool,
     pub(crate) errors: Vec<Finding>,
     pub(crate) warnings: Vec<Finding>,
     /// The text of its `data`, in the memory of the body.
@@ -123,9 +123,9 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// The signals of a batch with this body, of which the queue took those with the indexes
-/// `deferred`.
-pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Vec<Signal> {
+/// The signals of a request with this body: `batch` says what became of each, unless the whole
+/// request was refused.
+pub(crate) fn signals(body: &Bytes, outcome: &Outcome, batch: Option<&Batch>) -> Vec<Signal> {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let all = Listed::parse(text).signals();
     let mut signals: Vec<_> = all
@@ -143,14 +143,9 @@ pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Ve
     );
     let signal = |(index, listed): (usize, Listed<'_>)| {
         let mut errors = all_errors.remove(&index).unwrap_or_default();
-        let verdict = match outcome.received {
-            None => Verdict::Refused,
-            Some(_) if outcome.accepted == Some(0) => Verdict::Rejected,
-            Some(_) if outcome.replayed == Some(true) => Verdict::Replayed,
-            Some(_) if !errors.is_empty() => Verdict::Rejected,
-            Some(_) if deferred.contains(&index) => Verdict::Deferred,
-            Some(_) => Verdict::Stored,
-        };
+        let verdict = batch
+            .and_then(|batch| batch.verdicts.get(index))
+            .map_or(Verdict::Refused, |verdict| (*verdict).into());
         if verdict == Verdict::Refused {
             errors = outcome
                 .field_errors
@@ -165,6 +160,7 @@ pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Ve
             r#type: first_text([listed.event_type, listed.step_node_id]),
             subject: listed.subject(),
             verdict,
+            replayed: batch.is_some_and(|batch| batch.is_replay),
             errors,
             warnings: all_warnings.remove(&index).unwrap_or_default(),
             data: listed
@@ -177,6 +173,11 @@ pub(crate) fn signals(body: &Bytes, outcome: &Outcome, deferred: &[usize]) -> Ve
 }
 
 impl Signal {
+    /// Whether it is stored or queued.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        matches!(self.verdict, Verdict::Stored | Verdict::Deferred)
+    }
+
     /// What it takes to keep it beside its body, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let texts = self
@@ -239,7 +240,7 @@ mod tests {
     fn body_in_which_no_signal_can_be_read_is_one_refused_object_without_index() {
         for body in ["{", "", r#"{"signals":[]}"#, r#"{"signals":7}"#] {
             let outcome = Outcome::parse(429, br#"{"message":"x"}"#, None);
-            let signals = signals(&Bytes::copy_from_slice(body.as_bytes()), &outcome, &[]);
+            let signals = signals(&Bytes::copy_from_slice(body.as_bytes()), &outcome, None);
             let shown = signals.iter().map(|signal| {
                 json!([
                     signal.index,
@@ -262,7 +263,7 @@ mod tests {
             let body = format!("{{\"signals\":[{}]}}", vec![one; sent].join(","));
             let response = br#"{"code":"validation-failed","fieldErrors":[{"code":"too-many-items","pointer":"/signals"}]}"#;
             let outcome = Outcome::parse(400, response, None);
-            let signals = signals(&Bytes::from(body), &outcome, &[]);
+            let signals = signals(&Bytes::from(body), &outcome, None);
             assert_eq!(signals.len(), listed);
             let is_refused = |signal: &super::Signal| {
                 signal.verdict == super::Verdict::Refused

@@ -1,5 +1,4 @@
-//! `cargo dev` as a process: its messages, its exit codes and its child processes. A script is in
-//! the place of the functions.
+//! `cargo dev` as a process: its messages, its exit codes and its child processes.
 
 mod ending;
 mod output;
@@ -65,16 +64,15 @@ fn variable_has_several_values_between_commas_and_yields_to_its_option() {
 #[test]
 fn address_for_other_machines_is_named_at_the_start() {
     let sandbox = Sandbox::new();
-    sandbox.function("exit 7");
     assert!(
         sandbox
-            .run(&["--host", "0.0.0.0"])
+            .run_until_ready(&["--host", "0.0.0.0"])
             .stderr
             .starts_with("Other machines can use the API and the inspector. ")
     );
     assert!(
         sandbox
-            .run(&["--host", "127.0.0.2"])
+            .run_until_ready(&["--host", "127.0.0.2"])
             .stderr
             .starts_with("DynamoDB emulator: ")
     );
@@ -149,7 +147,13 @@ fn share_of_faults_beyond_0_and_1_is_an_error_with_an_example() {
 
 #[test]
 fn cors_option_without_a_configuration_is_an_error() {
-    let ended = Sandbox::new().run(&["--cors", "http://localhost:3000"]);
+    let sandbox = Sandbox::new();
+    let template = sandbox.read("template.yaml");
+    sandbox.write(
+        "template.yaml",
+        &template.replace("CorsConfiguration:", "Another:"),
+    );
+    let ended = sandbox.run(&["--cors", "http://localhost:3000"]);
     assert_eq!(
         ended.error(),
         "error: --cors needs a CorsConfiguration in template.yaml, and there is none."
@@ -180,27 +184,8 @@ fn data_file_in_a_folder_that_does_not_exist_is_an_error() {
 }
 
 #[test]
-fn failed_build_is_an_error_after_the_output_of_cargo() {
-    let sandbox = Sandbox::new();
-    sandbox.function("exit 0");
-    sandbox.append("functions/customers/src/main.rs", "this is not Rust");
-    let ended = sandbox.run(&[]);
-
-    assert_eq!(
-        ended.error(),
-        "error: The functions could not be built: cargo's output above says why."
-    );
-    assert!(
-        ended.stderr.contains("could not compile `customers`"),
-        "{}",
-        ended.stderr
-    );
-}
-
-#[test]
 fn seed_imports_copies_with_signals_over_seven_days() {
     let sandbox = Sandbox::new();
-    sandbox.function("exit 7");
     sandbox.append("events/seed/customers.ndjson", "customer\n");
     sandbox.append(
         "events/seed/signals.ndjson",
@@ -209,15 +194,8 @@ fn seed_imports_copies_with_signals_over_seven_days() {
     sandbox.cargo_that_builds_intake(
         "echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0",
     );
-    let ended = sandbox.run(&["--seed"]);
+    sandbox.run_until_ready(&["--seed"]);
 
-    assert!(
-        ended
-            .error()
-            .starts_with("error: The function customers ended"),
-        "{}",
-        ended.stderr
-    );
     let calls = sandbox.read("calls");
     let time = |call: &str| -> Timestamp { call.rsplit(' ').next().unwrap().parse().unwrap() };
     let days = |call| Timestamp::now().duration_since(time(call)).as_secs() / (24 * 60 * 60);
@@ -252,7 +230,6 @@ fn seed_imports_copies_with_signals_over_seven_days() {
 #[test]
 fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
     let sandbox = Sandbox::new();
-    sandbox.function("exit 7");
     sandbox.append("events/seed/customers.ndjson", "customer\n");
     sandbox.append("events/seed/signals.ndjson", "signal\n");
     sandbox.cargo_that_builds_intake("touch imported; exit 0");
@@ -269,7 +246,7 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
         .unwrap();
     drop(emulator);
 
-    let ended = sandbox.run(&["--seed", "--data", "target/dev.sqlite"]);
+    let ended = sandbox.run_until_ready(&["--seed", "--data", "target/dev.sqlite"]);
     assert!(
         ended.stderr.contains("the sample data is not stored again") && !sandbox.exists("imported"),
         "{}",
@@ -280,7 +257,6 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
 #[test]
 fn seed_that_cannot_be_imported_is_an_error() {
     let sandbox = Sandbox::new();
-    sandbox.function("exit 0");
     assert!(
         sandbox
             .run(&["--seed"])
@@ -299,32 +275,15 @@ fn seed_that_cannot_be_imported_is_an_error() {
 }
 
 #[test]
-fn function_that_ends_at_its_start_is_an_error() {
-    let sandbox = Sandbox::new();
-    sandbox.function("echo why >&2; exit 7");
-    let ended = sandbox.run(&[]);
-    assert_eq!(
-        ended.error(),
-        "error: The function customers ended by itself: see its output above."
-    );
-    assert!(
-        ended
-            .stderr
-            .contains("The function customers ended by itself (exit status: 7); "),
-        "{}",
-        ended.stderr
-    );
-    assert_eq!(ended.stdout.lines().next(), Some("why"));
-}
-
-#[test]
 fn queue_of_the_developer_does_not_reach_the_functions() {
     let sandbox = Sandbox::new();
-    sandbox.function("env > environment; exit 7");
-    sandbox.run(&[]);
-    let environment = sandbox.read("environment");
+    let mut running = sandbox.start(&["--no-queue", "--faults", "1"]);
+    running.wait_for_line("Intake is running");
+    let response = running.post("/api/customers", r#"{"customerId":"c","customerData":{}}"#);
+    running.signal("INT");
     assert!(
-        environment.contains("AWS_ENDPOINT_URL_DYNAMODB=") && !environment.contains("QUEUE"),
-        "{environment}"
+        response.starts_with("HTTP/1.1 503 "),
+        "without a queue nothing is deferred: {response}"
     );
+    running.end();
 }

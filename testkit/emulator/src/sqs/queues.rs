@@ -10,7 +10,6 @@ use data_encoding::HEXLOWER;
 use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use super::journal::Journal;
 
@@ -59,8 +58,6 @@ pub(super) struct Queues {
     pub(super) answer_of_sends: Option<Value>,
     pub(super) calls: Vec<(String, Value)>,
     journal: Option<Journal>,
-    /// Gets each message that the overflow queue takes.
-    pub(super) observer: Option<mpsc::UnboundedSender<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -243,10 +240,6 @@ impl Queues {
             return Err((500, "InternalError", ""));
         }
         self.apply(change);
-        if let Some(observer) = self.observer.as_ref().filter(|_| !is_dead) {
-            // One that has gone misses nothing.
-            let _ = observer.send(body.to_owned());
-        }
         self.groups.push(group);
         Ok(json!({"MessageId": id, "MD5OfMessageBody": HEXLOWER.encode(&Md5::digest(body))}))
     }

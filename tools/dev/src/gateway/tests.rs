@@ -1,41 +1,39 @@
 use std::net::TcpListener;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
+use aws::environment::Variables;
 use axum::http::{Method, Request, Response};
-use emulator::template::{Cors, Route};
-use sandbox::runtime_api::{EventQueue, Invocation};
-use serde_json::{Value, json};
+use emulator::Template;
+use emulator::template::Cors;
+use tokio::sync::mpsc;
 
-use super::Gateway;
+use super::{Gateway, Sources};
 use crate::cors::CorsPolicy;
 use crate::functions::Functions;
+use crate::history::History;
 use crate::injected::InjectedShare;
+use crate::own_names::OwnNames;
 
-/// A function that returns the events that it gets.
-fn echo() -> Functions {
-    let events = EventQueue::default();
-    let served = events.clone();
-    tokio::spawn(async move {
-        while let Some(event) = served.next().await {
-            let body: Value = serde_json::from_slice(&event.body).unwrap();
-            let headers = json!({"x-request-id": "i1", "content-type": "text/plain"});
-            let response = json!({"statusCode": 418, "headers": headers, "body": body.to_string()})
-                .to_string()
-                .into();
-            let _ = event.invocation.send(Invocation {
-                response,
-                duration: Duration::ZERO,
-                process: None,
-            });
-        }
-    });
-    Functions::of_test("F", events)
+/// A path of the customers function, which answers 401 without a key, and 204 to OPTIONS.
+const PATH: &str = "/api/customers";
+
+fn template() -> Template {
+    Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref()).unwrap()
 }
 
-/// A gateway for pages of these origins, in front of these functions, that gives these answers.
-/// Returns its address.
-fn gateway(functions: Option<Functions>, origins: &[&str], answers: &[&str]) -> String {
+/// The functions over a DynamoDB that nothing calls: no request has a key.
+fn functions() -> Functions {
+    let template = template();
+    let mut variables = template.environment().unwrap();
+    for name in ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+        variables.push((name.to_owned(), "local".to_owned()));
+    }
+    let variables = Variables::from_iter(variables);
+    Functions::start(&template, &variables, &mpsc::unbounded_channel().0).unwrap()
+}
+
+/// A gateway for pages of these origins that gives these answers. Returns its address.
+fn gateway(origins: &[&str], answers: &[&str]) -> String {
     let cors = Cors {
         preflight: vec![("access-control-allow-methods", "GET,POST".to_owned())],
         other: vec![("access-control-expose-headers", "x-request-id".to_owned())],
@@ -44,27 +42,24 @@ fn gateway(functions: Option<Functions>, origins: &[&str], answers: &[&str]) -> 
         cors,
         origins: origins.iter().map(|&origin| origin.to_owned()).collect(),
     };
-    let routes = [("/", "ANY"), ("/a%20b", "ANY"), ("/get", "GET")];
-    let route = |(path, method): (&str, &str)| Route {
-        path: path.into(),
-        method: method.into(),
-        function: "F".to_owned(),
-    };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
+    let address = format!("http://{}{PATH}", listener.local_addr().unwrap());
     let answers = answers
         .iter()
         .map(|text| InjectedShare::parse(text).unwrap())
         .collect();
-    let functions = functions.map(OnceLock::from).unwrap_or_default();
     let gateway = Arc::new(Gateway {
-        functions,
-        routes: routes.map(route).into(),
+        functions: functions(),
+        routes: template().routes().cloned().collect(),
+        names: OwnNames::default(),
         cors,
         injected: answers,
-        ..Gateway::default()
+        sources: Sources::default(),
+        has_lines: false,
+        history: History::default(),
     });
-    gateway.serve(listener).unwrap();
+    // It listens until the runtime of the test ends.
+    std::mem::forget(gateway.serve(listener).unwrap());
     address
 }
 
@@ -95,39 +90,7 @@ fn cors_headers(response: &Response<()>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn function_that_ends_or_returns_no_response_is_the_500_of_api_gateway() {
-    let events = EventQueue::default();
-    let address = gateway(Some(Functions::of_test("F", events.clone())), &[], &[]);
-    for returned in [None, Some("{\"errorMessage\":\"x\"}")] {
-        let events = events.clone();
-        let function = tokio::spawn(async move {
-            let event = events.next().await.unwrap();
-            let response = returned.map(|text| Invocation {
-                response: text.into(),
-                duration: Duration::ZERO,
-                process: None,
-            });
-            if let Some(response) = response {
-                event.invocation.send(response).unwrap();
-            }
-        });
-        let (response, body) = send(
-            Request::get(format!("{address}/get"))
-                .body(&b""[..])
-                .unwrap(),
-        )
-        .await;
-        assert_eq!(
-            (response.status().as_u16(), &body[..]),
-            (500, &b"{\"message\":\"Internal Server Error\"}"[..])
-        );
-        function.await.unwrap();
-    }
-}
-
-#[tokio::test]
 async fn only_allowed_origins_get_cors_headers() {
-    let functions = echo();
     let preflight = ("access-control-request-method", "POST");
     for (allowed, origin, value) in [
         (
@@ -146,7 +109,7 @@ async fn only_allowed_origins_get_cors_headers() {
         (&["https://*"], "http://a.example", None),
         (&["*"], "http://a.example", Some("*")),
     ] {
-        let address = gateway(Some(functions.clone()), allowed, &[]);
+        let address = gateway(allowed, &[]);
         for (method, header, added) in [
             (
                 "OPTIONS",
@@ -176,9 +139,10 @@ async fn only_allowed_origins_get_cors_headers() {
                 .flat_map(|origin| [origin, added.to_owned()])
                 .collect();
             expected.sort();
+            let status = if method == "OPTIONS" { 204 } else { 401 };
             assert_eq!(
                 (response.status().as_u16(), cors_headers(&response)),
-                (418, expected),
+                (status, expected),
                 "{method} {allowed:?}"
             );
         }
@@ -186,39 +150,29 @@ async fn only_allowed_origins_get_cors_headers() {
 }
 
 #[tokio::test]
-async fn functions_that_do_not_run_yet_are_the_503_of_api_gateway() {
-    let address = gateway(None, &["*"], &[]);
-    let request = Request::get(format!("{address}/")).header("origin", "http://a.example");
-    let (response, body) = send(request.body(&b""[..]).unwrap()).await;
-    assert_eq!(response.status().as_u16(), 503);
-    assert!(cors_headers(&response).contains(&"access-control-allow-origin: *".to_owned()));
-    assert_eq!(body, b"{\"message\":\"Service Unavailable\"}");
-}
-
-#[tokio::test]
 async fn answers_of_api_gateway_are_given_in_place_of_the_functions() {
     for (answer, status, message) in [
         ("429:1", 429, "Too Many Requests"),
         ("503:1", 503, "Service Unavailable"),
-        ("429:0", 418, ""),
+        ("429:0", 401, ""),
     ] {
-        let address = gateway(Some(echo()), &["*"], &[answer]);
+        let address = gateway(&["*"], &[answer]);
         let request = |method| {
             Request::builder()
                 .method(method)
-                .uri(format!("{address}/"))
+                .uri(&address)
                 .header("origin", "http://a")
         };
         let (response, body) = send(request(Method::POST).body(&b""[..]).unwrap()).await;
         assert_eq!(response.status().as_u16(), status, "{answer}");
         assert!(cors_headers(&response).contains(&"access-control-allow-origin: *".to_owned()));
-        if status != 418 {
+        if status != 401 {
             assert_eq!(body, format!("{{\"message\":\"{message}\"}}").as_bytes());
         }
         let (preflight, _) = send(request(Method::OPTIONS).body(&b""[..]).unwrap()).await;
         assert_eq!(
             preflight.status().as_u16(),
-            418,
+            204,
             "a page sees no other status of a preflight"
         );
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::api_key::SentKey;
-use crate::outcome::Outcome;
+use crate::exchange::Seen;
 use crate::sent::Sent;
 
 fn add(history: &History, body: &[u8], response: &'static str) -> u64 {
@@ -16,16 +16,15 @@ fn add(history: &History, body: &[u8], response: &'static str) -> u64 {
         headers: HeaderMap::new(),
         body,
     };
-    let outcome = Outcome::parse(200, response.as_bytes(), None);
-    let answer = (Response::new(Bytes::from(response)), outcome);
     history
-        .add(Exchange::new(
+        .add(Exchange::new(Seen {
             sent,
-            answer,
-            Duration::ZERO,
-            (None, SentKey::default()),
-            &[],
-        ))
+            response: Response::new(Bytes::from(response)),
+            duration: Duration::ZERO,
+            reason: None,
+            key: SentKey::default(),
+            batch: None,
+        }))
         .n
 }
 

@@ -1,4 +1,10 @@
-//! How `cargo dev` ends: with every process that it started.
+//! How `cargo dev` ends: with every process that it started, and with the answers to the requests
+//! under way.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+
+use emulator::development_key::API_KEY;
 
 use crate::sandbox::Sandbox;
 
@@ -6,8 +12,10 @@ use crate::sandbox::Sandbox;
 fn sigint_or_sigterm_ends_every_process() {
     for signal in ["INT", "TERM"] {
         let sandbox = Sandbox::new();
-        sandbox.function("trap '' INT TERM; touch running; exec sleep 600");
-        let running = sandbox.start(&[]);
+        sandbox.append("events/seed/customers.ndjson", "customer\n");
+        sandbox.append("events/seed/signals.ndjson", "signal\n");
+        sandbox.cargo_that_builds_intake("touch running; exec sleep 600");
+        let running = sandbox.start(&["--seed"]);
         sandbox.wait_for("running");
         running.signal(signal);
 
@@ -20,33 +28,44 @@ fn sigint_or_sigterm_ends_every_process() {
 }
 
 #[test]
-fn function_is_asked_to_end_while_its_dynamodb_answers() {
+fn sigterm_during_a_build_ends_it() {
     let sandbox = Sandbox::new();
-    let asked = "trap 'bash -c \"exec 3<>/dev/tcp/${AWS_ENDPOINT_URL_DYNAMODB#http://}\" && touch in_order; exit' TERM";
-    let asked = asked.replace(
-        "${AWS_ENDPOINT_URL_DYNAMODB#http://}",
-        "$(echo ${AWS_ENDPOINT_URL_DYNAMODB#http://} | tr : /)",
-    );
-    sandbox.function(&format!(
-        "{asked}; touch running; while :; do sleep 0.05; done"
-    ));
-    let running = sandbox.start(&[]);
-    sandbox.wait_for("running");
-    running.signal("INT");
-    assert!(running.end().stderr.ends_with("Stopped.\n"));
-    assert!(sandbox.exists("in_order"));
-}
-
-#[test]
-fn sigterm_during_the_build_ends_it() {
-    let sandbox = Sandbox::new();
-    sandbox.append(
-        "functions/customers/build.rs",
-        "fn main() { std::fs::write(\"../../running\", \"\").unwrap(); loop { std::thread::park(); } }",
-    );
-    let running = sandbox.start(&[]);
+    sandbox.append("events/seed/customers.ndjson", "");
+    sandbox.append("events/seed/signals.ndjson", "");
+    let cargo = "case \"$*\" in *' --bin intake') touch running; exec sleep 600;; esac";
+    sandbox.cargo_after(cargo);
+    let running = sandbox.start(&["--seed"]);
     sandbox.wait_for("running");
     running.signal("TERM");
 
+    assert!(running.end().stderr.ends_with("Stopped.\n"));
+}
+
+#[test]
+fn request_under_way_gets_its_answer_and_an_idle_connection_delays_nothing() {
+    let sandbox = Sandbox::new();
+    let mut running = sandbox.start(&["--no-queue"]);
+    let address = running.address();
+    let _idle = TcpStream::connect(&address).unwrap();
+    let body = r#"{"customerId":"c","customerData":{}}"#;
+    let mut stream = TcpStream::connect(&address).unwrap();
+    write!(
+        stream,
+        "POST /api/customers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {API_KEY}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    )
+    .unwrap();
+    let mut response = BufReader::new(stream.try_clone().unwrap());
+    let mut line = String::new();
+    response.read_line(&mut line).unwrap();
+    assert_eq!(line, "HTTP/1.1 100 Continue\r\n");
+
+    running.signal("INT");
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut text = String::new();
+    response.read_to_string(&mut text).unwrap();
+    assert!(text.trim_start().starts_with("HTTP/1.1 200 OK"), "{text}");
+    assert!(text.contains("\"result\":\"created\""), "{text}");
     assert!(running.end().stderr.ends_with("Stopped.\n"));
 }

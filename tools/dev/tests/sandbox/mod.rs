@@ -1,4 +1,4 @@
-//! A workspace for one run of `cargo dev`, with scripts in place of the programs that it starts.
+//! A workspace for one run of `cargo dev`, with a script in place of cargo where a test needs one.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
@@ -6,41 +6,20 @@
 )]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use emulator::development_key::API_KEY;
+
 /// Longer than any step takes, so that only a hang reaches it.
 const DEADLINE: Duration = Duration::from_mins(2);
 
-const TEMPLATE: &str = "
-Resources:
-  CustomersFunction:
-    Type: AWS::Serverless::Function
-    Properties:
-      CodeUri: functions/customers
-      Events: {Ping: {Type: HttpApi, Properties: {Path: /api/sdk/ping, Method: ANY}}}
-  ApiKeysTable:
-    Type: AWS::DynamoDB::Table
-    Properties:
-      AttributeDefinitions: [{AttributeName: keyHash, AttributeType: S}]
-      KeySchema: [{AttributeName: keyHash, KeyType: HASH}]
-  CustomersTable:
-    Type: AWS::DynamoDB::Table
-    Properties:
-      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}]
-      KeySchema: [{AttributeName: pk, KeyType: HASH}]
-";
-
-/// A function that a script of the test replaces.
-const MAIN: &str = r#"fn main() {
-    use std::os::unix::process::CommandExt as _;
-    panic!("{}", std::process::Command::new("bin/function").exec());
-}
-"#;
+const TEMPLATE: &str = include_str!("../../../../template.yaml");
 
 /// The program under test.
 pub(crate) fn dev() -> Command {
@@ -57,19 +36,8 @@ impl Sandbox {
         let folder = tempfile::tempdir().unwrap();
         let cargo = PathBuf::from(std::env::var_os("CARGO").expect("cargo runs the tests"));
         let sandbox = Self { folder, cargo };
-        sandbox.append(
-            "Cargo.toml",
-            "[workspace]\nresolver = '3'\nmembers = ['functions/customers']\n",
-        );
-        sandbox.append(
-            "Cargo.lock",
-            "version = 4\n\n[[package]]\nname = \"customers\"\nversion = \"0.0.0\"\n",
-        );
-        sandbox.append(
-            "functions/customers/Cargo.toml",
-            "[package]\nname = 'customers'\nedition = '2024'\n",
-        );
-        sandbox.append("functions/customers/src/main.rs", MAIN);
+        sandbox.append("Cargo.toml", "[workspace]\nresolver = '3'\n");
+        sandbox.append("Cargo.lock", "version = 4\n");
         sandbox.append("template.yaml", TEMPLATE);
         sandbox
     }
@@ -78,6 +46,11 @@ impl Sandbox {
         let path = self.folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, fs::read_to_string(&path).unwrap_or_default() + text).unwrap();
+    }
+
+    /// Replaces a file.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        fs::write(self.folder.path().join(path), text).unwrap();
     }
 
     pub(crate) fn remove(&self, path: &str) {
@@ -92,11 +65,6 @@ impl Sandbox {
         path
     }
 
-    /// Makes the customers function run `script`.
-    pub(crate) fn function(&self, script: &str) {
-        self.program("function", script);
-    }
-
     /// Makes `cargo build .. intake` build `script`. Other commands of cargo work.
     pub(crate) fn cargo_that_builds_intake(&self, script: &str) {
         let intake = self.program("intake", script);
@@ -104,13 +72,15 @@ impl Sandbox {
             "mkdir -p target/debug && cp {} target/debug/intake",
             intake.display()
         );
-        self.program(
-            "cargo",
-            &format!(
-                "case \"$*\" in *' --bin intake') {build}; exit;; esac\nexec {} \"$@\"",
-                self.cargo.display()
-            ),
-        );
+        self.cargo_after(&format!(
+            "case \"$*\" in *' --bin intake') {build}; exit;; esac"
+        ));
+    }
+
+    /// Puts a shell script before cargo, which gets the commands that the script does not end.
+    pub(crate) fn cargo_after(&self, script: &str) {
+        let cargo = self.cargo.display();
+        self.program("cargo", &format!("{script}\nexec {cargo} \"$@\""));
     }
 
     pub(crate) fn read(&self, path: &str) -> String {
@@ -128,6 +98,14 @@ impl Sandbox {
     /// Runs `cargo dev` to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         self.start(arguments).end()
+    }
+
+    /// Runs `cargo dev` until it is ready, and then stops it.
+    pub(crate) fn run_until_ready(&self, arguments: &[&str]) -> Ended {
+        let mut running = self.start(arguments);
+        running.wait_for_line("Intake is running");
+        running.signal("INT");
+        running.end()
     }
 
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
@@ -223,6 +201,28 @@ impl Running {
                 .recv_timeout(DEADLINE)
                 .expect("it prints the line");
         }
+    }
+
+    /// Sends a request to the API with the development key, and returns the response.
+    pub(crate) fn post(&mut self, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {API_KEY}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
+    }
+
+    /// The address of the API, which it prints once it is ready.
+    pub(crate) fn address(&mut self) -> String {
+        self.wait_for_line("Base URL   http://");
+        let (_, after) = self.printed.split_once("Base URL   http://").unwrap();
+        after.lines().next().unwrap().to_owned()
     }
 
     /// Waits until it and every child process that shares its standard error have ended.
