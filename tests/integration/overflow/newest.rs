@@ -113,7 +113,7 @@ async fn update_over_a_newer_item_takes_back_nothing_that_is_written_meanwhile()
         let stack = Stack::start(Plan::none()).await;
         assert_eq!(stack.update(json!({"zip": "1"}), later(60)).await.0, 200);
         let mut before = None;
-        let update = stack.update(json!({"city": "Ulm"}), NOW);
+        let update = Box::pin(stack.update(json!({"city": "Ulm"}), NOW));
         let meanwhile = async {
             assert_eq!(stack.update(other.clone(), later(120)).await.0, 200);
             before = Some(stack.customer().await);
@@ -150,7 +150,7 @@ async fn update_over_a_newer_item_that_is_erased_meanwhile_is_stored_whole() {
         .table_name(Tables::name("CustomersTable"))
         .key("pk", key);
     let erase = Box::pin(async { drop(delete.send().await.unwrap()) });
-    let update = stack.update(json!({"city": "Ulm"}), NOW);
+    let update = Box::pin(stack.update(json!({"city": "Ulm"}), NOW));
     let (status, response) = stack.between(update, erase).await;
     assert_eq!((status, &response["result"]), (200, &json!("created")));
     let item = stack.customer().await;
@@ -194,7 +194,7 @@ async fn fence_of_a_removed_field_that_is_set_meanwhile_is_kept() {
     let old = fence_at(NOW.minus(Duration::from_hours(30 * 24)));
     let name = "fence:removed-long-ago".to_owned();
     stack.set_attributes([(name.clone(), old)]).await;
-    let update = stack.update(json!({"zip": "1"}), NOW);
+    let update = Box::pin(stack.update(json!({"zip": "1"}), NOW));
     let meanwhile = stack.set_attributes([(name.clone(), fence_at(NOW))]);
     let (status, _) = stack.between(update, meanwhile).await;
     assert_eq!(status, 200);
