@@ -10,6 +10,7 @@
 pub(crate) mod reference_json;
 pub(crate) mod strategies;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -131,6 +132,7 @@ fn number_is_converted_exactly_or_rejected() {
 #[test]
 fn accepted_signals_are_stored_exactly() {
     let fixture = Fixture::new();
+    let all_accepted = Cell::new(0);
     check(32, strategies::batch(), |(signals, request)| {
         let (account, key) = fixture.account();
         let response = fixture.send(RequestBuilder::signals(&request).key(&key));
@@ -159,6 +161,7 @@ fn accepted_signals_are_stored_exactly() {
             .filter(|index| !is_rejected(*index))
             .collect();
         prop_assert_eq!(accepted.len(), count("accepted"));
+        all_accepted.set(all_accepted.get() + accepted.len());
         let expected: BTreeMap<_, _> = accepted
             .into_iter()
             .map(|index| (index, expected_signal(&signals[index])))
@@ -167,6 +170,9 @@ fn accepted_signals_are_stored_exactly() {
         prop_assert_eq!(fixture.stored_signals(&account, &subject_ids), expected);
         Ok(())
     });
+    // Otherwise a service that rejects everything would pass.
+    let all_accepted = all_accepted.get();
+    assert!(all_accepted >= 60, "{all_accepted} accepted signals");
 }
 
 /// The customer or emitter of a signal.
@@ -199,6 +205,7 @@ fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
 #[test]
 fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
     let fixture = Fixture::new();
+    let all_accepted = Cell::new(0);
     check(64, strategies::customer("c"), |(profile, request)| {
         let (account, key) = fixture.account();
         let response = fixture.send(RequestBuilder::customer(&request).key(&key));
@@ -219,15 +226,19 @@ fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
                 .into_iter()
                 .filter(|(_, value)| *value != Exact::Null);
             prop_assert_eq!(found, sent.collect());
+            all_accepted.set(all_accepted.get() + 1);
         }
         Ok(())
     });
+    let all_accepted = all_accepted.get();
+    assert!(all_accepted >= 30, "{all_accepted} accepted customers");
 }
 
 #[test]
 fn largest_response_fits_into_the_limit_of_lambda() {
     let fixture = Fixture::new();
     let (_, key) = fixture.account();
+    let largest = Cell::new(0);
     let piece = select(vec!["\\\"", "\\\\", "\\u0001", "😀", "/~"]);
     // The longest pointer that is still reported has a length between these.
     check(
@@ -253,7 +264,14 @@ fn largest_response_fits_into_the_limit_of_lambda() {
                 "{} bytes",
                 as_lambda_encodes_it
             );
+            largest.set(largest.get().max(as_lambda_encodes_it));
             Ok(())
         },
+    );
+    let largest = largest.get();
+    // Otherwise one that names no error would pass.
+    assert!(
+        largest >= 200_000,
+        "the largest response has {largest} bytes"
     );
 }
