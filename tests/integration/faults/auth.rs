@@ -25,7 +25,7 @@ pub(super) async fn app_behind_key_proxy() -> (TestApp, FaultProxy, String) {
 }
 
 #[tokio::test]
-async fn random_keys_are_read_once_each_in_bounded_memory() {
+async fn random_keys_are_read_once_each_and_evict_no_valid_key() {
     let count =
         std::env::var("INTAKE_RANDOM_KEYS").map_or(RANDOM_KEYS, |count| count.parse().unwrap());
     let (app, proxy, valid) = app_behind_key_proxy().await;

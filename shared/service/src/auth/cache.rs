@@ -157,3 +157,72 @@ impl Cache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
+
+    fn valid_key() -> KeyEntry {
+        KeyEntry {
+            key_id: "key_1".into(),
+            account_id: "shop".parse().unwrap(),
+            name: "web".into(),
+            created_at: NOW,
+            expires_at: None,
+            revoked_at: None,
+            only: None,
+        }
+    }
+
+    #[test]
+    fn flood_of_invalid_keys_evicts_the_oldest_of_them_and_no_valid_one() {
+        let mut cache = Cache::default();
+        let valid = KeyHash::of("valid");
+        cache.insert(valid, Some(Arc::new(valid_key())), NOW);
+        let invalid = |n: usize| KeyHash::of(n.to_string());
+        let limit = MAX_INVALID_KEYS.get();
+        for n in 0..2 * limit {
+            cache.insert(invalid(n), None, NOW);
+        }
+        assert_eq!(cache.invalid.len(), limit);
+        assert!(matches!(cache.get(&valid, NOW), CachedKey::Fresh { .. }));
+        assert_eq!(cache.get(&invalid(limit - 1), NOW), CachedKey::Miss);
+        assert!(matches!(
+            cache.get(&invalid(limit), NOW),
+            CachedKey::Fresh { .. }
+        ));
+    }
+
+    #[test]
+    fn flood_of_valid_keys_is_bounded_too() {
+        let mut cache = Cache::default();
+        let entry = Arc::new(valid_key());
+        for n in 0..2 * MAX_VALID_KEYS.get() {
+            let hash = KeyHash::of(n.to_string());
+            cache.insert(hash, Some(entry.clone()), NOW);
+        }
+        assert_eq!(cache.valid.len(), MAX_VALID_KEYS.get());
+    }
+
+    #[test]
+    fn key_that_is_found_revoked_is_no_longer_a_valid_one() {
+        let mut cache = Cache::default();
+        let hash = KeyHash::of("k");
+        cache.insert(hash, Some(Arc::new(valid_key())), NOW);
+        let revoked = Arc::new(KeyEntry {
+            revoked_at: Some(NOW),
+            ..valid_key()
+        });
+        let later = NOW.plus(POSITIVE_TTL);
+        cache.insert(hash, Some(revoked.clone()), later);
+        assert_eq!(
+            cache.get(&hash, later),
+            CachedKey::Fresh {
+                entry: Some(revoked),
+                without_table: false,
+            }
+        );
+    }
+}
