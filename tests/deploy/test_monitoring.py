@@ -9,7 +9,7 @@ from template import PROJECT, of_type
 
 
 class Metrics(unittest.TestCase):
-    """Every metric of ours that is read is one that the functions write."""
+    """What reads the metrics is complete. That they are written, tests/integration/metrics.rs says."""
 
     @classmethod
     def setUpClass(cls):
@@ -17,39 +17,6 @@ class Metrics(unittest.TestCase):
         cls.monitoring = template.written("deploy/monitoring.yaml")
         cls.alarms = template.alarms()
         cls.widgets = template.widgets()
-        cls.filtered = {transformation["MetricName"]["Fn::Sub"]
-                        for metric_filter in of_type(cls.monitoring, "AWS::Logs::MetricFilter").values()
-                        for transformation in metric_filter["Properties"]["MetricTransformations"]}
-        crates = [PROJECT / "shared" / "service", *sorted((PROJECT / "functions").iterdir())]
-        cls.source = "\n".join(path.read_text() for crate in crates for path in sorted((crate / "src").rglob("metric.rs")))
-
-    def read(self) -> set[tuple[str, ...]]:
-        """The names and the dimensions' names of the metrics that alarms and widgets read, of those that the functions write."""
-        found = set()
-        for alarm in self.alarms.values():
-            for metric in template.watched(alarm):
-                if metric["Namespace"] == "Intake":
-                    name = metric["MetricName"]["Fn::Sub"] if isinstance(metric["MetricName"], dict) else metric["MetricName"]
-                    found.add((name, *(d["Name"] for d in metric.get("Dimensions", []))))
-        for widget in self.widgets:
-            for metric in widget["properties"].get("metrics", []):
-                if metric[0] == "Intake":
-                    dimensions = [word for word in metric[2:] if isinstance(word, str)][::2]
-                    found.add((metric[1], *dimensions))
-                elif isinstance(metric[0], dict) and "SEARCH" in metric[0]["expression"]:
-                    search = re.search(r'\{Intake,([\w,]+)\} MetricName="(\w+)"', metric[0]["expression"])
-                    found.add((search.group(2), *search.group(1).split(",")))
-        self.assertLessEqual({(name,) for name in self.filtered}, found)
-        return {metric for metric in found if metric[0] not in self.filtered}
-
-    def test_alarms_and_dashboard_read_metrics_that_are_written(self):
-        read = self.read()
-        self.assertGreater(len(read), 8)
-        metrics = set(re.findall(r'^    (\w+) "[A-Z].*";$', self.source, re.MULTILINE))
-        self.assertIn("SignalsAccepted", metrics, "the files metric.rs list their metrics in another way than they did")
-        self.assertFalse({name for name, *_ in read} - metrics, "read, but in no metric.rs of a function or of shared/service")
-        for dimension in {dimension for _, *dimensions in read for dimension in dimensions}:
-            self.assertTrue(f'"{dimension}"' in self.source, f"no metric.rs has the dimension {dimension}")
 
     def test_dashboard_shows_every_alarm(self):
         shown = {re.fullmatch(r"\$\{(\w+Alarm)\.?Arn\}", alarm).group(1)

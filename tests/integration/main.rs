@@ -22,6 +22,7 @@ mod local_stack;
 mod logs;
 mod malformed_events;
 mod malformed_input;
+mod metrics;
 mod openapi;
 mod overflow;
 mod page;
