@@ -32,8 +32,10 @@ pub(crate) struct Number<'a>(Cow<'a, str>);
 impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'a, str>::deserialize(deserializer)?;
-        let is_json = serde_json::from_str(&text).is_ok_and(|json: &RawValue| json.get() == text);
-        if is_json && text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+        let as_json: Result<&RawValue, _> = serde_json::from_str(&text);
+        let is_json = as_json.is_ok_and(|json| json.get() == text);
+        let begins_as_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        if is_json && begins_as_number {
             Ok(Self(text))
         } else {
             Err(D::Error::custom("not a number"))
@@ -45,11 +47,10 @@ impl Number<'_> {
     /// Whether it is an integer beyond 64 bits. Such an integer is at least 2^63, and so is the
     /// nearest float.
     fn is_large(&self) -> bool {
-        self.0.parse::<i64>().is_err()
-            && !self
-                .0
-                .parse::<f64>()
-                .is_ok_and(|number| number.abs() < 2_f64.powi(63))
+        let fits_integer = self.0.parse::<i64>().is_ok();
+        let nearest_float = self.0.parse::<f64>();
+        let is_below_limit = nearest_float.is_ok_and(|number| number.abs() < 2_f64.powi(63));
+        !fits_integer && !is_below_limit
     }
 }
 
@@ -72,8 +73,8 @@ impl PlainJson {
 
     /// Writes `text` as a JSON string.
     pub(crate) fn string(&mut self, text: &str) {
-        self.text
-            .push_str(&serde_json::Value::from(text).to_string());
+        let quoted = serde_json::Value::from(text).to_string();
+        self.text.push_str(&quoted);
     }
 
     /// Writes a field of an object. A comma follows, which [`end`](Self::end) removes after the

@@ -39,22 +39,22 @@ pub(crate) enum UnreadableRecord {
 /// or deleted, or of an item whose time to live has passed.
 pub(crate) fn event_of(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
     let record: StreamRecord<'_> = serde_json::from_str(record.get())?;
-    if record
-        .user_identity
-        .as_ref()
-        .is_some_and(|by| by.principal_id == TIME_TO_LIVE)
-    {
+    let changed_by = record.user_identity.as_ref();
+    if changed_by.is_some_and(|identity| identity.principal_id == TIME_TO_LIVE) {
         return Ok(None);
     }
-    let pk = &record.dynamodb.keys.pk.text;
-    let (account_id, subject) = pk.split_once('#').ok_or(UnreadableRecord::PartitionKey)?;
-    match (&record.dynamodb.keys.sk, record.event_name) {
-        (Some(sk), EventName::Insert) => {
-            signal(account_id, subject, &sk.text, &record.dynamodb).map(Some)
-        }
-        (Some(_), EventName::Modify | EventName::Remove) => Ok(None),
-        (None, _) => customer(account_id, subject, &record).map(Some),
-    }
+    let keys = &record.dynamodb.keys;
+    let (account_id, subject) = keys
+        .pk
+        .text
+        .split_once('#')
+        .ok_or(UnreadableRecord::PartitionKey)?;
+    let event = match (&keys.sk, record.event_name) {
+        (Some(sk), EventName::Insert) => signal(account_id, subject, &sk.text, &record.dynamodb)?,
+        (Some(_), EventName::Modify | EventName::Remove) => return Ok(None),
+        (None, _) => customer(account_id, subject, &record)?,
+    };
+    Ok(Some(event))
 }
 
 /// The attributes of a signal that its event has.
@@ -77,55 +77,75 @@ struct SignalImage<'a> {
     undocumented: Option<AttributeValue<'a>>,
 }
 
+/// Who did what: the identity of a signal, with the names that the client gave its fields.
+struct Identity<'i> {
+    subject_field: &'static str,
+    subject: &'i str,
+    type_field: &'static str,
+    event_type: &'i str,
+}
+
+impl SignalImage<'_> {
+    /// The identity of the signal, in one of its two shapes.
+    fn identity(&self) -> Result<Identity<'_>, UnreadableRecord> {
+        match (
+            &self.customer_id,
+            &self.event_type,
+            &self.emitter_id,
+            &self.step_node_id,
+        ) {
+            (Some(customer_id), Some(event_type), None, None) => Ok(Identity {
+                subject_field: "customerId",
+                subject: &customer_id.text,
+                type_field: "eventType",
+                event_type: &event_type.text,
+            }),
+            (None, None, Some(emitter_id), Some(step_node_id)) => Ok(Identity {
+                subject_field: "emitterId",
+                subject: &emitter_id.text,
+                type_field: "stepNodeId",
+                event_type: &step_node_id.text,
+            }),
+            _ => Err(UnreadableRecord::Identity),
+        }
+    }
+}
+
 fn signal(
     account_id: &str,
     subject: &str,
     sort_key: &str,
     change: &Change<'_>,
 ) -> Result<CloudEvent, UnreadableRecord> {
-    let received_at = match sort_key.split('#').collect::<Vec<_>>().as_slice() {
-        [received_at, _, _] => received_at.parse().map_err(|_| UnreadableRecord::SortKey)?,
-        _ => return Err(UnreadableRecord::SortKey),
+    let parts: Vec<_> = sort_key.split('#').collect();
+    let [received_at, _request_identifier, _index] = parts.as_slice() else {
+        return Err(UnreadableRecord::SortKey);
     };
+    let received_at = received_at.parse().map_err(|_| UnreadableRecord::SortKey)?;
     let image = change.new_image.ok_or(UnreadableRecord::NoImage)?;
     let image: SignalImage<'_> = serde_json::from_str(image.get())?;
-    let [(subject_name, subject_id), (type_name, event_type)] = match (
-        &image.customer_id,
-        &image.event_type,
-        &image.emitter_id,
-        &image.step_node_id,
-    ) {
-        (Some(customer_id), Some(event_type), None, None) => {
-            [("customerId", customer_id), ("eventType", event_type)]
-        }
-        (None, None, Some(emitter_id), Some(step)) => {
-            [("emitterId", emitter_id), ("stepNodeId", step)]
-        }
-        _ => return Err(UnreadableRecord::Identity),
-    };
+    let identity = image.identity()?;
     let mut data = PlainJson::default();
     data.raw("{");
-    data.field(subject_name, &subject_id.text);
-    data.field(type_name, &event_type.text);
+    data.field(identity.subject_field, identity.subject);
+    data.field(identity.type_field, identity.event_type);
     if let Some(flow) = &image.eventflow_identifier {
         data.field("eventflowIdentifier", &flow.text);
     }
     data.raw("\"data\":");
     data.value(&image.data);
     data.raw(",");
-    if let Some(unknown_fields) = &image.undocumented {
-        let AttributeValue::M(unknown_fields) = unknown_fields else {
-            return Err(UnreadableRecord::Undocumented);
-        };
-        data.fields(unknown_fields);
+    match &image.undocumented {
+        Some(AttributeValue::M(unknown_fields)) => data.fields(unknown_fields),
+        Some(_) => return Err(UnreadableRecord::Undocumented),
+        None => {}
     }
     data.end("}");
-    let event_type = event_type.text.as_ref();
     let attributes = Attributes {
         kind: Kind::Signal,
         id: sort_key,
         account_id,
-        event_type,
+        event_type: identity.event_type,
         subject,
         time: received_at,
     };
@@ -137,52 +157,41 @@ fn customer(
     subject: &str,
     record: &StreamRecord<'_>,
 ) -> Result<CloudEvent, UnreadableRecord> {
-    let StreamRecord {
-        event_id,
-        event_name,
-        dynamodb,
-        ..
-    } = record;
-    let event = |event_type, time, data| {
-        let attributes = Attributes {
-            kind: Kind::Customer,
-            id: event_id,
-            account_id,
-            event_type,
-            subject,
-            time,
-        };
-        CloudEvent::new(attributes, data)
+    let change = &record.dynamodb;
+    let event_type = match record.event_name {
+        EventName::Insert => "intake.customer.created",
+        EventName::Modify => "intake.customer.updated",
+        EventName::Remove => "intake.customer.deleted",
     };
-    if *event_name == EventName::Remove {
-        let time = dynamodb
+    let attributes = |time: Timestamp| Attributes {
+        kind: Kind::Customer,
+        id: &record.event_id,
+        account_id,
+        event_type,
+        subject,
+        time,
+    };
+    if record.event_name == EventName::Remove {
+        let deleted_at = change
             .approximate_creation_date_time
-            .map(timestamp)
             .ok_or(UnreadableRecord::Time)?;
         // Without the old profile: an erasure would publish it.
-        return Ok(event("intake.customer.deleted", time, None));
+        return Ok(CloudEvent::new(attributes(timestamp(deleted_at)), None));
     }
     let mut data = PlainJson::default();
     data.raw("{");
-    if *event_name == EventName::Modify {
+    if record.event_name == EventName::Modify {
+        let old = Profile::read(change.old_image)?;
         data.raw("\"old\":");
-        data.json(&profile(dynamodb.old_image)?.0);
+        data.json(&old.fields);
         data.raw(",");
     }
-    let (new, updated_at) = profile(dynamodb.new_image)?;
+    let new = Profile::read(change.new_image)?;
     data.raw("\"new\":");
-    data.json(&new);
+    data.json(&new.fields);
     data.end("}");
-    let event_type = if *event_name == EventName::Insert {
-        "intake.customer.created"
-    } else {
-        "intake.customer.updated"
-    };
-    Ok(event(
-        event_type,
-        updated_at.ok_or(UnreadableRecord::Time)?,
-        Some(&data),
-    ))
+    let updated_at = new.updated_at.ok_or(UnreadableRecord::Time)?;
+    Ok(CloudEvent::new(attributes(updated_at), Some(&data)))
 }
 
 /// A timestamp from seconds since 1970, which the stream has without fractions.
@@ -192,25 +201,40 @@ pub(crate) fn timestamp(seconds: f64) -> Timestamp {
         clippy::cast_sign_loss,
         reason = "`as` saturates, and so does the timestamp"
     )]
-    Timestamp::from_millis((seconds * 1000.0) as u64)
+    let millis = (seconds * 1000.0) as u64;
+    Timestamp::from_millis(millis)
 }
 
-/// The profile of a customer, which is the attributes that the client sent, and the time of its
-/// last change.
-fn profile(image: Option<&RawValue>) -> Result<(PlainJson, Option<Timestamp>), UnreadableRecord> {
-    let image = image.ok_or(UnreadableRecord::NoImage)?.get();
-    let item: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(image)?;
-    let updated_at = item
-        .get("updatedAt")
-        .map(|value| serde_json::from_str::<Text<'_>>(value.get()))
-        .transpose()?;
-    let sent = item.into_iter().filter(|(name, _)| !is_reserved(name));
-    let sent = sent.map(|(name, value)| Ok((name, serde_json::from_str(value.get())?)));
-    let mut profile = PlainJson::default();
-    profile.value(&AttributeValue::M(
-        sent.collect::<Result<_, serde_json::Error>>()?,
-    ));
-    Ok((profile, updated_at.and_then(|time| time.text.parse().ok())))
+/// The profile of a customer.
+struct Profile {
+    /// The attributes that the client sent, as an object.
+    fields: PlainJson,
+    /// The time of its last change, if it is a timestamp.
+    updated_at: Option<Timestamp>,
+}
+
+impl Profile {
+    /// Reads the profile in an image of the item.
+    fn read(image: Option<&RawValue>) -> Result<Self, UnreadableRecord> {
+        let image = image.ok_or(UnreadableRecord::NoImage)?;
+        let item: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(image.get())?;
+        let updated_at = match item.get("updatedAt") {
+            Some(value) => {
+                let value: Text<'_> = serde_json::from_str(value.get())?;
+                value.text.parse().ok()
+            }
+            None => None,
+        };
+        let mut sent = BTreeMap::new();
+        for (name, value) in item {
+            if !is_reserved(&name) {
+                sent.insert(name, serde_json::from_str(value.get())?);
+            }
+        }
+        let mut fields = PlainJson::default();
+        fields.value(&AttributeValue::M(sent));
+        Ok(Self { fields, updated_at })
+    }
 }
 
 #[cfg(test)]
