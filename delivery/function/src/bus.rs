@@ -12,7 +12,9 @@ use aws_sdk_eventbridge::primitives::DateTime;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use model::timestamp::Timestamp;
 
-use crate::clients::{Calls, Undelivered, call, confirm};
+use crate::clients::{
+    ItemResult, SendOutcome, Undelivered, call, confirm, confirm_count, send_all,
+};
 
 /// The `Source` that every entry has.
 const SOURCE: &str = "intake";
@@ -20,12 +22,12 @@ const SOURCE: &str = "intake";
 /// The most entries that one call may have.
 const MAX_ENTRIES: usize = 10;
 
-/// The entries of one call together, in bytes, must be smaller: "The total entry size must be less
+/// All entries of one call together must be smaller than this, in bytes: "The total entry size must be less
 /// than 256KB". AWS announced 1 MB on 29 January 2026; this is what every partition and every
 /// target of a rule takes.
 const MAX_CALL_BYTES: usize = 256_000;
 
-/// What the time of an entry counts, in bytes.
+/// The bytes that EventBridge counts for the time of an entry.
 const TIME_BYTES: usize = 14;
 
 /// The `EventBridge` bus that gets the events.
@@ -44,7 +46,7 @@ pub(crate) struct Entry<'e> {
 }
 
 /// The size of an entry, as EventBridge counts it.
-fn bytes(detail_type: &str, detail: &str) -> usize {
+fn entry_bytes(detail_type: &str, detail: &str) -> usize {
     TIME_BYTES + SOURCE.len() + detail_type.len() + detail.len()
 }
 
@@ -59,60 +61,62 @@ impl Bus {
 
     /// Whether a call can have this event.
     pub(crate) fn fits(detail_type: &str, detail: &str) -> bool {
-        bytes(detail_type, detail) < MAX_CALL_BYTES
+        entry_bytes(detail_type, detail) < MAX_CALL_BYTES
     }
 
     /// Sends entries in their order.
-    pub(crate) async fn put<'e>(
-        &self,
-        entries: &'e [Entry<'e>],
-        deadline: Deadline,
-    ) -> Calls<'e, Entry<'e>> {
-        Calls::make(entries, entries_of_next_call, |now| {
-            self.call(now, deadline)
+    pub(crate) async fn put(&self, entries: &[Entry<'_>], deadline: Deadline) -> SendOutcome {
+        send_all(entries, entries_of_next_call, |now| {
+            self.put_in_one_call(now, deadline)
         })
         .await
     }
 
-    async fn call(&self, entries: &[Entry<'_>], deadline: Deadline) -> Result<(), Undelivered> {
-        let count = entries.len();
-        let entries = entries.iter().map(
-            |Entry {
-                 detail_type,
-                 time,
-                 detail,
-             }| {
-                PutEventsRequestEntry::builder()
-                    .event_bus_name(&self.name)
-                    .source(SOURCE)
-                    .detail_type(*detail_type)
-                    .detail(detail.as_ref())
-                    // Exact: a timestamp ends with the year 9999.
-                    .time(DateTime::from_millis(time.millis().cast_signed()))
-                    .build()
-            },
-        );
-        let sent = self
-            .client
-            .put_events()
-            .set_entries(Some(entries.collect()))
-            .send();
-        let results = call(sent, deadline).await?.entries.unwrap_or_default();
-        confirm(
-            0..count,
-            results
-                .iter()
-                .map(|result| (result.event_id(), result.error_code())),
-        )
+    async fn put_in_one_call(
+        &self,
+        entries: &[Entry<'_>],
+        deadline: Deadline,
+    ) -> Result<(), Undelivered> {
+        let requested = entries.iter().map(|entry| self.requested(entry)).collect();
+        let sent = self.client.put_events().set_entries(Some(requested)).send();
+        let output = call(sent, deadline).await?;
+        let results = output.entries();
+        confirm_count(entries.len(), results.len())?;
+        let of_entries = results
+            .iter()
+            .enumerate()
+            .map(|(position, result)| ItemResult {
+                position,
+                id: result.event_id(),
+                error_code: result.error_code(),
+            });
+        confirm(of_entries)
+    }
+
+    /// An entry as `PutEvents` takes it.
+    fn requested(&self, entry: &Entry<'_>) -> PutEventsRequestEntry {
+        // Exact, because a timestamp is before the year 10000.
+        let time = DateTime::from_millis(entry.time.millis().cast_signed());
+        PutEventsRequestEntry::builder()
+            .event_bus_name(&self.name)
+            .source(SOURCE)
+            .detail_type(entry.detail_type)
+            .detail(entry.detail.as_ref())
+            .time(time)
+            .build()
     }
 }
 
 /// How many of `entries` one call takes, at least one.
 fn entries_of_next_call(entries: &[Entry<'_>]) -> usize {
-    let mut sum = 0;
-    let fitting = entries.iter().take(MAX_ENTRIES).take_while(|entry| {
-        sum += bytes(entry.detail_type, &entry.detail);
-        sum < MAX_CALL_BYTES
-    });
-    fitting.count().max(1)
+    let mut call_bytes = 0;
+    let mut count = 0;
+    for entry in entries.iter().take(MAX_ENTRIES) {
+        call_bytes += entry_bytes(entry.detail_type, &entry.detail);
+        if call_bytes >= MAX_CALL_BYTES {
+            break;
+        }
+        count += 1;
+    }
+    count.max(1)
 }

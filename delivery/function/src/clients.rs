@@ -12,7 +12,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_sdk_eventbridge::config::http::HttpResponse;
 use aws_sdk_eventbridge::error::{ProvideErrorMetadata, SdkError};
 
-/// How long one attempt of a call may take: the largest is 4 MB.
+/// How long one attempt of a call may take. The largest call has 4 MB.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The bound of the wait before the first retry, instead of the SDK's one second.
@@ -20,26 +20,27 @@ const BACKOFF_BASE: Duration = Duration::from_millis(100);
 
 /// The configuration of both clients. Each service has the SDK's retry partition of its own.
 pub(crate) fn config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
+    let retries = RetryConfig::standard().with_initial_backoff(BACKOFF_BASE);
+    let timeouts = TimeoutConfig::builder()
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .build();
     let config = sdk_config(variables)?
         .into_builder()
-        .retry_config(RetryConfig::standard().with_initial_backoff(BACKOFF_BASE))
-        .timeout_config(
-            TimeoutConfig::builder()
-                .operation_attempt_timeout(ATTEMPT_TIMEOUT)
-                .build(),
-        );
-    Ok(config.build())
+        .retry_config(retries)
+        .timeout_config(timeouts)
+        .build();
+    Ok(config)
 }
 
 /// The first event that a target did not take. It may have taken later ones.
 #[derive(Debug)]
 pub(crate) struct Undelivered {
-    /// Its position among those of the call, or of all calls.
+    /// Its position among the events of the call or, in a [`SendOutcome`], of all calls.
     pub(crate) position: usize,
     pub(crate) cause: TargetError,
 }
 
-/// Of a call that failed as a whole.
+/// A call that failed as a whole delivered none of its items.
 impl From<TargetError> for Undelivered {
     fn from(cause: TargetError) -> Self {
         Self { position: 0, cause }
@@ -70,7 +71,7 @@ pub(crate) enum TargetError {
 
 impl TargetError {
     /// The cause of an error code.
-    pub(crate) fn of_code(code: &str) -> Self {
+    pub(crate) fn from_code(code: &str) -> Self {
         match code {
             "InvalidArgument" | "MalformedDetail" => Self::InvalidEvent(code.to_owned()),
             "InvalidArgumentException"
@@ -92,101 +93,105 @@ impl TargetError {
     }
 }
 
-/// The calls that send items in their order, until one fails for another reason than what is in it.
-/// A call that is refused as a whole is made again with half of its items, so that each item that a
-/// target will never take is found.
-#[derive(Debug)]
-pub(crate) struct Calls<'i, T> {
-    items: &'i [T],
-    first: usize,
-    /// The most items of the next call.
-    most: usize,
-    /// What the target will never take.
+/// What became of the items that were sent to a target.
+#[derive(Debug, Default)]
+pub(crate) struct SendOutcome {
+    /// The items that the target will never take, in their order.
     pub(crate) refused: Vec<Undelivered>,
-    /// What ended the calls.
+    /// The item that ended the sending, for another reason than what is in it.
     pub(crate) failed: Option<Undelivered>,
+    /// Whether there were several items, and the target refused the first ones and took none: then
+    /// it may be the target that is at fault, and not what is in the items.
+    pub(crate) took_none_of_several: bool,
 }
 
-impl<'i, T> Calls<'i, T> {
-    /// Makes the calls with `call`. One takes as many items as `fitting` says, and names an
-    /// undelivered one by its position in the call.
-    pub(crate) async fn make<F: Future<Output = Result<(), Undelivered>>>(
-        items: &'i [T],
-        fitting: fn(&[T]) -> usize,
-        call: impl Fn(&'i [T]) -> F,
-    ) -> Self {
-        let mut calls = Self {
-            items,
-            first: 0,
-            most: usize::MAX,
-            refused: Vec::new(),
-            failed: None,
+/// Sends items in their order, until a call fails for another reason than what is in it. A call
+/// that the target refuses as a whole is made again with half of its items, so that each item that
+/// the target will never take is found.
+///
+/// One call takes the first items of those that are left, as many as `count_of_call` says. `call`
+/// names an undelivered item by its position in the call.
+pub(crate) async fn send_all<'i, T, F>(
+    items: &'i [T],
+    count_of_call: fn(&[T]) -> usize,
+    call: impl Fn(&'i [T]) -> F,
+) -> SendOutcome
+where
+    F: Future<Output = Result<(), Undelivered>>,
+{
+    let mut outcome = SendOutcome::default();
+    // The position of the first item that is neither taken nor refused.
+    let mut first = 0;
+    let mut max_count = usize::MAX;
+    while let Some(rest) = items.get(first..)
+        && !rest.is_empty()
+    {
+        let count = count_of_call(rest).min(max_count);
+        let now = rest.get(..count).unwrap_or(rest);
+        let Err(undelivered) = call(now).await else {
+            first += now.len();
+            max_count = max_count.saturating_mul(2);
+            continue;
         };
-        while let now = calls.next(fitting)
-            && !now.is_empty()
-        {
-            calls.note(now.len(), call(now).await);
+        let is_about_the_call = matches!(undelivered.cause, TargetError::InvalidCall(_));
+        if is_about_the_call && now.len() > 1 {
+            max_count = now.len() / 2;
+            continue;
         }
-        calls
-    }
-
-    /// The items of the next call. Empty at the end.
-    fn next(&self, fitting: fn(&[T]) -> usize) -> &'i [T] {
-        let rest = if self.failed.is_some() {
-            &[]
-        } else {
-            self.items.get(self.first..).unwrap_or_default()
+        first += undelivered.position;
+        let undelivered = Undelivered {
+            position: first,
+            cause: undelivered.cause,
         };
-        rest.get(..fitting(rest).min(self.most)).unwrap_or(rest)
-    }
-
-    /// Notes what became of a call with so many items.
-    fn note(&mut self, count: usize, result: Result<(), Undelivered>) {
-        match result {
-            Ok(()) => (self.first, self.most) = (self.first + count, self.most.saturating_mul(2)),
-            Err(Undelivered {
-                cause: TargetError::InvalidCall(_),
-                ..
-            }) if count > 1 => self.most = count / 2,
-            Err(Undelivered { position, cause }) => {
-                self.first += position;
-                let undelivered = Undelivered {
-                    position: self.first,
-                    cause,
-                };
-                if undelivered.cause.is_for_good() {
-                    self.first += 1;
-                    self.refused.push(undelivered);
-                } else {
-                    self.failed = Some(undelivered);
-                }
-            }
+        if !undelivered.cause.is_for_good() {
+            outcome.failed = Some(undelivered);
+            break;
         }
+        outcome.refused.push(undelivered);
+        first += 1;
     }
-
-    /// Whether the target took none of several items, for what is in the first: then it may be the
-    /// target that is at fault.
-    pub(crate) fn takes_none(&self) -> bool {
-        self.items.len() > 1 && !self.refused.is_empty() && self.first == self.refused.len()
-    }
+    let refused = outcome.refused.len();
+    outcome.took_none_of_several = items.len() > 1 && refused > 0 && refused == first;
+    outcome
 }
 
-/// Checks that each item or record of a call, whose position in it is given, has a result with an
-/// id and no error code.
+/// What a target answered for one item of a call, or for one record of several items.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ItemResult<'r> {
+    /// The position of the item, or of the first item of the record, in the call.
+    pub(crate) position: usize,
+    /// The id that the target gave it.
+    pub(crate) id: Option<&'r str>,
+    pub(crate) error_code: Option<&'r str>,
+}
+
+/// Checks that a target took each item: its result has an id and no error code.
 pub(crate) fn confirm<'r>(
-    positions: impl ExactSizeIterator<Item = usize>,
-    results: impl ExactSizeIterator<Item = (Option<&'r str>, Option<&'r str>)>,
+    results: impl IntoIterator<Item = ItemResult<'r>>,
 ) -> Result<(), Undelivered> {
-    if results.len() != positions.len() {
-        return Err(TargetError::from(Cause::ResponseError).into());
-    }
-    for (position, (id, code)) in positions.zip(results) {
-        if id.is_none() || code.is_some() {
-            let cause = code.map_or(Cause::ResponseError.into(), TargetError::of_code);
-            return Err(Undelivered { position, cause });
-        }
+    for ItemResult {
+        position,
+        id,
+        error_code,
+    } in results
+    {
+        let cause = match (id, error_code) {
+            (_, Some(code)) => TargetError::from_code(code),
+            (None, None) => Cause::ResponseError.into(),
+            (Some(_), None) => continue,
+        };
+        return Err(Undelivered { position, cause });
     }
     Ok(())
+}
+
+/// Checks that a response has a result for each item or record of the call.
+pub(crate) fn confirm_count(sent: usize, results: usize) -> Result<(), TargetError> {
+    if sent == results {
+        Ok(())
+    } else {
+        Err(Cause::ResponseError.into())
+    }
 }
 
 /// Waits for a call until `deadline`.
@@ -197,9 +202,13 @@ pub(crate) async fn call<T, E: ProvideErrorMetadata>(
     let Ok(result) = until(deadline, call).await else {
         return Err(Cause::DeadlineExceeded.into());
     };
-    result.map_err(|error| match CallFailure::of(&error) {
-        CallFailure::NotSent => TargetError::RequestError,
-        CallFailure::Refused { code, .. } => TargetError::of_code(code),
-        CallFailure::Unanswered(cause) => cause.into(),
-    })
+    let error = match result {
+        Ok(output) => return Ok(output),
+        Err(error) => error,
+    };
+    match CallFailure::of(&error) {
+        CallFailure::NotSent => Err(TargetError::RequestError),
+        CallFailure::Refused { code, .. } => Err(TargetError::from_code(code)),
+        CallFailure::Unanswered(cause) => Err(cause.into()),
+    }
 }

@@ -24,7 +24,7 @@ use crate::targets::Targets;
 /// characters and at most 40.
 const MAX_NAME_CHARS: usize = 128;
 
-/// Records that are written to the failure bucket at once.
+/// How many records are written to the failure bucket at the same time.
 const KEPT_AT_ONCE: usize = 16;
 
 /// The names of the targets and of the failure bucket in the log.
@@ -47,9 +47,22 @@ pub(crate) struct Delivery<'a> {
     skipped: Vec<usize>,
     /// The positions of records that are only in the failure bucket.
     unreadable: Vec<usize>,
-    /// The position of the first record that failed, and why.
-    failed: Option<(usize, Failure)>,
+    /// The first record that failed.
+    failed: Option<FailedRecord>,
     are_credentials_refused: bool,
+}
+
+/// A record that is to be delivered again, by its position in the batch.
+struct FailedRecord {
+    position: usize,
+    failure: Failure,
+}
+
+/// A record of which no target can have the event, or the whole event.
+struct RecordToKeep<'a> {
+    position: usize,
+    record: &'a RawValue,
+    reason: String,
 }
 
 /// An event with its record.
@@ -103,30 +116,36 @@ impl<'a> Delivery<'a> {
     /// third of the time: in the rest the events before the first record that is not kept are
     /// delivered, and Lambda goes on behind them.
     pub(crate) async fn read(&mut self, records: &[&'a RawValue]) {
-        let mut unkept = Vec::new();
+        let mut to_keep = Vec::new();
         for (position, record) in records.iter().copied().enumerate() {
-            unkept.extend(
-                self.read_one(position, record)
-                    .map(|reason| (position, record, reason)),
-            );
+            if let Some(reason) = self.read_one(position, record) {
+                to_keep.push(RecordToKeep {
+                    position,
+                    record,
+                    reason,
+                });
+            }
         }
         let deadline = self.deadline.at_most(self.deadline.remaining() / 3);
         let delivery = &*self;
         // A vector, because the compiler cannot prove that a stream of closures' futures is `Send`.
-        let puts: Vec<_> = unkept
+        let puts: Vec<_> = to_keep
             .into_iter()
-            .map(|(position, record, reason)| async move {
-                delivery
-                    .keep(record, &reason, deadline)
-                    .await
-                    .map_err(|cause| (position, cause))
+            .map(|to_keep| async move {
+                let RecordToKeep {
+                    position,
+                    record,
+                    reason,
+                } = to_keep;
+                let kept = delivery.keep(record, &reason, deadline).await;
+                kept.map_err(|cause| Undelivered { position, cause })
             })
             .collect();
-        let kept: Result<Vec<_>, _> = stream::iter(puts)
+        let kept: Result<Vec<()>, Undelivered> = stream::iter(puts)
             .buffered(KEPT_AT_ONCE)
             .try_collect()
             .await;
-        if let Err((position, cause)) = kept {
+        if let Err(Undelivered { position, cause }) = kept {
             self.fail(position, FAILURE_BUCKET, &cause);
         }
     }
@@ -144,25 +163,29 @@ impl<'a> Delivery<'a> {
                 return Some(reason.to_string());
             }
         };
+        let has_bus = self.targets.bus.is_some();
         let is_in_lake = self.targets.has_lake && Lake::fits(&event.json);
-        let is_kept = !is_in_lake && (self.targets.bus.is_none() || !is_whole_on_bus(&event));
-        if is_kept && self.targets.bus.is_none() {
-            // Nowhere but in the failure bucket.
+        let is_on_bus = has_bus && is_whole_on_bus(&event);
+        let is_kept = !is_in_lake && !is_on_bus;
+        if is_kept && !has_bus {
+            // It is nowhere but in the failure bucket.
             self.unreadable.push(position);
-        } else {
-            let dataref = if is_in_lake {
-                Some(IN_THE_LAKE.to_owned())
-            } else {
-                is_kept.then(|| self.url_of(record))
-            };
-            self.events.push(PendingEvent {
-                position,
-                record,
-                event,
-                dataref,
-                state: State::Whole,
-            });
+            return Some(TOO_LARGE.to_owned());
         }
+        let dataref = if is_in_lake {
+            Some(IN_THE_LAKE.to_owned())
+        } else if is_kept {
+            Some(self.url_of(record))
+        } else {
+            None
+        };
+        self.events.push(PendingEvent {
+            position,
+            record,
+            event,
+            dataref,
+            state: State::Whole,
+        });
         is_kept.then(|| TOO_LARGE.to_owned())
     }
 
@@ -171,31 +194,32 @@ impl<'a> Delivery<'a> {
         let Some(lake) = &self.targets.lake else {
             return;
         };
-        // The rest of the time is the bus's.
+        // The other half of the time is the bus's.
         let share = if self.targets.bus.is_some() { 2 } else { 1 };
         let deadline = self.deadline.at_most(self.deadline.remaining() / share);
-        let is_for_lake = |(_, pending): &(usize, &PendingEvent<'_>)| {
-            pending.dataref.as_deref() == Some(IN_THE_LAKE)
-        };
-        let events = self.events.iter().enumerate().filter(is_for_lake);
-        let (indexes, lines): (Vec<_>, Vec<_>) = events
-            .map(|(index, pending)| (index, pending.event.json.as_str()))
-            .unzip();
-        let calls = lake.put(&lines, deadline).await;
-        let index_of = |position: usize| indexes.get(position).copied().unwrap_or_default();
-        let (takes_none, refused, failed) = (calls.takes_none(), calls.refused, calls.failed);
-        for Undelivered { position, cause } in refused {
-            if takes_none {
-                return self.fail_event(index_of(position), LAKE, &cause);
-            }
-            if let Err(cause) = self
-                .keep_event(index_of(position), "Firehose", &cause)
-                .await
-            {
-                return self.fail_event(index_of(position), FAILURE_BUCKET, &cause);
+        let mut indexes = Vec::new();
+        let mut lines = Vec::new();
+        for (index, pending) in self.events.iter().enumerate() {
+            if pending.dataref.as_deref() == Some(IN_THE_LAKE) {
+                indexes.push(index);
+                lines.push(pending.event.json.as_str());
             }
         }
-        if let Some(Undelivered { position, cause }) = failed {
+        let sent = lake.put(&lines, deadline).await;
+        let index_of = |position: usize| indexes.get(position).copied().unwrap_or_default();
+        for Undelivered { position, cause } in sent.refused {
+            let index = index_of(position);
+            if sent.took_none_of_several {
+                self.fail_event(index, LAKE, &cause);
+                return;
+            }
+            let kept = self.keep_event(index, "Firehose", &cause).await;
+            if let Err(cause) = kept {
+                self.fail_event(index, FAILURE_BUCKET, &cause);
+                return;
+            }
+        }
+        if let Some(Undelivered { position, cause }) = sent.failed {
             self.fail_event(index_of(position), LAKE, &cause);
         }
     }
@@ -207,88 +231,105 @@ impl<'a> Delivery<'a> {
     pub(crate) async fn notify_bus(&mut self) {
         let Some(bus) = &self.targets.bus else { return };
         let entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
-        let calls = bus.put(&entries, self.deadline).await;
-        let (mut takes_none, refused, failed) = (calls.takes_none(), calls.refused, calls.failed);
-        for Undelivered { position, cause } in refused {
-            let was_reference = self
-                .events
-                .get(position)
-                .is_some_and(PendingEvent::is_reference);
-            if let Err(cause) = self.keep_event(position, "EventBridge", &cause).await {
-                return self.fail_event(position, FAILURE_BUCKET, &cause);
+        let sent = bus.put(&entries, self.deadline).await;
+        let mut takes_nothing = sent.took_none_of_several;
+        for Undelivered { position, cause } in sent.refused {
+            let event = self.events.get(position);
+            let was_reference = event.is_some_and(PendingEvent::is_reference);
+            let kept = self.keep_event(position, "EventBridge", &cause).await;
+            if let Err(cause) = kept {
+                self.fail_event(position, FAILURE_BUCKET, &cause);
+                return;
             }
-            let reference = self
-                .events
-                .get(position)
-                .filter(|_| !was_reference)
-                .map(PendingEvent::entry);
-            let calls = bus.put(reference.as_slice(), self.deadline).await;
-            let is_taken = reference.is_some() && calls.refused.is_empty();
-            if let Some(Undelivered { cause, .. }) = calls.failed {
-                return self.fail_event(position, BUS, &cause);
+            if !was_reference {
+                match self.send_reference(bus, position).await {
+                    Ok(true) => {
+                        takes_nothing = false;
+                        continue;
+                    }
+                    Ok(false) => {}
+                    Err(cause) => {
+                        self.fail_event(position, BUS, &cause);
+                        return;
+                    }
+                }
             }
-            takes_none &= !is_taken;
-            if takes_none {
-                return self.fail_event(position, BUS, &cause);
+            if takes_nothing {
+                self.fail_event(position, BUS, &cause);
+                return;
             }
-            if let Some(pending) = self.events.get_mut(position).filter(|_| !is_taken) {
+            if let Some(pending) = self.events.get_mut(position) {
                 pending.state = State::Kept;
             }
         }
-        if let Some(Undelivered { position, cause }) = failed {
+        if let Some(Undelivered { position, cause }) = sent.failed {
             self.fail_event(position, BUS, &cause);
+        }
+    }
+
+    /// Sends the bus a reference to an event that is kept. Returns whether the bus took it.
+    async fn send_reference(&self, bus: &Bus, index: usize) -> Result<bool, TargetError> {
+        let Some(pending) = self.events.get(index) else {
+            return Ok(false);
+        };
+        let sent = bus.put(&[pending.entry()], self.deadline).await;
+        match sent.failed {
+            Some(Undelivered { cause, .. }) => Err(cause),
+            None => Ok(sent.refused.is_empty()),
         }
     }
 
     /// The position of the first failed record, if there is one, and what the log says.
     pub(crate) fn finish(self, records: usize) -> (Option<usize>, Counts) {
-        let end = self
-            .failed
-            .as_ref()
-            .map_or(records, |(position, _)| *position);
-        let before_end =
+        let failed = self.failed.as_ref().map(|failed| failed.position);
+        let end = failed.unwrap_or(records);
+        let count_before_end =
             |positions: &[usize]| positions.iter().filter(|position| **position < end).count();
-        let delivered = self
-            .events
-            .iter()
-            .filter(|pending| pending.state != State::Kept);
+        let has_bus = self.targets.bus.is_some();
+        let mut delivered = 0;
+        let mut references = 0;
+        let mut only_kept = 0;
+        for pending in &self.events {
+            if pending.state == State::Kept {
+                only_kept += 1;
+                continue;
+            }
+            delivered += 1;
+            if has_bus && pending.is_reference() {
+                references += 1;
+            }
+        }
         let counts = Counts {
             records,
-            delivered: delivered.clone().count(),
-            skipped: before_end(&self.skipped),
-            unreadable: before_end(&self.unreadable) + self.events.len()
-                - delivered.clone().count(),
+            delivered,
+            skipped: count_before_end(&self.skipped),
+            unreadable: count_before_end(&self.unreadable) + only_kept,
             undelivered: records - end,
-            references: delivered
-                .filter(|pending| self.targets.bus.is_some() && pending.is_reference())
-                .count(),
-            failure: self.failed.map(|(_, failure)| failure),
+            references,
+            failure: self.failed.map(|failed| failed.failure),
         };
-        (counts.failure.is_some().then_some(end), counts)
+        (failed, counts)
     }
 
     /// Ends the batch before the failed record.
     fn fail(&mut self, position: usize, target: &'static str, cause: &TargetError) {
-        self.are_credentials_refused |=
-            matches!(cause, TargetError::Call(Cause::InvalidCredentials));
+        if matches!(cause, TargetError::Call(Cause::InvalidCredentials)) {
+            self.are_credentials_refused = true;
+        }
         self.events.retain(|pending| pending.position < position);
-        self.failed = Some((
-            position,
-            Failure {
-                target,
-                cause: cause.to_string(),
-            },
-        ));
+        let failure = Failure {
+            target,
+            cause: cause.to_string(),
+        };
+        self.failed = Some(FailedRecord { position, failure });
     }
 
     /// Ends the batch before the record of an event; at its beginning if a defect names no event,
     /// so that nothing is passed over.
     fn fail_event(&mut self, index: usize, target: &'static str, cause: &TargetError) {
-        self.fail(
-            self.events.get(index).map_or(0, |pending| pending.position),
-            target,
-            cause,
-        );
+        let event = self.events.get(index);
+        let position = event.map_or(0, |pending| pending.position);
+        self.fail(position, target, cause);
     }
 
     /// Writes the record of an event that a target will never take to the failure bucket.
@@ -301,12 +342,8 @@ impl<'a> Delivery<'a> {
         let Some(pending) = self.events.get(index) else {
             return Ok(());
         };
-        self.keep(
-            pending.record,
-            &format!("{target} does not take the event: {cause}"),
-            self.deadline,
-        )
-        .await?;
+        let reason = format!("{target} does not take the event: {cause}");
+        self.keep(pending.record, &reason, self.deadline).await?;
         let url = self.url_of(pending.record);
         if let Some(pending) = self.events.get_mut(index) {
             pending.dataref = Some(url);
@@ -329,21 +366,22 @@ impl<'a> Delivery<'a> {
     ) -> Result<(), TargetError> {
         let body = serde_json::to_string(&KeptRecord { reason, record })
             .map_err(|_| TargetError::RequestError)?;
-        let (key, deadline) = (self.failure_key(record), deadline.at_most(ATTEMPT_TIMEOUT));
+        let key = self.failure_key(record);
         let put = self.targets.failures.put(
             &key,
             body.into_bytes(),
             "application/json",
             Replaces::Anything,
-            deadline,
+            deadline.at_most(ATTEMPT_TIMEOUT),
         );
-        put.await.map_err(|error| match error {
-            S3Error::Unavailable(cause) => cause.into(),
-            error => TargetError::Bucket(error),
-        })
+        match put.await {
+            Ok(()) => Ok(()),
+            Err(S3Error::Unavailable(cause)) => Err(cause.into()),
+            Err(error) => Err(TargetError::Bucket(error)),
+        }
     }
 
-    /// Where a record is that is kept.
+    /// The URL of a record that is kept.
     fn url_of(&self, record: &RawValue) -> String {
         format!(
             "s3://{}/{}",
@@ -360,28 +398,26 @@ impl<'a> Delivery<'a> {
             event_id,
             sequence_number,
             created_at,
-        } = RecordName::of(record);
-        let is_name = |name: &String| {
-            (1..=MAX_NAME_CHARS).contains(&name.len())
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
+        } = RecordName::read(record);
         let name = [event_id, sequence_number]
             .into_iter()
             .flatten()
-            .find(is_name);
-        let name = name.unwrap_or_else(|| Digest::of(record.get()).to_hex());
+            .find(|name| is_part_of_a_key(name))
+            .unwrap_or_else(|| Digest::of(record.get()).to_hex());
         let time = created_at.map_or(self.now, timestamp).to_string();
-        let day = time
-            .chars()
-            .take("2026-11-20".len())
-            .collect::<String>()
-            .replace('-', "/");
+        let day: String = time.chars().take("2026-11-20".len()).collect();
+        let day = day.replace('-', "/");
         format!("unreadable/{day}/{name}.json")
     }
 }
 
+/// Whether the name of a record can be a part of a key.
+fn is_part_of_a_key(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_allowed)
+}
+
+/// Whether the bus can have the event itself, and needs no reference to it.
 fn is_whole_on_bus(event: &CloudEvent) -> bool {
     !event.has_large_number && Bus::fits(event.kind.detail_type(), &event.json)
 }

@@ -93,8 +93,8 @@ pub(crate) struct RecordName {
 }
 
 impl RecordName {
-    /// That of a record of any shape.
-    pub(crate) fn of(record: &RawValue) -> Self {
+    /// Reads the name of a record of any shape.
+    pub(crate) fn read(record: &RawValue) -> Self {
         let record: Value = serde_json::from_str(record.get()).unwrap_or_default();
         let text = |pointer| {
             record

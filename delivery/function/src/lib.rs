@@ -94,32 +94,34 @@ impl DeliverFunction {
             log::unreadable_event(log, now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
-        let mut delivery = Delivery::new(
-            &self.targets,
-            Deadline::after(time_left(lambda.deadline, now, MAX_DELIVERY_DURATION)),
-            now,
-        );
+        let deadline = Deadline::after(time_left(lambda.deadline, now, MAX_DELIVERY_DURATION));
+        let mut delivery = Delivery::new(&self.targets, deadline, now);
         delivery.read(&records).await;
         delivery.fill_lake().await;
         delivery.notify_bus().await;
         let are_credentials_refused = delivery.are_credentials_refused();
         let (failed, counts) = delivery.finish(records.len());
         log::delivered(log, now, &lambda.request_id, &counts, started.elapsed());
-        let failed = failed.map(|position| {
-            let sequence_number = records
-                .get(position)
-                .and_then(|record| RecordName::of(record).sequence_number);
-            // Without one, Lambda is told to deliver the whole batch again.
-            BatchItemFailure {
-                item_identifier: sequence_number.unwrap_or_default(),
-            }
-        });
+        let batch_item_failures = match failed {
+            Some(position) => vec![failure_at(&records, position)],
+            None => Vec::new(),
+        };
         let response = StreamBatchResponse {
-            batch_item_failures: failed.into_iter().collect(),
+            batch_item_failures,
         };
         Ok(Answer {
             response,
             are_credentials_refused,
         })
+    }
+}
+
+/// What tells Lambda to deliver the record at `position` and those after it again. Without a
+/// sequence number, Lambda delivers the whole batch again.
+fn failure_at(records: &[&RawValue], position: usize) -> BatchItemFailure {
+    let record = records.get(position);
+    let sequence_number = record.and_then(|record| RecordName::read(record).sequence_number);
+    BatchItemFailure {
+        item_identifier: sequence_number.unwrap_or_default(),
     }
 }

@@ -15,9 +15,9 @@ async fn main() -> Result<(), Error> {
         let log = process.log.clone();
         async move {
             let LambdaEvent { payload, context } = event;
-            Ok(function
-                .deliver(&payload, &context, Timestamp::now(), &log)
-                .await?)
+            let now = Timestamp::now();
+            let answer = function.deliver(&payload, &context, now, &log).await?;
+            Ok(answer)
         }
     };
     runtime::run(function, deliver).await
