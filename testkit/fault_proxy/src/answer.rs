@@ -5,31 +5,54 @@ use serde_json::json;
 use crate::message::Message;
 use crate::plan::Fault;
 
+const DYNAMODB: &str = "com.amazonaws.dynamodb.v20120810";
+const CORAL: &str = "com.amazon.coral.service";
+const VALIDATION: &str = "com.amazon.coral.validate";
+
+/// An exception of DynamoDB.
+struct Exception {
+    status: &'static str,
+    namespace: &'static str,
+    name: &'static str,
+}
+
+impl Exception {
+    const fn with_status_400(namespace: &'static str, name: &'static str) -> Self {
+        Self {
+            status: "400 Bad Request",
+            namespace,
+            name,
+        }
+    }
+
+    fn answer(&self) -> Message {
+        let kind = format!("{}#{}", self.namespace, self.name);
+        let body = json!({"__type": kind, "message": "on purpose"});
+        json_answer(self.status, body.to_string())
+    }
+}
+
 /// What DynamoDB answers to a call that it does not do.
 pub(crate) fn refusal(fault: Fault) -> Message {
-    const DYNAMODB: &str = "com.amazonaws.dynamodb.v20120810";
-    const CORAL: &str = "com.amazon.coral.service";
-    const VALIDATION: &str = "com.amazon.coral.validate";
-    let (status, namespace, name) = match fault {
-        Fault::Throttled => (
-            "400 Bad Request",
-            DYNAMODB,
-            "ProvisionedThroughputExceededException",
-        ),
-        Fault::TableThrottled => ("400 Bad Request", DYNAMODB, "ThrottlingException"),
-        Fault::AccessDenied => ("400 Bad Request", CORAL, "AccessDeniedException"),
-        Fault::ExpiredToken => ("400 Bad Request", CORAL, "ExpiredTokenException"),
-        Fault::UnrecognizedClient => ("400 Bad Request", CORAL, "UnrecognizedClientException"),
-        Fault::Invalid => ("400 Bad Request", VALIDATION, "ValidationException"),
-        Fault::InternalServerError => {
-            ("500 Internal Server Error", DYNAMODB, "InternalServerError")
+    let exception = match fault {
+        Fault::Throttled => {
+            Exception::with_status_400(DYNAMODB, "ProvisionedThroughputExceededException")
         }
+        Fault::TableThrottled => Exception::with_status_400(DYNAMODB, "ThrottlingException"),
+        Fault::AccessDenied => Exception::with_status_400(CORAL, "AccessDeniedException"),
+        Fault::ExpiredToken => Exception::with_status_400(CORAL, "ExpiredTokenException"),
+        Fault::UnrecognizedClient => {
+            Exception::with_status_400(CORAL, "UnrecognizedClientException")
+        }
+        Fault::Invalid => Exception::with_status_400(VALIDATION, "ValidationException"),
+        Fault::InternalServerError => Exception {
+            status: "500 Internal Server Error",
+            namespace: DYNAMODB,
+            name: "InternalServerError",
+        },
         _ => return Message::answer("503 Service Unavailable", &[], ""),
     };
-    json_answer(
-        status,
-        json!({"__type": format!("{namespace}#{name}"), "message": "on purpose"}).to_string(),
-    )
+    exception.answer()
 }
 
 pub(crate) fn json_answer(status: &str, body: impl Into<Vec<u8>>) -> Message {

@@ -91,11 +91,8 @@ impl Capacity {
 
 /// A write takes a unit for every KB that was begun.
 fn units(bytes: usize) -> f64 {
-    f64::from(
-        u32::try_from(bytes.div_ceil(1_024))
-            .unwrap_or(u32::MAX)
-            .max(1),
-    )
+    let kilobytes = bytes.div_ceil(1_024).max(1);
+    f64::from(u32::try_from(kilobytes).unwrap_or(u32::MAX))
 }
 
 impl Limits {
@@ -107,8 +104,8 @@ impl Limits {
 
 impl Bucket {
     fn refilled(self, limits: &Limits, now: Instant) -> Self {
-        let refill = now.saturating_duration_since(self.filled_at).as_secs_f64()
-            * limits.units_per_partition;
+        let seconds = now.saturating_duration_since(self.filled_at).as_secs_f64();
+        let refill = seconds * limits.units_per_partition;
         Self {
             units: (self.units + refill).min(limits.bucket()),
             filled_at: now,
@@ -139,11 +136,9 @@ impl Table {
         let mut hasher = DefaultHasher::new();
         partition_key.hash(&mut hasher);
         let count = u64::try_from(self.partitions.len()).unwrap_or(u64::MAX);
-        let nth = hasher
-            .finish()
-            .checked_rem(count)
-            .and_then(|nth| usize::try_from(nth).ok());
-        let Some(bucket) = nth.and_then(|nth| self.partitions.get_mut(nth)) else {
+        let index = hasher.finish().checked_rem(count).unwrap_or_default();
+        let index = usize::try_from(index).unwrap_or_default();
+        let Some(bucket) = self.partitions.get_mut(index) else {
             return false;
         };
         *bucket = bucket.refilled(limits, now);
@@ -188,7 +183,8 @@ mod tests {
 
     #[test]
     fn partition_takes_its_rate_and_what_it_saved_for_a_burst() {
-        let (capacity, began) = (Capacity::new(LIMITS), Instant::now());
+        let capacity = Capacity::new(LIMITS);
+        let began = Instant::now();
         assert_eq!(taken(&capacity, 1, began), 10);
         assert_eq!(taken(&capacity, 1, began + Duration::from_millis(500)), 5);
         assert_eq!(taken(&capacity, 1, began + Duration::from_mins(10)), 30);
@@ -196,7 +192,8 @@ mod tests {
 
     #[test]
     fn table_takes_the_sum_of_its_partitions_and_a_write_a_unit_for_every_kb_that_was_begun() {
-        let (capacity, now) = (Capacity::new(LIMITS), Instant::now());
+        let capacity = Capacity::new(LIMITS);
+        let now = Instant::now();
         assert_eq!(taken(&capacity, 500, now), 40);
         assert!(
             capacity.take("Customers", "shop#0", 9 * 1_024 + 1, now),
@@ -207,7 +204,8 @@ mod tests {
 
     #[test]
     fn table_that_is_throttled_for_long_has_twice_the_partitions() {
-        let (capacity, began) = (Capacity::new(LIMITS), Instant::now());
+        let capacity = Capacity::new(LIMITS);
+        let began = Instant::now();
         assert_eq!(taken(&capacity, 500, began), 40);
         let grown = began + LIMITS.doubles_after;
         // What is left of a burst is divided among the new partitions.

@@ -18,28 +18,20 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
     let mut upstream = shared.connect().await?;
     while let Some(call) = client.next().await? {
         if is_foreign(call.header("origin").is_some(), call.header("host")) {
-            return client
-                .send(&Message::answer(
-                    "403 Forbidden",
-                    &[("connection", "close")],
-                    "",
-                ))
-                .await;
+            let forbidden = Message::answer("403 Forbidden", &[("connection", "close")], "");
+            return client.send(&forbidden).await;
         }
-        let answer = match shared.decide(number, call.operation(), &call.body) {
-            None => match shared.capacity() {
-                Some(capacity) => {
-                    writes::within_capacity(&mut upstream, call, &capacity, shared).await?
-                }
-                None => upstream.call(&call).await?,
-            },
+        let fault = shared.decide(number, call.operation(), &call.body);
+        let answer = match fault {
+            None => forward(&mut upstream, call, shared).await?,
             Some(Fault::ResetBefore) => return client.reset(),
             Some(Fault::ResetAfter) => {
                 upstream.call(&call).await?;
                 return client.reset();
             }
             Some(Fault::CutBody) => {
-                let mut bytes = upstream.call(&call).await?.to_bytes();
+                let answer = upstream.call(&call).await?;
+                let mut bytes = answer.to_bytes();
                 // An answer of DynamoDB has a body of two bytes at least.
                 bytes.pop();
                 return client.send_bytes(&bytes).await;
@@ -69,7 +61,8 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
             Some(Fault::Late(delay)) => {
                 client.closed().await;
                 tokio::time::sleep(delay).await;
-                return upstream.call(&call).await.map(drop);
+                upstream.call(&call).await?;
+                return Ok(());
             }
             Some(Fault::Swallowed(delay)) => {
                 tokio::time::sleep(delay).await;
@@ -77,20 +70,28 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
             }
             Some(Fault::Unprocessed { done: 0 }) => writes::none(call)?,
             Some(Fault::Unprocessed { done }) => {
-                let mut left = done;
-                let is_done =
-                    move |_: &Value| left.checked_sub(1).inspect(|less| left = *less).is_some();
+                let mut seen = 0;
+                let is_done = |_: &Value| {
+                    seen += 1;
+                    seen <= done
+                };
                 writes::some(&mut upstream, call, is_done).await?
             }
             Some(Fault::UnprocessedWhere(marker)) => {
-                writes::some(&mut upstream, call, |request| {
-                    !request.to_string().contains(marker)
-                })
-                .await?
+                let is_done = |request: &Value| !request.to_string().contains(marker);
+                writes::some(&mut upstream, call, is_done).await?
             }
             Some(fault) => refusal(fault),
         };
         client.send(&answer).await?;
     }
     Ok(())
+}
+
+/// Does a call that has no fault, as far as the tables have capacity for it.
+async fn forward(upstream: &mut Stream, call: Message, shared: &Shared) -> io::Result<Message> {
+    match shared.capacity() {
+        Some(capacity) => writes::within_capacity(upstream, call, &capacity, shared).await,
+        None => upstream.call(&call).await,
+    }
 }

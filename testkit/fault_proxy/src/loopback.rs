@@ -10,8 +10,11 @@ use tokio::task::{JoinHandle, JoinSet};
 /// that another machine chose to resolve to loopback. A page of any origin could otherwise read and
 /// write what an emulator has.
 pub fn is_foreign(has_origin: bool, host: Option<&str>) -> bool {
-    let name = host.map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
-    has_origin || name.is_some_and(|name| !["127.0.0.1", "localhost"].contains(&name))
+    let is_loopback = |host: &str| {
+        let name = host.rsplit_once(':').map_or(host, |(name, _port)| name);
+        ["127.0.0.1", "localhost"].contains(&name)
+    };
+    has_origin || host.is_some_and(|host| !is_loopback(host))
 }
 
 /// Accepts connections until it is stopped or dropped. Its connections end with it.
@@ -32,12 +35,9 @@ impl LoopbackServer {
         S: Fn(TcpStream) -> F + Send + 'static,
         F: Future<Output = ()> + Send + 'static,
     {
-        Self::start_on(
-            TcpListener::bind("127.0.0.1:0")
-                .await
-                .context("loopback has no free port")?,
-            serve,
-        )
+        let listener = TcpListener::bind("127.0.0.1:0").await;
+        let listener = listener.context("loopback has no free port")?;
+        Self::start_on(listener, serve)
     }
 
     /// As [`LoopbackServer::start`], on a port that the caller has taken.

@@ -85,20 +85,23 @@ impl Stream {
                 return Ok(Some(message));
             }
             self.read.reserve(READ_BYTES);
-            if self.tcp.read_buf(&mut self.read).await? == 0 {
-                return if self.read.is_empty() {
-                    Ok(None)
-                } else {
-                    Err(ErrorKind::UnexpectedEof.into())
-                };
+            let count = self.tcp.read_buf(&mut self.read).await?;
+            if count > 0 {
+                continue;
             }
+            return if self.read.is_empty() {
+                Ok(None)
+            } else {
+                Err(ErrorKind::UnexpectedEof.into())
+            };
         }
     }
 
     /// Sends a call, and returns its answer.
     pub(crate) async fn call(&mut self, call: &Message) -> io::Result<Message> {
         self.send(call).await?;
-        Ok(self.next().await?.ok_or(ErrorKind::ConnectionAborted)?)
+        let answer = self.next().await?;
+        Ok(answer.ok_or(ErrorKind::ConnectionAborted)?)
     }
 
     pub(crate) async fn send(&mut self, message: &Message) -> io::Result<()> {
@@ -111,7 +114,12 @@ impl Stream {
 
     /// Waits until the other side has closed, whatever it still says.
     pub(crate) async fn closed(&mut self) {
-        while matches!(self.tcp.read_buf(&mut self.read).await, Ok(read) if read > 0) {}
+        loop {
+            let read = self.tcp.read_buf(&mut self.read).await;
+            if matches!(read, Ok(0) | Err(_)) {
+                return;
+            }
+        }
     }
 
     /// Ends the connection so that the other side reads an error and no end.
@@ -130,10 +138,10 @@ impl Stream {
             return Ok(None);
         };
         let parsed = httparse::parse_headers(rest, &mut headers);
-        let Ok(httparse::Status::Complete((length, headers))) = parsed else {
-            return parsed
-                .map(|_| None)
-                .map_err(|_| ErrorKind::InvalidData.into());
+        let (length, headers) = match parsed {
+            Ok(httparse::Status::Complete(complete)) => complete,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(_) => return Err(ErrorKind::InvalidData.into()),
         };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut headers: Vec<_> = headers
@@ -141,11 +149,12 @@ impl Stream {
             .map(|header| (header.name.to_ascii_lowercase(), text(header.value)))
             .collect();
         let begin = after_line.saturating_add(length);
-        let said = headers.iter().find(|header| header.0 == "content-length");
-        let length = said
-            .map_or(Ok(0), |header| header.1.parse::<usize>())
-            .map_err(|_| ErrorKind::InvalidData)?;
-        let end = begin.saturating_add(length);
+        let content_length = headers.iter().find(|header| header.0 == "content-length");
+        let body_length: usize = match content_length {
+            Some((_, text)) => text.parse().map_err(|_| ErrorKind::InvalidData)?,
+            None => 0,
+        };
+        let end = begin.saturating_add(body_length);
         let Some(body) = self.read.get(begin..end) else {
             return Ok(None);
         };

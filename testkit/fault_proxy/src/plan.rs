@@ -152,25 +152,31 @@ impl Rule {
         }
     }
 
-    fn applies(&mut self, operation: &str, body: &[u8], random: &mut fastrand::Rng) -> bool {
-        if self
+    /// Whether the rule is about this call, made now.
+    fn is_about(&self, operation: &str, body: &[u8]) -> bool {
+        let now = Instant::now();
+        let is_in_time = self
             .within
-            .is_some_and(|(begin, end)| !(begin..end).contains(&Instant::now()))
-        {
-            return false;
-        }
-        let of_batches = matches!(
+            .is_none_or(|(begin, end)| (begin..end).contains(&now));
+        let is_for_batches = matches!(
             self.fault,
             Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_)
         );
-        let is_marked = |marker: &str| {
+        let is_operation = match self.operation {
+            Some(own) => own == operation,
+            None => true,
+        };
+        let is_possible = !is_for_batches || operation == "BatchWriteItem";
+        let has_marker = |marker: &str| {
             body.windows(marker.len())
                 .any(|bytes| bytes == marker.as_bytes())
         };
-        if self.operation.is_some_and(|own| own != operation)
-            || of_batches && operation != "BatchWriteItem"
-            || self.marker.is_some_and(|marker| !is_marked(marker))
-        {
+        is_in_time && is_operation && is_possible && self.marker.is_none_or(has_marker)
+    }
+
+    /// Whether the rule applies to this call, which it counts if it is about it.
+    fn applies(&mut self, operation: &str, body: &[u8], random: &mut fastrand::Rng) -> bool {
+        if !self.is_about(operation, body) {
             return false;
         }
         let began = *self.began.get_or_insert_with(Instant::now);
@@ -230,11 +236,14 @@ impl Plan {
     pub(crate) fn decide(&mut self, operation: &str, body: &[u8]) -> Option<Fault> {
         let Self { rules, random, .. } = self;
         // Every rule counts every call, so that one rule does not shift another's n.
-        let applying: Vec<Fault> = rules
-            .iter_mut()
-            .filter_map(|rule| rule.applies(operation, body, random).then_some(rule.fault))
-            .collect();
-        applying.first().copied()
+        let mut chosen = None;
+        for rule in rules {
+            let applies = rule.applies(operation, body, random);
+            if applies && chosen.is_none() {
+                chosen = Some(rule.fault);
+            }
+        }
+        chosen
     }
 }
 

@@ -19,10 +19,8 @@ pub(crate) fn none(call: Message) -> io::Result<Message> {
     let requests = batch
         .strip_prefix("{\"RequestItems\":")
         .ok_or(io::ErrorKind::InvalidData)?;
-    Ok(json_answer(
-        "200 OK",
-        format!("{{\"UnprocessedItems\":{requests}"),
-    ))
+    let body = format!("{{\"UnprocessedItems\":{requests}");
+    Ok(json_answer("200 OK", body))
 }
 
 /// Forwards the requests of a batch that are to be done and answers that the others are
@@ -32,11 +30,12 @@ pub(crate) async fn some(
     call: Message,
     mut is_done: impl FnMut(&Value) -> bool,
 ) -> io::Result<Message> {
-    let (done, unprocessed) = split(call, |_, request| is_done(request))?;
-    match done {
-        Some(call) => Ok(with_unprocessed(upstream.call(&call).await?, &unprocessed)),
-        None => Ok(all_done_but(&unprocessed)),
-    }
+    let SplitBatch { to_do, unprocessed } = split(call, |_, request| is_done(request))?;
+    let Some(call) = to_do else {
+        return Ok(all_done_but(&unprocessed));
+    };
+    let answer = upstream.call(&call).await?;
+    Ok(with_unprocessed(answer, &unprocessed))
 }
 
 /// Forwards what the tables have capacity for. DynamoDB answers the rest as unprocessed, or with an
@@ -48,30 +47,23 @@ pub(crate) async fn within_capacity(
     shared: &Shared,
 ) -> io::Result<Message> {
     let take = |table: &str, key: Option<&Value>, bytes| {
-        let is_taken = capacity.take(
-            table,
-            key.and_then(Value::as_str).unwrap_or_default(),
-            bytes,
-            Instant::now(),
-        );
+        let key = key.and_then(Value::as_str).unwrap_or_default();
+        let is_taken = capacity.take(table, key, bytes, Instant::now());
         shared.count_throttled(!is_taken);
         is_taken
     };
     let key_pointer = match call.operation() {
         "BatchWriteItem" => {
             let is_done = |table: &str, request: &Value| {
-                take(
-                    table,
-                    request.pointer("/PutRequest/Item/pk/S"),
-                    request.to_string().len(),
-                )
+                let key = request.pointer("/PutRequest/Item/pk/S");
+                take(table, key, request.to_string().len())
             };
-            return match split(call, is_done)? {
-                (Some(call), unprocessed) => {
-                    Ok(with_unprocessed(upstream.call(&call).await?, &unprocessed))
-                }
-                (None, _) => Ok(refusal(Fault::TableThrottled)),
+            let SplitBatch { to_do, unprocessed } = split(call, is_done)?;
+            let Some(call) = to_do else {
+                return Ok(refusal(Fault::TableThrottled));
             };
+            let answer = upstream.call(&call).await?;
+            return Ok(with_unprocessed(answer, &unprocessed));
         }
         "PutItem" => "/Item/pk/S",
         "UpdateItem" => "/Key/pk/S",
@@ -88,12 +80,19 @@ pub(crate) async fn within_capacity(
     Ok(refusal(Fault::TableThrottled))
 }
 
-/// Splits the requests of a `BatchWriteItem` by `is_done`, which gets the table and the request:
-/// the call with those to do, if there are any, and the unprocessed ones by table.
+/// A `BatchWriteItem` of which a part is done.
+struct SplitBatch {
+    /// The call with the requests that are done, if there are any.
+    to_do: Option<Message>,
+    /// The other requests, by table.
+    unprocessed: Map<String, Value>,
+}
+
+/// Splits the requests of a `BatchWriteItem` by `is_done`, which gets the table and the request.
 fn split(
     mut call: Message,
     mut is_done: impl FnMut(&str, &Value) -> bool,
-) -> io::Result<(Option<Message>, Map<String, Value>)> {
+) -> io::Result<SplitBatch> {
     let mut batch: Value = serde_json::from_slice(&call.body)?;
     let mut unprocessed = Map::new();
     let tables = batch
@@ -119,7 +118,10 @@ fn split(
     if !unprocessed.is_empty() {
         call.body = batch.to_string().into_bytes();
     }
-    Ok(((!is_empty).then_some(call), unprocessed))
+    Ok(SplitBatch {
+        to_do: (!is_empty).then_some(call),
+        unprocessed,
+    })
 }
 
 /// The answer to a call of which `done` is the answer to its part.
@@ -132,8 +134,6 @@ fn with_unprocessed(done: Message, unprocessed: &Map<String, Value>) -> Message 
 }
 
 fn all_done_but(unprocessed: &Map<String, Value>) -> Message {
-    json_answer(
-        "200 OK",
-        json!({"UnprocessedItems": unprocessed}).to_string(),
-    )
+    let body = json!({"UnprocessedItems": unprocessed});
+    json_answer("200 OK", body.to_string())
 }
