@@ -8,15 +8,15 @@ use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::clock::{MAX_AHEAD, ahead};
-use crate::consistency::{History, Micros, Outcome, Request, Update};
+use crate::consistency::{History, Micros, Outcome, Request};
 use serde_json::Value;
 
-use crate::load::{Batch, Profile, subject};
+use crate::load::Batch;
 use sandbox::runtime_api::EventQueue;
 use testkit::RequestBuilder;
 
 /// How long a client retries.
-const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
+pub(super) const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Longer than the timeout of an invocation and the start of a process.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -62,26 +62,18 @@ pub(super) struct Client {
 }
 
 /// What a client received after one attempt.
-struct Received {
+pub(super) struct Received {
     /// The status and the body of the response; `None` when the process ended: then API Gateway
     /// responds with a 500.
-    response: Option<(u64, Value)>,
+    pub(super) response: Option<(u64, Value)>,
     /// The latest time that the clock of the process may have shown.
-    latest_clock: Micros,
+    pub(super) latest_clock: Micros,
 }
 
 /// What came of a request with signals after its last attempt.
 struct Delivered {
     outcome: Outcome,
     identifier: Option<String>,
-    latest_clock: Micros,
-}
-
-/// What came of an update after its last attempt.
-struct Applied {
-    outcome: Outcome,
-    is_deferred: bool,
-    is_repeated: bool,
     latest_clock: Micros,
 }
 
@@ -94,7 +86,7 @@ impl Shared {
         }
     }
 
-    async fn send(&self, client: &Client, call: RequestBuilder) -> Received {
+    pub(super) async fn send(&self, client: &Client, call: RequestBuilder) -> Received {
         add(&self.counts.attempts, 1);
         let (event, sent) = (call.key(&client.key).event(), Instant::now());
         let invocation =
@@ -131,7 +123,7 @@ impl Shared {
 }
 
 impl Client {
-    fn random(&self) -> fastrand::Rng {
+    pub(super) fn random(&self) -> fastrand::Rng {
         fastrand::Rng::with_seed(self.seed ^ self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 }
@@ -229,87 +221,6 @@ async fn deliver(
         pause(random).await;
     }
     delivered
-}
-
-/// Sends updates of customers until `stop` says so.
-pub(super) async fn updates(shared: Rc<Shared>, client: Client, stop: Rc<Cell<bool>>) {
-    let mut random = client.random();
-    for number in 0.. {
-        if stop.get() {
-            return;
-        }
-        send_update(&shared, &client, number, &mut random.fork()).await;
-        // Signals are what most of the load is.
-        pause(&mut random).await;
-    }
-}
-
-/// Sends an update, and notes what came of it.
-async fn send_update(shared: &Shared, client: &Client, number: u64, random: &mut fastrand::Rng) {
-    let profile = Profile::random(random, client.number, number);
-    let sent = now();
-    let Applied {
-        outcome,
-        is_deferred,
-        is_repeated,
-        latest_clock,
-    } = update(shared, client, &profile, random).await;
-    add(
-        &shared.counts.acknowledged,
-        u64::from(matches!(outcome, Outcome::Acknowledged(_))),
-    );
-    add(&shared.counts.deferred, u64::from(is_deferred));
-    let Profile { customer, fields } = profile;
-    let customer = subject(client.account, customer);
-    shared.history.borrow_mut().updates.push(Update {
-        customer,
-        sent,
-        outcome,
-        latest_clock,
-        is_deferred,
-        is_repeated,
-        fields,
-    });
-}
-
-async fn update(
-    shared: &Shared,
-    client: &Client,
-    profile: &Profile,
-    random: &mut fastrand::Rng,
-) -> Applied {
-    let began = Instant::now();
-    let mut applied = Applied {
-        outcome: Outcome::Unknown,
-        is_deferred: false,
-        is_repeated: false,
-        latest_clock: 0,
-    };
-    loop {
-        let received = shared
-            .send(client, RequestBuilder::customer(profile.body()))
-            .await;
-        applied.latest_clock = applied.latest_clock.max(received.latest_clock);
-        match received.response {
-            Some((200, body)) => {
-                applied.outcome = Outcome::Acknowledged(now());
-                applied.is_deferred = body["result"] == "deferred";
-                return applied;
-            }
-            Some((503, _)) | None => {}
-            Some((status, body)) => {
-                panic!(
-                    "an update of customer {}: {status} {body}",
-                    profile.customer
-                )
-            }
-        }
-        if !client.retries || began.elapsed() >= RETRY_TIMEOUT {
-            return applied;
-        }
-        applied.is_repeated = true;
-        pause(random).await;
-    }
 }
 
 /// Sooner than `Retry-After` asks for: to try when it goes badly is the point.

@@ -23,6 +23,7 @@ mod options;
 mod run;
 mod stored;
 mod summary;
+mod updates;
 mod windows;
 
 pub use options::Options;

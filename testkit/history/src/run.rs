@@ -22,6 +22,7 @@ use crate::log_check::LogCheck;
 use crate::options::Options;
 use crate::stored;
 use crate::summary::{Counts, OfClients, Summary, calls_of, processes_of};
+use crate::updates;
 use crate::windows::Windows;
 
 /// Clients that send signals, and clients that update customers.
@@ -154,7 +155,7 @@ async fn send(
     });
     let updating: Vec<_> = clients(customer_clients, !options.seed, &deployment.keys)
         .map(|client| {
-            tokio::task::spawn_local(clients::updates(customers.clone(), client, stop.clone()))
+            tokio::task::spawn_local(updates::send(customers.clone(), client, stop.clone()))
         })
         .chain(imports)
         .collect();
