@@ -2,19 +2,19 @@
 //!
 //! The key of a signal is made of its time and of what [`chunks`] make of the file's content, so
 //! each run stores the same lines under the same keys: an import keeps no record of its progress.
-//! [`mod@line`] reads what a line has beyond what a client sends; [`writer`] stores a chunk as the
-//! functions would.
+//! [`mod@line`] reads what a line has beyond what a client sends, [`writer`] stores a chunk as the
+//! functions would, and [`report`] counts what became of the lines.
 
 mod chunks;
 mod line;
 mod line_error;
-mod outcome;
+mod report;
 mod writer;
 
 use std::fs::File;
 use std::io::BufReader;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -22,9 +22,9 @@ use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use self::chunks::{Chunks, Kind, cannot_read};
+use self::chunks::{Chunk, Chunks, Kind, cannot_read};
 use self::line::{MAX_AHEAD, parse_lines};
-use self::outcome::Outcomes;
+use self::report::ImportReport;
 use self::writer::Writer;
 use crate::interrupt::until_interrupted;
 use crate::output::{Format, NOTE_INTERVAL, note};
@@ -63,6 +63,13 @@ pub(crate) struct Import {
     file: PathBuf,
 }
 
+/// How far an import is.
+struct Progress {
+    report: ImportReport,
+    /// The first line that may not be stored.
+    next_line: u64,
+}
+
 impl Import {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let kind = chunks::kind_of(&self.file)?;
@@ -73,51 +80,49 @@ impl Import {
         };
         self.ensure_times(kind, retention)?;
         let error_path = self.file.with_added_extension("errors.ndjson");
-        if self.from_line == NonZeroU64::MIN && error_path.exists() {
-            std::fs::remove_file(&error_path)
-                .with_context(|| format!("Cannot delete {}", error_path.display()))?;
+        if self.from_line == NonZeroU64::MIN {
+            delete_errors_of_earlier_run(&error_path)?;
         }
-        let mut outcomes = Outcomes::new(kind, error_path);
         let writer = Writer::new(stack.client.clone(), table, &self.account, retention);
-        let mut next_line = self.from_line.get();
-        let work = Box::pin(self.store(&writer, kind, &mut outcomes, &mut next_line));
+        let mut progress = Progress {
+            report: ImportReport::new(kind, error_path),
+            next_line: self.from_line.get(),
+        };
+        let work = Box::pin(self.store(&writer, kind, &mut progress));
         let stored = until_interrupted(work)
             .await
             .and_then(|stored| stored.context("Interrupted."));
-        stored
-            .inspect_err(|_| note(&format!("To continue: {}", self.command(stack, next_line))))?;
-        outcomes.print(format)?;
+        if stored.is_err() {
+            let command = self.command_from(progress.next_line, stack);
+            note(&format!("To continue: {command}"));
+        }
+        stored?;
+        progress.report.print(format)?;
         ensure!(
-            outcomes.is_success(),
+            progress.report.is_success(),
             "No line of {} was stored.",
             self.file.display()
         );
         Ok(())
     }
 
-    /// Stores the lines. `next_line` is always the first one that may not be stored.
-    async fn store(
-        &self,
-        writer: &Writer<'_>,
-        kind: Kind,
-        outcomes: &mut Outcomes,
-        next_line: &mut u64,
-    ) -> Result<()> {
-        let mut chunks = self.chunks()?;
-        let bytes = std::fs::metadata(&self.file)?.len();
+    async fn store(&self, writer: &Writer<'_>, kind: Kind, progress: &mut Progress) -> Result<()> {
+        let mut chunks = self.open()?;
+        let file_bytes = std::fs::metadata(&self.file)?.len();
         let mut noted_at = Instant::now();
-        while let Some(chunk) = chunks.read().with_context(|| cannot_read(&self.file))? {
+        while let Some(chunk) = self.read_chunk(&mut chunks)? {
             writer
-                .store(&chunk, kind, self.received_at, outcomes)
+                .store(&chunk, kind, self.received_at, &mut progress.report)
                 .await?;
-            outcomes.write_rejected()?;
-            *next_line = self.from_line.get().max(chunks.next_line());
+            progress.report.write_rejected()?;
+            // The chunks before the first line to import have no lines.
+            progress.next_line = self.from_line.get().max(chunks.next_line());
             if noted_at.elapsed() >= NOTE_INTERVAL {
-                let percent = chunks.bytes.saturating_mul(100) / bytes.max(1);
+                let percent = chunks.bytes_read().saturating_mul(100) / file_bytes.max(1);
+                let file = self.file.display();
+                let last_line = progress.next_line - 1;
                 note(&format!(
-                    "{percent} % of {} imported, up to line {}.",
-                    self.file.display(),
-                    *next_line - 1
+                    "{percent} % of {file} imported, up to line {last_line}."
                 ));
                 noted_at = Instant::now();
             }
@@ -125,44 +130,67 @@ impl Import {
         Ok(())
     }
 
-    fn chunks(&self) -> Result<Chunks<BufReader<File>>> {
+    fn open(&self) -> Result<Chunks<BufReader<File>>> {
         Chunks::open(&self.file, self.from_line.get())
     }
 
-    /// Fails when a line has no time and none was given, or when no line may have the given one. A
-    /// time that the import chose would be another one in the next run, and so would be the keys.
+    fn read_chunk(&self, chunks: &mut Chunks<BufReader<File>>) -> Result<Option<Chunk>> {
+        chunks.read().with_context(|| cannot_read(&self.file))
+    }
+
+    /// Fails when a line has no time and `--received-at` is missing, or when no line may have the
+    /// time of `--received-at`. The import does not choose a time: the next run would choose another
+    /// one, and store the signals under other keys.
     fn ensure_times(&self, kind: Kind, retention: Option<Duration>) -> Result<()> {
-        let Some(received_at) = self.received_at else {
-            let mut chunks = self.chunks()?;
-            while let Some(chunk) = chunks.read().with_context(|| cannot_read(&self.file))? {
-                parse_lines(&chunk, kind, None, |_, _| {})?;
-            }
-            return Ok(());
-        };
-        let now = Timestamp::now();
-        ensure!(
-            received_at <= now.plus(MAX_AHEAD),
-            "--received-at is {received_at}: more than five minutes ahead."
-        );
-        if let Some(retention) = retention {
-            let days = retention.as_secs() / 86_400;
-            ensure!(
-                received_at.plus(retention) > now,
-                "The signals would already be expired: --received-at is {received_at}, and signals are kept for {days} days \
-                 (SIGNAL_RETENTION_DAYS). Use a later --received-at."
-            );
+        match self.received_at {
+            Some(received_at) => ensure_usable(received_at, retention),
+            None => self.ensure_each_line_has_a_time(kind),
+        }
+    }
+
+    fn ensure_each_line_has_a_time(&self, kind: Kind) -> Result<()> {
+        let mut chunks = self.open()?;
+        while let Some(chunk) = self.read_chunk(&mut chunks)? {
+            parse_lines(&chunk, kind, None)?;
         }
         Ok(())
     }
 
-    /// The command that imports the lines from this one on.
-    fn command(&self, stack: &Stack, line: u64) -> String {
-        let time = self
+    /// The command that imports the lines from `line` on.
+    fn command_from(&self, line: u64, stack: &Stack) -> String {
+        let stack_arguments = &stack.arguments;
+        let account = &self.account;
+        let received_at = self
             .received_at
             .map(|time| format!(" --received-at {time}"))
             .unwrap_or_default();
-        let file = self.file.to_string_lossy().replace('\'', r"'\''");
-        let (stack, account) = (&stack.arguments, &self.account);
-        format!("cargo intake{stack} import --account {account}{time} --from-line {line} '{file}'")
+        let quoted_file = self.file.to_string_lossy().replace('\'', r"'\''");
+        format!(
+            "cargo intake{stack_arguments} import --account {account}{received_at} --from-line {line} '{quoted_file}'"
+        )
     }
+}
+
+fn delete_errors_of_earlier_run(path: &Path) -> Result<()> {
+    if path.exists() {
+        std::fs::remove_file(path).with_context(|| format!("Cannot delete {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn ensure_usable(received_at: Timestamp, retention: Option<Duration>) -> Result<()> {
+    let now = Timestamp::now();
+    ensure!(
+        received_at <= now.plus(MAX_AHEAD),
+        "--received-at is {received_at}: more than five minutes ahead."
+    );
+    if let Some(retention) = retention {
+        let days = retention.as_secs() / 86_400;
+        ensure!(
+            received_at.plus(retention) > now,
+            "The signals would already be expired: --received-at is {received_at}, and signals are kept for {days} days \
+             (SIGNAL_RETENTION_DAYS). Use a later --received-at."
+        );
+    }
+    Ok(())
 }

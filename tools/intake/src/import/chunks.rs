@@ -1,5 +1,5 @@
-//! The file in chunks of lines. A chunk's borders and identifier depend only on the file, also when
-//! an import leaves out the first lines of it.
+//! Divides a file into chunks of lines. The borders and the identifier of a chunk depend only on
+//! the file, also when an import leaves out its first lines. Must not know how lines are stored.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,21 +9,27 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use model::digest::Digest;
 use model::identifier::RequestIdentifier;
-use model::limits::{MAX_BODY_BYTES, MAX_SIGNALS_PER_REQUEST};
+use model::limits::MAX_BODY_BYTES;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use uuid::Builder;
 
 use super::line_error::LineError;
 
-/// The most lines of a chunk: a chunk of signals is stored like a request, and keyed like one.
-const CHUNK_LINES: usize = MAX_SIGNALS_PER_REQUEST;
+/// The most lines of a chunk. The keys of imported signals depend on it: with another number, an
+/// import that is run again would store its signals a second time. So this number stays, also when
+/// a request may have more signals (`MAX_SIGNALS_PER_REQUEST`).
+const CHUNK_LINES: usize = 500;
 
-/// The bytes after which a chunk ends, which bound the memory.
+/// A chunk ends after the line that reaches this number of bytes, so that it fits into memory. The
+/// keys of imported signals depend on it, too.
 const CHUNK_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The longest line, in bytes: no client could send more at once.
 const MAX_LINE_BYTES: u64 = MAX_BODY_BYTES as u64;
+
+/// How much of the file is read at once.
+const BUFFER_BYTES: usize = 256 * 1024;
 
 /// What the lines of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -34,7 +40,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The field of a line with its time.
+    /// The field that holds the time of a line.
     pub(super) fn time_field(self) -> &'static str {
         match self {
             Self::Customers => "updatedAt",
@@ -45,28 +51,43 @@ impl Kind {
 
 #[derive(Debug)]
 pub(super) struct Chunk {
-    /// The request identifier of its signals, a UUID of version 8: made of all its lines and the
+    /// The request identifier of its signals: a UUID of version 8, made of all its lines and the
     /// number of the first one.
     pub(super) identifier: RequestIdentifier,
-    /// The number of its first line.
-    pub(super) first: u64,
-    /// The numbers of the lines to import that are not empty, counted from 1. Their texts, without
-    /// a byte order mark and white space around them, or why they have none.
-    pub(super) lines: Vec<(u64, Result<String, LineError>)>,
+    /// The number of its first line, also if the import leaves that one out.
+    pub(super) first_line: u64,
+    /// The lines to import that are not empty.
+    pub(super) lines: Vec<Line>,
 }
 
-/// What the lines of a file are, by its first one. A customer has customerData or, from `customers
-/// show --json`, updatedAt.
+#[derive(Debug, PartialEq)]
+pub(super) struct Line {
+    /// Its place in the file, counted from 1.
+    pub(super) number: u64,
+    /// The line without a byte order mark and white space around it, or why it cannot be read.
+    pub(super) text: Result<String, LineError>,
+}
+
+impl Line {
+    fn is_empty(&self) -> bool {
+        self.text.as_ref().is_ok_and(String::is_empty)
+    }
+}
+
+/// Reads the first line that has a text, and says what the lines of the file are. A customer has
+/// `customerData` or, in a line of `customers show --json`, `updatedAt`.
 pub(super) fn kind_of(path: &Path) -> Result<Kind> {
     let chunk = Chunks::open(path, 1)?
         .read()
         .with_context(|| cannot_read(path))?;
-    let mut texts = chunk
-        .iter()
-        .flat_map(|chunk| &chunk.lines)
-        .filter_map(|(_, text)| text.as_deref().ok());
+    let lines = chunk.map(|chunk| chunk.lines).unwrap_or_default();
+    let first_text = lines
+        .into_iter()
+        .find_map(|line| line.text.ok())
+        .unwrap_or_default();
+    // A line that is no JSON object has no fields. The import reports it.
     let fields: HashMap<String, Option<IgnoredAny>> =
-        serde_json::from_str(texts.next().unwrap_or_default()).unwrap_or_default();
+        serde_json::from_str(&first_text).unwrap_or_default();
     let has = |name: &str| fields.get(name).is_some_and(Option::is_some);
     let is_customer = has("customerData") || (has("updatedAt") && !has("eventType"));
     Ok(if is_customer {
@@ -80,24 +101,21 @@ pub(super) fn cannot_read(path: &Path) -> String {
     format!("Cannot read {}", path.display())
 }
 
-/// The chunks of a file.
+/// Reads the chunks of a file, one after the other.
 pub(super) struct Chunks<R> {
     reader: R,
     /// The first line to import.
     from_line: u64,
-    /// How many bytes and lines were read.
-    pub(super) bytes: u64,
-    lines: u64,
+    bytes_read: u64,
+    lines_read: u64,
 }
 
 impl Chunks<BufReader<File>> {
-    /// Chunks with the lines from `from_line` on, counted from 1.
+    /// Opens a file to import its lines from `from_line` on, counted from 1.
     pub(super) fn open(path: &Path, from_line: u64) -> Result<Self> {
         let file = File::open(path).with_context(|| cannot_read(path))?;
-        Ok(Self::new(
-            BufReader::with_capacity(256 * 1024, file),
-            from_line,
-        ))
+        let reader = BufReader::with_capacity(BUFFER_BYTES, file);
+        Ok(Self::new(reader, from_line))
     }
 }
 
@@ -106,73 +124,88 @@ impl<R: BufRead> Chunks<R> {
         Self {
             reader,
             from_line,
-            bytes: 0,
-            lines: 0,
+            bytes_read: 0,
+            lines_read: 0,
         }
+    }
+
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.bytes_read
     }
 
     /// The number of the line that follows the last chunk.
     pub(super) fn next_line(&self) -> u64 {
-        self.lines + 1
+        self.lines_read + 1
     }
 
-    /// The next chunk; `None` at the end of the file.
+    /// Reads the next chunk. Returns `None` at the end of the file.
     pub(super) fn read(&mut self) -> io::Result<Option<Chunk>> {
-        let (first, begin, mut lines) = (self.next_line(), self.bytes, Vec::new());
-        while lines.len() < CHUNK_LINES && self.bytes - begin < CHUNK_BYTES {
+        let first_line = self.next_line();
+        let first_byte = self.bytes_read;
+        let mut lines = Vec::new();
+        while lines.len() < CHUNK_LINES && self.bytes_read - first_byte < CHUNK_BYTES {
             let Some(line) = self.read_line()? else { break };
-            self.lines += 1;
-            lines.push((self.lines, line));
+            lines.push(line);
         }
         if lines.is_empty() {
             return Ok(None);
         }
-        let identifier = identifier(first, &lines);
-        lines.retain(|(number, line)| {
-            *number >= self.from_line && !line.as_ref().is_ok_and(String::is_empty)
-        });
+        let identifier = chunk_identifier(first_line, &lines);
+        lines.retain(|line| line.number >= self.from_line && !line.is_empty());
         Ok(Some(Chunk {
             identifier,
-            first,
+            first_line,
             lines,
         }))
     }
 
-    fn read_line(&mut self) -> io::Result<Option<Result<String, LineError>>> {
+    fn read_line(&mut self) -> io::Result<Option<Line>> {
         let mut bytes = Vec::new();
-        let mut length = self
-            .reader
-            .by_ref()
-            .take(MAX_LINE_BYTES)
-            .read_until(b'\n', &mut bytes)? as u64;
+        let mut limited = self.reader.by_ref().take(MAX_LINE_BYTES);
+        let mut length = limited.read_until(b'\n', &mut bytes)? as u64;
+        if length == 0 {
+            return Ok(None);
+        }
         let is_too_long = length == MAX_LINE_BYTES && !bytes.ends_with(b"\n");
         if is_too_long {
             length += self.reader.skip_until(b'\n')? as u64;
         }
-        self.bytes += length;
-        Ok((length > 0).then(|| match std::str::from_utf8(&bytes) {
-            _ if is_too_long => Err(LineError::too_long()),
-            Ok(text) => Ok(text.trim_start_matches('\u{feff}').trim().to_owned()),
-            Err(_) => Err(LineError::malformed("The line is not UTF-8.")),
+        self.bytes_read += length;
+        self.lines_read += 1;
+        let text = if is_too_long {
+            Err(LineError::too_long())
+        } else {
+            read_text(&bytes)
+        };
+        Ok(Some(Line {
+            number: self.lines_read,
+            text,
         }))
     }
 }
 
-/// The identifier of the chunk with these lines. A line without a text is never stored, so it may
-/// have another one in the next run.
-fn identifier(first: u64, lines: &[(u64, Result<String, LineError>)]) -> RequestIdentifier {
+/// The text of a line, without a byte order mark and white space around it.
+fn read_text(bytes: &[u8]) -> Result<String, LineError> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| LineError::malformed("The line is not UTF-8."))?;
+    Ok(text.trim_start_matches('\u{feff}').trim().to_owned())
+}
+
+/// The identifier of the chunk with these lines. A line that cannot be read is never stored, so it
+/// counts as an empty one.
+fn chunk_identifier(first_line: u64, lines: &[Line]) -> RequestIdentifier {
+    let first_line = first_line.to_string();
     let texts = lines
         .iter()
-        .map(|(_, text)| text.as_deref().unwrap_or_default());
-    let digest = Digest::of_all([first.to_string().as_str()].into_iter().chain(texts)).to_hex();
+        .map(|line| line.text.as_deref().unwrap_or_default());
+    let hashed = std::iter::once(first_line.as_str()).chain(texts);
+    let digest = Digest::of_all(hashed).to_hex();
     let first_half = digest
         .get(..32)
-        .and_then(|hex| u128::from_str_radix(hex, 16).ok());
-    let bytes = first_half
-        .expect("a SHA-256 digest has 64 hexadecimal digits")
-        .to_be_bytes();
-    RequestIdentifier::parse(Builder::from_custom_bytes(bytes).into_uuid())
-        .expect("a UUID is written with hyphens")
+        .and_then(|hex| u128::from_str_radix(hex, 16).ok())
+        .expect("a SHA-256 digest has 64 hexadecimal digits");
+    let uuid = Builder::from_custom_bytes(first_half.to_be_bytes()).into_uuid();
+    RequestIdentifier::parse(uuid).expect("a UUID is written with hyphens")
 }
 
 #[cfg(test)]
@@ -182,6 +215,10 @@ mod tests {
     fn all(text: &str, from_line: u64) -> Vec<Chunk> {
         let mut chunks = Chunks::new(text.as_bytes(), from_line);
         std::iter::from_fn(|| chunks.read().unwrap()).collect()
+    }
+
+    fn line(number: u64, text: Result<String, LineError>) -> Line {
+        Line { number, text }
     }
 
     #[test]
@@ -197,7 +234,10 @@ mod tests {
             [500, 1, 1, 1]
         );
         assert_eq!(
-            chunks.iter().map(|chunk| chunk.first).collect::<Vec<_>>(),
+            chunks
+                .iter()
+                .map(|chunk| chunk.first_line)
+                .collect::<Vec<_>>(),
             [1, 501, 502, 503]
         );
     }
@@ -220,7 +260,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             [0, 200, 133]
         );
-        assert_eq!(rest[1].lines[0], (702, Ok("b".to_owned())));
+        assert_eq!(rest[1].lines[0], line(702, Ok("b".to_owned())));
         assert_eq!(whole[0].identifier.canonical().get(14..15), Some("8"));
         for other in ["a\nb\n", "a\n\nc\n", "\na\n\nb\n"] {
             assert_ne!(
@@ -239,13 +279,13 @@ mod tests {
         let longest = usize::try_from(MAX_LINE_BYTES).unwrap() - 1;
         assert_eq!(
             lines(format!("{}\nb\n", "a".repeat(longest * 2)).as_bytes()),
-            [(1, Err(LineError::too_long()))]
+            [line(1, Err(LineError::too_long()))]
         );
         let fits = "a".repeat(longest);
-        assert_eq!(lines(format!("{fits}\n").as_bytes()), [(1, Ok(fits))]);
+        assert_eq!(lines(format!("{fits}\n").as_bytes()), [line(1, Ok(fits))]);
         assert_eq!(
             lines(b"\xff\n"),
-            [(1, Err(LineError::malformed("The line is not UTF-8.")))]
+            [line(1, Err(LineError::malformed("The line is not UTF-8.")))]
         );
     }
 }

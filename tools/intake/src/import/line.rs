@@ -1,6 +1,6 @@
-//! The fields of a line that no client sends: they say when, and under which key, the line was
-//! stored before. So the lines of `signals list --json` and `customers show --json` can be imported
-//! again.
+//! Reads the lines of a chunk, and takes from them the fields that no client sends. These say when,
+//! and under which key, the line was stored before: so the lines of `signals list --json` and
+//! `customers show --json` can be imported again. Must not know how a line is stored.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,23 +21,54 @@ use crate::time_args::rfc3339;
 /// The largest index of a signal in its request: the sort key has four digits for it.
 const MAX_INDEX: usize = 9_999;
 
-/// How far ahead a time may be: as far as clocks differ. A customer from the future would refuse
-/// the updates of clients until then.
+/// How far ahead of this machine's clock a time may be, since clocks differ. A customer that was
+/// updated in the future would take no update of a client until then.
 pub(super) const MAX_AHEAD: Duration = Duration::from_mins(5);
 
-/// A line, without the fields that no client sends.
-pub(super) struct ImportLine<'a> {
-    line: JsonText<'a>,
-    /// What a client would have sent, if the line has more: one request, or several of a customer.
-    rewritten: Vec<String>,
-    /// When the signal was received, or the customer updated, if the line says so.
-    time: Option<Timestamp>,
-    /// The request that the signal came with, and its index in that request.
-    pub(super) origin: Option<(RequestIdentifier, usize)>,
+/// The lines of a chunk, parsed.
+#[derive(Default)]
+pub(super) struct ParsedLines<'a> {
+    pub(super) valid: Vec<ParsedLine<'a>>,
+    pub(super) rejected: Vec<RejectedLine>,
 }
 
-/// Parses the lines to import of a chunk, with their numbers and times. Those that cannot be parsed
-/// go to `reject`.
+pub(super) struct ParsedLine<'a> {
+    pub(super) number: u64,
+    /// When the signal was received, or the customer was updated.
+    pub(super) time: Timestamp,
+    pub(super) content: LineContent<'a>,
+}
+
+pub(super) struct RejectedLine {
+    pub(super) number: u64,
+    pub(super) error: LineError,
+}
+
+/// What is stored of a line.
+pub(super) struct LineContent<'a> {
+    requests: Requests<'a>,
+    /// The time that the line has itself.
+    time: Option<Timestamp>,
+    /// Where the signal was before, if the line says so.
+    pub(super) origin: Option<Origin>,
+}
+
+/// What a client would have sent.
+enum Requests<'a> {
+    /// The line as it is.
+    Line(JsonText<'a>),
+    /// JSON texts without the fields that no client sends: one for a signal, one or more for a
+    /// customer.
+    Rewritten(Vec<String>),
+}
+
+/// The request that a signal came with, and its index in that request.
+pub(super) struct Origin {
+    pub(super) request_identifier: RequestIdentifier,
+    pub(super) index: usize,
+}
+
+/// Parses the lines of a chunk. A line without a time of its own gets `received_at`.
 ///
 /// # Errors
 /// A line has no time, and there is no `received_at`.
@@ -45,132 +76,173 @@ pub(super) fn parse_lines(
     chunk: &Chunk,
     kind: Kind,
     received_at: Option<Timestamp>,
-    mut reject: impl FnMut(u64, LineError),
-) -> Result<Vec<(u64, Timestamp, ImportLine<'_>)>> {
-    let (now, mut parsed) = (Timestamp::now(), Vec::with_capacity(chunk.lines.len()));
-    for (number, line) in &chunk.lines {
-        let text = line.as_deref().map_err(Clone::clone);
-        let json = text.and_then(|text| {
-            JsonText::parse(text).map_err(|error| {
-                LineError::malformed(format!(
-                    "The line is not JSON: {} at column {}.",
-                    error.reason, error.column
-                ))
-            })
-        });
-        match json.and_then(|json| ImportLine::read(json, kind, now)) {
-            Ok(line) => {
-                let time = line.time.or(received_at).with_context(|| {
-                    format!(
-                        "Line {number} has no {}. Give --received-at TIME, which such lines get, in this and each further run.",
-                        kind.time_field()
-                    )
-                })?;
-                parsed.push((*number, time, line));
+) -> Result<ParsedLines<'_>> {
+    let now = Timestamp::now();
+    let mut parsed = ParsedLines::default();
+    for line in &chunk.lines {
+        let number = line.number;
+        let content = parse_json(&line.text).and_then(|json| LineContent::read(json, kind, now));
+        match content {
+            Ok(content) => {
+                let time = content
+                    .time
+                    .or(received_at)
+                    .with_context(|| has_no_time(number, kind))?;
+                parsed.valid.push(ParsedLine {
+                    number,
+                    time,
+                    content,
+                });
             }
-            Err(error) => reject(*number, error),
+            Err(error) => parsed.rejected.push(RejectedLine { number, error }),
         }
     }
     Ok(parsed)
 }
 
-impl<'a> ImportLine<'a> {
-    /// What a client would have sent: the first request.
-    pub(super) fn json(&self) -> JsonText<'_> {
-        self.requests().next().unwrap_or(self.line)
-    }
+fn parse_json(text: &Result<String, LineError>) -> Result<JsonText<'_>, LineError> {
+    let text = text.as_deref().map_err(Clone::clone)?;
+    JsonText::parse(text).map_err(|error| {
+        LineError::malformed(format!(
+            "The line is not JSON: {} at column {}.",
+            error.reason, error.column
+        ))
+    })
+}
 
-    /// What a client would have sent: one request, or several of a customer.
-    pub(super) fn requests(&self) -> impl Iterator<Item = JsonText<'_>> {
-        // They were written as JSON, so they can be parsed.
-        let rewritten = self
-            .rewritten
-            .iter()
-            .filter_map(|text| JsonText::parse(text).ok());
-        self.rewritten
-            .is_empty()
-            .then_some(self.line)
-            .into_iter()
-            .chain(rewritten)
-    }
+fn has_no_time(number: u64, kind: Kind) -> String {
+    let field = kind.time_field();
+    format!(
+        "Line {number} has no {field}. Give --received-at TIME, which such lines get, in this and each further run."
+    )
+}
 
-    /// Reads a line at `now`, without the fields that no client sends.
+impl<'a> LineContent<'a> {
+    /// Reads a line at the time `now`, and takes the fields from it that no client sends.
     fn read(line: JsonText<'a>, kind: Kind, now: Timestamp) -> Result<Self, LineError> {
-        let mut read = Self {
-            line,
-            rewritten: Vec::new(),
-            time: None,
-            origin: None,
+        let time_field = kind.time_field();
+        let Some(mut fields) = fields_of_stored_line(line, time_field) else {
+            return Ok(Self::as_sent(line));
         };
-        let Some((time, mut fields)) = time_and_fields(line, kind.time_field()) else {
-            return Ok(read);
+        let Some(time) = take_field(&mut fields, time_field) else {
+            return Ok(Self::as_sent(line));
         };
-        read.time = Some(read_time(kind.time_field(), time, now)?);
-        read.rewritten = match kind {
-            Kind::Customers => customer_requests(fields),
+        let time = read_time(time_field, time, now)?;
+        let (origin, rewritten) = match kind {
+            Kind::Customers => (None, customer_requests(fields)),
             Kind::Signals => {
-                read.origin = take_origin(&mut fields)?;
-                vec![object(texts(&fields))]
+                let origin = take_origin(&mut fields)?;
+                (origin, vec![write_object(names_and_texts(&fields))])
             }
         };
-        Ok(read)
+        Ok(Self {
+            requests: Requests::Rewritten(rewritten),
+            time: Some(time),
+            origin,
+        })
+    }
+
+    /// A line as a client would send it.
+    fn as_sent(line: JsonText<'a>) -> Self {
+        Self {
+            requests: Requests::Line(line),
+            time: None,
+            origin: None,
+        }
+    }
+
+    /// What a client would have sent of a signal.
+    pub(super) fn signal(&self) -> JsonText<'_> {
+        let requests = self.requests();
+        *requests
+            .first()
+            .expect("a signal is rewritten as one request")
+    }
+
+    /// What a client would have sent: one request of a signal, one or more of a customer.
+    pub(super) fn requests(&self) -> Vec<JsonText<'_>> {
+        match &self.requests {
+            Requests::Line(line) => vec![*line],
+            Requests::Rewritten(texts) => texts
+                .iter()
+                .map(|text| JsonText::parse(text).expect("the import wrote it as JSON"))
+                .collect(),
+        }
     }
 }
 
-/// Removes what makes the key of a signal beside the time. A line that has `requestIdentifier` is
-/// one of `signals list --json`.
-fn take_origin(fields: &mut Fields<'_>) -> Result<Option<(RequestIdentifier, usize)>, LineError> {
-    let Some(identifier) = take(fields, "requestIdentifier") else {
+/// Takes the fields that make the key of a signal beside the time. Only a line of `signals list
+/// --json` has `requestIdentifier`.
+fn take_origin(fields: &mut Fields<'_>) -> Result<Option<Origin>, LineError> {
+    let Some(identifier) = take_field(fields, "requestIdentifier") else {
         return Ok(None);
     };
-    let origin = (
-        read_request_identifier(identifier)?,
-        read_index(take(fields, "index"))?,
-    );
-    // An expiry is computed anew: the retention may have changed.
-    take(fields, "expiresAt");
-    if let Some(value) = take(fields, "undocumented") {
-        fields.extend(self::fields(value).unwrap_or_else(|| vec![("undocumented".into(), value)]));
+    let request_identifier = read_request_identifier(identifier)?;
+    let index = read_index(take_field(fields, "index"))?;
+    // The expiry is computed anew: the retention may have changed.
+    take_field(fields, "expiresAt");
+    restore_undocumented_fields(fields);
+    Ok(Some(Origin {
+        request_identifier,
+        index,
+    }))
+}
+
+/// Puts the fields that a client sent beyond the contract back where they were. A stored signal has
+/// them in the object `undocumented`.
+fn restore_undocumented_fields(fields: &mut Fields<'_>) {
+    let Some(value) = take_field(fields, "undocumented") else {
+        return;
+    };
+    match read_fields(value) {
+        Some(undocumented) => fields.extend(undocumented),
+        None => fields.push(("undocumented".into(), value)),
     }
-    Ok(Some(origin))
 }
 
 /// The requests of a customer. A line without `customerData` is one of `customers show --json`: its
 /// other fields are the profile, which several requests may have filled.
 fn customer_requests(mut fields: Fields<'_>) -> Vec<String> {
     if fields.iter().any(|(name, _)| name == "customerData") {
-        return vec![object(texts(&fields))];
+        return vec![write_object(names_and_texts(&fields))];
     }
-    take(&mut fields, "accountId");
-    take(&mut fields, "createdAt");
-    let (own, profile): (Fields<'_>, Fields<'_>) =
+    take_field(&mut fields, "accountId");
+    take_field(&mut fields, "createdAt");
+    let (reserved, profile): (Fields<'_>, Fields<'_>) =
         fields.into_iter().partition(|(name, _)| is_reserved(name));
-    let request = |fields: &[_]| {
-        object(texts(&own).chain([("customerData", object(texts(fields)).as_str())]))
-    };
     if profile.is_empty() {
-        vec![request(&[])]
-    } else {
-        profile.chunks(MAX_UNKNOWN_FIELDS).map(request).collect()
+        return vec![customer_request(&reserved, &[])];
     }
+    profile
+        .chunks(MAX_UNKNOWN_FIELDS)
+        .map(|part| customer_request(&reserved, part))
+        .collect()
 }
 
-type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
+/// A request with these fields beside `customerData`, and these in it.
+fn customer_request(reserved: &[Field<'_>], profile: &[Field<'_>]) -> String {
+    let customer_data = write_object(names_and_texts(profile));
+    let customer_data = ("customerData", customer_data.as_str());
+    write_object(names_and_texts(reserved).chain([customer_data]))
+}
 
-/// The field `name` and all others, if the line has that one.
-fn time_and_fields<'a>(line: JsonText<'a>, name: &str) -> Option<(Value<'a>, Fields<'a>)> {
-    // Most lines do not have it, and a search is faster than reading the fields. Only with escapes,
-    // a name has other spellings.
-    if !line.as_str().contains(name) && !line.as_str().contains('\\') {
+type Field<'a> = (Cow<'a, str>, Value<'a>);
+type Fields<'a> = Vec<Field<'a>>;
+
+/// The fields of a line that may have the field `time_field`. `None` when it has none, as most
+/// lines.
+fn fields_of_stored_line<'a>(line: JsonText<'a>, time_field: &str) -> Option<Fields<'a>> {
+    // A search is faster than reading the fields. A name with escapes has other spellings.
+    let text = line.as_str();
+    if !text.contains(time_field) && !text.contains('\\') {
         return None;
     }
-    let mut fields = fields(line.value())?;
-    Some((take(&mut fields, name)?, fields))
+    read_fields(line.value())
 }
 
-/// The fields of an object that are not null. `None` when it is no object, or has invalid names:
-/// its validation reports them.
-fn fields(value: Value<'_>) -> Option<Fields<'_>> {
+/// The fields of an object that are not null. `None` when the value is no object or has invalid
+/// names: the validation reports these.
+fn read_fields(value: Value<'_>) -> Option<Fields<'_>> {
     let mut errors = FieldErrors::default();
     let mut object = value.as_object(&JsonPointer::Root)?;
     let mut fields = Vec::new();
@@ -182,10 +254,11 @@ fn fields(value: Value<'_>) -> Option<Fields<'_>> {
     errors.is_empty().then_some(fields)
 }
 
-/// Removes the field `name`.
-fn take<'a>(fields: &mut Fields<'a>, name: &str) -> Option<Value<'a>> {
-    let position = fields.iter().position(|(of_field, _)| of_field == name)?;
-    Some(fields.remove(position).1)
+/// Removes the field `wanted` and returns its value.
+fn take_field<'a>(fields: &mut Fields<'a>, wanted: &str) -> Option<Value<'a>> {
+    let position = fields.iter().position(|(name, _)| name == wanted)?;
+    let (_, value) = fields.remove(position);
+    Some(value)
 }
 
 fn read_string(value: Value<'_>) -> Option<Cow<'_, str>> {
@@ -194,19 +267,18 @@ fn read_string(value: Value<'_>) -> Option<Cow<'_, str>> {
 
 fn read_time(name: &str, value: Value<'_>, now: Timestamp) -> Result<Timestamp, LineError> {
     let error = |message| LineError::field(name, FieldErrorCode::InvalidType, message);
-    let time = read_string(value).and_then(|text| rfc3339(&text));
-    let time =
-        time.ok_or_else(|| error("must be a time in UTC such as 2026-11-20T22:16:40.009Z"))?;
+    let time = read_string(value)
+        .and_then(|text| rfc3339(&text))
+        .ok_or_else(|| error("must be a time in UTC such as 2026-11-20T22:16:40.009Z"))?;
     if time > now.plus(MAX_AHEAD) {
-        Err(error("must not be more than five minutes ahead"))
-    } else {
-        Ok(time)
+        return Err(error("must not be more than five minutes ahead"));
     }
+    Ok(time)
 }
 
 fn read_request_identifier(value: Value<'_>) -> Result<RequestIdentifier, LineError> {
-    let uuid = read_string(value).and_then(RequestIdentifier::parse);
-    uuid.ok_or_else(|| {
+    let identifier = read_string(value).and_then(RequestIdentifier::parse);
+    identifier.ok_or_else(|| {
         LineError::field(
             "requestIdentifier",
             FieldErrorCode::InvalidUuid,
@@ -216,20 +288,17 @@ fn read_request_identifier(value: Value<'_>) -> Result<RequestIdentifier, LineEr
 }
 
 fn read_index(value: Option<Value<'_>>) -> Result<usize, LineError> {
-    let error = |code, message: &str| LineError::field("index", code, message);
-    let value = value.ok_or_else(|| {
-        error(
+    let Some(value) = value else {
+        return Err(LineError::field(
+            "index",
             FieldErrorCode::Required,
             "is required beside receivedAt and requestIdentifier",
-        )
-    })?;
-    let index = value
-        .text()
-        .parse()
-        .ok()
-        .filter(|index| *index <= MAX_INDEX);
-    index.ok_or_else(|| {
-        error(
+        ));
+    };
+    let index = value.text().parse().ok();
+    index.filter(|index| *index <= MAX_INDEX).ok_or_else(|| {
+        LineError::field(
+            "index",
             FieldErrorCode::InvalidType,
             &format!("must be a whole number from 0 to {MAX_INDEX}"),
         )
@@ -237,16 +306,19 @@ fn read_index(value: Option<Value<'_>>) -> Result<usize, LineError> {
 }
 
 /// The names and the JSON texts of fields.
-fn texts<'f>(fields: &'f [(Cow<'_, str>, Value<'_>)]) -> impl Iterator<Item = (&'f str, &'f str)> {
+fn names_and_texts<'f>(fields: &'f [Field<'_>]) -> impl Iterator<Item = (&'f str, &'f str)> {
     fields
         .iter()
         .map(|(name, value)| (name.as_ref(), value.text()))
 }
 
-/// The JSON text of an object with these fields.
-fn object<'f>(fields: impl Iterator<Item = (&'f str, &'f str)>) -> String {
-    let members: Vec<String> = fields
-        .map(|(name, json)| format!("{}:{json}", serde_json::Value::from(name)))
+/// The JSON text of an object with these names and JSON texts.
+fn write_object<'f>(members: impl Iterator<Item = (&'f str, &'f str)>) -> String {
+    let members: Vec<String> = members
+        .map(|(name, text)| {
+            let name = serde_json::Value::from(name);
+            format!("{name}:{text}")
+        })
         .collect();
     format!("{{{}}}", members.join(","))
 }
@@ -267,8 +339,9 @@ mod tests {
             (Kind::Customers, "updatedAt"),
         ] {
             let read = |line: &str| {
-                let read = ImportLine::read(JsonText::parse(line).unwrap(), kind, now);
-                read.map(|line| line.time)
+                let content = LineContent::read(JsonText::parse(line).unwrap(), kind, now);
+                content
+                    .map(|content| content.time)
                     .map_err(|error| serde_json::to_value(error).unwrap())
             };
             assert_eq!(read(&at(latest)), Ok(Some(latest)));

@@ -1,16 +1,17 @@
-//! What is wrong with a line of an import.
+//! What is wrong with a line of an import, as the file of the rejected lines has it.
 
 use model::pointer::JsonPointer;
 use model::validation::{FieldError, FieldErrorCode};
 use serde::Serialize;
 
-/// One thing that is wrong with a line.
+/// One thing that is wrong with a line. No error of a line ends the import: the report counts the line and
+/// writes its errors to `FILE.errors.ndjson`, by which the operator corrects it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum LineError {
-    /// The line cannot be parsed: `malformed-json` or `too-large`.
+    /// The line cannot be parsed. The code is `malformed-json` or `too-large`.
     Syntax { code: &'static str, message: String },
-    /// The line breaks a rule.
+    /// The line breaks a rule of the API, or of the fields that only an import has.
     Validation(FieldError),
 }
 

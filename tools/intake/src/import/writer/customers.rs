@@ -1,0 +1,121 @@
+//! Stores the customers of a chunk: several customers at once, and the updates of one customer in
+//! the order of their lines.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use aws::deadline::Deadline;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use model::customer::CustomerUpdate;
+use model::timestamp::Timestamp;
+use model::validation::FieldError;
+use store::error::StoreError;
+
+use super::super::line::ParsedLine;
+use super::super::report::{ImportReport, LineOutcome};
+use super::{CONCURRENCY, FinishedLine, Writer};
+use crate::error::store_error;
+use crate::stack::WRITE_TIMEOUT;
+
+struct NumberedUpdate<'a> {
+    line: u64,
+    updated_at: Timestamp,
+    update: CustomerUpdate<'a>,
+}
+
+impl Writer<'_> {
+    pub(super) async fn store_customers(
+        &self,
+        lines: &[ParsedLine<'_>],
+        report: &mut ImportReport,
+    ) -> Result<Vec<FinishedLine>> {
+        let customers = group_by_customer(lines, report);
+        let work: Vec<_> = customers
+            .values()
+            .map(|updates| self.update_customer(updates))
+            .collect();
+        stream::iter(work)
+            .buffer_unordered(CONCURRENCY)
+            .try_concat()
+            .await
+    }
+
+    async fn update_customer(&self, updates: &[NumberedUpdate<'_>]) -> Result<Vec<FinishedLine>> {
+        let mut outcomes = BTreeMap::new();
+        for numbered in updates {
+            let outcome = self.store_update(numbered).await?;
+            // A line may be several updates. It is stored when all of them are.
+            let is_first = !outcomes.contains_key(&numbered.line);
+            if is_first || !matches!(outcome, LineOutcome::Stored) {
+                outcomes.insert(numbered.line, outcome);
+            }
+        }
+        let finished = outcomes
+            .into_iter()
+            .map(|(number, outcome)| FinishedLine { number, outcome });
+        Ok(finished.collect())
+    }
+
+    async fn store_update(&self, numbered: &NumberedUpdate<'_>) -> Result<LineOutcome> {
+        let deadline = Deadline::after(WRITE_TIMEOUT);
+        let stored = self
+            .customers
+            .upsert_unless_newer(
+                self.account,
+                &numbered.update,
+                numbered.updated_at,
+                deadline,
+            )
+            .await;
+        match stored {
+            Ok(true) => Ok(LineOutcome::Stored),
+            Ok(false) => Ok(LineOutcome::Skipped),
+            Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(LineOutcome::refused()),
+            Err(error) => Err(store_error(self.table, &error)),
+        }
+    }
+}
+
+/// The updates of each customer, by `customerId`. Invalid lines go to the report.
+fn group_by_customer<'l>(
+    lines: &'l [ParsedLine<'_>],
+    report: &mut ImportReport,
+) -> BTreeMap<String, Vec<NumberedUpdate<'l>>> {
+    let mut customers: BTreeMap<String, Vec<NumberedUpdate<'l>>> = BTreeMap::new();
+    for line in lines {
+        let updates = match parse_updates(line) {
+            Ok(updates) => updates,
+            Err(errors) => {
+                report.add(line.number, LineOutcome::invalid(errors));
+                continue;
+            }
+        };
+        for update in updates {
+            report_unknown_fields(&update, report);
+            let updates = customers
+                .entry(update.customer_id().to_owned())
+                .or_default();
+            updates.push(NumberedUpdate {
+                line: line.number,
+                updated_at: line.time,
+                update,
+            });
+        }
+    }
+    customers
+}
+
+fn parse_updates<'l>(line: &'l ParsedLine<'_>) -> Result<Vec<CustomerUpdate<'l>>, Vec<FieldError>> {
+    let requests = line.content.requests().into_iter();
+    requests.map(CustomerUpdate::parse).collect()
+}
+
+fn report_unknown_fields(update: &CustomerUpdate<'_>, report: &mut ImportReport) {
+    for warning in update.warnings() {
+        let name = &warning.at.field;
+        // A warning without a field says that there are more than the list has.
+        if !name.is_empty() {
+            report.add_unknown_field(name);
+        }
+    }
+}
