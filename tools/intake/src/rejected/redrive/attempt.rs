@@ -1,0 +1,128 @@
+//! The redrive of one signal.
+
+use anyhow::Result;
+use aws::deadline::Deadline;
+use aws_sdk_dynamodb::types::AttributeValue;
+use futures_util::TryStreamExt as _;
+use model::json::JsonText;
+use model::pointer::JsonPointer;
+use model::signal::Signal;
+use model::timestamp::Timestamp;
+use model::validation::{FieldError, FieldErrorCode};
+use store::ItemOutcome;
+use store::attributes::Item;
+use store::batch_context::BatchContext;
+use store::signals::SignalsTable;
+
+use super::report::RedriveOutcome;
+use super::{Candidate, Redrive};
+use crate::error::store_error;
+use crate::items::{query_items, text};
+use crate::rejected::rejected_signal::RejectedSignal;
+use crate::rejected::table::RejectedTable;
+use crate::stack::{SIGNALS, WRITE_TIMEOUT};
+
+impl Redrive {
+    pub(super) async fn redrive_one(
+        &self,
+        rejected: &RejectedTable<'_>,
+        candidate: &Candidate,
+    ) -> Result<RedriveOutcome> {
+        let stack = rejected.stack;
+        let signals = SignalsTable::new(
+            stack.client.clone(),
+            stack.table(SIGNALS)?,
+            stack.retention()?,
+        );
+        let Some(found) = rejected.find(&self.account, &candidate.id).await? else {
+            let is_stored = self.is_stored(rejected, candidate).await?;
+            return Ok(if is_stored {
+                RedriveOutcome::Accepted
+            } else {
+                RedriveOutcome::Missing
+            });
+        };
+        let expires_at = signals.expires_at(found.received_at);
+        if expires_at.is_some_and(|end| end <= Timestamp::now()) {
+            return Ok(RedriveOutcome::Expired);
+        }
+        let signal = match parse(&candidate.payload, found.index) {
+            Ok(signal) => signal,
+            Err(errors) => return Ok(RedriveOutcome::Rejected(errors)),
+        };
+        if self.dry_run {
+            return Ok(RedriveOutcome::Accepted);
+        }
+        let outcome = self.store(rejected, &signals, &found, signal).await?;
+        if let RedriveOutcome::Accepted = outcome {
+            let key = candidate.id.key(&self.account);
+            rejected.delete(&[key]).await?;
+        }
+        Ok(outcome)
+    }
+
+    /// Stores a signal as if it had been valid in the request that it came with.
+    async fn store(
+        &self,
+        rejected: &RejectedTable<'_>,
+        signals: &SignalsTable,
+        found: &RejectedSignal,
+        signal: Signal<'_>,
+    ) -> Result<RedriveOutcome> {
+        let context = BatchContext {
+            account_id: &self.account,
+            key_id: "",
+            request_identifier: &found.request_identifier,
+            received_at: found.received_at,
+            request_id: "",
+        };
+        let deadline = Deadline::after(WRITE_TIMEOUT);
+        for outcome in signals.store(context, &[signal], deadline).await {
+            match outcome {
+                ItemOutcome::Stored => {}
+                ItemOutcome::Invalid => {
+                    let error = FieldError::refused_by_store(&JsonPointer::Root);
+                    return Ok(RedriveOutcome::Rejected(vec![error]));
+                }
+                ItemOutcome::Unacknowledged(error) => {
+                    return Err(store_error(rejected.stack.table(SIGNALS)?, &error));
+                }
+            }
+        }
+        Ok(RedriveOutcome::Accepted)
+    }
+
+    /// Whether an earlier run has stored a signal that is no rejected one any more.
+    async fn is_stored(&self, rejected: &RejectedTable<'_>, candidate: &Candidate) -> Result<bool> {
+        let Ok(signal) = parse(&candidate.payload, 0) else {
+            return Ok(false);
+        };
+        let stack = rejected.stack;
+        let partition = self.account.partition_key(signal.subject_id());
+        let (day, end) = candidate.id.ends_of_sort_key();
+        let query = stack
+            .query(stack.table(SIGNALS)?, partition)
+            .key_condition_expression("pk = :pk AND begins_with(sk, :day)")
+            .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
+            .projection_expression("sk");
+        let has_its_key = |item: Item| text(&item, "sk").is_some_and(|key| key.ends_with(end));
+        query_items(query)
+            .try_any(async |item| has_its_key(item))
+            .await
+    }
+}
+
+/// Parses a payload as the function parses the signal at `index` of a request.
+fn parse(payload: &str, index: usize) -> Result<Signal<'_>, Vec<FieldError>> {
+    let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
+    let path = JsonPointer::Element(&signals, index);
+    let Ok(text) = JsonText::parse(payload) else {
+        let error = FieldError::new(
+            &path,
+            FieldErrorCode::TooLarge,
+            "was truncated: redrive it from a file",
+        );
+        return Err(vec![error]);
+    };
+    Signal::parse(text.value(), index, &path).map_err(|rejected| rejected.errors)
+}
