@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
+use crate::aws_client::{AwsClient, CLOUDWATCH};
 use crate::check_result::{CheckResult, Verdict};
-use crate::http::{AwsClient, CLOUDWATCH};
 use crate::keys::{KeyTable, snapshot};
 use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;

@@ -8,6 +8,7 @@
 //! permit them.
 
 mod accounts;
+mod aws_client;
 mod check_result;
 mod confirm;
 mod contracts;

@@ -12,7 +12,7 @@ use model::timestamp::Timestamp;
 use serde::Deserialize;
 use serde_json::{Number, json};
 
-use crate::http::{AwsClient, LOGS};
+use crate::aws_client::{AwsClient, LOGS};
 use crate::output::{Format, Table, note};
 use crate::stack::Stack;
 

@@ -5,8 +5,8 @@ use anyhow::{Context as _, Result};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
+use crate::aws_client::{AwsClient, CLOUDWATCH};
 use crate::check_result::Verdict;
-use crate::http::{AwsClient, CLOUDWATCH};
 use crate::overflow::Queues;
 
 /// How far back the metrics are read, in seconds: as far as the alarms look.
