@@ -1,5 +1,10 @@
 //! What a failed call to DynamoDB means to an operator: what failed, and what to do.
 //!
+//! The tool has no error type of its own. A failure is one of [`StoreError`] until this file makes a
+//! sentence of it; from then on it is an [`anyhow::Error`], which ends the command and which `main`
+//! prints. A command reads a [`StoreError`] itself only where a refused item does not end it: the
+//! import and the redrive report that item and go on.
+//!
 //! An SDK error may hold an item, so only its code and DynamoDB's message are passed on.
 
 use anyhow::{Error, anyhow};
@@ -31,13 +36,17 @@ pub(crate) fn store_error(table: &str, error: &StoreError) -> Error {
     anyhow!("Table {table}: {} ({error})", explain(error))
 }
 
-/// What an operator can do. Only this looks at why a call failed.
+/// What an operator can do. Nothing else of the tool looks at why a call failed.
 fn explain(error: &StoreError) -> &'static str {
-    let cause = match error {
-        StoreError::Unavailable(cause) => cause,
-        StoreError::Unserializable => return "the request could not be written.",
-        _ => return "DynamoDB rejected an item.",
-    };
+    match error {
+        StoreError::Unavailable(cause) => explain_cause(cause),
+        StoreError::Invalid | StoreError::ItemTooLarge => "DynamoDB rejected an item.",
+        StoreError::Corrupt => "an item is not as Intake writes it.",
+        StoreError::Unserializable => "the request could not be written.",
+    }
+}
+
+fn explain_cause(cause: &Cause) -> &'static str {
     match cause {
         Cause::Timeout | Cause::DeadlineExceeded => {
             "DynamoDB did not answer in time. Run the command again."
