@@ -1,8 +1,8 @@
 //! `accounts erase`: revokes the keys of an account, and deletes all that is stored under it.
 //!
-//! The keys first, so that nothing is added while the tables are read. It keeps no record of its
-//! progress: a second run finds what is left. It prints a line for the operator's record of
-//! erasures, which a restore of a table makes necessary.
+//! It revokes the keys first, so that functions add nothing while it reads the tables. It keeps no
+//! record of its progress: a second run finds what is left. It prints a line for the operator's
+//! record of erasures: a restore of a table brings back what was erased before.
 
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
+use store::attributes::Item;
 
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_interrupted;
@@ -19,29 +20,65 @@ use crate::items::{batch_delete, key, scan};
 use crate::keys::{KeyTable, StoredKey, snapshot};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
-use crate::stack::{CUSTOMERS, IDEMPOTENCY, Item, REJECTED_SIGNALS, SIGNALS, Stack};
+use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// How long functions may store signals of a key after its revocation: they cache the key for a
-/// minute, and then complete the requests that they accepted in the last second of it.
+/// minute, and then complete the requests that they accepted in its last second.
 const REVOCATION_DELAY: Duration = Duration::from_secs(75);
 
-/// The bound of [`REVOCATION_DELAY`] where there is a key snapshot: the minute of the cache, and
-/// one until the snapshot is read again.
+/// Why [`REVOCATION_DELAY`] may be too short where there is a key snapshot. Its two minutes are the
+/// minute of the cache, and one until the snapshot is read again.
 const LATE_SIGNALS: &str = "A function that got no answer from the key table may have accepted the keys for two minutes after \
      their revocation, and for longer while S3 did not answer either. If that may have happened, run the command again: that \
      is safe, and erases what was stored since.";
 
-/// The tables that hold data of accounts, and their key attributes. The profiles last: while they
-/// are there, an operator sees that the erasure is incomplete.
-const TABLES: [(&str, &[&str]); 4] = [
-    (IDEMPOTENCY, &["pk"]),
-    (REJECTED_SIGNALS, &["pk", "sk"]),
-    (SIGNALS, &["pk", "sk"]),
-    (CUSTOMERS, &["pk"]),
-];
+/// A table that holds data of accounts.
+struct AccountTable {
+    /// The variable that names it.
+    variable: &'static str,
+    key_names: &'static [&'static str],
+}
 
-/// How many items of each of [`TABLES`] are deleted.
-type Counts = [usize; TABLES.len()];
+const IDEMPOTENCY_RECORDS: AccountTable = AccountTable {
+    variable: IDEMPOTENCY,
+    key_names: &["pk"],
+};
+
+const REJECTED: AccountTable = AccountTable {
+    variable: REJECTED_SIGNALS,
+    key_names: &["pk", "sk"],
+};
+
+const STORED_SIGNALS: AccountTable = AccountTable {
+    variable: SIGNALS,
+    key_names: &["pk", "sk"],
+};
+
+const PROFILES: AccountTable = AccountTable {
+    variable: CUSTOMERS,
+    key_names: &["pk"],
+};
+
+/// How many items of each table are deleted.
+struct Counts {
+    idempotency_records: usize,
+    rejected_signals: usize,
+    signals: usize,
+    profiles: usize,
+}
+
+impl Counts {
+    fn are_zero(&self) -> bool {
+        self.idempotency_records + self.rejected_signals + self.signals + self.profiles == 0
+    }
+}
+
+/// What an erasure did.
+struct Erasure {
+    counts: Counts,
+    /// Whether the key snapshot has the revocations. Without it, the erasure goes on.
+    published: Result<()>,
+}
 
 pub(super) async fn erase(
     stack: &Stack,
@@ -61,42 +98,55 @@ pub(super) async fn erase(
     );
     confirm_by_name(&question, account.as_str(), yes)?;
     // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
-    let (counts, published) =
-        until_interrupted(Box::pin(revoke_and_delete(&table, account, &keys, anyway)))
-            .await?
-            .context("Interrupted. To erase what is left, run the command again.")?;
-    if keys.is_empty() && counts == Counts::default() {
+    let work = Box::pin(revoke_and_delete(&table, account, &keys, anyway));
+    let erasure = until_interrupted(work)
+        .await?
+        .context("Interrupted. To erase what is left, run the command again.")?;
+    if keys.is_empty() && erasure.counts.are_zero() {
         bail!("The account {account} has no key, and there is no data of it.");
     }
-    let erased_at = Timestamp::now();
-    let [idempotency_records, rejected_signals, signals, profiles] = counts;
-    let json = json!({
-        "erasedAt": erased_at, "accountId": account, "profiles": profiles, "signals": signals,
-        "rejectedSignals": rejected_signals, "idempotencyRecords": idempotency_records, "revokedKeys": active,
-    });
-    let text = format!(
-        "Erased the account {account} at {erased_at}: {profiles} profile(s), {signals} signal(s), {rejected_signals} rejected \
-         signal(s), {idempotency_records} idempotency record(s), {active} key(s) revoked."
-    );
-    let printed = format.print(&text, &json);
+    let printed = print(account, &erasure.counts, active, format);
     if snapshot::bucket(stack).await?.is_some() {
         note(LATE_SIGNALS);
     }
-    // Last, so that the operator has the line for the record in any case.
-    published.and(printed)
+    // An error of the snapshot is returned last, so that the operator has the line for the record
+    // in any case.
+    erasure.published.and(printed)
 }
 
-/// Returns how many items it deleted, and whether the key snapshot has the revocations: without it,
-/// the erasure goes on.
+fn print(account: &AccountId, counts: &Counts, revoked_keys: usize, format: Format) -> Result<()> {
+    let erased_at = Timestamp::now();
+    let Counts {
+        idempotency_records,
+        rejected_signals,
+        signals,
+        profiles,
+    } = counts;
+    let json = json!({
+        "erasedAt": erased_at,
+        "accountId": account,
+        "profiles": profiles,
+        "signals": signals,
+        "rejectedSignals": rejected_signals,
+        "idempotencyRecords": idempotency_records,
+        "revokedKeys": revoked_keys,
+    });
+    let text = format!(
+        "Erased the account {account} at {erased_at}: {profiles} profile(s), {signals} signal(s), {rejected_signals} rejected \
+         signal(s), {idempotency_records} idempotency record(s), {revoked_keys} key(s) revoked."
+    );
+    format.print(&text, &json)
+}
+
 async fn revoke_and_delete(
     table: &KeyTable<'_>,
     account: &AccountId,
     keys: &[StoredKey],
     anyway: bool,
-) -> Result<(Counts, Result<()>)> {
+) -> Result<Erasure> {
     let stack = table.stack;
     let last_revocation = revoke_all(table, keys).await;
-    // Also when an earlier run revoked the keys, and could not write the key snapshot.
+    // The snapshot is also written when an earlier run revoked the keys, and could not write it.
     let published = if keys.is_empty() {
         Ok(())
     } else {
@@ -107,56 +157,72 @@ async fn revoke_and_delete(
     refuse_while_queued(stack, anyway)
         .await
         .context("The keys are revoked, and nothing is deleted")?;
-    let mut counts = Counts::default();
-    for (count, (variable, key_names)) in counts.iter_mut().zip(TABLES) {
-        *count = delete_items(stack, account, variable, key_names).await?;
-    }
-    Ok((counts, published))
+    let counts = delete_all(stack, account).await?;
+    Ok(Erasure { counts, published })
 }
 
-/// Revokes the keys that are active. Returns when the last of all of them was revoked.
+async fn delete_all(stack: &Stack, account: &AccountId) -> Result<Counts> {
+    let idempotency_records = delete_items(stack, account, &IDEMPOTENCY_RECORDS).await?;
+    let rejected_signals = delete_items(stack, account, &REJECTED).await?;
+    let signals = delete_items(stack, account, &STORED_SIGNALS).await?;
+    // The profiles last: while they are there, an operator sees that the erasure is incomplete.
+    let profiles = delete_items(stack, account, &PROFILES).await?;
+    Ok(Counts {
+        idempotency_records,
+        rejected_signals,
+        signals,
+        profiles,
+    })
+}
+
+/// Revokes the keys that are active. Returns when the last of all keys was revoked.
 async fn revoke_all(table: &KeyTable<'_>, keys: &[StoredKey]) -> Result<Option<Timestamp>> {
-    let (now, mut last) = (Timestamp::now(), None);
+    let now = Timestamp::now();
+    let mut last_revocation = None;
     for key in keys {
+        let mut revoked_at = key.record.revoked_at;
         if key.record.is_active(now) {
             table.revoke(key, now).await?;
-            last = Some(now);
+            revoked_at = Some(now);
         }
-        last = last.max(key.record.revoked_at);
+        last_revocation = last_revocation.max(revoked_at);
     }
-    Ok(last)
+    Ok(last_revocation)
 }
 
 /// Waits while functions may still accept a key of the account.
 async fn wait_for_functions(last_revocation: Option<Timestamp>) {
-    let until = last_revocation.map(|revoked_at| revoked_at.plus(REVOCATION_DELAY));
-    let left = until.map_or(Duration::ZERO, |until| {
-        until.duration_since(Timestamp::now())
-    });
-    if !left.is_zero() {
-        note(&format!(
-            "Waiting {} s: functions accept a key for up to a minute after its revocation.",
-            left.as_secs()
-        ));
-        tokio::time::sleep(left).await;
+    let Some(revoked_at) = last_revocation else {
+        return;
+    };
+    let until = revoked_at.plus(REVOCATION_DELAY);
+    let left = until.duration_since(Timestamp::now());
+    if left.is_zero() {
+        return;
     }
+    note(&format!(
+        "Waiting {} s: functions accept a key for up to a minute after its revocation.",
+        left.as_secs()
+    ));
+    tokio::time::sleep(left).await;
 }
 
+/// Deletes what a table has of the account. Returns how many items that were.
 async fn delete_items(
     stack: &Stack,
     account: &AccountId,
-    variable: &str,
-    key_names: &[&str],
+    of_table: &AccountTable,
 ) -> Result<usize> {
-    let table = stack.table(variable)?;
-    let mut count = 0;
-    let of_account = |scan: ScanFluentBuilder| {
+    let table = stack.table(of_table.variable)?;
+    let key_names = of_table.key_names;
+    let only_keys_of_account = |scan: ScanFluentBuilder| {
         scan.consistent_read(true)
             .filter_expression("begins_with(pk, :account)")
             .expression_attribute_values(":account", AttributeValue::S(account.partition_key("")))
             .projection_expression(key_names.join(", "))
     };
-    scan(stack, table, of_account, async |page| {
+    let mut count = 0;
+    scan(stack, table, only_keys_of_account, async |page| {
         let keys: Vec<Item> = page
             .items()
             .iter()
@@ -166,6 +232,6 @@ async fn delete_items(
         count += keys.len();
         Ok(())
     })
-    .await
-    .map(|()| count)
+    .await?;
+    Ok(count)
 }

@@ -1,24 +1,25 @@
-//! `accounts usage`: which accounts send how much with which keys, as the functions' log lines of
-//! their requests say.
+//! `accounts usage`: which accounts send how much with which keys.
 //!
-//! CloudWatch Logs counts them: a query reads every line of the period, for $0.005 per GB. Metrics
-//! would have to have the key as a dimension, and each combination of account and key costs $0.30 a
-//! month.
+//! The functions log a line for each request, and CloudWatch Logs counts these lines: a query reads
+//! every line of the period, for $0.005 per GB. Metrics would need the key as a dimension, and each
+//! combination of account and key costs $0.30 a month.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use model::timestamp::Timestamp;
 use serde::Deserialize;
-use serde_json::{Number, json};
+use serde_json::{Number, Value, json};
 
 use crate::aws_client::{AwsClient, LOGS};
 use crate::output::{Format, Table, note};
 use crate::stack::Stack;
 
+/// The functions whose log groups are read.
 const FUNCTIONS: [&str; 2] = ["customers", "signals"];
 
-/// A line of a request has a status; one whose key is known has an account.
+/// Only the line of a request has a status, and only the line of a request with a known key has an
+/// account.
 const QUERY: &str = "filter ispresent(status) and ispresent(accountId) \
     | stats count(*) as requests, sum(SignalsAccepted) as accepted, sum(SignalsRejected) as rejected, \
     max(@timestamp) as lastSeen by accountId, keyId | sort accountId asc, keyId asc | limit 10000";
@@ -26,9 +27,9 @@ const QUERY: &str = "filter ispresent(status) and ispresent(accountId) \
 /// How often the query is asked for its results.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// An answer of CloudWatch Logs to `GetQueryResults`.
+/// The result of `GetQueryResults`.
 #[derive(Deserialize)]
-struct Answer {
+struct QueryResults {
     status: String,
     #[serde(default)]
     results: Vec<Vec<Field>>,
@@ -40,78 +41,108 @@ struct Field {
     value: String,
 }
 
+/// What one account sent with one key. The counts are as CloudWatch Logs writes them.
+struct KeyUsage<'a> {
+    account: &'a str,
+    key: &'a str,
+    requests: &'a str,
+    accepted: &'a str,
+    rejected: &'a str,
+    last_seen: String,
+}
+
+impl<'a> KeyUsage<'a> {
+    fn read(row: &'a [Field]) -> Self {
+        let value = |name: &str| {
+            let field = row.iter().find(|field| field.field == name);
+            field.map(|field| field.value.as_str())
+        };
+        let last_seen = value("lastSeen").unwrap_or("-");
+        let last_seen = match last_seen.parse() {
+            Ok(millis) => Timestamp::from_millis(millis).to_string(),
+            Err(_) => last_seen.to_owned(),
+        };
+        Self {
+            account: value("accountId").unwrap_or("-"),
+            key: value("keyId").unwrap_or("-"),
+            // The sum of a field that no line has is absent.
+            requests: value("requests").unwrap_or("0"),
+            accepted: value("accepted").unwrap_or("0"),
+            rejected: value("rejected").unwrap_or("0"),
+            last_seen,
+        }
+    }
+
+    fn json(&self) -> Result<Value> {
+        Ok(json!({
+            "accountId": self.account,
+            "keyId": self.key,
+            "requests": number(self.requests)?,
+            "accepted": number(self.accepted)?,
+            "rejected": number(self.rejected)?,
+            "lastSeen": self.last_seen,
+        }))
+    }
+}
+
+fn number(text: &str) -> Result<Number> {
+    serde_json::from_str(text).with_context(|| format!("the logs count {text}"))
+}
+
 pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Result<()> {
     let name = stack
         .name
         .as_deref()
         .context("Only a deployed stack has logs to count: give --stack NAME.")?;
-    let rows = read(stack, name, since)
+    let rows = query_logs(stack, name, since)
         .await
         .context("The logs of the functions cannot be read")?;
     if rows.is_empty() {
         note(&format!("No request with a known key since {since}."));
         return Ok(());
     }
-    let mut table = Table::new(
-        format,
-        [
-            "ACCOUNT",
-            "KEY",
-            "REQUESTS",
-            "ACCEPTED",
-            "REJECTED",
-            "LAST SEEN",
-        ],
-    );
+    let heading = [
+        "ACCOUNT",
+        "KEY",
+        "REQUESTS",
+        "ACCEPTED",
+        "REJECTED",
+        "LAST SEEN",
+    ];
+    let mut table = Table::new(format, heading);
     for row in &rows {
-        let text = |name: &str| {
-            row.iter()
-                .find(|field| field.field == name)
-                .map(|field| field.value.as_str())
-        };
-        let [account, key, last_seen] =
-            ["accountId", "keyId", "lastSeen"].map(|name| text(name).unwrap_or("-"));
-        // A sum of nothing is absent.
-        let [requests, accepted, rejected] =
-            ["requests", "accepted", "rejected"].map(|name| text(name).unwrap_or("0"));
-        // In milliseconds since 1970.
-        let last_seen = last_seen.parse().map_or(last_seen.to_owned(), |at| {
-            Timestamp::from_millis(at).to_string()
-        });
-        let json = json!({
-            "accountId": account, "keyId": key, "requests": number(requests)?, "accepted": number(accepted)?,
-            "rejected": number(rejected)?, "lastSeen": last_seen,
-        });
-        table.add(
-            &json,
-            [account, key, requests, accepted, rejected, &last_seen],
-        )?;
+        let usage = KeyUsage::read(row);
+        let cells = [
+            usage.account,
+            usage.key,
+            usage.requests,
+            usage.accepted,
+            usage.rejected,
+            usage.last_seen.as_str(),
+        ];
+        table.add(&usage.json()?, cells)?;
     }
     table.cut_to_terminal().print()
 }
 
-async fn read(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<Field>>> {
+/// Has CloudWatch Logs run [`QUERY`], and waits for its results.
+async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<Field>>> {
     let client = AwsClient::new(&stack.config)?;
-    let groups = FUNCTIONS.map(|function| format!("/aws/lambda/{name}/{function}"));
-    let call = json!({
-        "logGroupNames": groups,
+    let query = json!({
+        "logGroupNames": FUNCTIONS.map(|function| format!("/aws/lambda/{name}/{function}")),
         "startTime": since.seconds(),
         "endTime": Timestamp::now().seconds(),
         "queryString": QUERY,
     });
-    let started = client.call(&LOGS, "StartQuery", &call).await?;
-    let call = json!({"queryId": started.get("queryId")});
+    let started = client.call(&LOGS, "StartQuery", &query).await?;
+    let query_id = json!({"queryId": started.get("queryId")});
     loop {
-        let Answer { status, results } =
-            serde_json::from_value(client.call(&LOGS, "GetQueryResults", &call).await?)?;
+        let answer = client.call(&LOGS, "GetQueryResults", &query_id).await?;
+        let QueryResults { status, results } = serde_json::from_value(answer)?;
         match status.as_str() {
             "Complete" => return Ok(results),
             "Scheduled" | "Running" => tokio::time::sleep(POLL_INTERVAL).await,
             _ => bail!("the query ended as {status}"),
         }
     }
-}
-
-fn number(text: &str) -> Result<Number> {
-    serde_json::from_str(text).with_context(|| format!("the logs count {text}"))
 }
