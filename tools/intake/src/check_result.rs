@@ -1,4 +1,4 @@
-//! What a check of `verify` or `doctor` came to.
+//! The result of a check of `verify` or `doctor`.
 
 use serde::Serialize;
 
@@ -10,10 +10,11 @@ pub(crate) enum CheckResult {
     Skipped,
 }
 
-/// The result of a check, and what was seen, or why it was skipped.
+/// The result of a check, with its reason.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) result: CheckResult,
+    /// What was seen, or why the check was skipped.
     pub(crate) seen: String,
 }
 
@@ -39,8 +40,8 @@ impl Verdict {
         }
     }
 
-    /// Held, unless there are `faults`.
-    pub(crate) fn of(faults: &[String], seen: impl Into<String>) -> Self {
+    /// The check failed if there are `faults`.
+    pub(crate) fn from_faults(faults: &[String], seen: impl Into<String>) -> Self {
         if faults.is_empty() {
             Self::held(seen)
         } else {

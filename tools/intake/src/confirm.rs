@@ -1,4 +1,4 @@
-//! The question before something is destroyed.
+//! The question that the operator answers before something is destroyed.
 
 use std::io::IsTerminal as _;
 
@@ -6,28 +6,23 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::output::note;
 
-/// Returns when `yes` is set or the operator answers yes.
+/// Asks the operator to answer yes, unless `yes` is set.
 ///
 /// # Errors
-/// The operator answers no, or standard input is no terminal.
+/// The operator answers something else, or standard input is no terminal.
 pub(crate) fn confirm(question: &str, yes: bool) -> Result<()> {
-    ask(question, "[y/N]", yes, |answer| {
-        matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes")
-    })
+    let is_yes = |answer: &str| ["y", "yes"].contains(&answer.to_ascii_lowercase().as_str());
+    ask(question, "[y/N]", yes, is_yes)
 }
 
-/// Returns when `yes` is set or the operator types `name`: for what is larger than one customer or
+/// Asks the operator to type `name`, unless `yes` is set: for what is larger than one customer or
 /// key.
 ///
 /// # Errors
 /// The operator types something else, or standard input is no terminal.
 pub(crate) fn confirm_by_name(question: &str, name: &str, yes: bool) -> Result<()> {
-    ask(
-        question,
-        &format!("Type {name} to confirm:"),
-        yes,
-        |answer| answer == name,
-    )
+    let prompt = format!("Type {name} to confirm:");
+    ask(question, &prompt, yes, |answer| answer == name)
 }
 
 fn ask(question: &str, prompt: &str, yes: bool, is_yes: impl FnOnce(&str) -> bool) -> Result<()> {

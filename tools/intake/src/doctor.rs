@@ -72,7 +72,7 @@ async fn findings(stack: &Stack) -> Result<Vec<(String, Verdict)>> {
         Some(name) => alarms(&client, name).await,
     };
     add("Alarms", alarms);
-    match Queues::of(stack)? {
+    match Queues::find(stack)? {
         None => add(
             "Overflow queue",
             Ok(Verdict::skipped(stack.without_queues())),
@@ -107,7 +107,7 @@ async fn expiries(stack: &Stack) -> Result<Verdict> {
             ))
         });
     let seen = format!("{} active key(s), none ends within 30 days", active.len());
-    Ok(Verdict::of(&ends.collect::<Vec<_>>(), seen))
+    Ok(Verdict::from_faults(&ends.collect::<Vec<_>>(), seen))
 }
 
 /// The version that is deployed, against that of this command line: no release newer than that one
@@ -174,7 +174,7 @@ async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
     if count == 0 {
         faults.push("the stack has no alarms".to_owned());
     }
-    Ok(Verdict::of(
+    Ok(Verdict::from_faults(
         &faults,
         format!("{count} alarms, none fires, {unknown} without data"),
     ))

@@ -39,7 +39,8 @@ pub(crate) enum Command {
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        match (self, Queues::of(stack)?) {
+        let queues = Queues::find(stack)?;
+        match (self, queues) {
             (Self::Status, Some(queues)) => status(&queues, format).await,
             (Self::Status, None) => {
                 note(&stack.without_queues());
@@ -52,23 +53,22 @@ impl Command {
 }
 
 async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
+    let [overflow, dead_letters] = queues.counts().await?;
     let mut table = Table::new(format, ["QUEUE", "WAITING", "IN FLIGHT", "DELAYED"]);
-    for (queue, counts) in ["overflow", "dead-letter"]
-        .into_iter()
-        .zip(queues.counts().await?)
-    {
-        let (waiting, in_flight, delayed) = (counts.waiting, counts.in_flight, counts.delayed);
-        let json =
-            json!({"queue": queue, "waiting": waiting, "inFlight": in_flight, "delayed": delayed});
-        table.add(
-            &json,
-            [
-                queue,
-                &waiting.to_string(),
-                &in_flight.to_string(),
-                &delayed.to_string(),
-            ],
-        )?;
+    for (queue, counts) in [("overflow", overflow), ("dead-letter", dead_letters)] {
+        let json = json!({
+            "queue": queue,
+            "waiting": counts.waiting,
+            "inFlight": counts.in_flight,
+            "delayed": counts.delayed,
+        });
+        let cells = [
+            queue,
+            &counts.waiting.to_string(),
+            &counts.in_flight.to_string(),
+            &counts.delayed.to_string(),
+        ];
+        table.add(&json, cells)?;
     }
     table.print()
 }
@@ -82,16 +82,13 @@ async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> Result<()> {
             &json!({"messages": 0}),
         );
     }
-    confirm(
-        &format!("Move {count} message(s) of the dead-letter queue back to the overflow queue?"),
-        yes,
-    )?;
-    // SQS does not know the source queue of messages that the overflow function itself sent to the
-    // dead-letter queue.
-    let (source, destination) = (
-        queues.arn(queues.dead_letters).await?,
-        queues.arn(queues.overflow).await?,
-    );
+    let question =
+        format!("Move {count} message(s) of the dead-letter queue back to the overflow queue?");
+    confirm(&question, yes)?;
+    let source = queues.arn(queues.dead_letters).await?;
+    // The overflow function sends some messages to the dead-letter queue itself. SQS does not know
+    // where these came from, so the call names the destination.
+    let destination = queues.arn(queues.overflow).await?;
     let call = queues
         .client
         .start_message_move_task()
@@ -127,7 +124,7 @@ impl Counts {
 
 impl<'a> Queues<'a> {
     /// The queues of `stack`, if it has them.
-    pub(crate) fn of(stack: &'a Stack) -> Result<Option<Self>> {
+    pub(crate) fn find(stack: &'a Stack) -> Result<Option<Self>> {
         let urls = stack.queue_urls()?;
         Ok(urls.map(|[overflow, dead_letters]| Self {
             client: &stack.sqs,
@@ -138,11 +135,9 @@ impl<'a> Queues<'a> {
 
     /// The counts of the overflow queue and of the dead-letter queue.
     pub(crate) async fn counts(&self) -> Result<[Counts; 2]> {
-        let (overflow, dead_letters) = try_join(
-            self.counts_of(self.overflow),
-            self.counts_of(self.dead_letters),
-        )
-        .await?;
+        let overflow = self.counts_of(self.overflow);
+        let dead_letters = self.counts_of(self.dead_letters);
+        let (overflow, dead_letters) = try_join(overflow, dead_letters).await?;
         Ok([overflow, dead_letters])
     }
 
@@ -153,7 +148,7 @@ impl<'a> Queues<'a> {
             QueueAttributeName::ApproximateNumberOfMessagesDelayed,
         ];
         let attributes = self.attributes(url, &names).await?;
-        // An erasure depends on them: a count that is missing is not 0.
+        // An erasure depends on these counts, so a missing one is an error and not 0.
         let count = |name| -> Result<u64> {
             let count = attributes.get(&name).and_then(|count| count.parse().ok());
             count.with_context(|| format!("SQS did not send {} of {url}.", name.as_str()))
@@ -168,10 +163,8 @@ impl<'a> Queues<'a> {
 
     async fn arn(&self, url: &str) -> Result<String> {
         let name = QueueAttributeName::QueueArn;
-        let arn = self
-            .attributes(url, std::slice::from_ref(&name))
-            .await?
-            .remove(&name);
+        let mut attributes = self.attributes(url, std::slice::from_ref(&name)).await?;
+        let arn = attributes.remove(&name);
         arn.with_context(|| format!("SQS did not send the ARN of {url}."))
     }
 
@@ -193,9 +186,14 @@ impl<'a> Queues<'a> {
 /// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow
 /// function stores their signals later, what was erased may come back.
 pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
-    let queues = if anyway { None } else { Queues::of(stack)? };
-    let Some(queues) = queues else { return Ok(()) };
-    let [overflow, dead_letters] = queues.counts().await?.map(|counts| counts.total());
+    if anyway {
+        return Ok(());
+    }
+    let Some(queues) = Queues::find(stack)? else {
+        return Ok(());
+    };
+    let counts = queues.counts().await?;
+    let [overflow, dead_letters] = counts.map(|counts| counts.total());
     ensure!(
         overflow == 0 && dead_letters == 0,
         "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: their signals would be stored \
@@ -205,19 +203,18 @@ pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<(
     Ok(())
 }
 
-/// The error of a call to SQS.
+/// What a failed call to SQS means to an operator. Every one of these errors ends the command.
 fn call_error<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> Error {
-    match error
-        .as_service_error()
-        .map(|service| (service.code(), service.message()))
-    {
-        Some((Some(code), message)) => anyhow!(
-            "SQS rejected the call: {code}: {} Check --stack, the queue variables, AWS_REGION and the credentials.",
-            message.unwrap_or_default()
-        ),
-        Some((None, _)) => anyhow!("SQS failed. Run the command again."),
-        None => {
-            anyhow!("Cannot reach SQS. Check the network, and AWS_ENDPOINT_URL_SQS if it is set.")
-        }
-    }
+    let Some(answered) = error.as_service_error() else {
+        return anyhow!(
+            "Cannot reach SQS. Check the network, and AWS_ENDPOINT_URL_SQS if it is set."
+        );
+    };
+    let Some(code) = answered.code() else {
+        return anyhow!("SQS failed. Run the command again.");
+    };
+    let message = answered.message().unwrap_or_default();
+    anyhow!(
+        "SQS rejected the call: {code}: {message} Check --stack, the queue variables, AWS_REGION and the credentials."
+    )
 }

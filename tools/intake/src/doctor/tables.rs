@@ -117,7 +117,7 @@ pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict>
             if is_on { "on" } else { "off" }
         ));
     }
-    Ok(Verdict::of(&faults, "as the template says"))
+    Ok(Verdict::from_faults(&faults, "as the template says"))
 }
 
 /// What is wrong with the table itself.

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use model::pointer::JsonPointer;
 use model::validation::FieldError;
-use serde::Serialize;
 use serde_json::json;
 
 use super::chunks::Kind;
@@ -58,10 +57,9 @@ pub(super) struct ImportReport {
     unwritten: Vec<ReportedLine>,
 }
 
-/// A line of the file of the rejected lines.
-#[derive(Serialize)]
+/// A rejected line of the import.
 struct ReportedLine {
-    line: u64,
+    number: u64,
     errors: Vec<LineError>,
 }
 
@@ -80,14 +78,14 @@ impl ImportReport {
     }
 
     /// Counts a line.
-    pub(super) fn add(&mut self, line: u64, outcome: LineOutcome) {
+    pub(super) fn add(&mut self, number: u64, outcome: LineOutcome) {
         match outcome {
             LineOutcome::Stored => self.stored += 1,
             LineOutcome::Expired => self.expired += 1,
             LineOutcome::Skipped => self.skipped += 1,
             LineOutcome::Rejected(errors) => {
                 self.rejected += 1;
-                self.unwritten.push(ReportedLine { line, errors });
+                self.unwritten.push(ReportedLine { number, errors });
             }
         }
     }
@@ -107,10 +105,11 @@ impl ImportReport {
         if lines.is_empty() {
             return Ok(());
         }
-        lines.sort_by_key(|line| line.line);
+        lines.sort_by_key(|line| line.number);
         let mut text = String::new();
         for line in &lines {
-            text.push_str(&to_json(line)?);
+            let json = json!({"line": line.number, "errors": line.errors});
+            text.push_str(&to_json(&json)?);
             text.push('\n');
         }
         self.append(&text)
