@@ -1,0 +1,109 @@
+//! `customers export`: everything that is stored of a customer or an emitter, as one JSON document.
+
+use std::io::{BufWriter, Stdout, Write as _};
+
+use anyhow::{Context as _, Result, ensure};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use store::attributes::Item;
+
+use super::{profile_json, stored};
+use crate::items::{json_object, query_items};
+use crate::output::{Format, note, to_json};
+use crate::rejected::RejectedTable;
+use crate::stack::{REJECTED_SIGNALS, SIGNALS, Stack};
+
+/// The attributes of a signal that only the tables need.
+const KEY: [&str; 2] = ["pk", "sk"];
+
+const CANNOT_WRITE: &str = "Cannot write to standard output";
+
+/// Writes the document while the tables are read: a history may be longer than the memory.
+pub(in crate::customers) async fn export(
+    stack: &Stack,
+    account: &AccountId,
+    id: &str,
+    format: Format,
+) -> Result<()> {
+    let profile = stored(stack, account, id).await?;
+    let query = stack.query(stack.table(SIGNALS)?, account.partition_key(id));
+    let mut signals = Box::pin(query_items(query).peekable());
+    let rejected_keys = RejectedTable::new(stack)?.keys_of(account, id).await?;
+    let has_signals = signals.as_mut().peek().await.is_some();
+    ensure!(
+        profile.is_some() || has_signals || !rejected_keys.is_empty(),
+        "Nothing is stored of {id:?} in the account {account}."
+    );
+    let mut document = Document::new(format);
+    let exported_at = Timestamp::now();
+    let quoted_id = to_json(&id)?;
+    let profile_json = to_json(&profile.as_ref().map(profile_json))?;
+    document.text(&format!(
+        r#"{{"exportedAt":"{exported_at}","accountId":"{account}","id":{quoted_id},"profile":{profile_json},"signals":"#
+    ))?;
+    let signals = document.array(signals).await?;
+    document.text(",\"rejectedSignals\":")?;
+    let rejected = Box::pin(rejected_signals(stack, rejected_keys)?);
+    let rejected = document.array(rejected).await?;
+    document.text("}\n")?;
+    document.flush()?;
+    let profiles = usize::from(profile.is_some());
+    note(&format!(
+        "Exported {id:?} of the account {account}: {profiles} profile(s), {signals} signal(s), {rejected} rejected signal(s)."
+    ));
+    Ok(())
+}
+
+/// The rejected signals with these keys, but for those that have expired since their keys were read.
+fn rejected_signals(stack: &Stack, keys: Vec<Item>) -> Result<impl Stream<Item = Result<Item>>> {
+    let table = stack.table(REJECTED_SIGNALS)?;
+    let items = stream::iter(keys).then(move |key| stack.get(table, key));
+    Ok(items.try_filter_map(async |item| Ok(item)))
+}
+
+/// A JSON document that is written part by part.
+struct Document {
+    writer: BufWriter<Stdout>,
+    /// What precedes each element of an array.
+    separator: &'static str,
+}
+
+impl Document {
+    /// A document of one line for programs, with a line for each signal for people.
+    fn new(format: Format) -> Self {
+        let separator = match format {
+            Format::Json => "",
+            Format::Table => "\n",
+        };
+        Self {
+            writer: BufWriter::new(std::io::stdout()),
+            separator,
+        }
+    }
+
+    /// Writes these items as an array. Returns how many there are.
+    async fn array(
+        &mut self,
+        mut items: impl Stream<Item = Result<Item>> + Unpin,
+    ) -> Result<usize> {
+        let mut count = 0;
+        while let Some(item) = items.try_next().await? {
+            let before_element = if count == 0 { "[" } else { "," };
+            let separator = self.separator;
+            let json = to_json(&json_object(&item, &KEY))?;
+            self.text(&format!("{before_element}{separator}{json}"))?;
+            count += 1;
+        }
+        self.text(if count == 0 { "[]" } else { "]" })?;
+        Ok(count)
+    }
+
+    fn text(&mut self, text: &str) -> Result<()> {
+        self.writer.write_all(text.as_bytes()).context(CANNOT_WRITE)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.writer.flush().context(CANNOT_WRITE)
+    }
+}
