@@ -3,15 +3,13 @@
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The result of `work`; `None` when the operator pressed Ctrl-C first, or a pipeline sent SIGTERM:
-/// that drops `work`. From then on, neither ends the process.
+/// Does `work`. Returns `None` when the operator pressed Ctrl-C first, or a pipeline sent SIGTERM:
+/// then `work` is dropped. After this call, neither signal ends the process any more.
 pub(crate) async fn until_interrupted<T>(
     work: impl Future<Output = Result<T>>,
 ) -> Result<Option<T>> {
-    let (mut ctrl_c, mut terminate) = (
-        listen(SignalKind::interrupt())?,
-        listen(SignalKind::terminate())?,
-    );
+    let mut ctrl_c = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
     tokio::select! {
         result = work => result.map(Some),
         _ = ctrl_c.recv() => Ok(None),

@@ -3,9 +3,9 @@
 //! [`options`] lists the commands; each has a module with its name. [`stack`] finds the tables and
 //! the credentials, [`output`] writes results, [`confirm`] asks before something is destroyed.
 //!
-//! The tool shares with the functions, in [`model`] and [`store`], what must not differ: parsing,
-//! storing, hashing keys. Scans, queries and deletions are here, since the functions' roles do not
-//! permit them.
+//! The tool parses, stores and hashes keys with the functions' own code, in [`model`] and [`store`],
+//! since the two must not differ. Scans, queries and deletions are only here, since the functions'
+//! roles do not permit them.
 
 mod accounts;
 mod aws_client;
@@ -32,28 +32,30 @@ mod verify;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, Error, Result};
+use tokio::runtime::Runtime;
 
 use crate::options::Options;
 
 fn main() -> ExitCode {
     let options = Options::read();
-    let outcome = tokio::runtime::Runtime::new()
-        .context("Cannot start the async runtime")
-        .and_then(|runtime| runtime.block_on(options.run()));
-    match outcome {
+    match run(options) {
         Ok(()) => ExitCode::SUCCESS,
         // The reader closed standard output before the end, as `head` does: it has what it wants.
-        Err(error)
-            if error
-                .downcast_ref::<io::Error>()
-                .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe) =>
-        {
-            ExitCode::SUCCESS
-        }
+        Err(error) if is_closed_output(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::note(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+fn run(options: Options) -> Result<()> {
+    let runtime = Runtime::new().context("Cannot start the async runtime")?;
+    runtime.block_on(options.run())
+}
+
+fn is_closed_output(error: &Error) -> bool {
+    let cause = error.downcast_ref::<io::Error>();
+    cause.is_some_and(|cause| cause.kind() == ErrorKind::BrokenPipe)
 }
