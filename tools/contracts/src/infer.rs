@@ -1,19 +1,29 @@
-//! Contracts that signals keep, made of them: types, and members that were always there. They hold
-//! no values.
+//! Makes contracts that the given signals keep: the types of values, and the members that were always
+//! there. They hold no values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
 use crate::judge::file_name;
 use crate::{Signal, counted};
 
-/// An object with more different members than this has data for their names: they are left out.
+/// The most different members of an object that its contract names. An object with more has data
+/// for their names.
 const MAX_MEMBERS: usize = 100;
+
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// What the signals of a type have in common.
+#[derive(Default)]
+struct SignalType {
+    signals: u64,
+    data: Shape,
+}
 
 /// What the values of one place have in common.
 #[derive(Default)]
@@ -21,91 +31,102 @@ struct Shape {
     types: BTreeSet<&'static str>,
     /// How many values are objects.
     objects: u64,
-    /// The members of the objects, and in how many of these each is.
-    members: BTreeMap<String, (u64, Shape)>,
+    /// The members of the objects, by their names.
+    members: BTreeMap<String, Member>,
+    /// What the elements of the arrays have in common.
     elements: Option<Box<Shape>>,
+}
+
+#[derive(Default)]
+struct Member {
+    /// How many objects have it.
+    objects: u64,
+    value: Shape,
+}
+
+/// A contract that is to be written.
+struct ContractFile<'a> {
+    path: PathBuf,
+    signal_type: &'a str,
+    signals: &'a SignalType,
 }
 
 /// Writes a contract for each type.
 ///
 /// # Errors
-/// A contract is there already, unless `force` replaces it; or a file cannot be written.
+/// There is no signal; a contract is there already, unless `force` replaces it; or a file cannot be
+/// written. Each ends the program.
 pub(crate) fn infer(
     signals: impl Iterator<Item = Result<Signal>>,
     dir: &Path,
     force: bool,
     output: &mut impl Write,
 ) -> Result<()> {
-    let mut shapes: BTreeMap<String, (u64, Shape)> = BTreeMap::new();
-    for signal in signals {
-        let Signal { of, data, .. } = signal?;
-        let data = serde_json::from_str(data.get())
-            .with_context(|| format!("the data of a signal of the type {of:?} cannot be read"))?;
-        let (count, shape) = shapes.entry(of).or_default();
-        *count += 1;
-        shape.add(&data);
-    }
+    let types = read_types(signals)?;
     fs::create_dir_all(dir).with_context(|| format!("Cannot make the folder {}", dir.display()))?;
-    let files: Vec<_> = shapes
-        .iter()
-        .map(|(of, shape)| (of, dir.join(file_name(of)), shape))
-        .collect();
     ensure!(
-        !files.is_empty(),
+        !types.is_empty(),
         "there is no signal to make a contract of."
     );
-    if let Some((_, there, _)) = files.iter().find(|(_, path, _)| !force && path.exists()) {
-        ensure!(
-            false,
+    let files: Vec<_> = types
+        .iter()
+        .map(|(signal_type, signals)| ContractFile {
+            path: dir.join(file_name(signal_type)),
+            signal_type,
+            signals,
+        })
+        .collect();
+    let existing = files.iter().find(|file| file.path.exists());
+    if let (Some(existing), false) = (existing, force) {
+        bail!(
             "{} is there already: --force replaces it. Nothing was written.",
-            there.display()
+            existing.path.display()
         );
     }
-    // Printed at the end: a reader that closes its end early keeps no file from being written.
-    let mut written = Vec::new();
-    for (of, path, (count, shape)) in files {
-        let mut schema = shape.schema();
-        schema.insert(
-            "$schema".to_owned(),
-            json!("https://json-schema.org/draft/2020-12/schema"),
-        );
-        fs::write(&path, format!("{:#}\n", Value::from(schema)))
-            .with_context(|| format!("Cannot write {}", path.display()))?;
-        written.push(format!(
-            "{}: {of:?}, from {}",
-            path.display(),
-            counted(*count)
-        ));
+    for file in &files {
+        file.write()?;
     }
-    for line in written {
-        writeln!(output, "{line}")?;
+    // The lines follow all files, since a reader that closes the output early must keep no file from
+    // being written.
+    for file in &files {
+        let path = file.path.display();
+        let signals = counted(file.signals.signals);
+        writeln!(output, "{path}: {:?}, from {signals}", file.signal_type)?;
     }
     output.flush()?;
     Ok(())
 }
 
+/// Reads what the signals of each type have in common.
+fn read_types(
+    signals: impl Iterator<Item = Result<Signal>>,
+) -> Result<BTreeMap<String, SignalType>> {
+    let mut types: BTreeMap<String, SignalType> = BTreeMap::new();
+    for signal in signals {
+        let Signal { r#type, data, .. } = signal?;
+        let data = serde_json::from_str(data.get())
+            .with_context(|| format!("the data of a signal of the type {type:?} cannot be read"))?;
+        let of_type = types.entry(r#type).or_default();
+        of_type.signals += 1;
+        of_type.data.add(&data);
+    }
+    Ok(types)
+}
+
+impl ContractFile<'_> {
+    fn write(&self) -> Result<()> {
+        let mut schema = self.signals.data.schema();
+        schema.insert("$schema".to_owned(), json!(DIALECT));
+        let text = format!("{:#}\n", Value::from(schema));
+        fs::write(&self.path, text).with_context(|| format!("Cannot write {}", self.path.display()))
+    }
+}
+
 impl Shape {
     fn add(&mut self, value: &Value) {
-        self.types.insert(match value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.to_string().contains(['.', 'e', 'E']) => "number",
-            Value::Number(_) => "integer",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        });
+        self.types.insert(type_name(value));
         match value {
-            Value::Object(members) => {
-                self.objects += 1;
-                for (name, value) in members {
-                    if self.members.len() <= MAX_MEMBERS || self.members.contains_key(name) {
-                        let (count, shape) = self.members.entry(name.clone()).or_default();
-                        *count += 1;
-                        shape.add(value);
-                    }
-                }
-            }
+            Value::Object(members) => self.add_object(members),
             Value::Array(elements) => {
                 let shape = self.elements.get_or_insert_default();
                 for element in elements {
@@ -116,35 +137,75 @@ impl Shape {
         }
     }
 
+    fn add_object(&mut self, members: &Map<String, Value>) {
+        self.objects += 1;
+        for (name, value) in members {
+            // One more than the most is kept: it shows that there were too many.
+            let is_kept = self.members.len() <= MAX_MEMBERS || self.members.contains_key(name);
+            if is_kept {
+                let member = self.members.entry(name.clone()).or_default();
+                member.objects += 1;
+                member.value.add(value);
+            }
+        }
+    }
+
     fn schema(&self) -> Map<String, Value> {
-        // Every integer is a number.
-        let is_needed = |of: &&&str| **of != "integer" || !self.types.contains("number");
-        let types: Vec<_> = self.types.iter().filter(is_needed).collect();
         let mut schema = Map::new();
-        let mut add = |name: &str, value: Value| drop(schema.insert(name.to_owned(), value));
-        match types.as_slice() {
-            [] => {}
-            [one] => add("type", json!(one)),
-            several => add("type", json!(several)),
+        if let Some(types) = self.type_keyword() {
+            schema.insert("type".to_owned(), types);
         }
         if self.objects > 0 && self.members.len() <= MAX_MEMBERS {
-            let members = self.members.iter();
-            let required = members
-                .clone()
-                .filter(|(_, (count, _))| *count == self.objects)
-                .map(|(name, _)| name);
-            add("required", required.cloned().collect());
-            add(
-                "properties",
-                members
-                    .map(|(name, (_, shape))| (name.clone(), Value::from(shape.schema())))
-                    .collect(),
-            );
+            schema.insert("required".to_owned(), self.required());
+            schema.insert("properties".to_owned(), self.properties());
         }
         if let Some(elements) = &self.elements {
-            add("items", elements.schema().into());
+            schema.insert("items".to_owned(), elements.schema().into());
         }
         schema
+    }
+
+    fn type_keyword(&self) -> Option<Value> {
+        let mut types = self.types.clone();
+        // Every integer is a number.
+        if types.contains("number") {
+            types.remove("integer");
+        }
+        let types: Vec<_> = types.into_iter().collect();
+        match types.as_slice() {
+            [] => None,
+            [one] => Some(json!(one)),
+            several => Some(json!(several)),
+        }
+    }
+
+    /// The names of the members that all objects have.
+    fn required(&self) -> Value {
+        self.members
+            .iter()
+            .filter(|(_, member)| member.objects == self.objects)
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    fn properties(&self) -> Value {
+        self.members
+            .iter()
+            .map(|(name, member)| (name.clone(), Value::from(member.value.schema())))
+            .collect()
+    }
+}
+
+/// The type of a value, as JSON Schema names it.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.to_string().contains(['.', 'e', 'E']) => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 
@@ -155,7 +216,7 @@ mod tests {
     fn signals(data: &[Value]) -> impl Iterator<Item = Result<Signal>> {
         let signal = |data: &Value| {
             Ok(Signal {
-                of: "purchase".to_owned(),
+                r#type: "purchase".to_owned(),
                 data: serde_json::value::to_raw_value(data)?,
                 name: String::new(),
             })

@@ -1,5 +1,8 @@
-//! The contracts of a folder, and what they say of a signal's `data`. A contract whose file changes
-//! is read again.
+//! Reads the contracts of a folder, and judges the `data` of signals by them. A contract whose file
+//! changes is read again.
+//!
+//! A folder that cannot be read, or a file in it that is no contract, ends the program when it
+//! starts. Afterwards, a file that cannot be used any more changes only the verdicts on its type.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,32 +17,35 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-/// What breaks a contract is reported up to this number.
+/// The most breaks of a signal that are reported.
 const MAX_BREAKS: usize = 20;
 
-/// The longest encoded type that is a file's name, in bytes. File systems have 255 for a name.
+/// The longest name of a contract's file that has the whole type, in bytes and without the ending.
+/// File systems have 255 for a name.
 const MAX_NAME_BYTES: usize = 200;
 
-/// How many bytes of a longer type its file's name begins with: three characters each at most.
+/// How many bytes of a longer type its file's name begins with. Encoded, a byte is at most three
+/// characters.
 const KEPT_BYTES: usize = 40;
 
 /// Whether a signal keeps the contract of its type.
 #[derive(Debug, PartialEq, Serialize)]
-#[serde(tag = "contract", rename_all = "camelCase")]
+#[serde(tag = "contract")]
 pub(crate) enum Verdict {
-    /// It does.
-    Ok,
-    /// It does not.
+    #[serde(rename = "ok")]
+    Kept,
+    #[serde(rename = "broken")]
     Broken {
-        /// Why, the first 20 reasons.
+        /// The first [`MAX_BREAKS`] reasons.
         breaks: Vec<Break>,
     },
     /// Its type has no contract.
-    None,
+    #[serde(rename = "none")]
+    NoContract,
 }
 
 impl Verdict {
-    /// A signal that cannot be judged: that is no reason to believe that it keeps its contract.
+    /// The verdict on a signal that cannot be judged: it counts as one that breaks its contract.
     pub(crate) fn unjudged(why: String) -> Self {
         Self::Broken {
             breaks: vec![Break {
@@ -62,14 +68,14 @@ pub(crate) struct Break {
 /// The contracts of a folder.
 pub(crate) struct Contracts {
     dir: PathBuf,
-    /// By the names of their files.
-    read: HashMap<String, Contract>,
+    /// The contracts that were read, by the names of their files.
+    by_file: HashMap<String, Contract>,
 }
 
 struct Contract {
-    /// Or why the file cannot be used.
+    /// The compiled schema, or why the file cannot be used.
     validator: Result<Validator, String>,
-    /// Of the file that was tried last.
+    /// When the file was changed that was tried last.
     modified: Option<SystemTime>,
 }
 
@@ -81,139 +87,148 @@ impl Contracts {
     pub(crate) fn read(dir: &Path) -> Result<Self> {
         let mut contracts = Self {
             dir: dir.to_owned(),
-            read: HashMap::new(),
+            by_file: HashMap::new(),
         };
-        for entry in fs::read_dir(dir)
-            .with_context(|| format!("Cannot read the folder {}", dir.display()))?
-        {
-            let path = entry?.path();
-            if let Some(name) = path
-                .file_name()
-                .filter(|_| path.extension().is_some_and(|ending| ending == "json"))
-            {
-                let contract = Contract {
-                    validator: Ok(compile(&path)?),
-                    modified: modified(&path),
-                };
-                contracts
-                    .read
-                    .insert(name.to_string_lossy().into_owned(), contract);
+        let entries = fs::read_dir(dir)
+            .with_context(|| format!("Cannot read the folder {}", dir.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let path = entry.path();
+            if path.extension().is_none_or(|ending| ending != "json") {
+                continue;
             }
+            let contract = Contract {
+                validator: Ok(compile(&path)?),
+                modified: modified(&path),
+            };
+            let name = entry.file_name().to_string_lossy().into_owned();
+            contracts.by_file.insert(name, contract);
         }
         Ok(contracts)
     }
 
     /// Whether the folder had no contract when it was read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.read.is_empty()
+        self.by_file.is_empty()
     }
 
     /// Judges the `data` of a signal of this type.
-    pub(crate) fn judge(&mut self, of: &str, data: &RawValue) -> Verdict {
-        let name = file_name(of);
-        let path = self.dir.join(&name);
-        let Some(modified) = modified(&path) else {
-            self.read.remove(&name);
-            return Verdict::None;
+    pub(crate) fn judge(&mut self, signal_type: &str, data: &RawValue) -> Verdict {
+        let Some(contract) = self.current(signal_type) else {
+            return Verdict::NoContract;
         };
-        let is_read = self
-            .read
-            .get(&name)
-            .is_some_and(|contract| contract.modified == Some(modified));
-        if !is_read {
-            self.read_again(&name, &path, modified);
-        }
-        let validator = match self.read.get(&name).map(|contract| &contract.validator) {
-            Some(Ok(validator)) => validator,
-            Some(Err(why)) => return Verdict::unjudged(why.clone()),
-            None => return Verdict::None,
+        let validator = match &contract.validator {
+            Ok(validator) => validator,
+            Err(why) => return Verdict::unjudged(why.clone()),
         };
         let data: Value = match serde_json::from_str(data.get()) {
             Ok(data) => data,
             Err(error) => return Verdict::unjudged(format!("the data cannot be judged: {error}")),
         };
-        let breaks = validator.iter_errors(&data).take(MAX_BREAKS).map(|error| {
-            let (pointer, message) = (
-                error.instance_path().to_string(),
-                error.masked().to_string(),
-            );
-            Break { pointer, message }
-        });
-        let breaks: Vec<_> = breaks.collect();
+        let breaks: Vec<_> = validator
+            .iter_errors(&data)
+            .take(MAX_BREAKS)
+            .map(|error| Break {
+                pointer: error.instance_path().to_string(),
+                message: error.masked().to_string(),
+            })
+            .collect();
         if breaks.is_empty() {
-            Verdict::Ok
+            Verdict::Kept
         } else {
             Verdict::Broken { breaks }
         }
     }
 
-    /// Reads a contract that is new or has changed. One that cannot be used replaces none that can.
+    /// The contract of a type as its file is now.
+    fn current(&mut self, signal_type: &str) -> Option<&Contract> {
+        let name = file_name(signal_type);
+        let path = self.dir.join(&name);
+        let Some(modified) = modified(&path) else {
+            self.by_file.remove(&name);
+            return None;
+        };
+        let is_read = self
+            .by_file
+            .get(&name)
+            .is_some_and(|contract| contract.modified == Some(modified));
+        if !is_read {
+            self.read_again(&name, &path, modified);
+        }
+        self.by_file.get(&name)
+    }
+
+    /// Reads a contract that is new or has changed. If it cannot be used, the one that was read
+    /// before stays.
     fn read_again(&mut self, name: &str, path: &Path, modified: SystemTime) {
         let validator = compile(path).map_err(|error| format!("{error:#}"));
-        let last = self
-            .read
+        let usable = self
+            .by_file
             .get_mut(name)
-            .filter(|last| last.validator.is_ok());
-        match (validator, last) {
-            (Err(why), Some(last)) => {
+            .filter(|contract| contract.validator.is_ok());
+        match (&validator, usable) {
+            (Err(why), Some(usable)) => {
                 eprintln!("{why}. The contract that was read before stays.");
-                last.modified = Some(modified);
+                usable.modified = Some(modified);
+                return;
             }
-            (validator, _) => {
-                if let Err(why) = &validator {
-                    eprintln!("{why}.");
-                }
-                let contract = Contract {
-                    validator,
-                    modified: Some(modified),
-                };
-                self.read.insert(name.to_owned(), contract);
-            }
+            (Err(why), None) => eprintln!("{why}."),
+            (Ok(_), _) => {}
         }
+        let contract = Contract {
+            validator,
+            modified: Some(modified),
+        };
+        self.by_file.insert(name.to_owned(), contract);
     }
 }
 
-/// The name of the file of a type's contract: every byte but letters, digits, `_`, `-` and a `.`
-/// that is not the first is percent-encoded, so that no type leads out of the folder. A name that
-/// would be too long for a file system ends with the type's SHA-256.
-pub(crate) fn file_name(of: &str) -> String {
-    let encoded: Vec<_> = of
+/// The name of the file of a type's contract. Letters, digits, `_`, `-` and a `.` that is not the
+/// first are as they are, and every other byte is percent-encoded, so that no type leads out of the
+/// folder. A name that would be too long for a file system ends with the type's SHA-256.
+pub(crate) fn file_name(signal_type: &str) -> String {
+    let encoded: Vec<String> = signal_type
         .bytes()
         .enumerate()
-        .map(|(place, byte)| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => char::from(byte).to_string(),
-            b'.' if place > 0 => ".".to_owned(),
-            _ => format!("%{byte:02X}"),
-        })
+        .map(|(place, byte)| encode_byte(byte, place))
         .collect();
     let name = encoded.concat();
     if name.len() <= MAX_NAME_BYTES {
         return name + ".json";
     }
     let begin: String = encoded.into_iter().take(KEPT_BYTES).collect();
-    let digest = HEXLOWER.encode(&Sha256::digest(of));
+    let digest = HEXLOWER.encode(&Sha256::digest(signal_type));
     format!("{begin}%sha256-{digest}.json")
 }
 
+fn encode_byte(byte: u8, place: usize) -> String {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => char::from(byte).to_string(),
+        b'.' if place > 0 => ".".to_owned(),
+        _ => format!("%{byte:02X}"),
+    }
+}
+
+/// When a file was changed. `None` when there is no such file.
 fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|file| file.modified()).ok()
 }
 
-/// Nothing is read that a contract refers to outside of its file.
 fn compile(path: &Path) -> Result<Validator> {
-    let schema = fs::read(path).map_err(anyhow::Error::from);
-    let schema =
-        schema.and_then(|text| serde_json::from_slice::<Value>(&text).context("this is not JSON"));
-    let validator = schema.and_then(|schema| {
-        let validator = jsonschema::options()
-            .with_draft(Draft::Draft202012)
-            // The standard leaves it open. An agreed format that is not checked would be a surprise.
-            .should_validate_formats(true)
-            .should_ignore_unknown_formats(false)
-            .build(&schema);
-        validator.map_err(|error| anyhow!("at {:?}: {error}", error.instance_path().to_string()))
-    });
-    validator.with_context(|| format!("{} is not a JSON Schema", path.display()))
+    try_compile(path).with_context(|| format!("{} is not a JSON Schema", path.display()))
+}
+
+/// Compiles a schema. Nothing is read that it refers to outside of its file.
+fn try_compile(path: &Path) -> Result<Validator> {
+    let text = fs::read(path)?;
+    let schema: Value = serde_json::from_slice(&text).context("this is not JSON")?;
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        // The standard leaves it open. An agreed format that is not checked would be a surprise.
+        .should_validate_formats(true)
+        .should_ignore_unknown_formats(false)
+        .build(&schema)
+        .map_err(|error| anyhow!("at {:?}: {error}", error.instance_path().to_string()))
 }
 
 #[cfg(test)]
@@ -236,7 +251,7 @@ mod tests {
     fn number_is_judged_with_all_its_digits() {
         let (_dir, mut contracts) =
             contracts(r#"{"maximum": 9007199254740992.5, "multipleOf": 0.01}"#);
-        let mut is_ok = |data: &str| judge(&mut contracts, data) == Verdict::Ok;
+        let mut is_ok = |data: &str| judge(&mut contracts, data) == Verdict::Kept;
         assert!(is_ok("9007199254740992") && is_ok("0.07") && is_ok("19.99"));
         assert!(!is_ok("9007199254740993") && !is_ok("0.070000000000000000000000001"));
     }
@@ -255,7 +270,7 @@ mod tests {
                 .set_modified(time)
                 .unwrap();
         };
-        assert_eq!(judge(&mut contracts, "{}"), Verdict::Ok);
+        assert_eq!(judge(&mut contracts, "{}"), Verdict::Kept);
         write(r#"{"type": "array"}"#, 1);
         assert!(matches!(
             judge(&mut contracts, "{}"),
@@ -267,7 +282,7 @@ mod tests {
             Verdict::Broken { .. }
         ));
         fs::remove_file(dir.path().join("purchase.json")).unwrap();
-        assert_eq!(judge(&mut contracts, "{}"), Verdict::None);
+        assert_eq!(judge(&mut contracts, "{}"), Verdict::NoContract);
     }
 
     #[test]
@@ -300,7 +315,7 @@ mod tests {
         let at = |time: &str| format!("{{\"at\":\"{time}\"}}");
         assert_eq!(
             judge(&mut contracts, &at("2026-11-20T22:16:40Z")),
-            Verdict::Ok
+            Verdict::Kept
         );
         assert!(matches!(
             judge(&mut contracts, &at("yesterday")),
@@ -327,19 +342,19 @@ mod tests {
             fs::write(dir.path().join(file_name(of)), "{}").unwrap();
         }
         let mut contracts = Contracts::read(dir.path()).unwrap();
-        assert_eq!(contracts.read.len(), types.len());
+        assert_eq!(contracts.by_file.len(), types.len());
         let data: &RawValue = serde_json::from_str("{}").unwrap();
         for of in &types {
-            assert_eq!(contracts.judge(of, data), Verdict::Ok, "{of}");
+            assert_eq!(contracts.judge(of, data), Verdict::Kept, "{of}");
         }
-        assert_eq!(contracts.judge("other", data), Verdict::None);
+        assert_eq!(contracts.judge("other", data), Verdict::NoContract);
     }
 
     #[test]
     fn contract_that_is_new_and_cannot_be_used_is_kept_by_no_signal() {
         let dir = tempfile::tempdir().unwrap();
         let mut contracts = Contracts::read(dir.path()).unwrap();
-        assert_eq!(judge(&mut contracts, "{}"), Verdict::None);
+        assert_eq!(judge(&mut contracts, "{}"), Verdict::NoContract);
         fs::write(dir.path().join("purchase.json"), "{").unwrap();
         for _ in 0..2 {
             let Verdict::Broken { breaks } = judge(&mut contracts, "{}") else {

@@ -42,9 +42,8 @@ enum Command {
 /// A signal as far as it is judged.
 #[derive(Deserialize)]
 struct Signal {
-    #[serde(rename = "type")]
-    of: String,
-    /// Not parsed: a client may send JSON that cannot be judged, and is told so.
+    r#type: String,
+    /// The text is not parsed yet: a client may send JSON that cannot be judged, and is told so.
     data: Box<RawValue>,
     /// What names the signal to the reader of `check`.
     #[serde(default)]
@@ -52,7 +51,8 @@ struct Signal {
 }
 
 fn main() -> ExitCode {
-    let (input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let input = io::stdin().lock();
+    let mut output = io::stdout().lock();
     let done = match Command::parse() {
         Command::Judge { dir } => judge(&dir, input, &mut output).map(|()| ExitCode::SUCCESS),
         Command::Check { dir } => check(&dir, input, &mut output),
@@ -74,7 +74,7 @@ fn is_closed(error: &io::Error) -> bool {
     error.kind() == ErrorKind::BrokenPipe
 }
 
-/// The signals of the lines.
+/// Reads the signals, one on each line.
 fn signals(input: impl BufRead) -> impl Iterator<Item = Result<Signal>> {
     input.lines().map(|line| {
         let line = line.context("the input cannot be read")?;
@@ -86,15 +86,16 @@ fn signals(input: impl BufRead) -> impl Iterator<Item = Result<Signal>> {
 /// next line.
 fn judge(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<()> {
     let mut contracts = Contracts::read(dir)?;
-    // Says that every contract can be used.
+    // This line says that every contract can be used.
     writeln!(output, "ready")?;
     output.flush()?;
     for signal in signals(input) {
         let verdict = match signal {
-            Ok(Signal { of, data, .. }) => contracts.judge(&of, &data),
+            Ok(signal) => contracts.judge(&signal.r#type, &signal.data),
             Err(error) => Verdict::unjudged(format!("{error:#}")),
         };
-        writeln!(output, "{}", serde_json::to_string(&verdict)?)?;
+        let answer = serde_json::to_string(&verdict)?;
+        writeln!(output, "{answer}")?;
         output.flush()?;
     }
     Ok(())
@@ -107,25 +108,37 @@ fn check(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<Exi
         "{} has no contract: a file TYPE.json for each type.",
         dir.display()
     );
-    let [mut kept, mut broken, mut none] = [0_u64; 3];
+    let mut kept = 0;
+    let mut broken = 0;
+    let mut without_contract = 0;
     for signal in signals(input) {
-        let Signal { of, data, name } = signal?;
-        match contracts.judge(&of, &data) {
-            Verdict::Ok => kept += 1,
-            Verdict::None => none += 1,
-            Verdict::Broken { breaks } => {
-                broken += 1;
-                let line = json!({"signal": name, "type": of, "breaks": breaks});
-                let written = writeln!(output, "{line}");
-                if written.as_ref().is_err_and(is_closed) {
-                    return Ok(ExitCode::FAILURE);
-                }
-                written.context("the result cannot be written")?;
+        let signal = signal?;
+        let verdict = contracts.judge(&signal.r#type, &signal.data);
+        let breaks = match verdict {
+            Verdict::Kept => {
+                kept += 1;
+                continue;
             }
+            Verdict::NoContract => {
+                without_contract += 1;
+                continue;
+            }
+            Verdict::Broken { breaks } => breaks,
+        };
+        broken += 1;
+        let line = json!({
+            "signal": signal.name,
+            "type": signal.r#type,
+            "breaks": breaks,
+        });
+        let written = writeln!(output, "{line}");
+        if written.as_ref().is_err_and(is_closed) {
+            return Ok(ExitCode::FAILURE);
         }
+        written.context("the result cannot be written")?;
     }
     eprintln!(
-        "{} keep their contract, {broken} break it, {none} have a type without one.",
+        "{} keep their contract, {broken} break it, {without_contract} have a type without one.",
         counted(kept)
     );
     Ok(if broken > 0 {
