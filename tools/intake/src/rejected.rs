@@ -1,4 +1,4 @@
-//! `rejected`: the signals that the service rejected, why, and their redrive.
+//! `rejected`: lists the signals that the service rejected, and redrives them.
 
 mod redrive;
 mod rejected_signal;
@@ -10,6 +10,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 
 use self::redrive::Redrive;
+use self::rejected_signal::RejectedSignal;
 pub(crate) use self::table::RejectedTable;
 use self::table::days;
 use crate::output::{Format, Table, note};
@@ -60,35 +61,20 @@ pub(crate) struct List {
 
 impl List {
     async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
-        let Self { account, since } = self;
-        let mut table = Table::new(format, ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"])
-            .cut_to_terminal();
+        let account = &self.account;
+        let heading = ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"];
+        let mut table = Table::new(format, heading).cut_to_terminal();
         let mut is_empty = true;
-        for day in days(*since, Timestamp::now()) {
-            let signals = rejected.of_day(account, &day, *since).await?;
+        for day in days(self.since, Timestamp::now()) {
+            let signals = rejected.of_day(account, &day, self.since).await?;
             if signals.is_empty() {
                 continue;
             }
             is_empty = false;
             for signal in &signals {
-                // The first error only: --json has all of them.
-                let (code, message) = signal
-                    .errors
-                    .first()
-                    .map_or(("", ""), |error| (error.code.as_str(), &error.message));
-                let subject_id = signal.subject_id.as_deref().unwrap_or("-");
-                table.add(
-                    signal,
-                    [
-                        &signal.received_at.to_string(),
-                        code,
-                        &signal.id.short(),
-                        subject_id,
-                        message,
-                    ],
-                )?;
+                add_row(&mut table, signal)?;
             }
-            // Together, so that their columns are as wide.
+            // The rows of a day are printed together, so that their columns are equally wide.
             table.print()?;
         }
         if is_empty {
@@ -98,4 +84,19 @@ impl List {
         }
         Ok(())
     }
+}
+
+/// Adds a signal with its first error. Only its JSON has all of them.
+fn add_row(table: &mut Table, signal: &RejectedSignal) -> Result<()> {
+    let error = signal.errors.first();
+    let code = error.map_or("", |error| error.code.as_str());
+    let message = error.map_or("", |error| error.message.as_str());
+    let cells = [
+        &signal.received_at.to_string(),
+        code,
+        &signal.id.short(),
+        signal.subject_id.as_deref().unwrap_or("-"),
+        message,
+    ];
+    table.add(signal, cells)
 }

@@ -42,10 +42,10 @@ fn print_profile(item: &Item, format: Format) -> Result<()> {
     if format == Format::Json {
         return print_json(&profile);
     }
-    let mut table = Table::with_names();
+    let mut table = Table::without_heading();
     for (name, Json(value)) in profile {
         if name != "accountId" {
-            table.row([name, &display(value)]);
+            table.add_row([name, &display(value)]);
         }
     }
     table.print()
@@ -58,9 +58,9 @@ fn print_times(stack: &Stack, item: &Item, format: Format) -> Result<()> {
     if format == Format::Json {
         return print_json(&times);
     }
-    let mut table = Table::with_names();
+    let mut table = Table::without_heading();
     for (field, time) in &times {
-        table.row([field, &time.to_string()]);
+        table.add_row([field, &time.to_string()]);
     }
     table.print()
 }

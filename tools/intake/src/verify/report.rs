@@ -75,14 +75,14 @@ impl Report {
     fn to_text(&self) -> String {
         let mut table = Table::new(Format::Table, ["RESULT", "PROMISE", "CHECK", "SEEN"]);
         for check in &self.checks {
-            table.row([
+            table.add_row([
                 check.result.as_str(),
                 check.promise,
                 &check.name,
                 &check.detail,
             ]);
         }
-        let mut lines = table.lines();
+        let mut lines = table.take_lines();
         for Check { name, detail, .. } in self.with_result(CheckResult::Failed) {
             lines.push(format!("\nFAILED {name}: {detail}"));
         }
