@@ -1,10 +1,10 @@
 //! `customers`.
 
 use model::timestamp::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::Operator;
+use crate::operator::{Operator, Outcome};
 use crate::running::Running;
 
 /// Characters that a terminal would obey, and one that it would not.
@@ -14,24 +14,34 @@ async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
     assert_eq!(app.send(call.key(key)).await.status, 200);
 }
 
-#[tokio::test]
-async fn customer_is_shown_as_a_table_and_as_json() {
+/// A stack with a customer that has a field named like a key, and characters that a terminal would
+/// obey.
+async fn app_with_customer() -> TestApp {
     let app = TestApp::start();
-    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    let key = app.key("shop").await;
     let data = format!(
         r#"{{"email":"ada@example.com","firstName":"{OBEYED}","sk":"own","visits":12345678901234567890123}}"#
     );
-    send(
-        &app,
-        &key,
-        RequestBuilder::customer(format!(r#"{{"customerId":"c#1","customerData":{data}}}"#)),
-    )
-    .await;
-    let shown = operator
-        .run(&["customers", "show", "--account", "shop", "c#1"])
-        .success();
+    let body = format!(r#"{{"customerId":"c#1","customerData":{data}}}"#);
+    send(&app, &key, RequestBuilder::customer(body)).await;
+    app
+}
+
+fn show(operator: &Operator, more: &[&str]) -> Outcome {
+    let arguments = [&["customers", "show", "--account", "shop"], more].concat();
+    operator.run(&arguments)
+}
+
+fn field_names(object: &Value) -> Vec<&str> {
+    let fields = object.as_object().unwrap();
+    fields.keys().map(String::as_str).collect()
+}
+
+#[tokio::test]
+async fn customer_is_shown_as_a_table_of_names_and_values() {
+    let app = app_with_customer().await;
+    let shown = show(&Operator::of(&app), &["c#1"]).success().stdout;
     let names: Vec<_> = shown
-        .stdout
         .lines()
         .map(|line| line.split_whitespace().next().unwrap())
         .collect();
@@ -47,33 +57,22 @@ async fn customer_is_shown_as_a_table_and_as_json() {
             "visits"
         ]
     );
+    assert!(shown.contains(r"\u{9b}2J\u{202e}\u{61c}é"), "{shown}");
+}
+
+#[tokio::test]
+async fn customer_is_shown_as_json_without_its_key_and_its_fences() {
+    let app = app_with_customer().await;
+    let shown = show(&Operator::of(&app), &["c#1", "--json"]).success();
+    let text = &shown.stdout;
     assert!(
-        shown.stdout.contains(r"\u{9b}2J\u{202e}\u{61c}é"),
-        "{}",
-        shown.stdout
+        text.contains(r#""visits":12345678901234567890123"#),
+        "{text}"
     );
-    let shown = operator
-        .run(&["customers", "show", "--account", "shop", "c#1", "--json"])
-        .success();
-    assert!(
-        shown.stdout.contains(r#""visits":12345678901234567890123"#),
-        "{}",
-        shown.stdout
-    );
-    assert!(
-        shown.stdout.contains(r#""\u009b2J\u202e\u061cé""#),
-        "{}",
-        shown.stdout
-    );
-    // Neither its key nor its fence, but what a client has named like a key.
-    let names: Vec<_> = shown.json()[0]
-        .as_object()
-        .unwrap()
-        .keys()
-        .cloned()
-        .collect();
+    assert!(text.contains(r#""\u009b2J\u202e\u061cé""#), "{text}");
+    let customer = &shown.json()[0];
     assert_eq!(
-        names,
+        field_names(customer),
         [
             "accountId",
             "createdAt",
@@ -85,56 +84,35 @@ async fn customer_is_shown_as_a_table_and_as_json() {
             "visits"
         ]
     );
-    assert_eq!(
-        (
-            &shown.json()[0]["customerId"],
-            &shown.json()[0]["firstName"]
-        ),
-        (&json!("c#1"), &json!(OBEYED))
-    );
+    assert_eq!(customer["customerId"], "c#1");
+    assert_eq!(customer["firstName"], OBEYED);
+}
 
-    send(
-        &app,
-        &key,
-        RequestBuilder::customer(
-            r#"{"customerId":"c#1","customerData":{"email":null,"visits":2}}"#,
-        ),
-    )
-    .await;
-    let shown = operator
-        .run(&[
-            "customers",
-            "show",
-            "--account",
-            "shop",
-            "c#1",
-            "--times",
-            "--json",
-        ])
-        .success();
-    let times = shown.json()[0].clone();
-    let names: Vec<_> = times.as_object().unwrap().keys().cloned().collect();
-    assert_eq!(
-        names,
-        ["email", "firstName", "sk", "visits"],
-        "a removed field has a time"
-    );
+#[tokio::test]
+async fn times_of_a_customer_are_shown_also_of_removed_fields() {
+    let app = app_with_customer().await;
+    let key = app.key("shop").await;
+    let update = r#"{"customerId":"c#1","customerData":{"email":null,"visits":2}}"#;
+    send(&app, &key, RequestBuilder::customer(update)).await;
+
+    let operator = Operator::of(&app);
+    let shown = show(&operator, &["c#1", "--times", "--json"]).success();
+    let times = &shown.json()[0];
+    assert_eq!(field_names(times), ["email", "firstName", "sk", "visits"]);
+    assert_eq!(times["email"], times["visits"]);
     assert!(
-        times["email"] == times["visits"] && times["email"].as_str() > times["firstName"].as_str(),
+        times["email"].as_str() > times["firstName"].as_str(),
         "{times}"
     );
-    let shown = operator
-        .run(&["customers", "show", "--account", "shop", "c#1", "--times"])
-        .success();
-    assert!(
-        shown.stdout.contains(times["firstName"].as_str().unwrap()),
-        "{}",
-        shown.stdout
-    );
+    let shown = show(&operator, &["c#1", "--times"]).success().stdout;
+    let first_name = times["firstName"].as_str().unwrap();
+    assert!(shown.contains(first_name), "{shown}");
+}
 
-    let missing = operator
-        .run(&["customers", "show", "--account", "shop", "c"])
-        .error_message();
+#[tokio::test]
+async fn customer_that_does_not_exist_is_an_error() {
+    let app = app_with_customer().await;
+    let missing = show(&Operator::of(&app), &["c"]).error_message();
     assert_eq!(missing, "The account shop has no customer \"c\".");
 }
 

@@ -69,19 +69,19 @@ impl Operator {
         }
     }
 
-    /// With the endpoint of this SQS.
+    /// The operator with the endpoint of this SQS.
     pub(crate) fn with_sqs(self, sqs: &FakeSqs) -> Self {
         self.variable("AWS_ENDPOINT_URL_SQS", &sqs.endpoint())
     }
 
-    /// With this SQS and the variables of its queues.
+    /// The operator with this SQS and the variables of its queues.
     pub(crate) fn with_queues(self, sqs: &FakeSqs) -> Self {
         self.with_sqs(sqs)
             .variable("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE)
             .variable("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE)
     }
 
-    /// With this variable too.
+    /// The operator with this variable set, too.
     pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
@@ -113,17 +113,17 @@ impl Operator {
         command
     }
 
-    /// Runs it, in a pipe, with nothing on standard input.
+    /// Runs the command, in a pipe, with nothing on standard input.
     pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
         self.run_with(arguments, "")
     }
 
-    /// Runs a copy of it in the same way.
+    /// Runs a copy of the program in the same way.
     pub(crate) fn run_as(&self, program: &Path, arguments: &[&str]) -> Outcome {
         finish(self.command_of(program, arguments), "")
     }
 
-    /// Runs it, in a pipe, with this on standard input.
+    /// Runs the command, in a pipe, with this on standard input.
     pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Outcome {
         finish(self.command(arguments), input)
     }
@@ -160,14 +160,12 @@ fn finish(mut command: Command, input: &str) -> Outcome {
 }
 
 pub(crate) fn send_signal(process: &Child, name: &str) {
-    let (signal, id) = (format!("-{name}"), process.id().to_string());
-    assert!(
-        Command::new("kill")
-            .args([signal, id])
-            .status()
-            .unwrap()
-            .success()
-    );
+    let signal = format!("-{name}");
+    let status = Command::new("kill")
+        .args([signal, process.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success());
 }
 
 impl Outcome {

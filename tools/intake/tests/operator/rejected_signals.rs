@@ -9,6 +9,9 @@ use crate::operator::{Operator, Outcome};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 
+const BOTH_ACCEPTED: &str =
+    "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n";
+
 /// Sends one valid signal between two invalid ones.
 async fn send(app: &TestApp, received_at: Timestamp) {
     let key = app.key("shop").await;
@@ -23,39 +26,89 @@ async fn send(app: &TestApp, received_at: Timestamp) {
     let response = app
         .send(RequestBuilder::signals(body).key(&key).at(received_at))
         .await;
-    assert_eq!(
-        (response.status, response.json()["rejected"].as_u64()),
-        (200, Some(2))
-    );
+    assert_eq!(response.status, 200);
+    assert_eq!(response.json()["rejected"], 2);
 }
 
 fn an_hour_ago() -> Timestamp {
     Timestamp::from_millis(Timestamp::now().millis() - 3_600_000)
 }
 
-fn list(operator: &Operator, more: &[&str]) -> Vec<Value> {
-    operator
-        .run(
-            &[
-                &[
-                    "rejected",
-                    "list",
-                    "--account",
-                    "shop",
-                    "--since",
-                    "1d",
-                    "--json",
-                ],
-                more,
-            ]
-            .concat(),
-        )
-        .success()
-        .json()
+fn run_list(operator: &Operator, more: &[&str]) -> Outcome {
+    let arguments = [&["rejected", "list", "--account", "shop"], more].concat();
+    operator.run(&arguments).success()
+}
+
+fn list(operator: &Operator) -> Vec<Value> {
+    run_list(operator, &["--since", "1d", "--json"]).json()
+}
+
+/// Writes all rejected signals into the file `unchanged`, and as valid ones into the file `edited`.
+fn write_lists(operator: &Operator) {
+    let unchanged = run_list(operator, &["--json"]).stdout;
+    let edited = unchanged
+        .replace("\"data\":7", "\"data\":{\"n\":7}")
+        .replace("undefined", "bob");
+    operator.file("unchanged", &unchanged);
+    operator.file("edited", &edited);
 }
 
 fn redrive(operator: &Operator, more: &[&str]) -> Outcome {
-    operator.run(&[&["rejected", "redrive", "--account", "shop"], more].concat())
+    let arguments = [&["rejected", "redrive", "--account", "shop"], more].concat();
+    operator.run(&arguments)
+}
+
+#[tokio::test]
+async fn rejected_signals_are_listed_with_their_first_errors() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    send(&app, an_hour_ago()).await;
+
+    let listed = list(&operator);
+    let codes: Vec<_> = listed
+        .iter()
+        .map(|signal| signal["errors"][0]["code"].as_str().unwrap())
+        .collect();
+    assert_eq!(codes, ["invalid-type", "placeholder-identifier"]);
+    let table = run_list(&operator, &["--since", "1d"]).stdout;
+    assert!(table.contains("signals[2].customerId must"), "{table}");
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 3, "{table}");
+    assert_eq!(
+        lines[1].find("invalid-type"),
+        lines[2].find("placeholder-identifier")
+    );
+
+    let recent = run_list(&operator, &["--since", "5m"]);
+    assert_eq!(recent.stdout, "");
+    assert!(
+        recent.stderr.contains("No such rejected signals"),
+        "{recent:?}"
+    );
+}
+
+#[tokio::test]
+async fn rejected_signals_that_are_redriven_unchanged_stay() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    send(&app, an_hour_ago()).await;
+    write_lists(&operator);
+
+    let unchanged = redrive(&operator, &["--from", "unchanged", "--json"]);
+    assert_eq!(unchanged.code, Some(1));
+    assert_eq!(unchanged.stderr, "error: No rejected signal was stored.\n");
+    let rows = unchanged.json();
+    for (row, code) in rows.iter().zip(["invalid-type", "placeholder-identifier"]) {
+        assert_eq!(row["outcome"], "rejected");
+        assert_eq!(row["errors"][0]["code"], code);
+    }
+    assert_eq!(rows.len(), 2);
+    let rows = redrive(&operator, &["--from", "unchanged"]).stdout;
+    assert!(
+        rows.contains("  signals[0].data must be an object or null"),
+        "{rows}"
+    );
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 }
 
 #[tokio::test]
@@ -64,82 +117,17 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
     let operator = Operator::of(&app);
     let received_at = an_hour_ago();
     send(&app, received_at).await;
+    write_lists(&operator);
 
-    let listed = list(&operator, &[]);
-    let codes: Vec<_> = listed
-        .iter()
-        .map(|signal| signal["errors"][0]["code"].as_str().unwrap())
-        .collect();
-    assert_eq!(codes, ["invalid-type", "placeholder-identifier"]);
-    let table = operator
-        .run(&["rejected", "list", "--account", "shop", "--since", "1d"])
-        .success();
-    assert!(
-        table.stdout.contains("signals[2].customerId must"),
-        "{}",
-        table.stdout
-    );
-    let lines: Vec<&str> = table.stdout.lines().collect();
-    assert_eq!(
-        (lines.len(), lines[1].find("invalid-type")),
-        (3, lines[2].find("placeholder-identifier"))
-    );
-
-    let recent = operator
-        .run(&["rejected", "list", "--account", "shop", "--since", "5m"])
-        .success();
-    assert!(
-        recent.stdout.is_empty() && recent.stderr.contains("No such rejected signals"),
-        "{recent:?}"
-    );
-
-    let all = operator
-        .run(&["rejected", "list", "--account", "shop", "--json"])
-        .success()
-        .stdout;
-    operator.file("unchanged", &all);
-    let unchanged = redrive(&operator, &["--from", "unchanged", "--json"]);
-    assert_eq!(
-        (unchanged.code, unchanged.stderr.as_str()),
-        (Some(1), "error: No rejected signal was stored.\n")
-    );
-    let unchanged = unchanged.json();
-    let errors: Vec<_> = unchanged
-        .iter()
-        .map(|row| (&row["outcome"], &row["errors"][0]["code"]))
-        .collect();
-    let rejected = json!("rejected");
-    assert_eq!(
-        errors,
-        [
-            (&rejected, &json!("invalid-type")),
-            (&rejected, &json!("placeholder-identifier"))
-        ]
-    );
-    let rows = redrive(&operator, &["--from", "unchanged"]).stdout;
-    assert!(
-        rows.contains("  signals[0].data must be an object or null"),
-        "{rows}"
-    );
-    assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
-
-    operator.file(
-        "edited.ndjson",
-        &all.replace("\"data\":7", "\"data\":{\"n\":7}")
-            .replace("undefined", "bob"),
-    );
-    let dry = redrive(&operator, &["--from", "edited.ndjson", "--dry-run"]).success();
+    let dry = redrive(&operator, &["--from", "edited", "--dry-run"]).success();
     assert_eq!(
         dry.stdout,
         "2 would be accepted, 0 still rejected, 0 would already be expired, 0 not found.\n"
     );
     assert_eq!(app.items("SignalsTable").await.len(), 1);
 
-    let redriven = redrive(&operator, &["--from", "edited.ndjson"]).success();
-    assert_eq!(
-        redriven.stdout,
-        "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n"
-    );
+    let redriven = redrive(&operator, &["--from", "edited"]).success();
+    assert_eq!(redriven.stdout, BOTH_ACCEPTED);
     assert_eq!(app.items("RejectedSignalsTable").await, []);
     let history = app.history("shop", "ada").await;
     let keys: Vec<_> = history
@@ -148,11 +136,12 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
         .collect();
     let key = |index| format!("{received_at}#{}#{index:04}", REQUEST.to_lowercase());
     assert_eq!(keys, [key(0), key(1)]);
-    assert!(
-        history
-            .iter()
-            .all(|signal| signal["receivedAt"].as_s().unwrap() == &received_at.to_string())
-    );
+    for signal in &history {
+        assert_eq!(
+            signal["receivedAt"].as_s().unwrap(),
+            &received_at.to_string()
+        );
+    }
     let bob = app.history("shop", "bob").await;
     assert_eq!(bob[0]["sk"].as_s().unwrap(), &key(2));
     assert_eq!(
@@ -160,17 +149,24 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
         "123456789012345678901234567890"
     );
     assert_eq!(bob[0]["requestIdentifier"].as_s().unwrap(), REQUEST);
+}
 
-    // As after a run that was killed.
-    let again = redrive(&operator, &["--from", "edited.ndjson"]).success();
-    assert_eq!(
-        again.stdout,
-        "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n"
-    );
+#[tokio::test]
+async fn redrive_that_is_run_again_finds_what_it_stored_and_nothing_else() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    send(&app, an_hour_ago()).await;
+    write_lists(&operator);
+    let first = redrive(&operator, &["--from", "edited"]).success();
+    assert_eq!(first.stdout, BOTH_ACCEPTED);
+
+    // The operator does this after a run that was killed.
+    let again = redrive(&operator, &["--from", "edited"]).success();
+    assert_eq!(again.stdout, BOTH_ACCEPTED);
     operator.file(
         "never-rejected",
         &operator
-            .read("edited.ndjson")
+            .read("edited")
             .replace("#0000#", "#0001#")
             .replace("#0002#", "#0003#"),
     );
@@ -185,15 +181,7 @@ async fn redrive_without_a_reader_redrives_every_signal() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     send(&app, an_hour_ago()).await;
-    let all = operator
-        .run(&["rejected", "list", "--account", "shop", "--json"])
-        .success()
-        .stdout;
-    operator.file(
-        "edited",
-        &all.replace("\"data\":7", "\"data\":{}")
-            .replace("undefined", "bob"),
-    );
+    write_lists(&operator);
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let redrive = [
@@ -221,11 +209,8 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     send(&app, an_hour_ago()).await;
-    let id = list(&operator, &[])[0]["id"].as_str().unwrap().to_owned();
-    let table = operator
-        .run(&["rejected", "list", "--account", "shop", "--since", "1d"])
-        .success()
-        .stdout;
+    let id = list(&operator)[0]["id"].as_str().unwrap().to_owned();
+    let table = run_list(&operator, &["--since", "1d"]).stdout;
     let short = table
         .lines()
         .nth(1)
@@ -282,26 +267,7 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
     let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "1");
     let received_at = Timestamp::from_millis(Timestamp::now().millis() - 25 * 3_600_000);
     send(&app, received_at).await;
-    let edited = |operator: &Operator| {
-        let all = operator
-            .run(&[
-                "rejected",
-                "list",
-                "--account",
-                "shop",
-                "--since",
-                "2d",
-                "--json",
-            ])
-            .success()
-            .stdout;
-        operator.file(
-            "edited",
-            &all.replace("\"data\":7", "\"data\":{}")
-                .replace("undefined", "bob"),
-        );
-    };
-    edited(&operator);
+    write_lists(&operator);
     for dry_run in [&["--dry-run"][..], &[]] {
         let run = redrive(
             &operator,
@@ -314,21 +280,13 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
             "{rows:?}"
         );
     }
-    assert_eq!(
-        (
-            app.items("SignalsTable").await.len(),
-            app.items("RejectedSignalsTable").await.len()
-        ),
-        (1, 2)
-    );
+    assert_eq!(app.items("SignalsTable").await.len(), 1);
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 
     let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "2");
-    edited(&operator);
+    write_lists(&operator);
     let redriven = redrive(&operator, &["--from", "edited"]).success();
-    assert_eq!(
-        redriven.stdout,
-        "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n"
-    );
+    assert_eq!(redriven.stdout, BOTH_ACCEPTED);
 }
 
 #[tokio::test]
@@ -336,7 +294,7 @@ async fn redrive_of_an_invalid_file_is_an_error() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     send(&app, an_hour_ago()).await;
-    let line = serde_json::to_string(&list(&operator, &[])[0]).unwrap();
+    let line = serde_json::to_string(&list(&operator)[0]).unwrap();
     for (text, message) in [
         (
             "{}\n".to_owned(),
