@@ -1,6 +1,7 @@
 //! `customers`: finds, shows, exports or erases what is stored of a customer.
 
 mod erase;
+mod export;
 mod profiles;
 
 use anyhow::Result;
@@ -87,7 +88,7 @@ impl Command {
             Self::Show { target, times } => profiles::show(stack, &target, times, format).await,
             Self::Find { account, email } => profiles::find(stack, &account, &email, format).await,
             Self::Export(Target { account, id }) => {
-                profiles::export(stack, &account, &id, format).await
+                export::export(stack, &account, &id, format).await
             }
             Self::Erase {
                 target: Target { account, id },

@@ -3,7 +3,7 @@
 //! It keeps no record of its progress: what is deleted is not found again, so a second run deletes
 //! what is left. It looks a second time itself, also when it found nothing: a request that came
 //! before may still store or defer something. It prints a line for the operator's record of
-//! erasures, which a restore of a table makes necessary.
+//! erasures: a restore of a table brings back what was erased before.
 
 use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::types::Select;
@@ -11,9 +11,10 @@ use futures_util::TryStreamExt as _;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
+use store::attributes::Item;
 use store::retry::MAX_REQUEST_DURATION;
 
-use super::profiles::stored;
+use super::profiles::find_profile;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_interrupted;
@@ -21,7 +22,7 @@ use crate::items::{batch_delete, partition_key, query_items};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
-use crate::stack::{CUSTOMERS, Item, SIGNALS, Stack};
+use crate::stack::{CUSTOMERS, SIGNALS, Stack};
 
 /// How many keys of signals are read before they are deleted: a history may be longer than the
 /// memory.
@@ -60,20 +61,21 @@ impl Erasure<'_> {
             ));
         }
         let counts = found.counts();
-        confirm(
-            &format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone."),
-            yes,
-        )?;
+        let question =
+            format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone.");
+        confirm(&question, yes)?;
         // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the
         // process.
-        let second = until_interrupted(Box::pin(self.delete_twice(&found))).await?;
-        let second =
-            second.context("Interrupted. To erase what is left, run the command again.")?;
+        let work = Box::pin(self.delete_twice(&found));
+        let second = until_interrupted(work)
+            .await?
+            .context("Interrupted. To erase what is left, run the command again.")?;
         found.profiles += second.found.profiles;
         found.signals += second.found.signals;
         found.rejected.extend(second.found.rejected);
         let printed = self.print(&found, format);
-        // Last, so that the operator has the line for the record in any case.
+        // An error of the queues is returned last, so that the operator has the line for the record
+        // in any case.
         second.queues.and(printed)
     }
 
@@ -89,20 +91,21 @@ impl Erasure<'_> {
             "rejectedSignals": erased.rejected.len(),
         });
         let counts = erased.counts();
-        format.print(
-            &format!("Erased {id:?} in the account {account} at {erased_at}: {counts}."),
-            &json,
-        )
+        let text = format!("Erased {id:?} in the account {account} at {erased_at}: {counts}.");
+        format.print(&text, &json)
     }
 
     async fn look(&self) -> Result<Found> {
         let Self {
             stack, account, id, ..
         } = self;
+        let profile = find_profile(stack, account, id).await?;
+        let signals = count_signals(stack, account, id).await?;
+        let rejected = RejectedTable::new(stack)?.keys_of(account, id).await?;
         Ok(Found {
-            profiles: usize::from(stored(stack, account, id).await?.is_some()),
-            signals: count_signals(stack, account, id).await?,
-            rejected: RejectedTable::new(stack)?.keys_of(account, id).await?,
+            profiles: usize::from(profile.is_some()),
+            signals,
+            rejected,
         })
     }
 
@@ -114,7 +117,7 @@ impl Erasure<'_> {
             "Waiting {seconds} s: a request that a function received before may store something until then."
         ));
         tokio::time::sleep(MAX_REQUEST_DURATION).await;
-        // Before the second look: it finds what was drained until this count.
+        // The messages are counted before the second look, which finds what was drained until then.
         let queues = refuse_while_queued(self.stack, self.anyway)
             .await
             .context("What is stored is erased, but requests that came before were deferred");
@@ -130,15 +133,11 @@ impl Erasure<'_> {
         let Self {
             stack, account, id, ..
         } = self;
-        // The profile last: while it is there, an operator sees that the erasure is incomplete.
         RejectedTable::new(stack)?.delete(&found.rejected).await?;
         delete_signals(stack, account, id).await?;
-        batch_delete(
-            &stack.client,
-            stack.table(CUSTOMERS)?,
-            &[partition_key(account.partition_key(id))],
-        )
-        .await
+        // The profile last: while it is there, an operator sees that the erasure is incomplete.
+        let profile = partition_key(account.partition_key(id));
+        batch_delete(&stack.client, stack.table(CUSTOMERS)?, &[profile]).await
     }
 }
 
@@ -170,30 +169,26 @@ impl Found {
 
 async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<usize> {
     let table = stack.table(SIGNALS)?;
-    let pages = stack
+    let mut pages = stack
         .query(table, account.partition_key(id))
         .select(Select::Count)
         .into_paginator()
         .send();
-    let pages: Vec<_> = pages
-        .try_collect()
-        .await
-        .map_err(|error| call_error(table, error))?;
-    Ok(pages
-        .iter()
-        .map(|page| usize::try_from(page.count).unwrap_or_default())
-        .sum())
+    let mut count = 0;
+    while let Some(page) = pages.next().await {
+        let page = page.map_err(|error| call_error(table, error))?;
+        count += usize::try_from(page.count).unwrap_or_default();
+    }
+    Ok(count)
 }
 
 async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
     let table = stack.table(SIGNALS)?;
-    let keys = query_items(
-        stack
-            .query(table, account.partition_key(id))
-            .projection_expression("pk, sk"),
-    );
-    let mut pages = keys.try_chunks(DELETED_AT_ONCE);
-    while let Some(keys) = pages.try_next().await.map_err(|error| error.1)? {
+    let query = stack
+        .query(table, account.partition_key(id))
+        .projection_expression("pk, sk");
+    let mut batches = query_items(query).try_chunks(DELETED_AT_ONCE);
+    while let Some(keys) = batches.try_next().await.map_err(|error| error.1)? {
         batch_delete(&stack.client, table, &keys).await?;
     }
     Ok(())

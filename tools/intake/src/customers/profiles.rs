@@ -1,7 +1,4 @@
-//! `customers show` and `customers find`: the profiles of customers. [`mod@export`] writes all that is
-//! stored of one.
-
-mod export;
+//! `customers show` and `customers find`: the profiles of customers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +10,6 @@ use model::customer::is_fence;
 use store::attributes::Item;
 use store::customers::times_of_fields;
 
-pub(super) use self::export::export;
 use super::Target;
 use crate::error::store_error;
 use crate::items::{Json, display, json_object, partition_key, scan, text};
@@ -27,7 +23,7 @@ pub(super) async fn show(
     format: Format,
 ) -> Result<()> {
     let Target { account, id } = target;
-    let Some(item) = stored(stack, account, id).await? else {
+    let Some(item) = find_profile(stack, account, id).await? else {
         bail!("The account {account} has no customer {id:?}.");
     };
     if times {
@@ -66,14 +62,18 @@ fn print_times(stack: &Stack, item: &Item, format: Format) -> Result<()> {
 }
 
 /// The attributes of a customer, without those that only the table needs.
-fn profile_json(item: &Item) -> BTreeMap<&str, Json<'_>> {
+pub(super) fn profile_json(item: &Item) -> BTreeMap<&str, Json<'_>> {
     let mut profile = json_object(item, &["pk"]);
     profile.retain(|name, _| !is_fence(name));
     profile
 }
 
 /// The stored item of a customer.
-pub(super) async fn stored(stack: &Stack, account: &AccountId, id: &str) -> Result<Option<Item>> {
+pub(super) async fn find_profile(
+    stack: &Stack,
+    account: &AccountId,
+    id: &str,
+) -> Result<Option<Item>> {
     let table = stack.table(CUSTOMERS)?;
     let key = partition_key(account.partition_key(id));
     stack.get(table, key).await

@@ -8,7 +8,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 use store::attributes::Item;
 
-use super::{profile_json, stored};
+use super::profiles::{find_profile, profile_json};
 use crate::items::{json_object, query_items};
 use crate::output::{Format, note, to_json};
 use crate::rejected::RejectedTable;
@@ -20,13 +20,13 @@ const KEY: [&str; 2] = ["pk", "sk"];
 const CANNOT_WRITE: &str = "Cannot write to standard output";
 
 /// Writes the document while the tables are read: a history may be longer than the memory.
-pub(in crate::customers) async fn export(
+pub(super) async fn export(
     stack: &Stack,
     account: &AccountId,
     id: &str,
     format: Format,
 ) -> Result<()> {
-    let profile = stored(stack, account, id).await?;
+    let profile = find_profile(stack, account, id).await?;
     let query = stack.query(stack.table(SIGNALS)?, account.partition_key(id));
     let mut signals = Box::pin(query_items(query).peekable());
     let rejected_keys = RejectedTable::new(stack)?.keys_of(account, id).await?;
