@@ -17,10 +17,11 @@ use clap::{Args, Subcommand};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::Serialize;
+use store::attributes::Item;
 
 use crate::items::{Json, scan, text};
 use crate::output::{counted, note, to_json};
-use crate::stack::{Item, SIGNALS, Stack};
+use crate::stack::{SIGNALS, Stack};
 use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]

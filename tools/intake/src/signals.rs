@@ -14,13 +14,14 @@ use clap::{Args, Subcommand};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
+use store::attributes::Item;
 
 use self::erase::Erase;
 use crate::interrupt::until_interrupted;
 use crate::items::{Json, display, json_object, query_items, text};
 use crate::output::{Format, Table, note};
-use crate::stack::{Item, SIGNALS, Stack};
-use crate::time_args::{before, timestamp};
+use crate::stack::{SIGNALS, Stack};
+use crate::time_args::{subtract, timestamp};
 
 /// How many signals are listed unless the operator asks for another number.
 const DEFAULT_LIMIT: usize = 50;
@@ -197,7 +198,7 @@ impl<'a> History<'a> {
     async fn follow(&mut self, begin: Timestamp) -> Result<()> {
         let mut listed = HashSet::new();
         loop {
-            let since = before(Timestamp::now(), LOOK_BACK).max(begin);
+            let since = subtract(Timestamp::now(), LOOK_BACK).max(begin);
             let mut signals: Vec<Item> = query_items(self.query(Some(since), None))
                 .try_collect()
                 .await?;

@@ -10,14 +10,13 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .map_err(|_| "write a duration such as 30m, 24h or 90d".to_owned())
 }
 
-/// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), or one such as `1h`: an hour
-/// ago.
+/// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), or an age such as `1h`, which
+/// is the time an hour ago.
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
-    let ago = |age| before(Timestamp::now(), age);
-    duration(text)
-        .map(ago)
-        .or_else(|_| time(text))
-        .map_err(|error| format!("{error}, or 1h for an hour ago"))
+    match duration(text) {
+        Ok(age) => Ok(subtract(Timestamp::now(), age)),
+        Err(_) => time(text).map_err(|error| format!("{error}, or 1h for an hour ago")),
+    }
 }
 
 /// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), which is the same whenever
@@ -41,8 +40,8 @@ fn from_system_time(time: SystemTime) -> Option<Timestamp> {
         .map(|since_epoch| Timestamp::from_millis(0).plus(since_epoch))
 }
 
-/// The time `duration` before `time`.
-pub(crate) fn before(time: Timestamp, duration: Duration) -> Timestamp {
+/// The time that is `duration` earlier than `time`, and not before 1970.
+pub(crate) fn subtract(time: Timestamp, duration: Duration) -> Timestamp {
     let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     Timestamp::from_millis(time.millis().saturating_sub(millis))
 }

@@ -13,12 +13,13 @@ use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use store::api_keys::PARTITION_KEY;
+use store::attributes::Item;
 use store::attributes::{from_item, to_item};
 
 use crate::error::{call_error, store_error};
 use crate::items::{scan, text};
 use crate::output::note;
-use crate::stack::{API_KEYS, Item, Stack, WRITE_TIMEOUT};
+use crate::stack::{API_KEYS, Stack, WRITE_TIMEOUT};
 
 /// A key in the table.
 #[derive(Debug)]

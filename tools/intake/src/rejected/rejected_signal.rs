@@ -12,14 +12,14 @@ use model::timestamp::Timestamp;
 use model::validation::{FieldError, FieldErrors};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
-use store::attributes::from_item;
+use store::attributes::{Item, from_item};
 use store::rejected_signals::RejectedSignalItem;
 
 use crate::items::text;
-use crate::stack::Item;
 
-/// Its key in the table without the account, so that one read finds it:
-/// `day#shard#requestIdentifier#index#payloadHash`. For people there is a short form.
+/// The id of a rejected signal. It is the key in the table without the account, so that one read
+/// finds the signal: `day#shard#requestIdentifier#index#payloadHash`. For people, there is a short
+/// form.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(try_from = "String")]
 pub(crate) struct RejectedSignalId(String);
@@ -39,18 +39,17 @@ impl RejectedSignalId {
 
     /// The short form: `2026-11-20-07-3fa85f64-3`.
     pub(super) fn short(&self) -> String {
-        let [day, shard, request, index, ..] = self.0.split('#').collect::<Vec<_>>()[..] else {
+        let parts: Vec<&str> = self.0.split('#').collect();
+        let [day, shard, request, index, ..] = parts[..] else {
             return self.0.clone();
         };
         let request = request.get(..REQUEST_CHARS).unwrap_or(request);
-        format!(
-            "{day}-{shard}-{request}-{}",
-            index.trim_start_matches('0').parse().unwrap_or(0_u16)
-        )
+        let index: u16 = index.parse().unwrap_or_default();
+        format!("{day}-{shard}-{request}-{index}")
     }
 
-    /// What the sort key of the signal begins with once it is stored, the day, and what it ends
-    /// with: `#requestIdentifier#index`.
+    /// What the sort key of the signal begins and ends with once it is stored: the day, and
+    /// `#requestIdentifier#index`.
     pub(super) fn ends_of_sort_key(&self) -> (&str, &str) {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
         let (day, _) = partition.split_once('#').unwrap_or_default();
@@ -61,15 +60,11 @@ impl RejectedSignalId {
     /// The key of the item in this account.
     pub(super) fn key(&self, account: &AccountId) -> Item {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
+        let partition = account.partition_key(partition);
+        let sort = sort.trim_start_matches('#').to_owned();
         Item::from([
-            (
-                "pk".to_owned(),
-                AttributeValue::S(account.partition_key(partition)),
-            ),
-            (
-                "sk".to_owned(),
-                AttributeValue::S(sort.trim_start_matches('#').to_owned()),
-            ),
+            ("pk".to_owned(), AttributeValue::S(partition)),
+            ("sk".to_owned(), AttributeValue::S(sort)),
         ])
     }
 }
@@ -145,23 +140,27 @@ impl RejectedSignal {
     /// Whether a field of one of these names has this value.
     fn has_field(&self, names: [&str; 2], wanted: &str) -> bool {
         let Ok(text) = JsonText::parse(&self.payload) else {
-            // Most likely truncated: any mention counts, since an erasure must not miss one.
+            // The payload is most likely truncated. Any mention counts, since an erasure must not miss
+            // one.
             return serde_json::to_string(wanted)
                 .is_ok_and(|quoted| self.payload.contains(&quoted));
         };
-        // A duplicate field counts, too.
-        let (mut errors, mut object) = (
-            FieldErrors::default(),
-            text.value().as_object(&JsonPointer::Root),
-        );
-        let mut fields = std::iter::from_fn(|| object.as_mut()?.next_field(&mut errors));
-        fields.any(|field| {
+        let Some(mut object) = text.value().as_object(&JsonPointer::Root) else {
+            return false;
+        };
+        let mut errors = FieldErrors::default();
+        // A field that appears twice counts each time.
+        while let Some(field) = object.next_field(&mut errors) {
+            let is_named = names.contains(&field.name.as_ref());
             let value = field
                 .value
                 .as_string()
                 .and_then(|value| value.decode().ok());
-            names.contains(&&*field.name) && value.is_some_and(|value| value == wanted)
-        })
+            if is_named && value.is_some_and(|value| value == wanted) {
+                return true;
+            }
+        }
+        false
     }
 }
 

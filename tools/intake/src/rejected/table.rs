@@ -7,16 +7,17 @@ use futures_util::TryStreamExt as _;
 use futures_util::future::try_join_all;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
+use store::attributes::Item;
 use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
 
 use super::rejected_signal::{RejectedSignal, RejectedSignalId};
 use crate::items::{batch_delete, query_items};
 use crate::output::note;
-use crate::stack::{Item, REJECTED_SIGNALS, Stack};
-use crate::time_args::before;
+use crate::stack::{REJECTED_SIGNALS, Stack};
+use crate::time_args::subtract;
 
-/// How long a rejected signal may wait in the overflow queue before it is kept: SQS's longest
-/// retention, once more in the dead-letter queue.
+/// How long a rejected signal may wait before it is stored: SQS's longest retention in the overflow
+/// queue, and once more in the dead-letter queue.
 const QUEUED: Duration = Duration::from_hours(2 * 14 * 24);
 
 /// How long after its expiry DynamoDB may take to delete an item: "within a few days".
@@ -45,9 +46,10 @@ impl<'a> RejectedTable<'a> {
         day: &str,
         since: Timestamp,
     ) -> Result<Vec<RejectedSignal>> {
-        let shards =
+        let reads =
             (0..SHARDS).map(|shard| self.of_shard(account, partition_key(account, day, shard)));
-        let mut signals: Vec<_> = try_join_all(shards).await?.into_iter().flatten().collect();
+        let shards = try_join_all(reads).await?;
+        let mut signals: Vec<_> = shards.into_iter().flatten().collect();
         signals.retain(|signal| signal.received_at >= since);
         signals.sort_by(|a, b| (a.received_at, &a.id).cmp(&(b.received_at, &b.id)));
         Ok(signals)
@@ -61,17 +63,17 @@ impl<'a> RejectedTable<'a> {
         let items: Vec<Item> = query_items(self.stack.query(self.table, partition))
             .try_collect()
             .await?;
-        let signals = items.into_iter().filter_map(|item| {
-            let signal = RejectedSignal::from_item(account, item);
-            if signal.is_none() {
-                note(&format!(
+        let mut signals = Vec::with_capacity(items.len());
+        for item in items {
+            match RejectedSignal::from_item(account, item) {
+                Some(signal) => signals.push(signal),
+                None => note(&format!(
                     "Skipped an item of {} that is no rejected signal.",
                     self.table
-                ));
+                )),
             }
-            signal
-        });
-        Ok(signals.collect())
+        }
+        Ok(signals)
     }
 
     /// The signal with this id, if this account has it.
@@ -84,8 +86,8 @@ impl<'a> RejectedTable<'a> {
         Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
     }
 
-    /// The keys of all signals about `subject_id`, those included that have expired but are not
-    /// deleted.
+    /// The keys of all signals about `subject_id`, also of those that have expired and are not deleted
+    /// yet.
     pub(crate) async fn keys_of(&self, account: &AccountId, subject_id: &str) -> Result<Vec<Item>> {
         self.keys_where(account, Timestamp::from_millis(0), |signal| {
             signal.is_about(subject_id)
@@ -94,7 +96,7 @@ impl<'a> RejectedTable<'a> {
     }
 
     /// The keys of all signals of this eventType or stepNodeId that arrived from `since` on and
-    /// before `until`, those included that have expired but are not deleted.
+    /// before `until`, also of those that have expired and are not deleted yet.
     pub(crate) async fn keys_of_type(
         &self,
         account: &AccountId,
@@ -129,9 +131,10 @@ impl<'a> RejectedTable<'a> {
     }
 }
 
-/// The days to read since then, oldest first: not more days than items can exist of.
+/// The days from `since` to `now`, oldest first. Days so long ago that no item of them can exist any
+/// more are left out.
 pub(super) fn days(since: Timestamp, now: Timestamp) -> Vec<String> {
-    let oldest = before(now, QUEUED + RETENTION + DELETION_DELAY);
+    let oldest = subtract(now, QUEUED + RETENTION + DELETION_DELAY);
     let mut time = since.max(oldest);
     let mut days = vec![day(time)];
     while days.last().is_some_and(|last| *last < day(now)) {

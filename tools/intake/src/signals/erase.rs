@@ -16,6 +16,7 @@ use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
+use store::attributes::Item;
 use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
@@ -24,7 +25,7 @@ use crate::items::{batch_delete, key, scan};
 use crate::output::{Format, NOTE_INTERVAL, note};
 use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
-use crate::stack::{Item, SIGNALS, Stack};
+use crate::stack::{SIGNALS, Stack};
 use crate::time_args::timestamp;
 
 #[derive(Args, Debug)]

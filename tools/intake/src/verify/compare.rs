@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use model::timestamp::Timestamp;
 use serde_json::Value;
+use store::attributes::Item;
 
 use super::batch::Batch;
 use super::requests::updated_fields;
@@ -13,7 +14,7 @@ use super::run::Run;
 use super::stored::{self, Stored};
 use crate::items::{json_object, text};
 use crate::output::note;
-use crate::stack::{Item, Stack};
+use crate::stack::Stack;
 
 /// How long deferred signals may take to be stored.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(2);

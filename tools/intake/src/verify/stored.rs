@@ -9,6 +9,7 @@ use model::account::AccountId;
 use model::customer::is_reserved;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
+use store::attributes::Item;
 use store::rejected_signals::{self, SHARDS, day};
 
 use super::batch::{SUBJECTS, subject_id};
@@ -16,7 +17,7 @@ use super::report::Cleanup;
 use super::run::Run;
 use crate::items::{Json, batch_delete, key, partition_key, query_items};
 use crate::keys::VerificationKey;
-use crate::stack::{CUSTOMERS, IDEMPOTENCY, Item, REJECTED_SIGNALS, SIGNALS, Stack};
+use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
 
 /// Calls at the same time.
 const CONCURRENCY: usize = 8;
