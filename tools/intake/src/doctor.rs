@@ -75,7 +75,7 @@ async fn findings(stack: &Stack) -> Result<Vec<(String, Verdict)>> {
     match Queues::find(stack)? {
         None => add(
             "Overflow queue",
-            Ok(Verdict::skipped(stack.without_queues())),
+            Ok(Verdict::skipped(stack.no_queues_message())),
         ),
         Some(queues) => {
             let overflow = if stack.is_local {

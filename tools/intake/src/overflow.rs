@@ -43,11 +43,11 @@ impl Command {
         match (self, queues) {
             (Self::Status, Some(queues)) => status(&queues, format).await,
             (Self::Status, None) => {
-                note(&stack.without_queues());
+                note(&stack.no_queues_message());
                 Ok(())
             }
             (Self::Redrive { yes }, Some(queues)) => redrive(&queues, yes, format).await,
-            (Self::Redrive { .. }, None) => bail!(stack.without_queues()),
+            (Self::Redrive { .. }, None) => bail!(stack.no_queues_message()),
         }
     }
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use aws_config::SdkConfig;
 use aws_sdk_cloudformation::Client;
-use aws_sdk_cloudformation::error::ProvideErrorMetadata as _;
-use aws_sdk_cloudformation::types::Stack;
+use aws_sdk_cloudformation::error::{ProvideErrorMetadata as _, SdkError};
+use aws_sdk_cloudformation::operation::describe_stacks::DescribeStacksError;
 
 /// The file that `cargo dev` writes by default, from the root of the workspace.
 pub(super) const DEFAULT_FILE: &str = "target/dev.env";
@@ -21,20 +21,22 @@ pub(super) struct Variables {
 }
 
 impl Variables {
-    pub(super) fn of_environment() -> Self {
-        let variables = std::env::vars_os();
-        let values = variables.filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
+    pub(super) fn from_environment() -> Self {
+        let mut values = HashMap::new();
+        for (name, value) in std::env::vars_os() {
+            if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string()) {
+                values.insert(name, value);
+            }
+        }
         Self {
-            values: values.collect(),
+            values,
             source: "The environment".to_owned(),
         }
     }
 
-    /// The variables in `file`. The default one is also looked for in the folders above the current
-    /// one, and where a release writes it: in the current one.
-    pub(super) fn of_file(file: &Path) -> Result<Self> {
+    /// The variables in `file`. The default file may also be in a folder above the current one, or
+    /// where a release writes it: in the current folder itself.
+    pub(super) fn read_file(file: &Path) -> Result<Self> {
         let file = if file == Path::new(DEFAULT_FILE) {
             find_default()?
         } else {
@@ -43,17 +45,16 @@ impl Variables {
         let source = file.display().to_string();
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("Cannot read {source} (is `cargo dev` running?)"))?;
-        let values = text.lines().filter_map(|line| line.split_once('='));
-        Ok(Self {
-            values: values
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-            source,
-        })
+        let values = text
+            .lines()
+            .filter_map(|line| line.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        Ok(Self { values, source })
     }
 
     /// The outputs and the parameters of a stack, under the variables that `names` has for them.
-    pub(super) async fn of_stack(
+    pub(super) async fn read_stack(
         config: &SdkConfig,
         name: &str,
         names: &[(&str, &str)],
@@ -62,34 +63,30 @@ impl Variables {
             .describe_stacks()
             .stack_name(name)
             .send()
-            .await;
-        let described = described.map_err(|error| {
-            let region = config.region().map(ToString::to_string).unwrap_or_default();
-            match (error.code(), error.message().unwrap_or_default()) {
-                (Some("ValidationError"), _) => {
-                    anyhow!("The stack {name} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE.")
-                }
-                (Some(code), message) => anyhow!("Cannot read the stack {name} in {region}: {code}: {message}"),
-                (None, _) => {
-                    anyhow!("Cannot reach CloudFormation in {region} for the stack {name}. Check the network.")
-                }
+            .await
+            .map_err(|error| call_error(name, config, &error))?;
+        let mut values = HashMap::new();
+        let mut add = |key: Option<&str>, value: Option<&str>| {
+            let variable = names.iter().find(|(output, _)| key == Some(output));
+            if let (Some((_, variable)), Some(value)) = (variable, value) {
+                values.insert((*variable).to_owned(), value.to_owned());
             }
-        })?;
-        let outputs = described.stacks().iter().flat_map(Stack::outputs);
-        let outputs = outputs.map(|output| (output.output_key(), output.output_value()));
-        let parameters = described.stacks().iter().flat_map(Stack::parameters);
-        let parameters =
-            parameters.map(|parameter| (parameter.parameter_key(), parameter.parameter_value()));
-        let values = outputs.chain(parameters).filter_map(|(key, value)| {
-            let (_, variable) = names.iter().find(|(output, _)| key == Some(output))?;
-            Some(((*variable).to_owned(), value?.to_owned()))
-        });
+        };
+        for stack in described.stacks() {
+            for output in stack.outputs() {
+                add(output.output_key(), output.output_value());
+            }
+            for parameter in stack.parameters() {
+                add(parameter.parameter_key(), parameter.parameter_value());
+            }
+        }
         Ok(Self {
-            values: values.collect(),
+            values,
             source: format!("The stack {name}"),
         })
     }
 
+    /// The value of a variable that is set to something.
     pub(super) fn find(&self, name: &str) -> Option<&str> {
         self.values
             .get(name)
@@ -97,20 +94,42 @@ impl Variables {
             .filter(|value| !value.is_empty())
     }
 
+    /// The value of a variable. The error says which variable is missing where, and `advice`.
     pub(super) fn get(&self, name: &str, advice: &str) -> Result<&str> {
         self.find(name)
             .with_context(|| format!("{} does not define {name}. {advice}", self.source))
     }
 }
 
+/// What a failed call to CloudFormation means to an operator. It ends the command.
+fn call_error(
+    name: &str,
+    config: &SdkConfig,
+    error: &SdkError<DescribeStacksError>,
+) -> anyhow::Error {
+    let region = config.region().map(ToString::to_string).unwrap_or_default();
+    let message = error.message().unwrap_or_default();
+    match error.code() {
+        Some("ValidationError") => anyhow!(
+            "The stack {name} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE."
+        ),
+        Some(code) => anyhow!("Cannot read the stack {name} in {region}: {code}: {message}"),
+        None => anyhow!(
+            "Cannot reach CloudFormation in {region} for the stack {name}. Check the network."
+        ),
+    }
+}
+
 fn find_default() -> Result<PathBuf> {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map(|target| PathBuf::from(target).join("dev.env"));
-    let folder = std::env::current_dir().unwrap_or_default();
-    target
+    let current = std::env::current_dir().unwrap_or_default();
+    let mut candidates = Vec::new();
+    if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
+        candidates.push(PathBuf::from(target).join("dev.env"));
+    }
+    candidates.extend(current.ancestors().map(|folder| folder.join(DEFAULT_FILE)));
+    candidates.push(current.join("dev.env"));
+    candidates
         .into_iter()
-        .chain(folder.ancestors().map(|folder| folder.join(DEFAULT_FILE)))
-        .chain([folder.join("dev.env")])
         .find(|file| file.is_file())
         .with_context(|| format!("No local stack is running: neither {DEFAULT_FILE} nor dev.env exists. Start one with `cargo dev` or `./dev`."))
 }
