@@ -88,17 +88,18 @@ enum Command {
 }
 
 impl Options {
-    /// The options of the command line. A command that needs an account and is given none has that
-    /// of the local stack, with `--local`.
+    /// Reads the command line. With `--local`, a command that needs an account and is given none has
+    /// the account of the local stack.
     pub(crate) fn read() -> Self {
         let mut arguments: Vec<OsString> = std::env::args_os().collect();
         let error = match Self::parse(&arguments) {
             Ok(options) => return options,
             Err(error) => error,
         };
-        let lacks_account = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::Strings(missing))
-            if error.kind() == ErrorKind::MissingRequiredArgument && matches!(&missing[..], [name] if name.starts_with("--account")));
-        let account = match local_account(&arguments).filter(|_| lacks_account) {
+        if !is_missing_account(&error) {
+            error.exit();
+        }
+        let account = match local_account(&arguments) {
             Some(Ok(account)) => account,
             // The stack is missing, and not the account.
             Some(Err(error)) => {
@@ -107,7 +108,7 @@ impl Options {
             }
             None => error.exit(),
         };
-        // What follows this is an id.
+        // What follows `--` is an id.
         let end = arguments
             .iter()
             .position(|argument| argument == "--")
@@ -117,12 +118,11 @@ impl Options {
     }
 
     fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        let command = named_as_typed(
-            Self::command()
-                .bin_name(own_name())
-                .display_name(own_name()),
-        );
-        Self::from_arg_matches(&command.try_get_matches_from(arguments)?)
+        let command = Self::command()
+            .bin_name(own_name())
+            .display_name(own_name());
+        let matches = named_as_typed(command).try_get_matches_from(arguments)?;
+        Self::from_arg_matches(&matches)
     }
 
     pub(crate) async fn run(self) -> Result<()> {
@@ -148,7 +148,18 @@ impl Options {
     }
 }
 
-/// With the name in all examples by which the operator calls the command.
+/// Whether only the option `--account` is missing.
+fn is_missing_account(error: &clap::Error) -> bool {
+    if error.kind() != ErrorKind::MissingRequiredArgument {
+        return false;
+    }
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+        return false;
+    };
+    matches!(&missing[..], [name] if name.starts_with("--account"))
+}
+
+/// Puts the name by which the operator calls this program into all examples.
 fn named_as_typed(command: clap::Command) -> clap::Command {
     let examples = command
         .get_after_help()
