@@ -84,15 +84,15 @@ impl Command {
         let impatient = stack.with_call_timeout(REVOCATION_TIMEOUT);
         let is_revocation = matches!(self, Self::Revoke { .. });
         let keys = KeyTable::new(if is_revocation { &impatient } else { stack })?;
-        let outcome = self.perform(&keys, format).await;
+        let performed = self.perform(&keys, format).await;
         if !keys.must_publish.get() {
-            return outcome;
+            return performed;
         }
-        // Also after an error: a part of the command may be done.
+        // The snapshot is also written after an error: a part of the command may be done.
         let published = snapshot::publish_change(&keys).await;
-        match (outcome, published) {
+        match (performed, published) {
             (Err(error), Err(unpublished)) => Err(unpublished.context(error)),
-            (outcome, published) => outcome.and(published),
+            (performed, published) => performed.and(published),
         }
     }
 
@@ -130,12 +130,7 @@ impl List {
             ));
             None
         });
-        keys.retain(|key| {
-            self.account
-                .as_ref()
-                .is_none_or(|account| key.record.account_id == *account)
-        });
-        keys.retain(|key| !self.active || key.record.is_active(now));
+        keys.retain(|key| self.is_wanted(&key.record, now));
         if keys.is_empty() {
             note("No keys.");
             return Ok(());
@@ -146,42 +141,48 @@ impl List {
         ];
         let mut table = Table::new(format, headings).cut_to_terminal();
         for key in &keys {
-            let record = &key.record;
             let only_in_snapshot = only_in_snapshot(key, snapshot.as_ref());
-            if only_in_snapshot.is_some() {
-                note(&format!(
-                    "Only the key snapshot has the revocation of {id}: functions accept the key while the key table answers. Run \
-                     `cargo intake keys revoke {id}` until it exits 0.",
-                    id = record.key_id
-                ));
-            }
-            let KeyEntry {
-                key_id,
-                account_id,
-                name,
-                ..
-            } = record;
-            let only = record.only.map_or("-", Endpoint::as_str);
-            let state = state(record, only_in_snapshot, now);
-            let expires = record
-                .expires_at
-                .map_or_else(|| "never".to_owned(), |end| end.to_string());
-            let created = record.created_at.to_string();
-            table.add(
-                &key_row(record, only_in_snapshot, now),
-                [
-                    key_id,
-                    account_id.as_str(),
-                    name,
-                    state,
-                    only,
-                    &created,
-                    &expires,
-                ],
-            )?;
+            add_row(&mut table, &key.record, only_in_snapshot, now)?;
         }
         table.print()
     }
+
+    fn is_wanted(&self, record: &KeyEntry, now: Timestamp) -> bool {
+        let is_of_account = self
+            .account
+            .as_ref()
+            .is_none_or(|account| record.account_id == *account);
+        is_of_account && (!self.active || record.is_active(now))
+    }
+}
+
+fn add_row(
+    table: &mut Table,
+    record: &KeyEntry,
+    only_in_snapshot: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<()> {
+    if only_in_snapshot.is_some() {
+        note(&format!(
+            "Only the key snapshot has the revocation of {id}: functions accept the key while the key table answers. Run \
+             `cargo intake keys revoke {id}` until it exits 0.",
+            id = record.key_id
+        ));
+    }
+    let created = record.created_at.to_string();
+    let expires = record
+        .expires_at
+        .map_or_else(|| "never".to_owned(), |end| end.to_string());
+    let cells = [
+        record.key_id.as_str(),
+        record.account_id.as_str(),
+        record.name.as_str(),
+        state(record, only_in_snapshot, now),
+        record.only.map_or("-", Endpoint::as_str),
+        &created,
+        &expires,
+    ];
+    table.add(&key_json(record, only_in_snapshot, now), cells)
 }
 
 /// When a key was revoked that is revoked in the snapshot and not in the table.
@@ -198,7 +199,7 @@ fn state(record: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp)
     }
 }
 
-fn key_row(record: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> Value {
+fn key_json(record: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> Value {
     let revoked_at = record.revoked_at.or(only_in_snapshot);
     json!({
         "keyId": record.key_id,
@@ -213,14 +214,14 @@ fn key_row(record: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestam
 }
 
 async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Result<()> {
-    let key = match keys.all().await {
-        Ok(all) => all
-            .into_iter()
-            .find(|key| key.record.key_id == id)
-            .with_context(|| no_such_key(id))?,
+    let all = match keys.all().await {
+        Ok(all) => all,
         Err(error) => return revoke_without_table(keys, id, yes, error).await,
     };
-    let (account_id, name) = (&key.record.account_id, &key.record.name);
+    let key = all
+        .into_iter()
+        .find(|key| key.record.key_id == id)
+        .with_context(|| no_such_key(id))?;
     if let Some(revoked_at) = key.record.revoked_at {
         // The command that revoked it may have failed to write the key snapshot.
         keys.must_publish.set(true);
@@ -228,30 +229,34 @@ async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Res
             "The key {id} is already revoked, since {revoked_at}."
         ));
     } else {
-        confirm(
-            &format!(
-                "Revoke the key {id} ({name:?}) of the account {account_id}? This cannot be undone."
-            ),
-            yes,
-        )?;
+        let account = &key.record.account_id;
+        let name = &key.record.name;
+        let question = format!(
+            "Revoke the key {id} ({name:?}) of the account {account}? This cannot be undone."
+        );
+        confirm(&question, yes)?;
         if let Err(error) = keys.revoke(&key, Timestamp::now()).await {
             return revoke_without_table(keys, id, true, error).await;
         }
-        let exception = match bucket(keys.stack).await? {
-            Some(_) => {
-                "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
-            }
-            None => "One that cannot read the key table may accept it for 15 minutes.",
-        };
-        note(&format!(
-            "Revoked {id}. Within a minute, every function rejects it. {exception}"
-        ));
+        note_revoked(keys.stack, id).await?;
     }
-    if format == Format::Json {
-        print_json(&json!({"keyId": id, "revoked": true}))
+    match format {
+        Format::Json => print_json(&json!({"keyId": id, "revoked": true})),
+        Format::Table => Ok(()),
+    }
+}
+
+/// Tells the operator how long functions may still accept a key that is revoked in the table.
+async fn note_revoked(stack: &Stack, id: &str) -> Result<()> {
+    let exception = if bucket(stack).await?.is_some() {
+        "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
     } else {
-        Ok(())
-    }
+        "One that cannot read the key table may accept it for 15 minutes."
+    };
+    note(&format!(
+        "Revoked {id}. Within a minute, every function rejects it. {exception}"
+    ));
+    Ok(())
 }
 
 /// Revokes the key in the snapshot, because the table failed with this error. It always returns an
@@ -265,11 +270,10 @@ async fn revoke_without_table(
     let Some(bucket) = bucket(keys.stack).await? else {
         return Err(error);
     };
-    confirm(
-        &format!("{error:#} Revoke the key {id} in the key snapshot? This cannot be undone."),
-        yes,
-    )?;
-    // To write the snapshot from the table would need the table.
+    let question =
+        format!("{error:#} Revoke the key {id} in the key snapshot? This cannot be undone.");
+    confirm(&question, yes)?;
+    // The command must not write the snapshot from the table, which does not answer.
     keys.must_publish.set(false);
     snapshot::revoke(&bucket, id).await.with_context(|| {
         format!("{error:#} The key {id} is not revoked in the key snapshot either")

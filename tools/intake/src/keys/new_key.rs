@@ -62,13 +62,14 @@ impl NewKey {
 /// Stores a new key with this record and prints it. It cannot be printed again.
 pub(super) async fn create(keys: &KeyTable<'_>, record: &KeyEntry, format: Format) -> Result<()> {
     let key = ApiKey::random().context("Cannot get random bytes from the system")?;
-    if !keys.add(&key.hash(), record).await? {
+    let is_new = keys.add(&key.hash(), record).await?;
+    if !is_new {
         bail!("A random key already exists: the system's random number generator is broken.");
     }
     let id = &record.key_id;
     let json =
         json!({"keyId": id, "accountId": record.account_id.as_str(), "key": key.expose_secret()});
-    // Not the error itself: a closed pipe would look like success.
+    // The error is a new one: for `main`, a closed pipe would be a success.
     if let Err(error) = format.print(key.expose_secret(), &json) {
         bail!(
             "The key {id} was stored but not printed: {error:#}. Revoke it with `cargo intake keys revoke {id}`."
@@ -88,7 +89,8 @@ const MAX_KEY_CHARS: usize = 4096;
 /// `keys import`: stores a key that another system created, from standard input.
 pub(super) async fn import(keys: &KeyTable<'_>, record: &KeyEntry, format: Format) -> Result<()> {
     let key = read_key().context("Cannot read a key from standard input")?;
-    if !keys.add(&KeyHash::of(&key), record).await? {
+    let is_new = keys.add(&KeyHash::of(&key), record).await?;
+    if !is_new {
         bail!("This key already exists. A key belongs to one account and has one name.");
     }
     let json = json!({"keyId": record.key_id, "accountId": record.account_id.as_str()});
@@ -104,15 +106,15 @@ fn read_key() -> Result<String> {
         note("Paste the key (it is not shown):");
         key = Term::stderr().read_secure_line()?;
     } else {
-        // One more than is valid, and the end of the line.
+        // The limit is one character more than is valid, and the end of the line.
         std::io::stdin()
             .take(MAX_KEY_CHARS as u64 + 3)
             .read_to_string(&mut key)?;
     }
     let key = key.trim_end_matches(['\r', '\n']);
-    if !(MIN_KEY_CHARS..=MAX_KEY_CHARS).contains(&key.len())
-        || !key.bytes().all(|byte| byte.is_ascii_graphic())
-    {
+    let has_valid_length = (MIN_KEY_CHARS..=MAX_KEY_CHARS).contains(&key.len());
+    let is_visible = key.bytes().all(|byte| byte.is_ascii_graphic());
+    if !has_valid_length || !is_visible {
         bail!("a key is one line of {MIN_KEY_CHARS} to {MAX_KEY_CHARS} visible ASCII characters");
     }
     if key.starts_with(VERIFICATION_KEY_PREFIX) {
@@ -183,26 +185,22 @@ pub(crate) struct VerificationKey<'a> {
 impl<'a> VerificationKey<'a> {
     /// A key that expires at `end`. It is not stored yet.
     pub(crate) fn new(stack: &'a Stack, account: &AccountId, end: Timestamp) -> Result<Self> {
-        let (account, name) = (account.clone(), "cargo intake verify".to_owned());
         let new = NewKey {
-            account,
-            name,
+            account: account.clone(),
+            name: "cargo intake verify".to_owned(),
             expires_in: None,
             only: None,
         };
+        let record = KeyEntry {
+            expires_at: Some(end),
+            ..new.into_record()
+        };
         let key =
             ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
-        let stored = StoredKey::new(
-            key.hash(),
-            KeyEntry {
-                expires_at: Some(end),
-                ..new.into_record()
-            },
-        );
         Ok(Self {
             table: KeyTable::new(stack)?,
+            stored: StoredKey::new(key.hash(), record),
             key,
-            stored,
         })
     }
 

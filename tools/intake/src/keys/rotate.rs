@@ -45,30 +45,27 @@ impl Rotate {
             bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
         }
         if overlap.is_zero() {
-            confirm(
-                &format!("Expire the key {id} ({:?}) now?", record.name),
-                yes,
-            )?;
+            let question = format!("Expire the key {id} ({:?}) now?", record.name);
+            confirm(&question, yes)?;
         }
-        let expires_in = expires_in.or_else(|| {
-            record
-                .expires_at
-                .map(|end| end.duration_since(record.created_at))
-        });
+        let old_lifetime = record
+            .expires_at
+            .map(|end| end.duration_since(record.created_at));
         let new = NewKey {
             account: record.account_id.clone(),
             name: record.name.clone(),
-            expires_in,
+            expires_in: expires_in.or(old_lifetime),
             only: record.only,
         };
         create(keys, &new.into_record(), format).await?;
         // The overlap begins when the new key exists, not when the question was asked.
-        let outcome = end_old(keys, &old, end_after(Timestamp::now(), overlap)).await;
-        note(&outcome.with_context(|| {
+        let end = end_after(Timestamp::now(), overlap);
+        let message = end_old(keys, &old, end).await.with_context(|| {
             format!(
                 "The new key is stored, but the expiry of the old key {id} could not be set: revoke the old key later"
             )
-        })?);
+        })?;
+        note(&message);
         Ok(())
     }
 }
@@ -78,7 +75,8 @@ impl Rotate {
 async fn end_old(keys: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> Result<String> {
     let id = &old.record.key_id;
     let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));
-    Ok(if keys.expire(old, end).await? {
+    let is_set = keys.expire(old, end).await?;
+    Ok(if is_set {
         format!("The old key {id} expires at {end}.")
     } else {
         format!(

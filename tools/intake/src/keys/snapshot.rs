@@ -32,10 +32,10 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// The bucket of the snapshot, if the stack has one.
 pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
-    let Some(name) = stack
-        .optional(KEY_SNAPSHOT_BUCKET)
-        .filter(|_| !stack.is_local)
-    else {
+    if stack.is_local {
+        return Ok(None);
+    }
+    let Some(name) = stack.optional(KEY_SNAPSHOT_BUCKET) else {
         return Ok(None);
     };
     let region = stack.config.region().context("No AWS region")?.to_string();
@@ -57,7 +57,7 @@ pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
         .await?
         .context("This stack has no bucket for a key snapshot.")?;
     let written = write_to(&bucket, keys).await;
-    // Also where this has written revocations to the table: they are published.
+    // Where this has written revocations to the table, it has published them too.
     keys.must_publish.set(false);
     let count = written?;
     format.print(
@@ -71,12 +71,13 @@ pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
     let Some(bucket) = bucket(keys.stack).await? else {
         return Ok(());
     };
-    write_to(&bucket, keys).await.map(drop).map_err(|error| {
-        anyhow!(
+    if let Err(error) = write_to(&bucket, keys).await {
+        bail!(
             "The key table is written, and the key snapshot is not: {error:#}. While the key table does not answer, functions \
              go by the old snapshot: run `cargo intake keys publish`."
-        )
-    })
+        );
+    }
+    Ok(())
 }
 
 /// Reads the table and writes the snapshot. Returns how many keys it has. A revocation that only
@@ -99,7 +100,8 @@ async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
             ));
         }
         let all = snapshot_keys(&all, now);
-        Ok((write(&all, now)?, all.len()))
+        let object = write(&all, now)?;
+        Ok((object, all.len()))
     })
     .await
 }
@@ -108,11 +110,9 @@ async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
 pub(super) async fn revoke(bucket: &Bucket, id: &str) -> Result<()> {
     replace(bucket, async |before| {
         let before = before.context("there is no key snapshot")?;
-        let object = key_snapshot::revoke(before, id, Timestamp::now())?;
-        Ok((
-            object.with_context(|| format!("the key snapshot has no key {id}"))?,
-            (),
-        ))
+        let object = key_snapshot::revoke(before, id, Timestamp::now())?
+            .with_context(|| format!("the key snapshot has no key {id}"))?;
+        Ok((object, ()))
     })
     .await
 }
@@ -125,7 +125,8 @@ async fn replace<T>(
 ) -> Result<T> {
     for _ in 0..ATTEMPTS {
         let deadline = || Deadline::after(TIMEOUT);
-        // Before the table is read: then what is written is never older than what it replaces.
+        // The object is read before the table, so that what is written is never older than what it
+        // replaces.
         let before = match bucket.get(OBJECT_KEY, MAX_OBJECT_BYTES, deadline()).await {
             Ok(object) => Some(object),
             Err(S3Error::Missing) => None,
@@ -135,10 +136,10 @@ async fn replace<T>(
         let replaces = before
             .as_ref()
             .map_or(Replaces::Nothing, |object| Replaces::Version(&object.etag));
-        match bucket
+        let written = bucket
             .put(OBJECT_KEY, object, CONTENT_TYPE, replaces, deadline())
-            .await
-        {
+            .await;
+        match written {
             Ok(()) => return Ok(result),
             Err(S3Error::Changed) => tokio::time::sleep(PAUSE.mul_f64(fastrand::f64())).await,
             Err(error) => return Err(explain(bucket, &error)),
@@ -154,7 +155,7 @@ fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
         .collect()
 }
 
-/// The snapshot; `None` in a stack that has none.
+/// Reads the snapshot. Returns `None` in a stack that has none.
 pub(super) async fn read(stack: &Stack) -> Result<Option<KeySnapshot>> {
     let Some(bucket) = bucket(stack).await? else {
         return Ok(None);
@@ -192,10 +193,11 @@ pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
         Err(error) => return differs(&error.to_string()),
     };
     let now = Timestamp::now();
-    let table = snapshot_keys(&KeyTable::new(stack)?.all().await?, now);
-    // Whole keys are compared: one that changed is in both, and differs.
-    let (table, snapshot): (HashSet<_>, HashSet<_>) =
-        (table.iter().collect(), snapshot.keys_at(now).collect());
+    let stored = KeyTable::new(stack)?.all().await?;
+    let stored = snapshot_keys(&stored, now);
+    // Whole keys are compared: a key that changed is in both, and differs.
+    let table: HashSet<_> = stored.iter().collect();
+    let snapshot: HashSet<_> = snapshot.keys_at(now).collect();
     let differing: HashSet<_> = table
         .symmetric_difference(&snapshot)
         .map(|key| key.id())

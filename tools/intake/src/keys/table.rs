@@ -13,8 +13,7 @@ use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use store::api_keys::PARTITION_KEY;
-use store::attributes::Item;
-use store::attributes::{from_item, to_item};
+use store::attributes::{Item, from_item, to_item};
 
 use crate::error::{call_error, store_error};
 use crate::items::{scan, text};
@@ -45,7 +44,7 @@ impl<'a> KeyTable<'a> {
         })
     }
 
-    /// Adds a key; `false` if it already exists.
+    /// Adds a key. Returns `false` if the key already exists.
     pub(super) async fn add(&self, hash: &KeyHash, record: &KeyEntry) -> Result<bool> {
         let mut item = to_item(record).map_err(|error| store_error(self.table, &error))?;
         item.insert(
@@ -57,28 +56,27 @@ impl<'a> KeyTable<'a> {
             .client
             .put_item()
             .table_name(self.table)
-            .set_item(Some(item));
-        let put = put
+            .set_item(Some(item))
             .condition_expression("attribute_not_exists(keyHash)")
             .send();
         self.must_publish.set(true);
-        match until(Deadline::after(WRITE_TIMEOUT), put)
+        let answered = until(Deadline::after(WRITE_TIMEOUT), put)
             .await
-            .map_err(|late| store_error(self.table, &late.into()))?
-        {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(false),
-                _ => Err(call_error(self.table, error)),
-            },
+            .map_err(|late| store_error(self.table, &late.into()))?;
+        let Err(error) = answered else {
+            return Ok(true);
+        };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(false),
+            _ => Err(call_error(self.table, error)),
         }
     }
 
     /// All keys, the newest last. The table's key is the hash, so this scans it.
     pub(crate) async fn all(&self) -> Result<Vec<StoredKey>> {
         let mut keys = Vec::new();
-        let consistently = |scan: ScanFluentBuilder| scan.consistent_read(true);
-        scan(self.stack, self.table, consistently, async |page| {
+        let consistent = |scan: ScanFluentBuilder| scan.consistent_read(true);
+        scan(self.stack, self.table, consistent, async |page| {
             for item in page.items.unwrap_or_default() {
                 match StoredKey::from_item(item) {
                     Some(key) => keys.push(key),
@@ -110,14 +108,11 @@ impl<'a> KeyTable<'a> {
     pub(crate) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
         // Without the condition, the update of a key that was just deleted would create a partial
         // record.
-        let (condition, set) = (
-            "attribute_exists(keyHash)",
-            "SET revokedAt = if_not_exists(revokedAt, :time)",
-        );
-        let is_there = self
-            .update(key, condition, set, AttributeValue::S(now.to_string()))
-            .await?;
-        ensure!(is_there, no_such_key(&key.record.key_id));
+        let condition = "attribute_exists(keyHash)";
+        let set = "SET revokedAt = if_not_exists(revokedAt, :time)";
+        let time = AttributeValue::S(now.to_string());
+        let exists = self.update(key, condition, set, time).await?;
+        ensure!(exists, no_such_key(&key.record.key_id));
         Ok(())
     }
 
@@ -128,16 +123,12 @@ impl<'a> KeyTable<'a> {
         // sooner end.
         let condition = "attribute_exists(keyHash) AND attribute_not_exists(revokedAt) AND \
             (attribute_not_exists(expiresAt) OR expiresAt >= :time)";
-        self.update(
-            key,
-            condition,
-            "SET expiresAt = :time",
-            AttributeValue::N(end.seconds().to_string()),
-        )
-        .await
+        let time = AttributeValue::N(end.seconds().to_string());
+        self.update(key, condition, "SET expiresAt = :time", time)
+            .await
     }
 
-    /// Changes the record of a key; `false` if it does not meet the condition.
+    /// Changes the record of a key. Returns `false` if the record does not meet the condition.
     async fn update(
         &self,
         key: &StoredKey,
@@ -146,33 +137,37 @@ impl<'a> KeyTable<'a> {
         time: AttributeValue,
     ) -> Result<bool> {
         self.must_publish.set(true);
-        let update = self.stack.client.update_item().table_name(self.table);
-        let update = update
+        let updated = self
+            .stack
+            .client
+            .update_item()
+            .table_name(self.table)
             .key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
-            .condition_expression(condition);
-        match update
+            .condition_expression(condition)
             .update_expression(set)
             .expression_attribute_values(":time", time)
             .send()
-            .await
-        {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-                _ => Err(call_error(self.table, error)),
-            },
+            .await;
+        let Err(error) = updated else {
+            return Ok(true);
+        };
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
+            _ => Err(call_error(self.table, error)),
         }
     }
 
     /// Deletes the record of a key.
     pub(super) async fn delete(&self, key: &StoredKey) -> Result<()> {
-        let delete = self.stack.client.delete_item().table_name(self.table);
-        let delete = delete.key(PARTITION_KEY, AttributeValue::S(key.hash.clone()));
-        delete
+        self.stack
+            .client
+            .delete_item()
+            .table_name(self.table)
+            .key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
             .send()
             .await
-            .map(drop)
-            .map_err(|error| call_error(self.table, error))
+            .map_err(|error| call_error(self.table, error))?;
+        Ok(())
     }
 }
 
@@ -184,7 +179,7 @@ impl StoredKey {
         }
     }
 
-    /// The hash; `None` for an item under another key, which is not a key.
+    /// The hash of the key. `None` if the item has another partition key, so that it is no API key.
     pub(super) fn hash(&self) -> Option<KeyHash> {
         self.hash.parse().ok()
     }
