@@ -309,8 +309,108 @@ async fn key_is_shown_as_a_fingerprint_unless_it_is_the_published_one() {
     stack.stop("TERM");
 }
 
+/// A request that is refused, and the status, the code and the reason in the inspector.
+struct Refused<'a> {
+    method: &'a str,
+    path: &'a str,
+    headers: &'a [(&'a str, &'a str)],
+    body: &'a [u8],
+    expected: Value,
+}
+
+impl Refused<'_> {
+    fn assert_reason(&self, stack: &LocalStack, inspector: &Inspector<'_>) {
+        let Self {
+            method,
+            path,
+            headers,
+            body,
+            expected,
+        } = self;
+        let status = stack.send(method, path, headers, body).status;
+        let shown = json!(inspector.newest(["status", "code", "reason"]));
+        assert_eq!(shown, *expected, "{method} {path}");
+        assert_eq!(expected[0], status);
+        let shown = json!(inspector.newest(["method", "path"]));
+        assert_eq!(shown, json!([method, path]));
+    }
+}
+
 #[test]
 fn inspector_says_why_a_request_was_refused() {
+    let stack = LocalStack::start(&["--cors", "http://own.example"]);
+    let inspector = Inspector(&stack);
+    let paths = "the paths are /api/customers, /api/sdk/ping, /api/event-flows/signal";
+    let slash = format!("no such path: remove the slash at the end of the base address: {paths}");
+    let behind = format!("no such path: remove the slash at the end: {paths}");
+    let beacon = "missing: no Authorization header (a page sends one only after a preflight, so \
+                  neither with mode: \"no-cors\" nor with sendBeacon)";
+    let large = vec![b' '; 10 * 1024 * 1024 + 1];
+    let post = |path, headers, body, expected| Refused {
+        method: "POST",
+        path,
+        headers,
+        body,
+        expected,
+    };
+    let get = |path, headers, expected| Refused {
+        method: "GET",
+        path,
+        headers,
+        body: b"",
+        expected,
+    };
+    let unknown_key = [("Authorization", "Bearer unknown")];
+    let plain_text = [("Content-Type", "text/plain")];
+    let page = [("Origin", "http://own.example"), ("Authorization", "")];
+    let no_path = format!("no such path: {paths}");
+    for refused in [
+        get(
+            "/api/sdk/ping",
+            &unknown_key,
+            json!([401, "unauthorized", "unknown"]),
+        ),
+        get("/api/nothing?key=1", &[], json!([404, null, no_path])),
+        post(
+            "//api/event-flows/signal",
+            &[],
+            b"{}",
+            json!([404, null, slash]),
+        ),
+        post(
+            "/api/event-flows/signal/",
+            &[],
+            b"{}",
+            json!([404, null, behind]),
+        ),
+        post(
+            SIGNALS,
+            &plain_text,
+            b"{}",
+            json!([415, "unsupported-media-type", null]),
+        ),
+        post(SIGNALS, &page, b"{}", json!([401, "unauthorized", beacon])),
+        post(SIGNALS, &[], b"{", json!([400, "malformed-json", null])),
+        post(
+            SIGNALS,
+            &[],
+            &large[..5 * 1024 * 1024],
+            json!([413, "payload-too-large", null]),
+        ),
+        post(
+            SIGNALS,
+            &[],
+            &large,
+            json!([413, null, "larger than 10 MB"]),
+        ),
+    ] {
+        refused.assert_reason(&stack, &inspector);
+    }
+    stack.stop("TERM");
+}
+
+#[test]
+fn inspector_says_why_a_preflight_was_refused() {
     let stack = LocalStack::start(&["--cors", "http://own.example"]);
     let inspector = Inspector(&stack);
     let preflight = |origin, header| {
@@ -321,121 +421,32 @@ fn inspector_says_why_a_request_was_refused() {
             ("Authorization", ""),
         ]
     };
-    let not_allowed =
-        "browser page at http://page.example is not allowed: add --cors http://page.example";
-    let allowed = "allowed are authorization,baggage,content-encoding,content-type,prefer,traceparent,tracestate";
-    let header =
-        format!("no page may send the header x-own, so the browser sends no request: {allowed}");
-    let paths = "the paths are /api/customers, /api/sdk/ping, /api/event-flows/signal";
-    let slash = format!("no such path: remove the slash at the end of the base address: {paths}");
-    let behind = format!("no such path: remove the slash at the end: {paths}");
-    let beacon = "missing: no Authorization header (a page sends one only after a preflight, so neither with mode: \"no-cors\" nor with sendBeacon)";
-    let large = vec![b' '; 10 * 1024 * 1024 + 1];
     let foreign = preflight("http://page.example", "authorization");
-    let method = "no page may send the method patch, so the browser sends no request: allowed are GET,PATCH,POST,OPTIONS";
+    let with_header = preflight("http://own.example", "Content-Type, x-own");
     let with_method = [
         ("Origin", "http://own.example"),
         ("Access-Control-Request-Method", "patch"),
         ("Authorization", ""),
     ];
-    let with_header = preflight("http://own.example", "Content-Type, x-own");
-    for (method, path, headers, body, expected) in [
-        (
-            "GET",
-            "/api/sdk/ping",
-            &[("Authorization", "Bearer unknown")][..],
-            &b""[..],
-            json!([401, "unauthorized", "unknown"]),
-        ),
-        (
-            "GET",
-            "/api/nothing?key=1",
-            &[],
-            b"",
-            json!([404, null, format!("no such path: {paths}")]),
-        ),
-        (
-            "POST",
-            "//api/event-flows/signal",
-            &[],
-            b"{}",
-            json!([404, null, slash]),
-        ),
-        (
-            "POST",
-            "/api/event-flows/signal/",
-            &[],
-            b"{}",
-            json!([404, null, behind]),
-        ),
-        (
-            "POST",
-            SIGNALS,
-            &[("Content-Type", "text/plain")],
-            b"{}",
-            json!([415, "unsupported-media-type", null]),
-        ),
-        (
-            "POST",
-            SIGNALS,
-            &[("Origin", "http://own.example"), ("Authorization", "")],
-            b"{}",
-            json!([401, "unauthorized", beacon]),
-        ),
-        (
-            "POST",
-            SIGNALS,
-            &[],
-            b"{",
-            json!([400, "malformed-json", null]),
-        ),
-        (
-            "POST",
-            SIGNALS,
-            &[],
-            &large[..5 * 1024 * 1024],
-            json!([413, "payload-too-large", null]),
-        ),
-        (
-            "POST",
-            SIGNALS,
-            &[],
-            &large,
-            json!([413, null, "larger than 10 MB"]),
-        ),
-        (
-            "OPTIONS",
-            SIGNALS,
-            &foreign,
-            b"",
-            json!([204, null, not_allowed]),
-        ),
-        (
-            "OPTIONS",
-            SIGNALS,
-            &with_header,
-            b"",
-            json!([204, null, header]),
-        ),
-        (
-            "OPTIONS",
-            "/api/customers",
-            &with_method,
-            b"",
-            json!([204, null, method]),
-        ),
+    let not_allowed =
+        "browser page at http://page.example is not allowed: add --cors http://page.example";
+    let header = "no page may send the header x-own, so the browser sends no request: allowed are \
+                  authorization,baggage,content-encoding,content-type,prefer,traceparent,tracestate";
+    let method = "no page may send the method patch, so the browser sends no request: allowed are \
+                  GET,PATCH,POST,OPTIONS";
+    let options = |path, headers, reason| Refused {
+        method: "OPTIONS",
+        path,
+        headers,
+        body: b"",
+        expected: json!([204, null, reason]),
+    };
+    for refused in [
+        options(SIGNALS, &foreign, not_allowed),
+        options(SIGNALS, &with_header, header),
+        options("/api/customers", &with_method, method),
     ] {
-        let status = stack.send(method, path, headers, body).status;
-        assert_eq!(
-            json!(inspector.newest(["status", "code", "reason"])),
-            expected,
-            "{method} {path}"
-        );
-        assert_eq!(expected[0], status);
-        assert_eq!(
-            json!(inspector.newest(["method", "path"])),
-            json!([method, path])
-        );
+        refused.assert_reason(&stack, &inspector);
     }
     stack.stop("TERM");
 }

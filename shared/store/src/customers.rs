@@ -231,12 +231,18 @@ impl<'a> Upsert<'a> {
         if fields.is_empty() && self.newer_field == NewerField::Keep {
             return Ok(None);
         }
+        let above_stored = Fence::of(item)?.next_at(attempted_at)?;
+        // No field has a higher fence than its item.
+        let item_fence = fields
+            .iter()
+            .map(|field| field.fence)
+            .fold(above_stored, Fence::max);
         Ok(Some(Write {
             account_id: self.account_id,
             customer_id: self.update.customer_id(),
             fields,
             mark: self.mark,
-            item_fence: Fence::of(item)?.next_at(attempted_at)?,
+            item_fence,
             expired: Some(ExpiredFences::of(item, self.update, attempted_at)?),
             condition: Condition::FieldsAreOlder,
         }))

@@ -118,7 +118,7 @@ async fn update_over_a_newer_item_takes_back_nothing_that_is_written_meanwhile()
             assert_eq!(stack.update(other.clone(), later(120)).await.0, 200);
             before = Some(stack.customer().await);
         };
-        let (status, _) = stack.between(update, meanwhile).await;
+        let (status, _) = stack.between(update, Box::pin(meanwhile)).await;
         let before = before.unwrap();
         assert_eq!(status, 200);
         let item = stack.customer().await;
@@ -195,7 +195,7 @@ async fn fence_of_a_removed_field_that_is_set_meanwhile_is_kept() {
     let name = "fence:removed-long-ago".to_owned();
     stack.set_attributes([(name.clone(), old)]).await;
     let update = Box::pin(stack.update(json!({"zip": "1"}), NOW));
-    let meanwhile = stack.set_attributes([(name.clone(), fence_at(NOW))]);
+    let meanwhile = Box::pin(stack.set_attributes([(name.clone(), fence_at(NOW))]));
     let (status, _) = stack.between(update, meanwhile).await;
     assert_eq!(status, 200);
     let item = stack.customer().await;
