@@ -22,7 +22,7 @@ use model::account::{AccountId, VERIFICATION_PREFIX};
 use model::timestamp::Timestamp;
 
 use self::api::{Api, Call, PING};
-use self::report::Report;
+use self::report::{Cleanup, Report};
 use self::requests::SIGNALS_OF_ROUND;
 use self::run::Run;
 use self::stored::clean_up;
@@ -71,55 +71,44 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         if !stack.is_local {
-            let question = "Write about {N} signals into this stack, under an account of their own, and remove them at the end?";
-            confirm(
-                &question.replace("{N}", &self.signals.to_string()),
-                self.yes,
-            )?;
+            let question = format!(
+                "Write about {} signals into this stack, under an account of their own, and remove them at the end?",
+                self.signals
+            );
+            confirm(&question, self.yes)?;
         }
-        let (began, began_at) = (Instant::now(), Timestamp::now());
-        let random = uuid::Uuid::new_v4().simple().to_string();
-        let account: AccountId = format!(
-            "{VERIFICATION_PREFIX}{}",
-            random.get(..12).unwrap_or(&random)
-        )
-        .parse()?;
-        let base_url = self
-            .base_url
-            .as_deref()
-            .map_or_else(|| stack.base_url(), |url| Ok(url.trim_end_matches('/')))?;
+        let began = Instant::now();
+        let began_at = Timestamp::now();
+        let account = new_account()?;
         let key = VerificationKey::new(stack, &account, began_at.plus(KEY_LIFETIME))?;
-        let run = Run::new(
-            Api::new(
-                base_url.to_owned(),
-                self.host.clone(),
-                key.expose_secret().to_owned(),
-            )?,
-            &account,
-            began_at,
-        );
+        let api = Api::new(
+            self.base_url(stack)?.to_owned(),
+            self.host.clone(),
+            key.expose_secret().to_owned(),
+        )?;
+        let run = Run::new(api, &account, began_at);
         let work = async {
             key.store().await?;
             self.phases(&run, stack).await
         };
-        let outcome = until_interrupted(Box::pin(work)).await;
-        let remove_all = async || {
-            note("Cleaning up ...");
-            clean_up(stack, &key, &run).await
-        };
+        let finished = until_interrupted(Box::pin(work)).await;
+        let is_complete = matches!(finished, Ok(Some(_)));
         let mut removed_at_once = Vec::new();
-        if !matches!(outcome, Ok(Some(_))) {
-            // At once: a pipeline that sends SIGTERM kills the process some seconds later.
-            removed_at_once = remove_all().await.removed;
+        if !is_complete {
+            // A pipeline that sends SIGTERM kills the process some seconds later, so this removes
+            // what it can at once.
+            removed_at_once = remove_all(stack, &key, &run).await.removed;
             note(&format!(
                 "Once more in {} s: functions may still work on requests.",
                 ABANDONED_REQUESTS.as_secs()
             ));
             tokio::time::sleep(ABANDONED_REQUESTS).await;
         }
-        let cleanup = remove_all().await;
-        let Some(signals) = outcome.inspect_err(|_| note_left(&cleanup.left))? else {
+        let cleanup = remove_all(stack, &key, &run).await;
+        if !is_complete {
             note_left(&cleanup.left);
+        }
+        let Some(signals) = finished? else {
             bail!("Interrupted. Removed: {}.", removed_at_once.join(", "));
         };
         let report = Report {
@@ -131,6 +120,14 @@ impl Verify {
             checks: run.checks.into_inner(),
             cleanup,
         };
+        self.publish(&report, format)
+    }
+
+    /// Writes and prints the report.
+    ///
+    /// # Errors
+    /// A promise did not hold, or the report cannot be written.
+    fn publish(&self, report: &Report, format: Format) -> Result<()> {
         if let Some(path) = &self.report {
             std::fs::write(path, report.to_markdown())
                 .with_context(|| format!("Cannot write {}", path.display()))?;
@@ -141,7 +138,14 @@ impl Verify {
         Ok(())
     }
 
-    /// Returns how many signals are stored.
+    fn base_url<'a>(&'a self, stack: &'a Stack) -> Result<&'a str> {
+        match &self.base_url {
+            Some(url) => Ok(url.trim_end_matches('/')),
+            None => stack.base_url(),
+        }
+    }
+
+    /// Sends all requests and reads back what is stored. Returns how many signals are stored.
     async fn phases(&self, run: &Run<'_>, stack: &Stack) -> Result<usize> {
         note(&format!(
             "1/3 Keys, customers, API Gateway, under the account {} ...",
@@ -154,16 +158,25 @@ impl Verify {
         requests::keys(run).await;
         requests::customers(run).await;
         requests::handed_over(run).await;
-        requests::gateway(
-            run,
-            !stack.is_local && run.api.base_url.starts_with("https:"),
-        )
-        .await;
+        let is_gateway = !stack.is_local && run.api.base_url.starts_with("https:");
+        requests::gateway(run, is_gateway).await;
         note("2/3 Batches ...");
         requests::batches(run, self.signals.get()).await;
         note("3/3 Reading back ...");
         compare::compare(run, stack).await
     }
+}
+
+/// An account that no other run has.
+fn new_account() -> Result<AccountId> {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    let random = random.get(..12).unwrap_or(&random);
+    Ok(format!("{VERIFICATION_PREFIX}{random}").parse()?)
+}
+
+async fn remove_all(stack: &Stack, key: &VerificationKey<'_>, run: &Run<'_>) -> Cleanup {
+    note("Cleaning up ...");
+    clean_up(stack, key, run).await
 }
 
 fn note_left(left: &[String]) {

@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use crate::check_result::Verdict;
-use crate::http::{HttpClient, Received, repeat};
+use crate::http::{HttpClient, repeat};
 
 pub(super) const CUSTOMERS: &str = "/api/customers";
 pub(super) const SIGNALS: &str = "/api/event-flows/signal";
@@ -37,7 +37,8 @@ pub(super) struct Api {
 pub(super) struct Call {
     method: &'static str,
     path: &'static str,
-    /// They replace those that each request has; one without a value is not sent.
+    /// Headers that replace those of the same name that each request has. A header without a value is
+    /// not sent.
     headers: Vec<(&'static str, Option<String>)>,
     body: String,
     gzip: bool,
@@ -66,11 +67,8 @@ impl Api {
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call
     /// the function.
     pub(super) async fn send(&self, call: &Call) -> Result<Response> {
-        let is_final = |response: &Result<Response>| {
-            !response
-                .as_ref()
-                .is_ok_and(|response| response.status == 429)
-        };
+        let is_throttled = |response: &Response| response.status == 429;
+        let is_final = |response: &Result<Response>| !response.as_ref().is_ok_and(is_throttled);
         repeat(THROTTLED_ATTEMPTS, || self.send_once(call), is_final).await
     }
 
@@ -90,19 +88,12 @@ impl Api {
             .filter_map(|(name, value)| Some((name, value?)));
         let url = format!("{}{}", self.base_url, call.path);
         let began = Instant::now();
-        let Received {
-            status,
-            headers,
-            body,
-        } = self
-            .client
-            .send(call.method, url, headers, call.bytes()?)
-            .await?;
-        let body = serde_json::from_slice(&body).unwrap_or_default();
+        let body = call.bytes()?;
+        let received = self.client.send(call.method, url, headers, body).await?;
         Ok(Response {
-            status,
-            headers,
-            body,
+            status: received.status,
+            headers: received.headers,
+            body: serde_json::from_slice(&received.body).unwrap_or_default(),
             took: began.elapsed(),
         })
     }
@@ -120,7 +111,7 @@ impl Call {
         }
     }
 
-    /// `POST` with this JSON.
+    /// A `POST` request with this JSON.
     pub(super) fn post(path: &'static str, body: impl Into<String>) -> Self {
         let call = Self {
             body: body.into(),
@@ -133,22 +124,22 @@ impl Call {
         Self { method, ..self }
     }
 
-    /// With this header in place of one of that name.
+    /// The request with this header in place of one of that name.
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, Some(value.to_owned())));
         self
     }
 
-    /// With this key in place of the valid one; `None` sends no key.
+    /// The request with this key in place of the valid one. `None` sends no key.
     pub(super) fn key(mut self, key: Option<&str>) -> Self {
         self.headers.push(("authorization", key.map(bearer)));
         self
     }
 
-    /// With blanks after the body, so that the whole has this many bytes.
+    /// The request with blanks after the body, so that the whole body has this many bytes.
     pub(super) fn padded_to(mut self, bytes: usize) -> Self {
-        self.body
-            .push_str(&" ".repeat(bytes.saturating_sub(self.body.len())));
+        let missing = bytes.saturating_sub(self.body.len());
+        self.body.push_str(&" ".repeat(missing));
         self
     }
 
@@ -220,19 +211,19 @@ impl Expected {
             .body("/code", Value::Null)
     }
 
-    /// With this value at this pointer of the body; null: with nothing there.
+    /// The response has this value at this pointer of the body. Null means that nothing is there.
     pub(super) fn body(mut self, pointer: &'static str, value: Value) -> Self {
         self.body.push((pointer, value));
         self
     }
 
-    /// With a header that has this text in it.
+    /// The response has this header, with this text in it.
     pub(super) fn header(mut self, name: &'static str, text: &'static str) -> Self {
         self.headers.push((name, text));
         self
     }
 
-    /// Whether this is the response.
+    /// The verdict of a check that the response is as expected.
     pub(super) fn verdict(&self, response: &Result<Response>) -> Verdict {
         match self.check(response) {
             Ok(response) => Verdict::held(format!(
@@ -244,7 +235,7 @@ impl Expected {
         }
     }
 
-    /// The response, if it is this one; or else the first difference.
+    /// Returns the response if it is as expected, or else the first difference.
     pub(super) fn check<'r>(&self, response: &'r Result<Response>) -> Result<&'r Response, String> {
         let response = response
             .as_ref()

@@ -18,15 +18,14 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A batch with as many valid signals, of both shapes, and then as many whose type is blank.
+    /// A batch of signals of both shapes: first the valid ones, then the invalid ones, whose type is
+    /// blank.
     pub(super) fn new(valid: usize, invalid: usize) -> Self {
         let identifier = uuid::Uuid::new_v4().to_string();
         let signal = |n: usize| {
             let data = json!({"request": identifier, "n": n, "price": 12.5, "note": "é\n😀", "list": [1, true, null, {}]});
-            let (id, action) = (
-                subject_id(n % SUBJECTS),
-                if n < valid { "view" } else { "" },
-            );
+            let id = subject_id(n % SUBJECTS);
+            let action = if n < valid { "view" } else { "" };
             if n.is_multiple_of(2) {
                 json!({"customerId": id, "eventType": action, "data": data})
             } else {

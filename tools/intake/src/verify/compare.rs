@@ -32,12 +32,16 @@ const ADDED: [&str; 6] = [
 
 /// Reads everything back and adds the checks. Returns how many signals are stored.
 pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
-    let (began, retention, deferred) = (Instant::now(), stack.retention()?, run.deferred.get());
+    let began = Instant::now();
+    let retention = stack.retention()?;
+    let deferred = run.deferred.get();
     loop {
         let stored = stored::read(stack, run).await?;
-        let [lost, twice, wrong] = signal_faults(&run.batches.borrow(), &stored.signals, retention);
+        let SignalFaults { lost, twice, wrong } =
+            signal_faults(&run.batches.borrow(), &stored.signals, retention);
         let stale = stored.profile != Some(updated_fields());
-        if deferred > 0 && (!lost.is_empty() || stale) && began.elapsed() < DRAIN_TIMEOUT {
+        let is_incomplete = !lost.is_empty() || stale;
+        if deferred > 0 && is_incomplete && began.elapsed() < DRAIN_TIMEOUT {
             note("Waiting for what was deferred to be stored ...");
             tokio::time::sleep(INTERVAL).await;
             continue;
@@ -58,25 +62,30 @@ pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
             ),
             ("Customers", "Each customer has its last update", stale),
         ] {
-            run.add_faults(
-                promise,
-                name,
-                &faults,
-                format!("{count} signals, {deferred} deferred"),
-            );
+            let seen = format!("{count} signals, {deferred} deferred");
+            run.add_faults(promise, name, &faults, seen);
         }
         return Ok(count);
     }
 }
 
-/// Signals that were acknowledged and are not stored, that are stored twice, and items that are not
-/// as they have to be.
+/// What is wrong with the stored signals.
+#[derive(Debug, Default)]
+struct SignalFaults {
+    /// Signals that were acknowledged and are not stored.
+    lost: Vec<String>,
+    /// Signals that are stored twice.
+    twice: Vec<String>,
+    /// Items that are not as they have to be.
+    wrong: Vec<String>,
+}
+
 fn signal_faults(
     batches: &BTreeMap<String, Batch>,
     stored: &[Item],
     retention: Option<Duration>,
-) -> [Vec<String>; 3] {
-    let [mut lost, mut twice, mut wrong] = [const { Vec::new() }; 3];
+) -> SignalFaults {
+    let mut faults = SignalFaults::default();
     let mut copies: HashMap<(&str, usize), usize> = HashMap::new();
     for item in stored {
         let identifier = text(item, "requestIdentifier").unwrap_or_default();
@@ -89,10 +98,9 @@ fn signal_faults(
         let sent = batches
             .get(identifier)
             .and_then(|batch| batch.signals.get(..batch.valid)?.get(index));
-        if sent.is_none_or(|sent| content(item).ok().as_ref() != Some(sent))
-            || !expires_after(item, retention)
-        {
-            wrong.push(format!("the item with the key {key}"));
+        let holds_what_was_sent = sent.is_some() && content(item).ok().as_ref() == sent;
+        if !holds_what_was_sent || !expires_after(item, retention) {
+            faults.wrong.push(format!("the item with the key {key}"));
         }
         *copies.entry((identifier, index)).or_default() += 1;
     }
@@ -101,13 +109,13 @@ fn signal_faults(
             let place =
                 || format!("signal {index} of the request with requestIdentifier {identifier}");
             match copies.get(&(identifier.as_str(), index)) {
-                None if batch.is_acknowledged => lost.push(place()),
+                None if batch.is_acknowledged => faults.lost.push(place()),
                 None | Some(1) => {}
-                Some(_) => twice.push(place()),
+                Some(_) => faults.twice.push(place()),
             }
         }
     }
-    [lost, twice, wrong]
+    faults
 }
 
 /// The signal in an item, as a client sends it.
@@ -198,7 +206,8 @@ mod tests {
         let batches = BTreeMap::from([(identifier.clone(), batch)]);
         for (stored, expected) in all {
             let faults = signal_faults(&batches, &stored, Some(Duration::from_mins(1)));
-            assert_eq!(faults.each_ref().map(Vec::len), expected, "{faults:?}");
+            let counts = [faults.lost.len(), faults.twice.len(), faults.wrong.len()];
+            assert_eq!(counts, expected, "{faults:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The report: for people, as JSON, and in Markdown for an issue, which has no AWS account id. None
-//! has an API key.
+//! The report: for people, as JSON, and as Markdown for an issue. The Markdown has no AWS account id,
+//! and none of them has an API key.
 
 use anyhow::Result;
 use model::timestamp::Timestamp;

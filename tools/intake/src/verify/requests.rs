@@ -27,7 +27,7 @@ pub(super) const SIGNALS_OF_ROUND: NonZeroUsize =
 /// More than the 10 MB that API Gateway takes.
 const TOO_LARGE_FOR_GATEWAY: usize = 11 * 1024 * 1024;
 
-/// A valid API key, none and a wrong one.
+/// Sends requests with a valid API key, with none and with a wrong one.
 pub(super) async fn keys(run: &Run<'_>) {
     let ping = || Call::new("GET", PING);
     let wrong = format!("{KEY_PREFIX}{}", "0".repeat(64));
@@ -45,7 +45,7 @@ pub(super) async fn keys(run: &Run<'_>) {
     }
 }
 
-/// Updates of customers.
+/// Sends updates of a customer.
 pub(super) async fn customers(run: &Run<'_>) {
     let updates = [
         (
@@ -59,13 +59,8 @@ pub(super) async fn customers(run: &Run<'_>) {
         let body = json!({"customerId": subject_id(UPDATED), "customerData": data});
         let call = Call::post(CUSTOMERS, body.to_string()).method(method);
         let expected = Expected::status(200).body("/customerId", json!(subject_id(UPDATED)));
-        run.check(
-            "Customers",
-            &format!("{method} of a customer"),
-            &call,
-            &expected,
-        )
-        .await;
+        let name = format!("{method} of a customer");
+        run.check("Customers", &name, &call, &expected).await;
     }
 }
 
@@ -74,97 +69,106 @@ pub(super) fn updated_fields() -> Value {
     json!({"email": "a@example.com", "city": "Paris", "firstName": "Zoë 😀"})
 }
 
-/// What API Gateway hands over: a compressed body, the largest one, and a preflight request, which
-/// has no key.
+/// Sends what API Gateway has to hand over unchanged: a compressed body, the largest body, and a
+/// preflight request, which has no key.
 pub(super) async fn handed_over(run: &Run<'_>) {
-    let (small, large) = (Batch::new(25, 0), Batch::new(1, 0));
-    let zipped = small
+    let batch = Batch::new(25, 0);
+    let zipped = batch
         .call()
         .gzip()
         .header("user-agent", "curl/8.7.1")
         .header("accept", "*/*");
-    let whole = large.call().padded_to(MAX_BODY_BYTES);
-    for (promise, name, batch, call) in [
-        ("Endpoints", "gzip", small, zipped),
-        ("Limits", "A body of 4 MiB", large, whole),
-    ] {
-        let (response, expected) = run.send_batch(batch, &call).await;
-        run.add(promise, name, expected.verdict(&response));
-    }
+    let (response, expected) = run.send_batch(batch, &zipped).await;
+    run.add("Endpoints", "gzip", expected.verdict(&response));
+
+    let batch = Batch::new(1, 0);
+    let largest = batch.call().padded_to(MAX_BODY_BYTES);
+    let (response, expected) = run.send_batch(batch, &largest).await;
+    run.add("Limits", "A body of 4 MiB", expected.verdict(&response));
+
     let preflight = Call::new("OPTIONS", SIGNALS).key(None);
     let expected = Expected::status(204).header("allow", "POST");
     run.check("Endpoints", "OPTIONS without a key", &preflight, &expected)
         .await;
 }
 
-/// Sends about as many signals, in batches of which every other one is sent twice.
+/// Whether the responses to a batch were as expected, or else the first differences.
+struct Delivery {
+    first: Result<(), String>,
+    /// The response to the retry, if the batch was sent twice.
+    retry: Option<Result<(), String>>,
+}
+
+/// Sends about this many signals, in batches of which every other one is sent twice.
 pub(super) async fn batches(run: &Run<'_>, signals: usize) {
-    let rounds = 0..signals.div_ceil(SIGNALS_OF_ROUND.get());
-    let sizes = rounds
-        .flat_map(|round| [(1, 0), (500, 0), (24, 1)].map(|size| (size, round.is_multiple_of(2))));
-    let deliveries = sizes.map(|((valid, invalid), is_retried)| async move {
-        let batch = Batch::new(valid, invalid);
-        let call = batch.call();
-        let (response, expected) = run.send_batch(batch, &call).await;
-        let first = expected
-            .clone()
-            .body("/replayed", json!(false))
-            .check(&response)
-            .err();
-        if !is_retried {
-            return (first, None);
+    let rounds = signals.div_ceil(SIGNALS_OF_ROUND.get());
+    let mut deliveries = Vec::new();
+    for round in 0..rounds {
+        let is_retried = round.is_multiple_of(2);
+        for (valid, invalid) in [(1, 0), (500, 0), (24, 1)] {
+            deliveries.push(async move { deliver(run, valid, invalid, is_retried).await });
         }
-        let retried = run.send(&call).await;
-        (
-            first,
-            Some(
-                expected
-                    .body("/replayed", json!(true))
-                    .check(&retried)
-                    .err(),
-            ),
-        )
-    });
-    let results: Vec<_> = stream::iter(deliveries)
+    }
+    let deliveries: Vec<Delivery> = stream::iter(deliveries)
         .buffer_unordered(CONCURRENCY)
         .collect()
         .await;
-    let (first, retries): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-    let retries: Vec<_> = retries.into_iter().flatten().collect();
-    for (promise, name, faults) in [
-        (
-            "Signals",
-            "Batches of 1, 25 and 500 signals, both shapes mixed",
-            first,
-        ),
-        ("Retries", "Retries after the response", retries),
-    ] {
-        let seen = format!("{} requests", faults.len());
-        let faults: Vec<String> = faults.into_iter().flatten().collect();
-        run.add_faults(promise, name, &faults, seen);
+    let requests = deliveries.len();
+    let mut retries = 0;
+    let mut faults = Vec::new();
+    let mut faults_of_retries = Vec::new();
+    for delivery in deliveries {
+        faults.extend(delivery.first.err());
+        if let Some(retry) = delivery.retry {
+            retries += 1;
+            faults_of_retries.extend(retry.err());
+        }
     }
+    run.add_faults(
+        "Signals",
+        "Batches of 1, 25 and 500 signals, both shapes mixed",
+        &faults,
+        format!("{requests} requests"),
+    );
+    run.add_faults(
+        "Retries",
+        "Retries after the response",
+        &faults_of_retries,
+        format!("{retries} requests"),
+    );
 }
 
-/// What API Gateway answers by itself.
+/// Sends a batch, and a second time if `is_retried`.
+async fn deliver(run: &Run<'_>, valid: usize, invalid: usize, is_retried: bool) -> Delivery {
+    let batch = Batch::new(valid, invalid);
+    let call = batch.call();
+    let (response, expected) = run.send_batch(batch, &call).await;
+    let accepted = expected.clone().body("/replayed", json!(false));
+    let first = accepted.check(&response).map(drop);
+    let mut retry = None;
+    if is_retried {
+        let response = run.send(&call).await;
+        let replayed = expected.body("/replayed", json!(true));
+        retry = Some(replayed.check(&response).map(drop));
+    }
+    Delivery { first, retry }
+}
+
+/// Sends requests that API Gateway answers by itself. On other stacks, the checks are skipped.
 pub(super) async fn gateway(run: &Run<'_>, is_gateway: bool) {
     const PROMISE: &str = "Responses of API Gateway";
+    let no_route = Call::post("/api/no-such-path", "{}");
+    let other_host = Call::new("GET", PING).header("host", "another.invalid");
+    let too_large = Call::post(SIGNALS, "{}").padded_to(TOO_LARGE_FOR_GATEWAY);
     let checks = [
-        (404, "404: no route", Call::post("/api/no-such-path", "{}")),
-        (
-            403,
-            "403: another host name",
-            Call::new("GET", PING).header("host", "another.invalid"),
-        ),
-        (
-            413,
-            "413: a body of 11 MB",
-            Call::post(SIGNALS, "{}").padded_to(TOO_LARGE_FOR_GATEWAY),
-        ),
+        (404, "404: no route", no_route),
+        (403, "403: another host name", other_host),
+        (413, "413: a body of 11 MB", too_large),
     ];
     for (status, name, call) in checks {
         if is_gateway {
-            run.check(PROMISE, name, &call, &Expected::gateway(status))
-                .await;
+            let expected = Expected::gateway(status);
+            run.check(PROMISE, name, &call, &expected).await;
         } else {
             run.add(PROMISE, name, Verdict::skipped("only API Gateway shows it"));
         }

@@ -26,31 +26,27 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(api: Api, account: &'a AccountId, began_at: Timestamp) -> Self {
-        let (checks, batches, deferred) = Default::default();
         Self {
             api,
             account,
             began_at,
-            checks,
-            batches,
-            deferred,
+            checks: RefCell::default(),
+            batches: RefCell::default(),
+            deferred: Cell::default(),
         }
     }
 
     pub(super) fn add(&self, promise: &'static str, name: impl Into<String>, verdict: Verdict) {
-        let Verdict {
-            result,
-            seen: detail,
-        } = verdict;
-        self.checks.borrow_mut().push(Check {
+        let check = Check {
             name: name.into(),
             promise,
-            result,
-            detail,
-        });
+            result: verdict.result,
+            detail: verdict.seen,
+        };
+        self.checks.borrow_mut().push(check);
     }
 
-    /// Adds a check that holds where nothing was not as it has to be.
+    /// Adds a check that holds if there are no faults.
     pub(super) fn add_faults(
         &self,
         promise: &'static str,
@@ -90,13 +86,15 @@ impl<'a> Run<'a> {
         batch: Batch,
         call: &Call,
     ) -> (Result<Response>, Expected) {
-        let (identifier, expected) = (batch.identifier.clone(), batch.expected());
+        let identifier = batch.identifier.clone();
+        let expected = batch.expected();
         self.batches.borrow_mut().insert(identifier.clone(), batch);
         let response = self.send(call).await;
+        let is_acknowledged = response
+            .as_ref()
+            .is_ok_and(|response| response.status == 200);
         if let Some(batch) = self.batches.borrow_mut().get_mut(&identifier) {
-            batch.is_acknowledged = response
-                .as_ref()
-                .is_ok_and(|response| response.status == 200);
+            batch.is_acknowledged = is_acknowledged;
         }
         (response, expected)
     }

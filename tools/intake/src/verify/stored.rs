@@ -32,9 +32,11 @@ pub(super) struct Stored {
 
 pub(super) async fn read(stack: &Stack, run: &Run<'_>) -> Result<Stored> {
     let customers = partitions(stack, CUSTOMERS, subjects(run.account)).await?;
+    let signals = partitions(stack, SIGNALS, subjects(run.account)).await?;
+    let rejected = partitions(stack, REJECTED_SIGNALS, rejected_partitions(run)).await?;
     Ok(Stored {
-        signals: partitions(stack, SIGNALS, subjects(run.account)).await?,
-        rejected: partitions(stack, REJECTED_SIGNALS, rejected_partitions(run)).await?,
+        signals,
+        rejected,
         profile: customers.first().map(fields),
     })
 }
@@ -74,32 +76,22 @@ async fn partitions(stack: &Stack, variable: &str, partitions: Vec<String>) -> R
         .await
 }
 
-/// Removes the key first, so that nothing is added.
+/// Removes what the run stored: the key first, so that nothing is added.
 pub(super) async fn clean_up(stack: &Stack, key: &VerificationKey<'_>, run: &Run<'_>) -> Cleanup {
-    let (mut cleanup, account) = (Cleanup::default(), run.account);
-    cleanup.note("API key", key.delete().await);
-    cleanup.note(
-        "signals",
-        delete(stack, SIGNALS, &["pk", "sk"], subjects(account)).await,
-    );
+    let account = run.account;
+    let mut cleanup = Cleanup::default();
+    let deleted = key.delete().await;
+    cleanup.note("API key", deleted);
+    let deleted = delete(stack, SIGNALS, &["pk", "sk"], subjects(account)).await;
+    cleanup.note("signals", deleted);
     let rejected = rejected_partitions(run);
-    cleanup.note(
-        "rejected signals",
-        delete(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await,
-    );
-    cleanup.note(
-        "customers",
-        delete(stack, CUSTOMERS, &["pk"], subjects(account)).await,
-    );
-    let identifiers: Vec<String> = run.batches.borrow().keys().cloned().collect();
-    let records = identifiers
-        .iter()
-        .map(|identifier| partition_key(account.partition_key(identifier)))
-        .collect();
-    cleanup.note(
-        "idempotency records",
-        delete_items(stack, IDEMPOTENCY, records).await,
-    );
+    let deleted = delete(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await;
+    cleanup.note("rejected signals", deleted);
+    let deleted = delete(stack, CUSTOMERS, &["pk"], subjects(account)).await;
+    cleanup.note("customers", deleted);
+    let records = idempotency_records(run);
+    let deleted = delete_items(stack, IDEMPOTENCY, records).await;
+    cleanup.note("idempotency records", deleted);
     let deferred = run.deferred.get();
     if deferred > 0 {
         cleanup.left.push(format!(
@@ -114,14 +106,25 @@ pub(super) async fn clean_up(stack: &Stack, key: &VerificationKey<'_>, run: &Run
     cleanup
 }
 
-async fn delete(stack: &Stack, variable: &str, names: &[&str], of: Vec<String>) -> Result<usize> {
+/// The keys of the idempotency records of all batches.
+fn idempotency_records(run: &Run<'_>) -> Vec<Item> {
+    let batches = run.batches.borrow();
+    batches
+        .keys()
+        .map(|identifier| partition_key(run.account.partition_key(identifier)))
+        .collect()
+}
+
+/// Deletes the items of these partitions. Returns how many there were.
+async fn delete(
+    stack: &Stack,
+    variable: &str,
+    key_names: &[&str],
+    of: Vec<String>,
+) -> Result<usize> {
     let items = partitions(stack, variable, of).await?;
-    delete_items(
-        stack,
-        variable,
-        items.iter().map(|item| key(item, names)).collect(),
-    )
-    .await
+    let keys = items.iter().map(|item| key(item, key_names)).collect();
+    delete_items(stack, variable, keys).await
 }
 
 async fn delete_items(stack: &Stack, variable: &str, keys: Vec<Item>) -> Result<usize> {
