@@ -1,5 +1,5 @@
-//! `signals`: lists those of one customer or emitter in order of arrival, which are one partition
-//! of the table, or erases those of one type.
+//! `signals`: lists the signals of one customer or emitter in order of arrival, which are one
+//! partition of the table, or erases the signals of one type.
 
 mod erase;
 
@@ -97,14 +97,11 @@ impl List {
         let mut history = History::new(stack, account, subject_id, format)?;
         let begin = Timestamp::now();
         // Alone, --follow lists only what is new.
-        if !self.follow || self.since.is_some() || self.limit.is_some() || self.all {
+        let selects_stored_ones = self.since.is_some() || self.limit.is_some() || self.all;
+        if !self.follow || selects_stored_ones {
             let until = if self.follow { Some(begin) } else { self.until };
-            let limit = if self.all {
-                None
-            } else {
-                Some(self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get))
-            };
-            if history.list(self.since, until, limit).await? {
+            let has_more = history.list(self.since, until, self.limit()).await?;
+            if has_more {
                 let shown = history.count;
                 note(&format!(
                     "There are older ones: only the newest {shown} are shown. Use --limit N or --all."
@@ -115,7 +112,8 @@ impl List {
             note(&format!(
                 "Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."
             ));
-            return until_interrupted(history.follow(begin)).await.map(drop);
+            until_interrupted(history.follow(begin)).await?;
+            return Ok(());
         }
         if history.count == 0 {
             note(&format!(
@@ -123,6 +121,13 @@ impl List {
             ));
         }
         Ok(())
+    }
+    /// The most signals to list. `None` lists all.
+    fn limit(&self) -> Option<usize> {
+        if self.all {
+            return None;
+        }
+        Some(self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get))
     }
 }
 
@@ -140,8 +145,8 @@ struct History<'a> {
     stack: &'a Stack,
     table: &'a str,
     partition: String,
-    /// What is written, and how many signals were.
     rows: Table,
+    /// How many signals were written.
     count: usize,
 }
 
@@ -187,7 +192,8 @@ impl<'a> History<'a> {
         let has_more = newest.len() > limit;
         newest.truncate(limit);
         newest.reverse();
-        self.write(&newest).map(|()| has_more)
+        self.write(&newest)?;
+        Ok(has_more)
     }
 
     /// Lists signals as they arrive, from `begin` on. Returns only when something fails.
@@ -212,36 +218,37 @@ impl<'a> History<'a> {
     }
 
     fn write(&mut self, signals: &[Item]) -> Result<()> {
-        self.count += signals.len();
-        for signal in signals {
-            let (index, mut json) = (
-                index(signal),
-                json_object(signal, &["pk", "sk", "accountId"]),
-            );
-            json.extend(index.as_ref().map(|index| ("index", Json(index))));
-            let text = |name| text(signal, name).unwrap_or_default();
-            // A signal has one of the two.
-            let action = [text("eventType"), text("stepNodeId")].concat();
-            let data = signal.get("data").map(display).unwrap_or_default();
-            self.rows.add(
-                &json,
-                [
-                    text("receivedAt"),
-                    &action,
-                    text("eventflowIdentifier"),
-                    &data,
-                ],
-            )?;
-        }
         if signals.is_empty() {
-            Ok(())
-        } else {
-            self.rows.print()
+            return Ok(());
         }
+        for signal in signals {
+            self.add(signal)?;
+        }
+        self.count += signals.len();
+        self.rows.print()
     }
 
-    /// A sort key begins with a time and continues, so one of the time `until` sorts after that
-    /// bound.
+    fn add(&mut self, signal: &Item) -> Result<()> {
+        let index = index(signal);
+        let mut json = json_object(signal, &["pk", "sk", "accountId"]);
+        if let Some(index) = &index {
+            json.insert("index", Json(index));
+        }
+        let text = |name| text(signal, name).unwrap_or_default();
+        // A signal has one of the two.
+        let action = [text("eventType"), text("stepNodeId")].concat();
+        let data = signal.get("data").map(display).unwrap_or_default();
+        let cells = [
+            text("receivedAt"),
+            &action,
+            text("eventflowIdentifier"),
+            &data,
+        ];
+        self.rows.add(&json, cells)
+    }
+
+    /// A query for the signals that arrived from `since` on and before `until`. A sort key begins with
+    /// a time and continues, so a key with the time `until` sorts after that bound.
     fn query(&self, since: Option<Timestamp>, until: Option<Timestamp>) -> QueryFluentBuilder {
         let bound = |time: Option<Timestamp>, none: &str| {
             AttributeValue::S(time.map_or_else(|| none.to_owned(), |time| time.to_string()))

@@ -3,8 +3,8 @@
 //!
 //! The table has no index by type, so the command reads all of it: once to count, once to delete.
 //! It keeps no record of its progress: what is deleted is not found again, so a second run deletes
-//! what is left. It prints a line for the operator's record of erasures, which a restore of a table
-//! makes necessary.
+//! what is left. It prints a line for the operator's record of erasures: a restore of a table brings
+//! back what was erased before.
 
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,7 @@ pub(crate) struct Erase {
     anyway: bool,
 }
 
-/// How much there is, or was.
+/// How many signals were found or deleted.
 struct Counts {
     signals: usize,
     rejected: usize,
@@ -91,7 +91,8 @@ impl Erase {
         }
         // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the
         // process.
-        let erased = until_interrupted(Box::pin(self.delete(stack, signals)))
+        let work = Box::pin(self.delete(stack, signals));
+        let erased = until_interrupted(work)
             .await?
             .context("Interrupted. To erase what is left, run the command again.")?;
         self.print(&erased, format)
@@ -122,7 +123,7 @@ impl Erase {
         Ok(Counts { signals, rejected })
     }
 
-    /// Deletes them, of `expected` signals.
+    /// Deletes the signals. `expected` is how many were counted before.
     async fn delete(&self, stack: &Stack, expected: usize) -> Result<Counts> {
         let rejected = self.rejected(stack).await?;
         RejectedTable::new(stack)?.delete(&rejected).await?;
