@@ -59,13 +59,13 @@ async fn findings(stack: &Stack) -> Result<Vec<(String, Verdict)>> {
         Ok(check_version(stack.optional(VERSION), OWN_VERSION)),
     );
     for expected in &tables::expected() {
-        add(
-            &format!("Table {}", expected.name),
-            tables::check(stack, expected).await,
-        );
+        let table = tables::check(stack, expected).await;
+        add(&format!("Table {}", expected.name), table);
     }
-    add("Key expiries", expiries(stack).await);
-    add("Key snapshot", snapshot::compare(stack).await);
+    let expiries = expiries(stack).await;
+    add("Key expiries", expiries);
+    let snapshot = snapshot::compare(stack).await;
+    add("Key snapshot", snapshot);
     let client = AwsClient::new(&stack.config)?;
     let alarms = match &stack.name {
         None => Ok(Verdict::skipped("only a deployed stack (--stack) has them")),
@@ -84,7 +84,8 @@ async fn findings(stack: &Stack) -> Result<Vec<(String, Verdict)>> {
                 drains::check(&queues, &client, stack.optional(OVERFLOW_FUNCTION)).await
             };
             add("Overflow queue", overflow);
-            add("Dead letters", dead_letters(&queues).await);
+            let dead_letters = dead_letters(&queues).await;
+            add("Dead letters", dead_letters);
         }
     }
     Ok(findings)
@@ -95,7 +96,7 @@ async fn expiries(stack: &Stack) -> Result<Verdict> {
     let now = Timestamp::now();
     let mut active = KeyTable::new(stack)?.all().await?;
     active.retain(|key| key.record.is_active(now));
-    let ends = active
+    let ends: Vec<String> = active
         .iter()
         .map(|key| &key.record)
         .filter(|record| !record.is_short_lived())
@@ -105,9 +106,10 @@ async fn expiries(stack: &Stack) -> Result<Verdict> {
                 "{} of {} ends in {days} day(s)",
                 record.key_id, record.account_id
             ))
-        });
+        })
+        .collect();
     let seen = format!("{} active key(s), none ends within 30 days", active.len());
-    Ok(Verdict::from_faults(&ends.collect::<Vec<_>>(), seen))
+    Ok(Verdict::from_faults(&ends, seen))
 }
 
 /// The version that is deployed, against that of this command line: no release newer than that one
@@ -139,29 +141,25 @@ fn check_version(deployed: Option<&str>, own: &str) -> Verdict {
 
 /// The numbers of a version. What follows a hyphen, as in 1.2.3-rc.1, does not count.
 fn parse(version: &str) -> Option<Vec<u64>> {
-    let numbers = version
-        .split('-')
-        .next()?
+    let (version, _) = version.split_once('-').unwrap_or((version, ""));
+    let numbers: Option<Vec<u64>> = version
         .split('.')
-        .map(|number| number.parse().ok());
-    numbers
-        .collect::<Option<Vec<u64>>>()
-        .filter(|numbers| numbers.len() == 3)
+        .map(|number| number.parse().ok())
+        .collect();
+    numbers.filter(|numbers| numbers.len() == 3)
 }
 
 /// The state of every alarm of the stack and of the stack nested in it. There are fewer of them
 /// than one page has.
 async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
-    let (mut faults, mut unknown, mut count) = (Vec::new(), 0_usize, 0_usize);
+    let mut faults = Vec::new();
+    let mut unknown = 0;
+    let mut count = 0;
     for own in OWN_ALARMS {
         let call = json!({"AlarmNamePrefix": format!("{stack}-{own}"), "MaxRecords": 100});
         let page = client.call(&CLOUDWATCH, "DescribeAlarms", &call).await?;
-        for alarm in page
-            .get("MetricAlarms")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        let alarms = page.get("MetricAlarms").and_then(Value::as_array);
+        for alarm in alarms.into_iter().flatten() {
             let text = |name: &str| alarm.get(name).and_then(Value::as_str).unwrap_or_default();
             count += 1;
             match text("StateValue") {
@@ -174,10 +172,8 @@ async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
     if count == 0 {
         faults.push("the stack has no alarms".to_owned());
     }
-    Ok(Verdict::from_faults(
-        &faults,
-        format!("{count} alarms, none fires, {unknown} without data"),
-    ))
+    let seen = format!("{count} alarms, none fires, {unknown} without data");
+    Ok(Verdict::from_faults(&faults, seen))
 }
 
 async fn dead_letters(queues: &Queues<'_>) -> Result<Verdict> {
