@@ -42,7 +42,15 @@ class Package(unittest.TestCase):
         for file in DEPLOYED:
             expected = template.written(file)
             expected["Parameters"]["Architecture"] |= {"Default": ARCHITECTURE, "AllowedValues": [ARCHITECTURE]}
+            if file == "template.yaml":
+                expected["Outputs"]["Commit"]["Value"] = self.commit()
             self.assertEqual(template.written(self.folder / file), expected)
+        version = subprocess.run([self.folder / "intake", "--version"], check=True, capture_output=True, text=True).stdout
+        self.assertIn(f"({self.commit()})", version)
+
+    @staticmethod
+    def commit() -> str:
+        return subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=PROJECT, check=True, capture_output=True, text=True).stdout.strip()
 
     def test_bills_of_materials_and_licences_list_the_locked_versions_of_what_is_linked(self):
         locked = {(package["name"], package["version"]) for package in

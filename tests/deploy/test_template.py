@@ -117,6 +117,11 @@ class Parameters(unittest.TestCase):
         manifest = tomlkit.parse((PROJECT / "Cargo.toml").read_text())
         self.assertEqual(template.written()["Outputs"]["Version"]["Value"], manifest["workspace"]["package"]["version"])
 
+    def test_what_deploys_writes_the_commit_once(self):
+        self.assertEqual((PROJECT / "template.yaml").read_text().count(template.written()["Outputs"]["Commit"]["Value"]), 1)
+        for file in (".ci/package", ".github/workflows/deploy.yml", "docs/deploy.md"):
+            self.assertIn("s/unknown-commit/", (PROJECT / file).read_text(), file)
+
     def test_parameter_of_a_function_publishes_a_new_version(self):
         shared_by_all = self.template["Globals"]["Function"]
         shaping = ("Architectures", "Environment", "LoggingConfig", "MemorySize")

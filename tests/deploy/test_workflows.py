@@ -132,7 +132,8 @@ class Steps(unittest.TestCase):
 
     def run_script(self, job: str, step: str, **variables: str) -> subprocess.CompletedProcess:
         return subprocess.run(["bash", "-e", "-c", script(job, step)], cwd=self.folder, text=True, capture_output=True,
-                              env={"PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}"} | variables)
+                              env={"PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}", "GITHUB_SHA": "0123456789abcdef" * 2,
+                                   "GITHUB_STEP_SUMMARY": "summary"} | variables)
 
     def program(self, name: str, text: str):
         """A program that the scripts find instead of the real one."""
@@ -170,8 +171,17 @@ class Deploying(Steps):
     def test_parameters_of_the_environment_come_last_so_that_they_win(self):
         self.program("sam", "printf '%s\\n' \"$@\"\n")
         (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
-        done = self.run_script("deploy.deploy", "Deploy", CONFIG_ENV="prod", PARAMETERS="GradualDeployment=false QuietMinutes=30")
+        done = self.run_script("deploy.deploy", "Deploy", CONFIG_ENV="prod", STACK="intake-prod", PARAMETERS="GradualDeployment=false QuietMinutes=30")
         self.assertEqual(done.stdout.split()[-3:], ["Architecture=arm64", "GradualDeployment=false", "QuietMinutes=30"], done.stderr)
+
+    def test_summary_names_the_commit_that_a_deployment_replaces(self):
+        self.program("sam", "")
+        (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
+        for answer, replaced in (("echo fedcba987654", "fedcba987654"), ("exit 254", "no commit")):
+            self.program("aws", f"""case "$*" in *"--stack-name intake-prod "*"OutputKey=='Commit'"*) {answer} ;; esac\n""")
+            done = self.run_script("deploy.deploy", "Deploy", CONFIG_ENV="prod", STACK="intake-prod", GITHUB_STEP_SUMMARY=replaced)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((self.folder / replaced).read_text(), f"Deployed 0123456789ab to intake-prod. Before, it had: {replaced}.\n")
 
 
 class Publishing(Steps):

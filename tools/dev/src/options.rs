@@ -19,7 +19,7 @@ Examples:
   cargo dev --seed                            with sample customers and a week of their signals
   cargo dev --data target/dev.sqlite          keep what is stored for the next time
   cargo dev --cors http://localhost:3000      for a browser page that is served from there
-  cargo dev --faults 0.5                      with faults of DynamoDB: signals are deferred, and a customer may be a 503
+  cargo dev --faults 0.5                      with faults of DynamoDB: signals and updates of customers may be deferred
   cargo dev --answer 429:0.1 --answer timeout:0.01
                                               with answers of API Gateway that a client has to retry
   cargo dev --contracts events/contracts      with a line for each signal whose data breaks the contract of its type
@@ -42,7 +42,7 @@ const INSPECTOR_PORT: u16 = 9001;
 /// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions
 /// behind one address.
 #[derive(Debug, Parser)]
-#[command(name = "cargo dev", bin_name = "cargo dev", version, after_help = EXAMPLES)]
+#[command(name = "cargo dev", bin_name = "cargo dev", version = env!("INTAKE_VERSION_AND_COMMIT"), after_help = EXAMPLES)]
 pub(crate) struct Options {
     /// Address of the HTTP API and the inspector; 0.0.0.0 lets other machines use both, with a key
     /// that is public
@@ -87,9 +87,10 @@ pub(crate) struct Options {
     pub(crate) seed: bool,
 
     /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or
-    /// lost. What retries do not mend is deferred to the overflow queue if it is signals, and a 503
-    /// if it is a customer. When nothing is stored for two minutes, a message of the queue becomes
-    /// a dead letter: 24 drains of 5 seconds each have failed
+    /// lost. Signals and updates of customers that retries do not store are deferred to the
+    /// overflow queue; with --no-queue, the response is a 503. When nothing is stored for two
+    /// minutes, a message of the queue becomes a dead letter: 24 drains of 5 seconds each have
+    /// failed
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) faults: Option<f64>,
 

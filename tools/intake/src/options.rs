@@ -23,7 +23,7 @@ docs/cli.md has an example of each command, and the variables that stand in for 
 /// Manages an Intake stack: API keys, accounts, customers, signals, rejected signals, the overflow
 /// queue, imports
 #[derive(Debug, Parser)]
-#[command(name = "cargo intake", bin_name = "cargo intake", version, after_help = EXAMPLES)]
+#[command(name = "cargo intake", bin_name = "cargo intake", version = env!("INTAKE_VERSION_AND_COMMIT"), after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
     stack_args: StackArgs,
