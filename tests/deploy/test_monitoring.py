@@ -2,6 +2,8 @@
 
 import fnmatch
 import re
+import subprocess
+import sys
 import unittest
 
 import template
@@ -79,6 +81,10 @@ class Metrics(unittest.TestCase):
         delivery = sum(len(template.watched(alarm)) for alarm in of_type(template.deployed("delivery/template.yaml"), "AWS::CloudWatch::Alarm").values())
         written = re.findall(r"metrics.add_count\(Metric::", (PROJECT / "delivery/function/src/log.rs").read_text())
         self.assertEqual({f"{delivery * 0.10 + 2 * len(written) * 0.30:.2f}"}, set(next(row for row in bill if row[0].startswith("delivery"))[3:]))
+        page = "\n".join(lines)
+        command = re.search(r"<<'END'\n(.*?)\nEND", page, re.S).group(1)
+        printed = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True).stdout
+        self.assertIn(f"|---|---|---|---|---|\n{printed}\n", page)
         for column in range(1, 5):
             *parts, total = [float(row[column] or 0) for row in bill[1:]]
             self.assertAlmostEqual(sum(parts), total, 2, bill[0][column])
