@@ -64,7 +64,7 @@ class SupplyChain(unittest.TestCase):
                 found += 1
                 self.assertIn("--require-hashes", installation, path)
             self.assertNotRegex(text, r"npm (install|i|update) ", path)
-        self.assertEqual(found, 2)
+        self.assertEqual(found, 3)
 
     def test_dependabot_updates_each_of_them(self):
         updates = yaml.safe_load((PROJECT / ".github" / "dependabot.yml").read_text())["updates"]
