@@ -84,7 +84,8 @@ impl FaultProxy {
     pub async fn apply_held(&self) -> Result<usize> {
         let held = std::mem::take(&mut self.shared.state().held);
         for call in &held {
-            self.shared.connect().await?.call(call).await?;
+            let mut upstream = self.shared.connect().await?;
+            upstream.call(call).await?;
         }
         Ok(held.len())
     }
@@ -97,12 +98,8 @@ impl FaultProxy {
     /// Waits until no connection is open: then nothing that a killed process sent is still on its
     /// way.
     pub async fn idle(&self) {
-        // The sender is in `self`, so that waiting cannot fail.
-        let _ = self
-            .shared
-            .open
-            .subscribe()
-            .wait_for(|open| *open == 0)
-            .await;
+        let mut open = self.shared.open.subscribe();
+        // Waiting cannot fail, because the sender is in `self`.
+        let _ = open.wait_for(|open| *open == 0).await;
     }
 }
