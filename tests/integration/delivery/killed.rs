@@ -1,7 +1,7 @@
 //! Every record is delivered while the function is killed and its targets fail.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::fake_targets::FakeTargets;
@@ -68,8 +68,15 @@ async fn every_record_is_delivered_while_processes_die_and_targets_fail() {
     let (options, _log) = options(&targets, BOTH);
     let mut process = start(&options).await;
     let mut shard = Shard::default();
-    let (mut records, mut kills) = (0, 0);
+    let mut records = 0;
+    let mut kills = 0;
+    let began = Instant::now();
     while !shard.0.is_empty() || kills < KILLS {
+        assert!(
+            began.elapsed() < Duration::from_mins(5),
+            "{} records are not delivered",
+            shard.0.len()
+        );
         if kills == KILLS {
             targets.fail_at_random(0.0, 0);
         } else if shard.0.len() < RECORDS {

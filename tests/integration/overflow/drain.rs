@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
 use serde_json::json;
 use testkit::fault_proxy::{Fault, Plan};
+use tokio::time::timeout;
 
 use super::{NOW, REQUEST, Stack, named, signals};
 
@@ -100,8 +101,10 @@ async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
                 }
                 Instant::now()
             };
+            let others_are_stored = timeout(Duration::from_mins(1), others_are_stored);
             let began = Instant::now();
             let ((failed, drained), stored) = tokio::join!(drain, others_are_stored);
+            let stored = stored.expect("the other messages are stored");
             assert_eq!(failed, messages[..count]);
             assert!(stored < drained, "the others waited");
             assert!(
