@@ -421,6 +421,38 @@ async fn silent_table_is_not_asked_for_a_key_of_the_snapshot_until_that_is_read_
 }
 
 #[tokio::test]
+async fn snapshot_of_the_second_of_the_last_read_decides() {
+    let stack = Stack::start(Plan::none()).await;
+    let key = stack.read_key(|_| {}).await;
+    let expired = KeyEntry {
+        expires_at: Some(later(30)),
+        ..key_record("shop")
+    };
+    // S3 says in whole seconds when an object was written: it may be newer than the read.
+    stack.publish(&key, &expired, NOW);
+    assert_eq!(stack.status(&key, later(70)).await, 401);
+    // One that is surely older does not count.
+    let stack = Stack::start(Plan::none()).await;
+    let key = stack.read_key(|_| {}).await;
+    stack.publish(&key, &expired, earlier(1));
+    assert_eq!(stack.status(&key, later(70)).await, 200);
+}
+
+#[tokio::test]
+async fn snapshot_is_asked_first_for_a_while_after_the_table_did_not_answer() {
+    let stack = Stack::start(OUTAGE.always()).await;
+    let keys = ["first", "second", "third"].map(|key| (KeyHash::of(key), key_record("shop")));
+    stack.s3.publish(&keys, earlier(3600));
+    assert_eq!(stack.status("first", NOW).await, 200);
+    let reads = stack.reads_of_table();
+    assert!(reads > 0, "the table is asked first as long as it answers");
+    assert_eq!(stack.status("second", later(2)).await, 200);
+    assert_eq!(stack.reads_of_table(), reads);
+    assert_eq!(stack.status("third", later(60)).await, 200);
+    assert!(stack.reads_of_table() > reads, "the table is asked again");
+}
+
+#[tokio::test]
 async fn silent_s3_leaves_the_look_up_to_the_table() {
     let stack = Stack::start(Fault::Stall.always()).await;
     stack.s3.set_fault(Some(S3Fault::Hanging));

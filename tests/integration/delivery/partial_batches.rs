@@ -1,10 +1,14 @@
 //! Records that are not delivered: Lambda delivers again the first one that the function reports,
 //! and all that follow.
 
-use serde_json::json;
-use testkit::fake_targets::Target;
+use std::time::Duration;
 
-use super::{BOTH, Delivery, ids, ids_of, ids_of_lines, signal, signals};
+use serde_json::json;
+use testkit::fake_targets::{FakeTargets, Target};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::function_process::{FunctionProcess, ProcessOptions};
+
+use super::{BOTH, Delivery, ids, ids_of, ids_of_lines, options, signal, signals};
 
 #[tokio::test]
 async fn entry_that_the_bus_does_not_take_is_the_first_undelivered_record() {
@@ -87,6 +91,36 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
         delivery.line().await;
         delivery.targets.take_calls();
     }
+}
+
+#[tokio::test]
+async fn lake_that_stops_answering_leaves_the_bus_time_for_what_it_took() {
+    let targets = FakeTargets::start().await.unwrap();
+    // It takes the first call, and answers no later one.
+    let silent = (2..20).map(|n| Fault::Stall.at(n));
+    let firehose = targets.endpoint();
+    let firehose = FaultProxy::start(&firehose, Plan::of(silent))
+        .await
+        .unwrap();
+    let endpoint = firehose.endpoint();
+    let variables = [BOTH, &[("AWS_ENDPOINT_URL_FIREHOSE", &endpoint)]].concat();
+    let (options, _log) = options(&targets, &variables);
+    let options = ProcessOptions {
+        invocation_timeout: Duration::from_secs(7),
+        ..options
+    };
+    let process = FunctionProcess::start(&options).await.unwrap();
+    // Twelve to a call.
+    let batch: Vec<_> = (0..16)
+        .map(|n| signal(n, &json!({"x": {"S": "x".repeat(240_000)}})))
+        .collect();
+    let event = json!({"Records": batch}).to_string();
+    let response = process.invoke(event).await.unwrap().json();
+    assert_eq!(
+        response["batchItemFailures"],
+        json!([{"itemIdentifier": "s12"}])
+    );
+    assert_eq!(targets.take_entries().len(), 12);
 }
 
 #[tokio::test]
