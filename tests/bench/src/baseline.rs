@@ -25,24 +25,36 @@ pub(crate) fn read() -> Result<Counts> {
 
 /// Makes these the committed counts.
 pub(crate) fn write(counts: &Counts) -> Result<()> {
-    Ok(std::fs::write(
-        path(),
-        serde_json::to_string_pretty(counts)? + "\n",
-    )?)
+    let text = serde_json::to_string_pretty(counts)? + "\n";
+    std::fs::write(path(), text)?;
+    Ok(())
 }
 
 /// Every count that is not within the margin of the `committed` one, in a sentence each.
 pub(crate) fn deviations(counts: &Counts, committed: &Counts) -> Vec<String> {
     let names: BTreeSet<_> = counts.keys().chain(committed.keys()).collect();
-    let deviation = |name: &String| {
-        match (counts.get(name), committed.get(name)) {
-        (Some(count), Some(expected)) => (count.abs_diff(*expected) > expected * MARGIN_PERCENT / 100)
-            .then(|| format!("{name}: {count} instructions, {expected} in the baseline (margin {MARGIN_PERCENT} %)")),
-        (Some(count), None) => Some(format!("{name}: {count} instructions, not in the baseline")),
-        (None, _) => Some(format!("{name}: in the baseline, not counted")),
-    }
+    names
+        .into_iter()
+        .filter_map(|name| deviation(name, counts.get(name), committed.get(name)))
+        .collect()
+}
+
+/// How the count called `name` differs from the committed one, if it does.
+fn deviation(name: &str, count: Option<&u64>, committed: Option<&u64>) -> Option<String> {
+    let Some(count) = count else {
+        return Some(format!("{name}: in the baseline, not counted"));
     };
-    names.into_iter().filter_map(deviation).collect()
+    let Some(committed) = committed else {
+        return Some(format!("{name}: {count} instructions, not in the baseline"));
+    };
+    let margin = committed * MARGIN_PERCENT / 100;
+    let is_within_margin = count.abs_diff(*committed) <= margin;
+    (!is_within_margin).then(|| {
+        format!(
+            "{name}: {count} instructions, {committed} in the baseline \
+             (margin {MARGIN_PERCENT} %)"
+        )
+    })
 }
 
 fn path() -> PathBuf {

@@ -43,11 +43,10 @@ pub(crate) struct Counted {
 /// Counts the instructions of `workload`.
 pub(crate) async fn count(workload: Workload) -> Result<Instructions> {
     let file = tempfile::NamedTempFile::new()?;
-    let start = run(workload, 0, file.path()).await?.instructions;
-    let first = run(workload, 1, file.path())
-        .await?
-        .instructions
-        .saturating_sub(start);
+    let without_request = run(workload, 0, file.path()).await?;
+    let with_first = run(workload, 1, file.path()).await?;
+    let start = without_request.instructions;
+    let first = with_first.instructions.saturating_sub(start);
     let few = run(workload, WARMED_UP, file.path()).await?;
     let many = run(workload, WARMED_UP + WARM, file.path()).await?;
     let mean = |many: u64, few: u64| many.saturating_sub(few) / WARM;
@@ -69,10 +68,9 @@ async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> 
             return Ok(counted);
         }
     }
-    let context = || format!("{workload:?} could not be counted; the machine may be too busy");
-    run_once(workload, requests, file)
-        .await
-        .with_context(context)
+    let counted = run_once(workload, requests, file).await;
+    counted
+        .with_context(|| format!("{workload:?} could not be counted; the machine may be too busy"))
 }
 
 async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
@@ -88,38 +86,46 @@ async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Coun
     );
     // Callgrind writes its file when a signal ends the program.
     process.function.end(Duration::from_mins(5)).await?;
-    parse(&std::fs::read_to_string(file).context("callgrind wrote nothing")?)
+    let text = std::fs::read_to_string(file).context("callgrind wrote nothing")?;
+    parse(&text)
 }
 
 /// Reads a file of callgrind with neither names nor positions compressed.
 fn parse(text: &str) -> Result<Counted> {
-    let (mut is_sha256, mut is_call, mut sha256, mut total) = (false, false, 0, None);
+    let mut total: Option<u64> = None;
+    let mut sha256 = 0;
+    // Whether the lines are those of a function of SHA-256.
+    let mut is_sha256 = false;
+    // Whether the next line is the cost of a called function.
+    let mut is_call = false;
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("fn=") {
             is_sha256 = name.contains("sha256") || name.contains("Sha256");
         } else if line.starts_with("calls=") {
-            // The next line is the cost of the called function.
             is_call = true;
         } else if line.starts_with(|first: char| first.is_ascii_digit()) {
-            let cost: u64 = line
-                .split(' ')
-                .nth(1)
-                .and_then(|cost| cost.parse().ok())
-                .unwrap_or_default();
-            if !std::mem::take(&mut is_call) && is_sha256 {
+            let cost = line.split(' ').nth(1);
+            let cost: u64 = cost.and_then(|cost| cost.parse().ok()).unwrap_or_default();
+            if is_sha256 && !is_call {
                 sha256 += cost;
             }
-        } else if let Some(sum) = line
-            .strip_prefix("totals:")
-            .or_else(|| line.strip_prefix("summary:"))
-        {
-            total = sum.trim().parse().ok().or(total);
+            is_call = false;
+        } else if let Some(sum) = sum_of_all(line) {
+            total = Some(sum);
         }
     }
     Ok(Counted {
         instructions: total.context("callgrind's file has no total")?,
         sha256,
     })
+}
+
+/// The sum of all costs, if the line has it.
+fn sum_of_all(line: &str) -> Option<u64> {
+    let sum = line
+        .strip_prefix("totals:")
+        .or_else(|| line.strip_prefix("summary:"))?;
+    sum.trim().parse().ok()
 }
 
 #[cfg(test)]

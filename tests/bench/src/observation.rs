@@ -37,9 +37,13 @@ pub(crate) struct Observation {
 /// Sends `event` to a process several times.
 pub(crate) async fn warm(program: &Program, event: &Bytes) -> Result<Observation> {
     let mut process = Process::start(program).await?;
-    let (mut times, mut memory, mut connections, mut calls) = (Vec::new(), 0, 0, 0);
+    let mut times = Vec::new();
+    let mut memory = 0;
+    let mut connections = 0;
+    let mut calls = 0;
     for number in 1..=WARM_UP + REQUESTS {
-        times.push(process.invoke(event).await?);
+        let time = process.invoke(event).await?;
+        times.push(time);
         let counts = process.dynamodb.take_counts();
         connections += counts.connections;
         calls = counts.calls;

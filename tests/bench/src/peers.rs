@@ -29,15 +29,20 @@ pub(crate) struct Peer {
 pub(crate) fn install() -> Result<[Peer; 2]> {
     let source = root().join("tests/bench/peers");
     let installed = root().join("target/peers");
-    let locks = LOCKS.map(|name| std::fs::read_to_string(source.join(name)));
-    let [requirements, packages] = locks;
-    let wanted = requirements? + &packages?;
+    let mut wanted = String::new();
+    for name in LOCKS {
+        wanted += &std::fs::read_to_string(source.join(name))?;
+    }
+    // Has the content of the lock files that were installed last.
     let complete = installed.join("complete");
-    if std::fs::read_to_string(&complete).ok().as_ref() != Some(&wanted) {
+    let present = std::fs::read_to_string(&complete).unwrap_or_default();
+    if present != wanted {
         install_into(&installed, &source)?;
         std::fs::write(&complete, wanted).context("target/peers cannot be written")?;
     }
-    Ok([python(&installed, &source)?, node(&installed, &source)?])
+    let python = python(&installed, &source)?;
+    let node = node(&installed, &source)?;
+    Ok([python, node])
 }
 
 fn install_into(installed: &Path, source: &Path) -> Result<()> {

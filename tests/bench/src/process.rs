@@ -49,12 +49,10 @@ impl Process {
             "--compress-strings=no",
             "--compress-pos=no",
         ];
-        let callgrind = options
-            .into_iter()
-            .map(OsString::from)
-            .chain([out_file])
-            .collect();
-        Self::start_with(&function(workload.function())?, callgrind, Duration::ZERO).await
+        let mut callgrind: Vec<OsString> = options.map(OsString::from).into();
+        callgrind.push(out_file);
+        let program = function(workload.function())?;
+        Self::start_with(&program, callgrind, Duration::ZERO).await
     }
 
     async fn start_with(
@@ -63,18 +61,16 @@ impl Process {
         delay: Duration,
     ) -> Result<Self> {
         let directory = tempfile::tempdir().context("no temporary directory can be made")?;
-        let (authority, bundle) = (Authority::new()?, directory.path().join("authorities.pem"));
+        let authority = Authority::new()?;
+        let bundle = directory.path().join("authorities.pem");
         std::fs::write(&bundle, authority.bundle).context("the authorities cannot be written")?;
         let dynamodb = FakeDynamoDb::start(authority.acceptor, delay).await?;
         let mut variables: Vec<_> = VARIABLES
             .map(|(name, value)| (name.to_owned(), OsString::from(value)))
             .into();
-        variables.extend(
-            program
-                .variables
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), value.into())),
-        );
+        for (name, value) in &program.variables {
+            variables.push(((*name).to_owned(), value.into()));
+        }
         // It replaces the embedded authorities. Node.js has another name for it.
         for name in ["AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"] {
             variables.push((name.to_owned(), bundle.clone().into()));

@@ -65,12 +65,14 @@ pub(crate) fn function(name: &'static str) -> Result<Program> {
     const TUNABLES: &str = "GLIBC_TUNABLES";
     let template = std::fs::read_to_string(root().join("template.yaml"))
         .context("template.yaml cannot be read")?;
+    let value = |line: &str| {
+        let value = line.trim().strip_prefix(TUNABLES)?.strip_prefix(": ")?;
+        Some(value.to_owned())
+    };
     let tunables = template
         .lines()
-        .find_map(|line| line.trim().strip_prefix(TUNABLES)?.strip_prefix(": "));
-    let tunables = tunables
-        .context("template.yaml sets no GLIBC_TUNABLES")?
-        .to_owned();
+        .find_map(value)
+        .context("template.yaml sets no GLIBC_TUNABLES")?;
     let path = root().join("target/measured").join(name);
     Ok(Program {
         name,

@@ -39,10 +39,13 @@ Examples:
 pub async fn run(options: &Options) -> Result<bool> {
     program::build_functions()?;
     if options.peers {
-        print_table(&tables::peers(&peers::install()?).await?);
+        let peers = peers::install()?;
+        let table = tables::peers(&peers).await?;
+        print_table(&table);
         return Ok(true);
     }
-    let (mut counted, mut counts) = (Vec::new(), Counts::new());
+    let mut counted = Vec::new();
+    let mut counts = Counts::new();
     for workload in Workload::ALL {
         step(format!("counting instructions: {workload:?}"));
         let instructions = instructions::count(workload).await?;
@@ -61,7 +64,8 @@ pub async fn run(options: &Options) -> Result<bool> {
     let [customer, signal, batch] = counted[..] else {
         return Ok(false);
     };
-    print_table(&tables::goals([customer, signal, batch]).await?);
+    let goals = tables::goals([customer, signal, batch]).await?;
+    print_table(&goals);
     if options.accept {
         baseline::write(&counts)?;
         return Ok(true);

@@ -9,15 +9,23 @@ use crate::program::{Program, function};
 use crate::report::{megabytes, millions, milliseconds, step, thousands};
 use crate::workload::{Workload, batch};
 
+/// A row of the table of goals.
+struct Goal {
+    what: &'static str,
+    limit: &'static str,
+    measured: String,
+}
+
 /// The goals of the functions beside what was measured. A customer, a signal and a batch of 100 are
 /// counted.
 pub(crate) async fn goals(
     [customer, signal, of_100]: [Instructions; 3],
 ) -> Result<Vec<[String; 3]>> {
     step("measuring calls, time and memory");
-    let (customers, signals) = (function("customers")?, function("signals")?);
-    let calls_of_customer = warm(&customers, &Workload::Customer.event()?).await?.calls;
-    let calls_of_100 = warm(&signals, &batch(100)?).await?.calls;
+    let customers = function("customers")?;
+    let signals = function("signals")?;
+    let of_customer = warm(&customers, &Workload::Customer.event()?).await?;
+    let of_100_signals = warm(&signals, &batch(100)?).await?;
     let of_500 = warm(&signals, &batch(500)?).await?;
     let cold = |counted: Instructions| format!("{:.2} M", millions(counted.start + counted.first));
     let without_sha256 = |counted: Instructions| counted.warm.instructions - counted.warm.sha256;
@@ -27,48 +35,51 @@ pub(crate) async fn goals(
         milliseconds(of_500.time),
         of_500.connections
     );
-    let rows = [
-        ("what", "goal", "measured".to_owned()),
-        (
-            "instructions, exec through first customer",
-            "5.6 M",
-            cold(customer),
-        ),
-        ("the same, a batch of one signal", "5.6 M", cold(signal)),
-        (
-            "instructions, warm customer, without SHA-256",
-            "600 k",
-            thousands(without_sha256(customer)),
-        ),
-        (
-            "instructions, signal in a warm batch of 100, without SHA-256",
-            "48 k",
-            of_signal,
-        ),
-        (
-            "500 signals at 5 ms a call",
-            "17 ms, at most 20 connections",
-            time,
-        ),
-        (
-            "peak memory, 500 signals",
-            "13.5 MB",
-            megabytes(of_500.memory),
-        ),
-        (
-            "calls of a warm customer",
-            "1",
-            calls_of_customer.to_string(),
-        ),
-        (
-            "calls of a warm batch of 100",
-            "4",
-            calls_of_100.to_string(),
-        ),
+    let goals = [
+        Goal {
+            what: "instructions, exec through first customer",
+            limit: "5.6 M",
+            measured: cold(customer),
+        },
+        Goal {
+            what: "the same, a batch of one signal",
+            limit: "5.6 M",
+            measured: cold(signal),
+        },
+        Goal {
+            what: "instructions, warm customer, without SHA-256",
+            limit: "600 k",
+            measured: thousands(without_sha256(customer)),
+        },
+        Goal {
+            what: "instructions, signal in a warm batch of 100, without SHA-256",
+            limit: "48 k",
+            measured: of_signal,
+        },
+        Goal {
+            what: "500 signals at 5 ms a call",
+            limit: "17 ms, at most 20 connections",
+            measured: time,
+        },
+        Goal {
+            what: "peak memory, 500 signals",
+            limit: "13.5 MB",
+            measured: megabytes(of_500.memory),
+        },
+        Goal {
+            what: "calls of a warm customer",
+            limit: "1",
+            measured: of_customer.calls.to_string(),
+        },
+        Goal {
+            what: "calls of a warm batch of 100",
+            limit: "4",
+            measured: of_100_signals.calls.to_string(),
+        },
     ];
-    Ok(rows
-        .map(|(what, goal, measured)| [what.to_owned(), goal.to_owned(), measured])
-        .to_vec())
+    let header = ["what", "goal", "measured"].map(ToOwned::to_owned);
+    let rows = goals.map(|row| [row.what.to_owned(), row.limit.to_owned(), row.measured]);
+    Ok([vec![header], rows.to_vec()].concat())
 }
 
 /// The functions beside their peers, which do the work of both in one program.
@@ -81,10 +92,13 @@ pub(crate) async fn peers(peers: &[Peer]) -> Result<Vec<[String; 6]>> {
         "warm batch of 500 signals",
         "peak memory, 500 signals",
     ];
-    let intake = peer_row("Intake", &function("customers")?, &function("signals")?).await?;
+    let customers = function("customers")?;
+    let signals = function("signals")?;
+    let intake = peer_row("Intake", &customers, &signals).await?;
     let mut rows = vec![header.map(ToOwned::to_owned), intake];
     for Peer { label, program } in peers {
-        rows.push(peer_row(label, program, program).await?);
+        let row = peer_row(label, program, program).await?;
+        rows.push(row);
     }
     Ok(rows)
 }
