@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{HeaderValue, IF_MATCH, IF_NONE_MATCH};
+use hyper::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
 use hyper::{Method, Request, Response};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
@@ -68,7 +68,8 @@ impl FakeS3 {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        Ok(Self(HttpServer::start(State::default(), None).await?))
+        let server = HttpServer::start(State::default(), None).await?;
+        Ok(Self(server))
     }
 
     /// The endpoint, as the SDK takes it.
@@ -79,15 +80,13 @@ impl FakeS3 {
     /// A bucket in it.
     pub fn bucket(&self, name: &str) -> Bucket {
         let credentials = Credentials::new("local", "local", None, None, "test");
-        Bucket::new(
-            name,
-            S3Connection {
-                endpoint: self.endpoint(),
-                region: "eu-central-1".to_owned(),
-                credentials: SharedCredentialsProvider::new(credentials),
-                connector: http_connector(CONNECT_TIMEOUT).unwrap(),
-            },
-        )
+        let connection = S3Connection {
+            endpoint: self.endpoint(),
+            region: "eu-central-1".to_owned(),
+            credentials: SharedCredentialsProvider::new(credentials),
+            connector: http_connector(CONNECT_TIMEOUT).unwrap(),
+        };
+        Bucket::new(name, connection)
     }
 
     /// Every request meets this from here on, or none does.
@@ -109,13 +108,12 @@ impl FakeS3 {
 
     /// Writes a key snapshot that says that it was written at one time, as if at another.
     pub fn publish_as(&self, keys: &[(KeyHash, KeyEntry)], written_at: Timestamp, at: Timestamp) {
-        let key = |(hash, entry): &(KeyHash, KeyEntry)| SnapshotKey::of(*hash, entry, written_at);
-        let keys: Vec<_> = keys.iter().filter_map(key).collect();
-        self.put(
-            KEY_SNAPSHOT_PATH,
-            key_snapshot::write(&keys, written_at).unwrap(),
-            at,
-        );
+        let keys: Vec<_> = keys
+            .iter()
+            .filter_map(|(hash, entry)| SnapshotKey::of(*hash, entry, written_at))
+            .collect();
+        let object = key_snapshot::write(&keys, written_at).unwrap();
+        self.put(KEY_SNAPSHOT_PATH, object, at);
     }
 
     /// The object `/bucket/key`.
@@ -141,10 +139,9 @@ impl State {
 
 impl Service for State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+        let method_and_path = format!("{} {}", request.method(), request.uri().path());
         let fault = self.with(|objects| {
-            objects
-                .requests
-                .push(format!("{} {}", request.method(), request.uri().path()));
+            objects.requests.push(method_and_path);
             objects.fault
         });
         match fault {
@@ -167,57 +164,57 @@ impl Objects {
     fn put(&mut self, path: &str, body: Bytes, last_modified: Timestamp) {
         self.written += 1;
         let etag = format!("\"{:032x}\"", self.written);
-        self.by_path.insert(
-            path.to_owned(),
-            StoredObject {
-                body,
-                last_modified,
-                etag,
-            },
-        );
+        let object = StoredObject {
+            body,
+            last_modified,
+            etag,
+        };
+        self.by_path.insert(path.to_owned(), object);
     }
 
     fn answer(&mut self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
         if !request.headers().contains_key("authorization") {
             return error(403, "AccessDenied");
         }
-        let path = request.uri().path();
-        match (request.method(), self.by_path.get(path)) {
-            (&Method::GET | &Method::HEAD, None) => error(404, "NoSuchKey"),
-            (method @ (&Method::GET | &Method::HEAD), Some(object)) => {
-                let body = if method == Method::GET {
-                    object.body.clone()
-                } else {
-                    Bytes::new()
-                };
-                let written = http_date(object.last_modified);
-                response(
-                    200,
-                    &[("etag", &object.etag), ("last-modified", &written)],
-                    body,
-                )
-            }
-            (&Method::PUT, there) => {
-                let asked = |name| {
-                    request
-                        .headers()
-                        .get(name)
-                        .and_then(|value: &HeaderValue| value.to_str().ok())
-                };
-                let etag = there.map(|object| object.etag.as_str());
-                if asked(IF_MATCH).is_some() && etag.is_none() {
-                    return error(404, "NoSuchKey");
-                }
-                if asked(IF_NONE_MATCH).is_some() && etag.is_some()
-                    || asked(IF_MATCH).is_some_and(|asked| Some(asked) != etag)
-                {
-                    return error(412, "PreconditionFailed");
-                }
-                self.put(path, request.body().clone(), Timestamp::now());
-                response(200, &[], "")
-            }
+        match *request.method() {
+            Method::GET | Method::HEAD => self.read(request),
+            Method::PUT => self.write(request),
             _ => error(405, "MethodNotAllowed"),
         }
+    }
+
+    /// The answer to a GET or a HEAD.
+    fn read(&self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
+        let Some(object) = self.by_path.get(request.uri().path()) else {
+            return error(404, "NoSuchKey");
+        };
+        let body = if request.method() == Method::GET {
+            object.body.clone()
+        } else {
+            Bytes::new()
+        };
+        let written = http_date(object.last_modified);
+        let headers = [("etag", object.etag.as_str()), ("last-modified", &written)];
+        response(200, &headers, body)
+    }
+
+    /// Writes an object, if the conditions of the request hold.
+    fn write(&mut self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
+        let path = request.uri().path();
+        let etag = self.by_path.get(path).map(|object| object.etag.as_str());
+        let header = |name: HeaderName| request.headers().get(name)?.to_str().ok();
+        if let Some(expected) = header(IF_MATCH) {
+            match etag {
+                None => return error(404, "NoSuchKey"),
+                Some(etag) if etag != expected => return error(412, "PreconditionFailed"),
+                Some(_) => {}
+            }
+        }
+        if header(IF_NONE_MATCH).is_some() && etag.is_some() {
+            return error(412, "PreconditionFailed");
+        }
+        self.put(path, request.body().clone(), Timestamp::now());
+        response(200, &[], "")
     }
 }
 

@@ -20,11 +20,8 @@ impl HttpGateway {
     /// Starts a gateway before the functions of `app`.
     pub async fn start(app: &Arc<TestApp>) -> Self {
         let app = App(Arc::clone(app));
-        Self(
-            HttpServer::start(app, None)
-                .await
-                .expect("loopback has a free port"),
-        )
+        let server = HttpServer::start(app, None).await;
+        Self(server.expect("loopback has a free port"))
     }
 
     /// The base address of the API.
@@ -36,15 +33,10 @@ impl HttpGateway {
 impl Service for App {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
-        if template()
-            .routes()
-            .all(|route| route.path != head.uri.path())
-        {
-            return response(
-                404,
-                &[("content-type", "application/json")],
-                r#"{"message":"Not Found"}"#,
-            );
+        let mut routes = template().routes();
+        if !routes.any(|route| route.path == head.uri.path()) {
+            let headers = [("content-type", "application/json")];
+            return response(404, &headers, r#"{"message":"Not Found"}"#);
         }
         let mut call = RequestBuilder::new(head.method.as_str(), head.uri.path())
             .without_header("content-type");
@@ -55,10 +47,11 @@ impl Service for App {
             call = call.bytes(&body);
         }
         let sent = self.0.send(call).await;
-        let headers = sent
+        let headers: Vec<_> = sent
             .headers
             .iter()
-            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
-        response(sent.status, &headers.collect::<Vec<_>>(), sent.text)
+            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+            .collect();
+        response(sent.status, &headers, sent.text)
     }
 }

@@ -64,9 +64,10 @@ impl LocalStack {
             );
             std::thread::sleep(Duration::from_millis(50));
         }
-        let variables = std::fs::read_to_string(env_file).unwrap();
-        let variables = variables.lines().filter_map(|line| line.split_once('='));
-        let variables = variables
+        let env_text = std::fs::read_to_string(env_file).unwrap();
+        let variables = env_text
+            .lines()
+            .filter_map(|line| line.split_once('='))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         Self {
@@ -96,16 +97,14 @@ impl LocalStack {
             ("Authorization", authorization.as_str()),
             ("Content-Type", "application/json"),
         ];
-        let own = own
+        let is_replaced = |name: &str| headers.iter().any(|(other, _)| *other == name);
+        let headers: Vec<_> = own
             .into_iter()
-            .filter(|(name, _)| headers.iter().all(|(other, _)| other != name));
-        let headers: Vec<_> = own.chain(headers.iter().copied()).collect();
-        call(
-            method,
-            &format!("{}{path}", self.variable("BASE_URL")),
-            &headers,
-            body,
-        )
+            .filter(|(name, _)| !is_replaced(name))
+            .chain(headers.iter().copied())
+            .collect();
+        let url = format!("{}{path}", self.variable("BASE_URL"));
+        call(method, &url, &headers, body)
     }
 
     /// Ends it with a signal, `INT` or `TERM`; asserts that it ends well and that nothing is left.
@@ -124,13 +123,8 @@ impl LocalStack {
 
     fn signal(&self, signal: &str) {
         let kill = format!("kill -{signal} {}", self.process.id());
-        assert!(
-            Command::new("sh")
-                .args(["-c", &kill])
-                .status()
-                .unwrap()
-                .success()
-        );
+        let killed = Command::new("sh").args(["-c", &kill]).status();
+        assert!(killed.unwrap().success());
     }
 }
 
@@ -150,10 +144,9 @@ fn root() -> PathBuf {
 
 /// Sends a request over HTTP. A header without a value is left out.
 pub fn call(method: &str, url: &str, headers: &[(&str, &str)], body: &[u8]) -> TestResponse {
-    let config = ureq::Agent::config_builder()
+    let agent = ureq::Agent::config_builder()
         .http_status_as_error(false)
-        .proxy(None);
-    let agent = config
+        .proxy(None)
         .timeout_global(Some(START_TIMEOUT))
         .build()
         .new_agent();
@@ -161,11 +154,11 @@ pub fn call(method: &str, url: &str, headers: &[(&str, &str)], body: &[u8]) -> T
     for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
         request = request.header(*name, *value);
     }
-    let mut response = match body {
+    let answered = match body {
         b"" => agent.run(request.body(()).unwrap()),
         body => agent.run(request.body(body).unwrap()),
-    }
-    .unwrap();
+    };
+    let mut response = answered.unwrap();
     let text = response.body_mut().read_to_string().unwrap();
     TestResponse {
         status: response.status().as_u16(),

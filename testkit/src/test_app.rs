@@ -123,15 +123,21 @@ pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyEntry) {
 }
 
 /// The tables of signals.
-fn tables_of_signals(
-    client: &Client,
-    retention: Option<Duration>,
-) -> (IdempotencyTable, SignalsTable, RejectedSignalsTable) {
-    (
-        IdempotencyTable::new(client.clone(), Tables::name("IdempotencyTable")),
-        SignalsTable::new(client.clone(), Tables::name("SignalsTable"), retention),
-        RejectedSignalsTable::new(client.clone(), Tables::name("RejectedSignalsTable")),
-    )
+struct SignalTables {
+    idempotency: IdempotencyTable,
+    signals: SignalsTable,
+    rejected: RejectedSignalsTable,
+}
+
+impl SignalTables {
+    fn new(client: &Client, retention: Option<Duration>) -> Self {
+        let client = || client.clone();
+        Self {
+            idempotency: IdempotencyTable::new(client(), Tables::name("IdempotencyTable")),
+            signals: SignalsTable::new(client(), Tables::name("SignalsTable"), retention),
+            rejected: RejectedSignalsTable::new(client(), Tables::name("RejectedSignalsTable")),
+        }
+    }
 }
 
 /// The queue of this SQS.
@@ -195,48 +201,43 @@ impl TestApp {
 
     /// A stack whose functions find the key table at one endpoint and the others at another.
     pub fn over(emulator: Emulator, keys: &str, others: &str, retention: Option<Duration>) -> Self {
-        Self::at(
-            emulator,
-            &Endpoints {
-                keys,
-                others,
-                sqs: None,
-                s3: None,
-            },
-            retention,
-        )
+        let endpoints = Endpoints {
+            keys,
+            others,
+            sqs: None,
+            s3: None,
+        };
+        Self::at(emulator, &endpoints, retention)
     }
 
     /// A stack whose functions find AWS at these endpoints. The emulator is behind both of
     /// DynamoDB.
     pub fn at(emulator: Emulator, endpoints: &Endpoints<'_>, retention: Option<Duration>) -> Self {
         let client = client_at(&emulator.endpoint());
-        let (keys, others, sqs) = (
-            dynamodb_at(endpoints.keys),
-            dynamodb_at(endpoints.others),
-            endpoints.sqs,
-        );
+        let keys = dynamodb_at(endpoints.keys);
+        let others = dynamodb_at(endpoints.others);
+        let sqs = endpoints.sqs;
         let authenticator = || {
             let table = ApiKeysTable::new(keys.clone(), Tables::name("ApiKeysTable"));
             Authenticator::new(table, endpoints.s3.map(|s3| s3.bucket(KEY_SNAPSHOT_BUCKET)))
         };
-        let (idempotency, signals, rejected) = tables_of_signals(&others, retention);
+        let of_signals = SignalTables::new(&others, retention);
         let storage = signals::Storage {
-            idempotency,
-            signals,
-            rejected,
+            idempotency: of_signals.idempotency,
+            signals: of_signals.signals,
+            rejected: of_signals.rejected,
             overflow: sqs.map(queue),
         };
-        let (idempotency, signals, rejected) = tables_of_signals(&others, None);
+        let of_overflow = SignalTables::new(&others, None);
         let customers = CustomersTable::new(others, Tables::name("CustomersTable"));
         Self {
             customers: CustomersFunction::new(authenticator(), customers.clone(), sqs.map(queue)),
             signals: SignalsFunction::new(authenticator(), storage),
             overflow: OverflowFunction {
                 customers,
-                idempotency,
-                signals,
-                rejected,
+                idempotency: of_overflow.idempotency,
+                signals: of_overflow.signals,
+                rejected: of_overflow.rejected,
                 dead_letters: sqs.map(queue),
             },
             client,
@@ -259,18 +260,22 @@ impl TestApp {
     pub async fn send(&self, call: RequestBuilder) -> TestResponse {
         let for_signals = call.is_for_signals();
         let (request, context) = call.into_parts(self.log.clone());
-        TestResponse::of(if for_signals {
-            serve(&self.signals, &request, context).await.response
+        let response = if for_signals {
+            let served = serve(&self.signals, &request, context).await;
+            served.response
         } else {
-            serve(&self.customers, &request, context).await.response
-        })
+            let served = serve(&self.customers, &request, context).await;
+            served.response
+        };
+        TestResponse::of(response)
     }
 
     /// Delivers messages of the overflow queue to the drain at this time. Returns those that are to
     /// be delivered again.
     pub async fn drain(&self, messages: &[String], now: Timestamp) -> Vec<String> {
-        let records = messages.iter().enumerate();
-        let records = records
+        let records = messages
+            .iter()
+            .enumerate()
             .map(|(id, body)| SqsMessage {
                 message_id: id.to_string(),
                 body: body.clone(),
@@ -281,13 +286,12 @@ impl TestApp {
             .overflow
             .drain(SqsEvent { records }, &context, now, &self.log)
             .await;
-        let ids = answer
-            .response
-            .batch_item_failures
-            .into_iter()
-            .map(|failure| failure.item_identifier);
-        ids.map(|id| messages[id.parse::<usize>().unwrap()].clone())
-            .collect()
+        let mut failed = Vec::new();
+        for failure in answer.response.batch_item_failures {
+            let index: usize = failure.item_identifier.parse().unwrap();
+            failed.push(messages[index].clone());
+        }
+        failed
     }
 
     /// Gives these bytes to the customers function and then to the signals function, as Lambda's
