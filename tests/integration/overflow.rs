@@ -19,6 +19,10 @@ use testkit::{Endpoints, RequestBuilder, TestApp};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
+
+/// A minute later.
+const DRAINED_AT: Timestamp = Timestamp::from_millis(1_795_214_084_123);
+
 const RETENTION: Duration = Duration::from_hours(7 * 24);
 
 type Item = HashMap<String, AttributeValue>;
@@ -66,9 +70,7 @@ impl Stack {
     }
 
     async fn drain_all(&self, messages: &[String]) -> Vec<String> {
-        self.app
-            .drain(messages, NOW.plus(Duration::from_mins(1)))
-            .await
+        self.app.drain(messages, DRAINED_AT).await
     }
 
     async fn stored(&self) -> Vec<Item> {

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
 use serde_json::json;
+use store::rejected_signals::RETENTION;
 use testkit::fault_proxy::{Fault, Plan};
 use tokio::time::timeout;
 
-use super::{NOW, REQUEST, Stack, named, signals};
+use super::{DRAINED_AT, NOW, REQUEST, Stack, named, signals};
 
 #[tokio::test]
 async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
@@ -156,14 +157,16 @@ async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
     assert_eq!(stack.drain().await, [""; 0]);
     assert_eq!(stack.stored().await.len(), 2);
     let rejected = stack.app.items("RejectedSignalsTable").await;
+    assert_eq!(rejected.len(), 1);
+    let rejected = &rejected[0];
+    assert_eq!(rejected["index"].as_n().unwrap(), "1");
+    assert_eq!(rejected["keyId"].as_s().unwrap(), "key_of_shop");
+    // The operator has the whole retention from the drain on, however long the message waited.
+    let expires_at = DRAINED_AT.plus(RETENTION).seconds();
     assert_eq!(
-        (
-            rejected.len(),
-            rejected[0]["index"].as_n().unwrap().as_str()
-        ),
-        (1, "1")
+        rejected["expiresAt"].as_n().unwrap(),
+        &expires_at.to_string()
     );
-    assert_eq!(rejected[0]["keyId"].as_s().unwrap(), "key_of_shop");
 }
 
 #[tokio::test]

@@ -188,6 +188,20 @@ async fn fence_of_a_field_removed_long_ago_goes_with_the_next_update_that_meets_
 }
 
 #[tokio::test]
+async fn field_removed_long_ago_can_be_set_again() {
+    let stack = Stack::start(Plan::none()).await;
+    assert_eq!(stack.update(json!({"city": "Rom"}), later(60)).await.0, 200);
+    let old = fence_at(NOW.minus(Duration::from_hours(30 * 24)));
+    let name = "fence:zip".to_owned();
+    stack.set_attributes([(name.clone(), old)]).await;
+    let before = stack.customer().await;
+    assert_eq!(stack.update(json!({"zip": "1"}), NOW).await.0, 200);
+    let item = stack.customer().await;
+    assert_eq!(text(&item, "zip"), Some("1"));
+    assert!(fence(&item, &name) > fence(&before, &name));
+}
+
+#[tokio::test]
 async fn fence_of_a_removed_field_that_is_set_meanwhile_is_kept() {
     let stack = Stack::start(Plan::none()).await;
     assert_eq!(stack.update(json!({"city": "Rom"}), later(60)).await.0, 200);

@@ -132,3 +132,13 @@ async fn rejected_signals_that_are_not_acknowledged_are_queued() {
         );
     }
 }
+
+#[tokio::test]
+async fn request_whose_record_is_unknown_gets_no_identifier_to_retry_with() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    stack.sqs.set_unavailable(true);
+    let (status, response) = stack.send(&named(2), NOW).await;
+    assert_eq!(status, 503, "{response}");
+    assert_eq!(response["code"], "storage-unavailable");
+    assert_eq!(response.get("requestIdentifier"), None, "{response}");
+}
