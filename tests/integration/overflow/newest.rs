@@ -93,6 +93,16 @@ async fn deferred_update_wins_over_older_ones_although_another_field_is_ahead() 
 }
 
 #[tokio::test]
+async fn deferred_update_of_which_every_field_is_newer_changes_nothing() {
+    let stack = Stack::start(Plan::none()).await;
+    let messages = stack.deferred(json!({"city": "old"}), NOW).await;
+    assert_eq!(stack.update(json!({"city": "new"}), later(1)).await.0, 200);
+    let before = stack.customer().await;
+    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+    assert_eq!(stack.customer().await, before);
+}
+
+#[tokio::test]
 async fn update_that_arrives_replaces_a_field_that_another_clock_wrote_ahead() {
     let stack = Stack::start(Plan::none()).await;
     assert_eq!(

@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use aws::deadline::Deadline;
 use serde_json::{Value, json};
-use store::retry::PATIENCE_BEFORE_QUEUE;
+use store::retry::{PATIENCE_BEFORE_QUEUE, deadline_of_writes};
 use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
@@ -141,4 +142,21 @@ async fn request_whose_record_is_unknown_gets_no_identifier_to_retry_with() {
     assert_eq!(status, 503, "{response}");
     assert_eq!(response["code"], "storage-unavailable");
     assert_eq!(response.get("requestIdentifier"), None, "{response}");
+}
+
+#[tokio::test]
+async fn few_calls_of_a_large_batch_are_made_a_second_time() {
+    let stack = Stack::start(Fault::Stall.always().of("BatchWriteItem")).await;
+    let answer = answer(&stack, &json!({"signals": signals(500)})).await;
+    assert_eq!(answer.deferred, 500);
+    // Twenty calls of 25 signals, and four beside them. None of them ends before the deadline.
+    let calls = stack.proxy.counts().of("BatchWriteItem");
+    assert!((20..=24).contains(&calls), "{calls} calls");
+}
+
+#[test]
+fn writes_of_a_request_that_has_little_time_leave_the_queue_its_part() {
+    let deadline = Deadline::after(Duration::from_secs(3));
+    let writes = deadline_of_writes(deadline, true);
+    assert!(writes.remaining() <= Duration::from_millis(500));
 }
