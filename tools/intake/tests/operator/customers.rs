@@ -4,7 +4,7 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::{Operator, Outcome};
+use crate::operator::{CommandOutput, Operator};
 use crate::running::Running;
 
 /// Characters that a terminal would obey, and one that it would not.
@@ -27,7 +27,7 @@ async fn app_with_customer() -> TestApp {
     app
 }
 
-fn show(operator: &Operator, more: &[&str]) -> Outcome {
+fn show(operator: &Operator, more: &[&str]) -> CommandOutput {
     let arguments = [&["customers", "show", "--account", "shop"], more].concat();
     operator.run(&arguments)
 }

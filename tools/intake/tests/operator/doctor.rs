@@ -8,15 +8,15 @@ use testkit::TestApp;
 use testkit::http_server::HttpServer;
 
 use self::fake_aws::{Change, FakeAws, key};
-use crate::operator::{Operator, Outcome};
+use crate::operator::{CommandOutput, Operator};
 
 /// Runs it with this change.
-async fn doctor(change: Option<Change>) -> Outcome {
+async fn doctor(change: Option<Change>) -> CommandOutput {
     run_at_aws(change, &["--stack", "intake-test", "doctor", "--json"]).await
 }
 
 /// Runs a command over an AWS with this change.
-pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> Outcome {
+pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> CommandOutput {
     let aws = HttpServer::start(FakeAws::new(change), None).await.unwrap();
     let operator = Operator::with_nothing()
         .variable("AWS_REGION", "eu-central-1")

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy};
 
-use crate::operator::{Operator, Outcome};
+use crate::operator::{CommandOutput, Operator};
 
 /// Imports a file whose lines may have no time.
-fn import(operator: &Operator, file: &str) -> Outcome {
+fn import(operator: &Operator, file: &str) -> CommandOutput {
     operator.run(&[
         "import",
         "--account",

@@ -10,7 +10,7 @@ use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH, S3Fault};
 use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, key_record, store_key};
 
 use crate::accounts::revoke_an_hour_ago;
-use crate::operator::{Operator, Outcome};
+use crate::operator::{CommandOutput, Operator};
 
 pub(crate) const PUBLISH: [&str; 2] = ["keys", "publish"];
 
@@ -59,7 +59,7 @@ pub(crate) fn key<'k>(keys: &'k [Value], id: &Value) -> &'k Value {
     keys.iter().find(|key| key["keyId"] == *id).unwrap()
 }
 
-pub(crate) fn finding(outcome: &Outcome) -> (String, String) {
+pub(crate) fn finding(outcome: &CommandOutput) -> (String, String) {
     let finding = outcome
         .json()
         .into_iter()

@@ -26,7 +26,7 @@ pub(crate) struct Operator {
 
 /// How a command ended.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -114,17 +114,17 @@ impl Operator {
     }
 
     /// Runs the command, in a pipe, with nothing on standard input.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+    pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {
         self.run_with(arguments, "")
     }
 
     /// Runs a copy of the program in the same way.
-    pub(crate) fn run_as(&self, program: &Path, arguments: &[&str]) -> Outcome {
+    pub(crate) fn run_as(&self, program: &Path, arguments: &[&str]) -> CommandOutput {
         finish(self.command_of(program, arguments), "")
     }
 
     /// Runs the command, in a pipe, with this on standard input.
-    pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> Outcome {
+    pub(crate) fn run_with(&self, arguments: &[&str], input: &str) -> CommandOutput {
         finish(self.command(arguments), input)
     }
 
@@ -142,7 +142,7 @@ impl Operator {
     }
 }
 
-fn finish(mut command: Command, input: &str) -> Outcome {
+fn finish(mut command: Command, input: &str) -> CommandOutput {
     let mut process = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -152,7 +152,7 @@ fn finish(mut command: Command, input: &str) -> Outcome {
     // A command that reads nothing closes its end first.
     let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
     let output = process.wait_with_output().unwrap();
-    Outcome {
+    CommandOutput {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
@@ -168,7 +168,7 @@ pub(crate) fn send_signal(process: &Child, name: &str) {
     assert!(status.success());
 }
 
-impl Outcome {
+impl CommandOutput {
     /// Fails unless the command succeeded.
     #[track_caller]
     pub(crate) fn success(self) -> Self {

@@ -5,7 +5,7 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, Tables, TestApp};
 
-use crate::operator::{Operator, Outcome};
+use crate::operator::{CommandOutput, Operator};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 
@@ -34,7 +34,7 @@ fn an_hour_ago() -> Timestamp {
     Timestamp::from_millis(Timestamp::now().millis() - 3_600_000)
 }
 
-fn run_list(operator: &Operator, more: &[&str]) -> Outcome {
+fn run_list(operator: &Operator, more: &[&str]) -> CommandOutput {
     let arguments = [&["rejected", "list", "--account", "shop"], more].concat();
     operator.run(&arguments).success()
 }
@@ -53,7 +53,7 @@ fn write_lists(operator: &Operator) {
     operator.file("edited", &edited);
 }
 
-fn redrive(operator: &Operator, more: &[&str]) -> Outcome {
+fn redrive(operator: &Operator, more: &[&str]) -> CommandOutput {
     let arguments = [&["rejected", "redrive", "--account", "shop"], more].concat();
     operator.run(&arguments)
 }

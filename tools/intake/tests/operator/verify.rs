@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{HttpGateway, TestApp};
 
-use crate::operator::{Operator, Outcome};
+use crate::operator::{CommandOutput, Operator};
 use crate::running::Running;
 
 const TABLES: [&str; 5] = [
@@ -47,7 +47,7 @@ impl Deployed {
         Operator::of(&self.app).variable("BASE_URL", &self.gateway.base_url())
     }
 
-    fn verify(&self, arguments: &[&str]) -> Outcome {
+    fn verify(&self, arguments: &[&str]) -> CommandOutput {
         self.operator()
             .run(&[&["verify", "--yes", "--signals", "200"], arguments].concat())
     }
