@@ -1,6 +1,6 @@
-//! `contracts`: JSON Schemas of the `data` of stored signals, made of them or kept by them. Must
-//! not know what a schema says: the program `contracts`, which `cargo dev` uses too, gets each
-//! signal as a line.
+//! `contracts`: makes JSON Schemas of the `data` of stored signals, or judges stored signals by them.
+//! Must not know what a schema says: it gives each signal as a line to the program `contracts`, which
+//! `cargo dev` uses too.
 
 #[path = "../../../testkit/sandbox/src/cargo.rs"]
 #[expect(unreachable_pub, reason = "the file belongs to a library of the tests")]
@@ -71,12 +71,20 @@ pub(crate) struct Read {
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack) -> Result<()> {
-        let (read, mode, dir, force) = match &self {
-            Self::Infer { read, out, force } => (read, "infer", out, *force),
-            Self::Check { read, dir } => (read, "check", dir, false),
-        };
         let mut judge = Process::new(program()?);
-        judge.arg(mode).arg(dir).args(force.then_some("--force"));
+        let read = match self {
+            Self::Infer { read, out, force } => {
+                judge.arg("infer").arg(out);
+                if force {
+                    judge.arg("--force");
+                }
+                read
+            }
+            Self::Check { read, dir } => {
+                judge.arg("check").arg(dir);
+                read
+            }
+        };
         read.give(stack, judge).await
     }
 }
@@ -92,8 +100,9 @@ impl Read {
         let lines = input.context("`contracts` has no standard input")?;
         let read = self.write(stack, BufWriter::new(lines)).await;
         let status = judge.wait().context("Cannot wait for `contracts`")?;
-        // A program that cannot use the contracts has said so, and reads nothing.
-        if ![Some(0), Some(1)].contains(&status.code()) {
+        // A program that cannot use the contracts has said so, and has read nothing.
+        let has_judged = [Some(0), Some(1)].contains(&status.code());
+        if !has_judged {
             bail!("the contracts cannot be used: see above.");
         }
         let count = counted(read?, "signal");
@@ -115,7 +124,8 @@ impl Read {
         let mut count = 0;
         scan(stack, stack.table(SIGNALS)?, select, async |page| {
             for item in page.items() {
-                writeln!(lines, "{}", to_json(&Line::of(item))?)?;
+                let line = to_json(&Line::new(item))?;
+                writeln!(lines, "{line}")?;
                 count += 1;
             }
             Ok(())
@@ -136,25 +146,27 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(item: &'a Item) -> Self {
-        let [pk, sk] = ["pk", "sk"].map(|name| text(item, name).unwrap_or_default());
-        let of = text(item, "eventType").or_else(|| text(item, "stepNodeId"));
+    fn new(item: &'a Item) -> Self {
+        let partition = text(item, "pk").unwrap_or_default();
+        let sort = text(item, "sk").unwrap_or_default();
         Self {
-            name: format!("{pk} {sk}"),
-            r#type: of,
+            name: format!("{partition} {sort}"),
+            r#type: text(item, "eventType").or_else(|| text(item, "stepNodeId")),
             data: item.get("data").map(Json),
         }
     }
 }
 
-/// The program: built where cargo runs this one, else beside it, as in a release.
+/// The path of the program `contracts`. Where cargo runs this program, it is built first; elsewhere, as
+/// in a release, it is beside this program.
 fn program() -> Result<PathBuf> {
     if let Some(cargo) = std::env::var_os("CARGO") {
         let built = cargo::cargo_command(cargo)
             .args(["build", "--locked", "--bin", "contracts"])
-            .status();
+            .status()
+            .context("Cargo cannot be started")?;
         ensure!(
-            built.context("Cargo cannot be started")?.success(),
+            built.success(),
             "`contracts` could not be built: see above."
         );
     }
