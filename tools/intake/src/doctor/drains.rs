@@ -24,8 +24,8 @@ struct Metric<'a> {
     statistic: &'a str,
 }
 
-/// Whether messages wait, and their drains fail or none is tried. Each of the two says what the
-/// other cannot: SQS leaves a message out of the age after it was received three times.
+/// Checks that no messages wait while drains fail, or while none is tried. Both metrics are needed:
+/// SQS leaves a message out of the age of the oldest one after the message was received three times.
 pub(super) async fn check(
     queues: &Queues<'_>,
     client: &AwsClient<'_>,
@@ -65,7 +65,7 @@ pub(super) async fn check(
     })
 }
 
-/// The metric over the whole period: 0 without data.
+/// Reads the value of a metric over the whole period. Without data, it is 0.
 async fn read(client: &AwsClient<'_>, metric: &Metric<'_>) -> Result<f64> {
     let now = Timestamp::now().seconds();
     let call = json!({
@@ -85,12 +85,12 @@ async fn read(client: &AwsClient<'_>, metric: &Metric<'_>) -> Result<f64> {
         .and_then(Value::as_array)
         .into_iter()
         .flatten();
-    // There is one, or two where the period is not that of CloudWatch's clock.
+    // There are two points instead of one when the period begins between CloudWatch's own periods.
     let values = points.filter_map(|point| point.get(metric.statistic)?.as_f64());
-    let together = if metric.statistic == "Maximum" {
-        f64::max
+    Ok(if metric.statistic == "Maximum" {
+        values.fold(0.0, f64::max)
     } else {
-        |sum, value| sum + value
-    };
-    Ok(values.fold(0.0, together))
+        // The sum of no values is 0, where `sum` has -0.
+        values.fold(0.0, |sum, value| sum + value)
+    })
 }

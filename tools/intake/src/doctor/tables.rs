@@ -67,19 +67,33 @@ pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict>
             "only the tables of a deployed stack have all that the template says",
         ));
     }
-    let (client, table) = (&stack.client, stack.table(expected.variable)?);
-    let described = client.describe_table().table_name(table).send().await;
-    let described = described
+    let table = stack.table(expected.variable)?;
+    let described = stack
+        .client
+        .describe_table()
+        .table_name(table)
+        .send()
+        .await
         .map_err(|error| call_error(table, error))?
         .table
         .context("DynamoDB did not describe it")?;
     let mut faults = faults_of(stack, expected, &described);
-    let described = client
+    faults.extend(check_time_to_live(stack, table, expected).await?);
+    faults.extend(check_recovery(stack, table, expected).await?);
+    Ok(Verdict::from_faults(&faults, "as the template says"))
+}
+
+async fn check_time_to_live(
+    stack: &Stack,
+    table: &str,
+    expected: &Expected,
+) -> Result<Option<String>> {
+    let ttl = stack
+        .client
         .describe_time_to_live()
         .table_name(table)
         .send()
-        .await;
-    let ttl = described
+        .await
         .map_err(|error| call_error(table, error))?
         .time_to_live_description;
     let is_on = |status: Option<&TimeToLiveStatus>| {
@@ -92,32 +106,32 @@ pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict>
         .as_ref()
         .filter(|ttl| is_on(ttl.time_to_live_status()))
         .and_then(|ttl| ttl.attribute_name());
-    if attribute != expected.expires.then_some(TIME_TO_LIVE) {
-        faults.push(format!(
-            "the time to live is that of {}",
-            attribute.unwrap_or("no attribute")
-        ));
+    if attribute == expected.expires.then_some(TIME_TO_LIVE) {
+        return Ok(None);
     }
-    let described = client
+    let attribute = attribute.unwrap_or("no attribute");
+    Ok(Some(format!("the time to live is that of {attribute}")))
+}
+
+async fn check_recovery(stack: &Stack, table: &str, expected: &Expected) -> Result<Option<String>> {
+    let backups = stack
+        .client
         .describe_continuous_backups()
         .table_name(table)
         .send()
-        .await;
-    let backups = described
+        .await
         .map_err(|error| call_error(table, error))?
-        .continuous_backups_description;
-    let backups = backups
+        .continuous_backups_description
         .filter(|backups| backups.continuous_backups_status == ContinuousBackupsStatus::Enabled);
-    let recovery = backups.and_then(|backups| backups.point_in_time_recovery_description);
-    let is_on = recovery.and_then(|recovery| recovery.point_in_time_recovery_status)
-        == Some(PointInTimeRecoveryStatus::Enabled);
-    if is_on != expected.is_backed_up {
-        faults.push(format!(
-            "point-in-time recovery is {}",
-            if is_on { "on" } else { "off" }
-        ));
+    let status = backups
+        .and_then(|backups| backups.point_in_time_recovery_description)
+        .and_then(|recovery| recovery.point_in_time_recovery_status);
+    let is_on = status == Some(PointInTimeRecoveryStatus::Enabled);
+    if is_on == expected.is_backed_up {
+        return Ok(None);
     }
-    Ok(Verdict::from_faults(&faults, "as the template says"))
+    let state = if is_on { "on" } else { "off" };
+    Ok(Some(format!("point-in-time recovery is {state}")))
 }
 
 /// What is wrong with the table itself.
@@ -140,8 +154,8 @@ fn faults_of(stack: &Stack, expected: &Expected, table: &TableDescription) -> Ve
     }
     let stream = table
         .stream_specification()
-        .filter(|stream| stream.stream_enabled);
-    let stream = stream.and_then(|stream| stream.stream_view_type());
+        .filter(|stream| stream.stream_enabled)
+        .and_then(|stream| stream.stream_view_type());
     if stream != expected.stream.as_ref() {
         faults.push(format!(
             "its stream has {}",
