@@ -54,10 +54,8 @@ impl FaultProxy {
                 shared.open.send_modify(|open| *open -= 1);
             }
         };
-        Ok(Self {
-            shared,
-            server: LoopbackServer::start(serve).await?,
-        })
+        let server = LoopbackServer::start(serve).await?;
+        Ok(Self { shared, server })
     }
 
     /// The URL to give to an SDK instead of the emulator's.
