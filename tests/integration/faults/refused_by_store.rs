@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 use testkit::RequestBuilder;
-use testkit::fault_proxy::Fault;
+use testkit::fault_proxy::{Fault, Plan};
 
-use super::{app_behind_proxy, customer, signals, stored_numbers, with_identifier};
+use super::{
+    app_behind_proxy, customer, signals, stored_numbers, with_identifier, without_identifier,
+};
 
 /// Thirty signals. Those at `invalid` contain the text at which the proxy makes DynamoDB reject a
 /// call.
@@ -70,4 +72,17 @@ async fn customer_that_dynamodb_rejects_is_a_400_without_its_text() {
         [("/customerData".to_owned(), "refused-by-store".to_owned())]
     );
     assert!(!response.text.contains("on purpose"), "{}", response.text);
+}
+
+#[tokio::test]
+async fn signal_left_unprocessed_beside_a_refused_one_is_written_again() {
+    // The first call is refused, so each signal gets one of its own; DynamoDB does nothing of the
+    // first of those.
+    let refused = Fault::Invalid.at(1).of("BatchWriteItem");
+    let unprocessed = Fault::Unprocessed { done: 0 }.at(2).of("BatchWriteItem");
+    let (app, proxy, key) = app_behind_proxy(Plan::of([refused, unprocessed])).await;
+    let response = app.send(without_identifier(3).key(&key)).await;
+    assert_eq!(response.json()["accepted"], 3, "{}", response.text);
+    assert_eq!(stored_numbers(&app).await, [0, 1, 2]);
+    assert_eq!(proxy.counts().of("BatchWriteItem"), 5);
 }

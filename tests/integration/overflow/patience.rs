@@ -160,3 +160,15 @@ fn writes_of_a_request_that_has_little_time_leave_the_queue_its_part() {
     let writes = deadline_of_writes(deadline, true);
     assert!(writes.remaining() <= Duration::from_millis(500));
 }
+
+#[tokio::test]
+async fn batch_that_was_throttled_goes_on_with_few_calls() {
+    let throttled = (1..=20).map(|n| Fault::Throttled.at(n).of("BatchWriteItem"));
+    let silent = Fault::Stall.always().of("BatchWriteItem");
+    let stack = Stack::start(Plan::of(throttled.chain([silent]))).await;
+    let answer = answer(&stack, &json!({"signals": signals(500)})).await;
+    assert_eq!(answer.deferred, 500);
+    // Twenty calls are throttled. Then there are two, and two beside them.
+    let calls = stack.proxy.counts().of("BatchWriteItem");
+    assert!((21..=24).contains(&calls), "{calls} calls");
+}
