@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use model::timestamp::Timestamp;
 use serde::Serialize;
-use service::telemetry::log::{Level, Log, LogLine, Milliseconds};
+use service::telemetry::log::{Level, Log, LogLine};
 use service::telemetry::metric::Metrics;
+use service::telemetry::metric::Milliseconds;
 
 use crate::metric::Metric;
 

@@ -136,7 +136,8 @@ impl Function for CustomersFunction {
         let upserted = match self.table.upsert(upsert, writes).await {
             Ok(upserted) => upserted,
             Err(error @ StoreError::Unavailable(_)) => {
-                if !self.defer(&key, &update, mark, context.deadline).await {
+                let is_queued = self.defer(&key, &update, mark, context.deadline).await;
+                if !is_queued {
                     return Err(error.into());
                 }
                 Upserted {

@@ -149,7 +149,8 @@ impl Storage {
                 deferred: Vec::new(),
             });
         }
-        if self.defer(received, context, &left).await {
+        let is_queued = self.defer(received, context, &left).await;
+        if is_queued {
             return Ok(StoredBatch {
                 replayed,
                 deferred: left.signals.into_keys().collect(),

@@ -162,7 +162,8 @@ impl BatchTable {
                 return outcomes.0;
             }
             let reason = error.take().unwrap_or(Cause::Throttled.into());
-            if !reason.is_transient() || !waits.wait(deadline).await {
+            let is_repeated = reason.is_transient() && waits.wait(deadline).await;
+            if !is_repeated {
                 outcomes.set_unacknowledged(&rest, &reason);
                 return outcomes.0;
             }

@@ -152,7 +152,8 @@ impl CustomersTable {
                 Ok(Written::Refused(item)) => {
                     stored = item;
                     condition = Condition::ItemIsOlder;
-                    if !waits.wait(deadline).await {
+                    let has_time = waits.wait(deadline).await;
+                    if !has_time {
                         return Err(Cause::DeadlineExceeded.into());
                     }
                 }

@@ -73,7 +73,11 @@ where
         let Err(error) = &outcome else {
             return outcome;
         };
-        if !error.is_transient() || !waits.wait(deadline).await {
+        if !error.is_transient() {
+            return outcome;
+        }
+        let has_time = waits.wait(deadline).await;
+        if !has_time {
             return outcome;
         }
     }

@@ -8,6 +8,7 @@
 //! | module | is for | must not know |
 //! |---|---|---|
 //! | `options` | the command line | how anything is measured |
+//! | `build` | the folders of programs that are measured | how they are measured |
 //! | `conditions` | in which ways DynamoDB fails | what is sent |
 //! | `traffic` | requests at a constant rate, and what came of them | why a request fails |
 //! | `stack` | one build and what it needs of AWS, for one run | what is measured |
@@ -23,6 +24,7 @@
     reason = "a command: this is how it speaks"
 )]
 
+mod build;
 mod conditions;
 mod counts;
 mod drain;
@@ -41,8 +43,9 @@ use clap::Parser as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::build::Build;
 use crate::measurement::{Measurement, Run};
-use crate::options::{Build, Options};
+use crate::options::Options;
 
 // More than one thread: what stands for AWS answers while requests are sent.
 #[tokio::main(worker_threads = 2)]

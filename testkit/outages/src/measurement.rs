@@ -7,10 +7,10 @@ use fault_proxy::Plan;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 
+use crate::build::Build;
 use crate::conditions::{Condition, Disturbance, Window};
 use crate::counts::OfBuild;
 use crate::drain;
-use crate::options::Build;
 use crate::processors::Processors;
 use crate::stack::Stack;
 use crate::stored;

@@ -1,18 +1,15 @@
 //! The command line. Must not know how anything is measured.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Parser;
-use sandbox::cargo::cargo_command;
 
+use crate::build::{Build, build_release};
 use crate::conditions::Condition;
 use crate::measurement::Run;
 use crate::traffic::Kind;
-
-/// The programs of a build that are run.
-const PROGRAMS: [&str; 3] = ["customers", "signals", "overflow"];
 
 /// How long the run without a fault lasts at most.
 const CONTROL: Duration = Duration::from_secs(10);
@@ -61,15 +58,6 @@ Examples:
   Two builds side by side:
     cargo build --release --locked -p customers -p signals -p overflow
     cargo run --profile bench --locked --bin outages -- --functions target/release --compare-with /tmp/before";
-
-/// A build that is measured.
-#[derive(Clone, Debug)]
-pub(crate) struct Build {
-    /// In the table.
-    pub(crate) name: String,
-    /// The folder of its programs.
-    pub(crate) folder: PathBuf,
-}
 
 impl Options {
     /// What is measured, in this order.
@@ -125,40 +113,4 @@ impl Options {
         }
         Ok(builds)
     }
-}
-
-impl Build {
-    fn in_folder(name: &str, folder: &Path) -> Result<Self> {
-        for program in PROGRAMS {
-            let path = folder.join(program);
-            ensure!(path.is_file(), "there is no program {}", path.display());
-        }
-        let folder = folder
-            .canonicalize()
-            .with_context(|| format!("{} cannot be found", folder.display()))?;
-        Ok(Self {
-            name: name.to_owned(),
-            folder,
-        })
-    }
-}
-
-/// Builds the programs of this working tree as they are deployed: the folder in which they are.
-fn build_release() -> Result<PathBuf> {
-    eprintln!("outages: building the release programs");
-    let status = cargo_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--release", "--locked"])
-        .args(PROGRAMS.iter().flat_map(|name| ["--package", name]))
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
-        .status()
-        .context("cargo cannot be started")?;
-    ensure!(
-        status.success(),
-        "the release programs cannot be built; cargo has shown why"
-    );
-    // This program is in the folder of its own profile, beside which the release has another.
-    let own = std::env::current_exe()?;
-    let target = own.ancestors().nth(2);
-    let target = target.context("the folder of the programs is unknown")?;
-    Ok(target.join("release"))
 }

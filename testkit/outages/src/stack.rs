@@ -18,7 +18,7 @@ use testkit::fake_s3::FakeS3;
 use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
 use tokio::task::JoinSet;
 
-use crate::options::Build;
+use crate::build::Build;
 use crate::traffic::Kind;
 
 /// The account of the one API key.

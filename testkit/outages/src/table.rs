@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use crate::build::Build;
 use crate::counts::OfBuild;
 use crate::measurement::Measurement;
-use crate::options::{Build, Options};
+use crate::options::Options;
 use crate::traffic::Kind;
 
 /// A column of each build.

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use aws::environment::Variables;
 use model::timestamp::Timestamp;
@@ -67,16 +66,6 @@ impl Serialize for Dimension {
         let mut map = serializer.serialize_map(Some(1))?;
         map.serialize_entry(self.name, self.value)?;
         map.end()
-    }
-}
-
-/// A duration, in milliseconds with two decimals: DynamoDB responds within a few.
-#[derive(Clone, Copy, Debug)]
-pub struct Milliseconds(pub Duration);
-
-impl Serialize for Milliseconds {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64((self.0.as_secs_f64() * 100_000.0).round() / 100.0)
     }
 }
 

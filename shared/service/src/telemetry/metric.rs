@@ -6,8 +6,6 @@ use std::time::Duration;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use super::log::Milliseconds;
-
 /// The namespace of every metric.
 pub const NAMESPACE: &str = "Intake";
 
@@ -16,6 +14,16 @@ pub const FUNCTION: &str = "FunctionName";
 
 /// The second dimension of [`Metric::Unauthorized`], for its values by reason.
 pub const REASON: &str = "Reason";
+
+/// A duration, in milliseconds with two decimals: DynamoDB responds within a few.
+#[derive(Clone, Copy, Debug)]
+pub struct Milliseconds(pub Duration);
+
+impl Serialize for Milliseconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64((self.0.as_secs_f64() * 100_000.0).round() / 100.0)
+    }
+}
 
 /// Declares the metrics of a crate, each with its meaning, as the enum `Metric`. A test compares the
 /// dashboard and the alarms with them.

@@ -12,8 +12,8 @@ use model::key_entry::KeyEntry;
 use model::validation::FieldError;
 use serde::Serialize;
 
-use super::log::{Dimension, LogLine, Milliseconds};
-use super::metric::{Metric, Metrics, REASON};
+use super::log::{Dimension, LogLine};
+use super::metric::{Metric, Metrics, Milliseconds, REASON};
 use crate::context::RequestContext;
 use crate::outcome::{self, Outcome, Reply, Served};
 use crate::problem::{Problem, ProblemType, UnauthorizedReason};
