@@ -1,5 +1,5 @@
 //! Metrics: their values are in log lines, under their names in CloudWatch. Each crate lists those
-//! that it writes, with [`metrics!`].
+//! that it writes, with [`metrics!`](crate::metrics).
 
 use std::time::Duration;
 
