@@ -1,6 +1,6 @@
 //! The build script of the tools. Sets `INTAKE_VERSION_AND_COMMIT` for `--version`: the version, and
-//! the commit that is checked out. An archive of the sources has no commit: there, whoever builds
-//! may set `INTAKE_COMMIT`, as .ci/package does.
+//! the commit that is checked out. An archive of the sources has no commit: there, the variable
+//! `INTAKE_COMMIT` names it, which .ci/package sets.
 #![expect(
     clippy::print_stdout,
     reason = "a build script speaks to cargo on standard output"

@@ -60,7 +60,7 @@ class Calls:
         """What AWS calls with these roles."""
         return [
             *self.of_lambda(), *self.of_pollers(), *self.of_codedeploy(), *self.of_firehose(),
-            # DynamoDB and SQS use the key of a table and a queue for whoever reads and writes them.
+            # DynamoDB and SQS use the key of a table and a queue for the role that reads and writes them.
             *[call for role in ("CustomersRole", "SignalsRole", "OverflowRole", "VerificationRole") for call in self.of_kms(role, "dynamodb", OF_TABLES)],
             *[call for role in ("CustomersRole", "SignalsRole", "OverflowRole") for call in self.of_kms(role, "sqs", OF_QUEUES)],
             # A stream has the key of its table, and an object of the failure bucket that of its bucket.

@@ -72,8 +72,8 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         took,
     } = send(&options, &deployment, end, &progress).await?;
     deployment.end().await;
-    let ([calls, faulted_calls, throttled_writes], processes) =
-        (calls_of(&deployment), processes_of(&deployment));
+    let [calls, faulted_calls, throttled_writes] = calls_of(&deployment);
+    let processes = processes_of(&deployment);
     let Deployment {
         emulator,
         queue,

@@ -64,6 +64,18 @@ impl Stack {
         assert_eq!(undrained, [""; 0]);
     }
 
+    /// Deletes the item of the customer, as an operator's erasure does.
+    pub(super) async fn erase(&self) {
+        let key = AttributeValue::S("shop#c".to_owned());
+        let delete = self
+            .app
+            .client
+            .delete_item()
+            .table_name(Tables::name("CustomersTable"))
+            .key("pk", key);
+        delete.send().await.unwrap();
+    }
+
     pub(super) async fn customer(&self) -> Item {
         self.app.customer("shop", "c").await.unwrap()
     }
@@ -258,14 +270,7 @@ async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
         .deferred(json!({"city": "Ulm", "zip": "89073"}), NOW)
         .await;
     assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
-    let key = AttributeValue::S("shop#c".to_owned());
-    let delete = stack
-        .app
-        .client
-        .delete_item()
-        .table_name(Tables::name("CustomersTable"))
-        .key("pk", key);
-    let erase = Box::pin(async { drop(delete.send().await.unwrap()) });
+    let erase = Box::pin(stack.erase());
     stack.drain_with_between(&messages, erase).await;
     let item = stack.customer().await;
     assert_eq!(

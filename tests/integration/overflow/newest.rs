@@ -152,14 +152,7 @@ async fn update_over_a_newer_item_takes_back_nothing_that_is_written_meanwhile()
 async fn update_over_a_newer_item_that_is_erased_meanwhile_is_stored_whole() {
     let stack = Stack::start(Plan::none()).await;
     assert_eq!(stack.update(json!({"zip": "1"}), later(60)).await.0, 200);
-    let key = AttributeValue::S("shop#c".to_owned());
-    let delete = stack
-        .app
-        .client
-        .delete_item()
-        .table_name(Tables::name("CustomersTable"))
-        .key("pk", key);
-    let erase = Box::pin(async { drop(delete.send().await.unwrap()) });
+    let erase = Box::pin(stack.erase());
     let update = Box::pin(stack.update(json!({"city": "Ulm"}), NOW));
     let (status, response) = stack.between(update, erase).await;
     assert_eq!((status, &response["result"]), (200, &json!("created")));

@@ -63,8 +63,8 @@ impl Guarded {
         drop(self.upstream.lock().await);
     }
 
-    /// The message of an answer, for whoever started the emulator: a function only learns that
-    /// DynamoDB failed.
+    /// Hands the message of an answer to the program that started the emulator. A function only
+    /// learns that DynamoDB failed.
     fn tell(&self, answer: &Bytes) {
         let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
         let message = answer.get("message").or(answer.get("Message"));
