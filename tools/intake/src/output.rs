@@ -50,13 +50,13 @@ pub(crate) fn as_typed(text: &str) -> String {
 /// What the operator types to start this program.
 pub(crate) fn own_name() -> &'static str {
     let program = std::env::current_exe().unwrap_or_default();
-    let has = |levels_up: usize, file: &str| {
-        let folder = program.ancestors().nth(levels_up);
+    let is_beside = |file: &str| {
+        let folder = program.parent();
         folder.is_some_and(|folder| folder.join(file).is_file())
     };
-    let is_in_release = has(1, "template.yaml");
-    // Cargo marks the folder in which it builds.
-    let is_in_target_folder = has(2, "CACHEDIR.TAG");
+    let is_in_release = is_beside("template.yaml");
+    // Cargo's lock of the folder that it puts programs into.
+    let is_in_target_folder = is_beside(".cargo-lock");
     if is_in_release {
         "./intake"
     } else if is_in_target_folder {
