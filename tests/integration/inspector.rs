@@ -5,6 +5,7 @@
 )]
 
 mod contracts;
+mod left;
 mod signals;
 
 use std::io::Write as _;

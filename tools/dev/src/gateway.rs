@@ -9,14 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::handler::HandlerWithoutStateExt as _;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Method, Response, StatusCode};
-use axum::serve::ListenerExt as _;
 use emulator::template::Route;
 use service::problem::UnauthorizedReason;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
 use crate::api_key::{Keys, why_missing};
 use crate::contracts::Contracts;
@@ -30,6 +26,7 @@ use crate::log;
 use crate::own_names::OwnNames;
 use crate::request_line::line;
 use crate::sent::Sent;
+use crate::server::{Client, Server};
 
 /// How long API Gateway waits for a function.
 const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
@@ -85,84 +82,53 @@ impl Answer {
     }
 }
 
-/// A gateway that listens.
-pub(crate) struct Server {
-    stop: oneshot::Sender<()>,
-    served: JoinHandle<std::io::Result<()>>,
-}
-
-impl Server {
-    /// Takes no further request, and waits until those under way have their answers, at most for
-    /// `grace`.
-    pub(crate) async fn end(self, grace: Duration) {
-        let _ = self.stop.send(());
-        let _ = tokio::time::timeout(grace, self.served).await;
-    }
-}
-
 impl Gateway {
     /// Answers on `listener`.
     ///
     /// # Errors
     /// The runtime cannot watch the listener.
     pub(crate) fn serve(self: &Arc<Self>, listener: TcpListener) -> Result<Server> {
-        listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|stream| {
-            // Without it, a response may only be a little later.
-            let _ = stream.set_nodelay(true);
-        });
         let gateway = Arc::clone(self);
-        let handle = move |request: Request| {
-            let gateway = Arc::clone(&gateway);
-            async move { gateway.answer(request).await }
-        };
-        let (stop, stopped) = oneshot::channel();
-        let server =
-            axum::serve(listener, handle.into_make_service()).with_graceful_shutdown(async {
-                let _ = stopped.await;
-            });
-        Ok(Server {
-            stop,
-            served: tokio::spawn(server.into_future()),
+        Server::start(listener, move |request, client| {
+            Arc::clone(&gateway).answer(request, client)
         })
     }
 
-    async fn answer(self: &Arc<Self>, request: Request) -> Response<Body> {
-        let response = match self.exchange(receive(request)).await {
+    async fn answer(self: Arc<Self>, request: Request, client: Client) -> Response<Body> {
+        let sent = receive(request).await;
+        if sent.body.is_none() && client.has_left() {
+            // It left before it had sent the whole request, which goes to no function.
+            return Response::default();
+        }
+        let response = match self.exchange(sent, Some(client)).await {
             Some(kept) => kept.exchange.response.clone(),
             None => own_response(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_SERVER_ERROR),
         };
         response.map(Body::from)
     }
 
-    /// Answers a request, and keeps both. This goes on when the client hangs up, which drops its
-    /// future: the request is stored and listed like another. `None` after a defect of this program.
+    /// Answers a request, and keeps both. This goes on when the future is dropped, as when the
+    /// page of the inspector is closed while it sends a request again. There is no client for
+    /// these. `None` after a defect of this program.
     pub(crate) async fn exchange(
         self: &Arc<Self>,
-        sent: impl Future<Output = Sent> + Send + 'static,
+        sent: Sent,
+        client: Option<Client>,
     ) -> Option<Arc<Kept>> {
-        let (client, answer) = oneshot::channel();
         let gateway = Arc::clone(self);
-        tokio::spawn(async move {
-            let sent = sent.await;
-            if sent.body.is_none() && client.is_closed() {
-                // The client left before it had sent the whole request.
-                return;
-            }
-            let mut exchange = gateway.answered(sent).await;
-            exchange.has_left = client.is_closed();
-            let kept = gateway.keep(exchange);
-            // The client may have left now.
-            let _ = client.send(kept);
+        let exchange = tokio::spawn(async move {
+            let mut exchange = gateway.answered(sent, client.as_ref()).await;
+            exchange.has_left = client.is_some_and(|client| client.has_left());
+            gateway.keep(exchange)
         });
-        answer.await.ok()
+        exchange.await.ok()
     }
 
-    async fn answered(&self, sent: Sent) -> Exchange {
+    async fn answered(&self, sent: Sent, client: Option<&Client>) -> Exchange {
         let start = Instant::now();
         let added = self.cors.headers_for(&sent.method, &sent.headers);
         let refusal = self.cors.refusal(&sent.method, &sent.headers);
-        let mut answer = self.respond(&sent).await;
+        let mut answer = self.respond(&sent, client).await;
         let duration = start.elapsed();
         answer.response.headers_mut().extend(added);
         let reasons: Vec<_> = answer.reason.into_iter().chain(refusal).collect();
@@ -189,7 +155,7 @@ impl Gateway {
         self.history.add(exchange)
     }
 
-    async fn respond(&self, sent: &Sent) -> Answer {
+    async fn respond(&self, sent: &Sent, client: Option<&Client>) -> Answer {
         if !self.names.include_host_of(&sent.headers) {
             let why = "the Host is another one: see --host-name".to_owned();
             return Answer::own(StatusCode::FORBIDDEN, "Forbidden", Some(why));
@@ -220,8 +186,7 @@ impl Gateway {
                 Answer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why())
             }
             Some(Injected::Timeout) => {
-                let wait = tokio::time::sleep(INTEGRATION_TIMEOUT);
-                let (answer, ()) = tokio::join!(self.forward(sent, function), wait);
+                let (answer, ()) = tokio::join!(self.forward(sent, function), time_out(client));
                 // What became of its signals is true all the same.
                 Answer {
                     batch: answer.batch,
@@ -287,6 +252,18 @@ impl Gateway {
             Ok(None) => failed(),
             Err(_) => Answer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, None),
         }
+    }
+}
+
+/// Waits as long as API Gateway waits for a function, or until the client has given up.
+async fn time_out(client: Option<&Client>) {
+    let wait = tokio::time::sleep(INTEGRATION_TIMEOUT);
+    match client {
+        Some(client) => tokio::select! {
+            () = wait => {}
+            () = client.left() => {}
+        },
+        None => wait.await,
     }
 }
 

@@ -10,7 +10,6 @@
 mod query;
 mod stored;
 
-use std::future::ready;
 use std::net::TcpListener;
 use std::sync::Arc;
 
@@ -321,7 +320,7 @@ async fn replay(
     } else {
         sent.with_body(body)
     };
-    match inspector.gateway.exchange(ready(sent)).await {
+    match inspector.gateway.exchange(sent, None).await {
         Some(kept) => json_body(&kept.exchange.summary(kept.n)),
         None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

@@ -27,6 +27,7 @@ mod progress;
 mod request_line;
 mod seed;
 mod sent;
+mod server;
 mod signal;
 mod stack_info;
 
@@ -49,7 +50,7 @@ use crate::contracts::Contracts;
 use crate::env_file::{EnvFile, PublishedEnvFile};
 use crate::faults::Faults;
 use crate::functions::Functions;
-use crate::gateway::{Gateway, Server, Sources};
+use crate::gateway::{Gateway, Sources};
 use crate::history::History;
 use crate::inspector::{Inspector, Stored};
 use crate::log::EventWriter;
@@ -59,6 +60,7 @@ use crate::overflow::Overflow;
 use crate::own_names::OwnNames;
 use crate::programs::Programs;
 use crate::progress::status;
+use crate::server::Server;
 use crate::stack_info::StackInfo;
 
 /// How often items whose time to live has passed are deleted.

@@ -1,0 +1,136 @@
+//! Accepts connections on the API's port, and has their requests answered. Must not know what a
+//! request means.
+//!
+//! It is not axum's server, which drops a request when its client closes the connection before the
+//! answer: such a request would be stored or not, as chance has it. API Gateway hands it to the
+//! function.
+
+use std::convert::Infallible;
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// How long the server waits after it could not accept a connection, as when this process has too
+/// many files open.
+const WAIT_AFTER_FAILURE: Duration = Duration::from_millis(100);
+
+/// How often a client is looked at by who waits until it leaves.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The client at the other end of a connection.
+#[derive(Clone)]
+pub(crate) struct Client(Arc<std::net::TcpStream>);
+
+impl Client {
+    fn new(stream: &TcpStream) -> std::io::Result<Self> {
+        let socket = stream.as_fd().try_clone_to_owned()?;
+        Ok(Self(Arc::new(socket.into())))
+    }
+
+    /// Whether it has closed the connection. It may have sent another request before.
+    pub(crate) fn has_left(&self) -> bool {
+        match self.0.peek(&mut [0]) {
+            Ok(0) => true,
+            Ok(_) => false,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+
+    /// Ends when the client has closed the connection.
+    pub(crate) async fn left(&self) {
+        while !self.has_left() {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+    }
+}
+
+/// A server that listens.
+pub(crate) struct Server {
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<()>,
+}
+
+impl Server {
+    /// Has `answer` answer what comes in on `listener`.
+    ///
+    /// # Errors
+    /// The runtime cannot watch the listener.
+    pub(crate) fn start<A, F>(listener: TcpListener, answer: A) -> Result<Self>
+    where
+        A: Fn(Request, Client) -> F + Clone + Send + 'static,
+        F: Future<Output = Response<Body>> + Send + 'static,
+    {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let (stop, stopped) = oneshot::channel();
+        let served = tokio::spawn(async move {
+            let connections = GracefulShutdown::new();
+            tokio::select! {
+                () = accept(&listener, &connections, answer) => {}
+                _ = stopped => {}
+            }
+            drop(listener);
+            connections.shutdown().await;
+        });
+        Ok(Self { stop, served })
+    }
+
+    /// Takes no further request, and waits until those under way have their answers, at most for
+    /// `grace`.
+    pub(crate) async fn end(self, grace: Duration) {
+        let _ = self.stop.send(());
+        let _ = tokio::time::timeout(grace, self.served).await;
+    }
+}
+
+/// Accepts connections until its future is dropped. Each has a task of its own.
+async fn accept<A, F>(
+    listener: &tokio::net::TcpListener,
+    connections: &GracefulShutdown,
+    answer: A,
+) where
+    A: Fn(Request, Client) -> F + Clone + Send + 'static,
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
+    loop {
+        let accepted = listener.accept().await;
+        let connected = accepted.and_then(|(stream, _)| {
+            let client = Client::new(&stream)?;
+            Ok((stream, client))
+        });
+        let Ok((stream, client)) = connected else {
+            tokio::time::sleep(WAIT_AFTER_FAILURE).await;
+            continue;
+        };
+        // Without it, a response may only be a little later.
+        let _ = stream.set_nodelay(true);
+        let answer = answer.clone();
+        let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+            let response = answer(request.map(Body::new), client.clone());
+            async move { Ok::<_, Infallible>(response.await) }
+        });
+        let connection = http1::Builder::new()
+            // The request of a client that has left is answered like another.
+            .half_close(true)
+            .serve_connection(TokioIo::new(stream), service);
+        let connection = connections.watch(connection);
+        tokio::spawn(async move {
+            // The client may not be there for its answer.
+            let _ = connection.await;
+        });
+    }
+}
