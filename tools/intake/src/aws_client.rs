@@ -1,7 +1,7 @@
-//! Calls to CloudWatch and its logs, signed with the operator's credentials.
+//! Calls to CloudFormation, CloudWatch and its logs, signed with the operator's credentials.
 //!
-//! These are four calls that read. The SDKs of the two services would take 40 s of processor time to
-//! build, and CloudWatch's speaks CBOR.
+//! These are five calls that read. The SDKs of the three services would take a minute of processor
+//! time to build, and CloudWatch's speaks CBOR.
 
 use std::time::{Duration, SystemTime};
 
@@ -22,27 +22,35 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// Attempts of a call that does not succeed.
 const ATTEMPTS: usize = 4;
 
-/// A service with the JSON protocol of AWS.
+/// A service, as its address and its signatures name it.
 pub(crate) struct Service {
-    /// Its name in addresses and signatures.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// The variable by which the SDKs get another address for it.
-    endpoint_variable: &'static str,
+    pub(crate) endpoint_variable: &'static str,
+}
+
+/// A service with the JSON protocol of AWS.
+pub(crate) struct JsonService {
+    service: Service,
     /// What precedes the name of an operation in the header `x-amz-target`.
     target: &'static str,
     content_type: &'static str,
 }
 
-pub(crate) const CLOUDWATCH: Service = Service {
-    name: "monitoring",
-    endpoint_variable: "AWS_ENDPOINT_URL_CLOUDWATCH",
+pub(crate) const CLOUDWATCH: JsonService = JsonService {
+    service: Service {
+        name: "monitoring",
+        endpoint_variable: "AWS_ENDPOINT_URL_CLOUDWATCH",
+    },
     target: "GraniteServiceVersion20100801",
     content_type: "application/x-amz-json-1.0",
 };
 
-pub(crate) const LOGS: Service = Service {
-    name: "logs",
-    endpoint_variable: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS",
+pub(crate) const LOGS: JsonService = JsonService {
+    service: Service {
+        name: "logs",
+        endpoint_variable: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS",
+    },
     target: "Logs_20140328",
     content_type: "application/x-amz-json-1.1",
 };
@@ -57,7 +65,7 @@ struct UnsignedCall<'a> {
     service: &'a Service,
     region: &'a str,
     url: &'a str,
-    headers: [(&'a str, &'a str); 2],
+    headers: &'a [(&'a str, &'a str)],
     body: &'a [u8],
 }
 
@@ -69,28 +77,44 @@ impl<'a> AwsClient<'a> {
         })
     }
 
-    /// Calls an operation, and again after a pause if the service is busy or does not answer.
+    /// Calls an operation of a service with the JSON protocol.
     pub(crate) async fn call(
         &self,
-        service: &Service,
+        json_service: &JsonService,
         operation: &str,
         body: &Value,
     ) -> Result<Value> {
-        let attempt = || self.send(service, operation, body.to_string());
-        let answer = repeat(ATTEMPTS, attempt, is_final).await;
+        let target = format!("{}.{operation}", json_service.target);
+        let headers = [
+            ("content-type", json_service.content_type),
+            ("x-amz-target", target.as_str()),
+        ];
+        let body = body.to_string();
+        let answer = self.post(&json_service.service, &headers, &body).await;
         answer
             .and_then(|received| read(&received))
             .with_context(|| operation.to_owned())
     }
 
-    async fn send(&self, service: &Service, operation: &str, body: String) -> Result<Received> {
+    /// Posts a call, and again after a pause if the service is busy or does not answer.
+    pub(crate) async fn post(
+        &self,
+        service: &Service,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Result<Received> {
+        let attempt = || self.send(service, headers, body);
+        repeat(ATTEMPTS, attempt, is_final).await
+    }
+
+    async fn send(
+        &self,
+        service: &Service,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Result<Received> {
         let region = self.config.region().context("No AWS region")?.as_ref();
         let url = endpoint(service.name, service.endpoint_variable, region).await?;
-        let target = format!("{}.{operation}", service.target);
-        let headers = [
-            ("content-type", service.content_type),
-            ("x-amz-target", target.as_str()),
-        ];
         let call = UnsignedCall {
             service,
             region,
@@ -99,11 +123,9 @@ impl<'a> AwsClient<'a> {
             body: body.as_bytes(),
         };
         let instructions = self.sign(&call).await?;
-        let headers = headers.into_iter().chain(instructions.headers());
-        let sent = self
-            .http
-            .send("POST", url.clone(), headers, body.clone().into_bytes())
-            .await;
+        let signed = headers.iter().copied().chain(instructions.headers());
+        let body = body.as_bytes().to_vec();
+        let sent = self.http.send("POST", url.clone(), signed, body).await;
         sent.with_context(|| format!("cannot reach {}", service.name))
     }
 
@@ -129,7 +151,7 @@ impl<'a> AwsClient<'a> {
         let signable = SignableRequest::new(
             "POST",
             call.url,
-            call.headers.into_iter(),
+            call.headers.iter().copied(),
             SignableBody::Bytes(call.body),
         )?;
         let (instructions, _signature) = sign(signable, &params)?.into_parts();

@@ -2,6 +2,7 @@
 //! credentials.
 
 mod connect;
+mod description;
 mod variables;
 
 use std::time::Duration;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
 use aws_config::SdkConfig;
-use aws_sdk_cloudformation::Client;
-use aws_sdk_cloudformation::error::{ProvideErrorMetadata as _, SdkError};
-use aws_sdk_cloudformation::operation::describe_stacks::DescribeStacksError;
+
+use super::description::{NotDescribed, describe};
 
 /// The file that `cargo dev` writes by default, from the root of the workspace.
 pub(super) const DEFAULT_FILE: &str = "target/dev.env";
@@ -59,25 +58,18 @@ impl Variables {
         name: &str,
         names: &[(&str, &str)],
     ) -> Result<Self> {
-        let described = Client::new(config)
-            .describe_stacks()
-            .stack_name(name)
-            .send()
+        let description = describe(config, name)
             .await
-            .map_err(|error| call_error(name, config, &error))?;
+            .map_err(|why| explain(&why, name, config))?;
+        let outputs = description.outputs.members.into_iter();
+        let outputs = outputs.map(|output| (output.output_key, output.output_value));
+        let parameters = description.parameters.members.into_iter();
+        let parameters =
+            parameters.map(|parameter| (parameter.parameter_key, parameter.parameter_value));
         let mut values = HashMap::new();
-        let mut add = |key: Option<&str>, value: Option<&str>| {
-            let variable = names.iter().find(|(output, _)| key == Some(output));
-            if let (Some((_, variable)), Some(value)) = (variable, value) {
-                values.insert((*variable).to_owned(), value.to_owned());
-            }
-        };
-        for stack in described.stacks() {
-            for output in stack.outputs() {
-                add(output.output_key(), output.output_value());
-            }
-            for parameter in stack.parameters() {
-                add(parameter.parameter_key(), parameter.parameter_value());
+        for (key, value) in outputs.chain(parameters) {
+            if let Some((_, variable)) = names.iter().find(|(output, _)| key == *output) {
+                values.insert((*variable).to_owned(), value);
             }
         }
         Ok(Self {
@@ -101,21 +93,21 @@ impl Variables {
     }
 }
 
-/// What a failed call to CloudFormation means to an operator. It ends the command.
-fn call_error(
-    name: &str,
-    config: &SdkConfig,
-    error: &SdkError<DescribeStacksError>,
-) -> anyhow::Error {
+/// What it means to an operator that a stack was not described. It ends the command.
+fn explain(why: &NotDescribed, name: &str, config: &SdkConfig) -> anyhow::Error {
     let region = config.region().map(ToString::to_string).unwrap_or_default();
-    let message = error.message().unwrap_or_default();
-    match error.code() {
-        Some("ValidationError") => anyhow!(
+    match why {
+        NotDescribed::Missing => anyhow!(
             "The stack {name} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE."
         ),
-        Some(code) => anyhow!("Cannot read the stack {name} in {region}: {code}: {message}"),
-        None => anyhow!(
+        NotDescribed::Refused(refusal) => {
+            anyhow!("Cannot read the stack {name} in {region}: {refusal}")
+        }
+        NotDescribed::Unreachable => anyhow!(
             "Cannot reach CloudFormation in {region} for the stack {name}. Check the network."
+        ),
+        NotDescribed::Unreadable(error) => anyhow!(
+            "Cannot read what CloudFormation in {region} says of the stack {name}: {error}"
         ),
     }
 }
