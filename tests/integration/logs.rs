@@ -216,6 +216,30 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
 }
 
 #[tokio::test]
+async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
+    for (fault, reason) in [
+        (Fault::Throttled.always().of("BatchWriteItem"), "Throttled"),
+        (
+            Fault::InternalServerError.always().of("PutItem"),
+            "ServerError",
+        ),
+    ] {
+        let (response, log) = log_of(async |log| {
+            let mut stack = Stack::start(fault.clone()).await;
+            stack.app.log = log;
+            let signal = json!({"customerId": "c", "eventType": "e"});
+            let batch = json!({"requestIdentifier": REQUEST, "signals": [signal]});
+            stack.send(&batch, NOW).await
+        })
+        .await;
+        assert_eq!(response.0, 200, "{response:?}");
+        let lines = request_lines(&log);
+        assert_eq!(lines[0]["SignalsDeferred"], 1, "{log}");
+        assert_eq!(lines[0]["storeError"], reason, "{log}");
+    }
+}
+
+#[tokio::test]
 async fn each_line_of_a_request_has_its_id() {
     let mut stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.sqs.set_unavailable(true);

@@ -11,7 +11,8 @@ mod examples;
 
 use std::collections::BTreeSet;
 
-use customers::CustomersFunction;
+use aws::cause::Cause;
+use customers::{CustomerResult, CustomersFunction};
 use model::customer::{FENCE_PREFIX, PROFILE_FIELDS, RESERVED_FIELDS};
 use model::limits::{
     MAX_BODY_BYTES, MAX_ERRORS_PER_SIGNAL, MAX_IDENTIFIER_CHARS, MAX_PROFILE_VALUE_CHARS,
@@ -24,7 +25,6 @@ use service::problem::ProblemType;
 use service::route::Route;
 use service::runtime::Function as _;
 use signals::SignalsFunction;
-use store::customers::UpdateResult;
 use testkit::{RequestBuilder, TestApp};
 
 use self::document::Document;
@@ -283,9 +283,9 @@ fn profile_and_reserved_names_equal_those_of_the_code() {
     let reserved = json!([{"enum": RESERVED_FIELDS}, {"pattern": format!("^{FENCE_PREFIX}")}]);
     assert_eq!(profile["propertyNames"]["not"]["anyOf"], reserved);
     let results = [
-        UpdateResult::Created,
-        UpdateResult::Updated,
-        UpdateResult::Deferred,
+        CustomerResult::Created,
+        CustomerResult::Updated,
+        CustomerResult::Deferred(Cause::Throttled.into()),
     ];
     assert_eq!(
         document.schema("CustomerStored")["properties"]["result"]["examples"],

@@ -2,10 +2,11 @@
 
 use model::timestamp::Timestamp;
 use model::validation::Warning;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use service::outcome::Outcome;
 use service::telemetry::metric::Metrics;
 use store::customers::UpdateResult;
+use store::error::StoreError;
 
 use crate::metric::Metric;
 
@@ -35,12 +36,42 @@ impl Pong {
 pub struct CustomerResponse {
     /// The customer, as it was sent.
     pub customer_id: String,
-    /// Whether the customer is new, or the update waits in the overflow queue.
-    pub result: UpdateResult,
-    /// The `updatedAt` that the update stores.
+    /// What became of the update.
+    pub result: CustomerResult,
+    /// The `updatedAt` that the update has stored, or will store.
     pub updated_at: Timestamp,
     /// Fields that are not in the contract.
     pub warnings: Vec<Warning>,
+}
+
+/// What became of an update. In the response it is one word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CustomerResult {
+    /// There was no such customer before.
+    Created,
+    /// There was one before.
+    Updated,
+    /// The update waits in the overflow queue, because DynamoDB did not acknowledge it.
+    Deferred(StoreError),
+}
+
+impl Serialize for CustomerResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Deferred(_) => "deferred",
+        })
+    }
+}
+
+impl From<UpdateResult> for CustomerResult {
+    fn from(result: UpdateResult) -> Self {
+        match result {
+            UpdateResult::Created => Self::Created,
+            UpdateResult::Updated => Self::Updated,
+        }
+    }
 }
 
 impl Outcome for CustomersOutcome {
@@ -48,14 +79,24 @@ impl Outcome for CustomersOutcome {
         self
     }
 
+    fn deferred_because(&self) -> Option<&StoreError> {
+        match self {
+            Self::Customer(CustomerResponse {
+                result: CustomerResult::Deferred(error),
+                ..
+            }) => Some(error),
+            Self::Customer(_) | Self::Pong(_) => None,
+        }
+    }
+
     fn add_metrics(&self, metrics: &mut Metrics) {
         let Self::Customer(response) = self else {
             return;
         };
         let metric = match response.result {
-            UpdateResult::Created => Metric::CustomersCreated,
-            UpdateResult::Updated => Metric::CustomersUpdated,
-            UpdateResult::Deferred => Metric::CustomersDeferred,
+            CustomerResult::Created => Metric::CustomersCreated,
+            CustomerResult::Updated => Metric::CustomersUpdated,
+            CustomerResult::Deferred(_) => Metric::CustomersDeferred,
         };
         metrics.add_count(metric.name(), 1);
     }

@@ -23,13 +23,13 @@ use service::problem::Problem;
 use service::route::Route;
 use service::runtime::Function;
 use store::api_keys::ApiKeysTable;
-use store::customers::{CustomersTable, NewerField, UpdateMark, UpdateResult, Upsert, Upserted};
+use store::customers::{CustomersTable, NewerField, UpdateMark, Upsert};
 use store::error::StoreError;
 use store::overflow::DeferredUpdate;
 use store::retry::deadline_of_writes;
 
 use self::answer::Pong;
-pub use self::answer::{CustomerResponse, CustomersOutcome};
+pub use self::answer::{CustomerResponse, CustomerResult, CustomersOutcome};
 
 const CUSTOMERS: Route = Route {
     path: "/api/customers",
@@ -133,24 +133,21 @@ impl Function for CustomersFunction {
             now: context.received_at,
         };
         let writes = deadline_of_writes(context.deadline, self.overflow.is_some());
-        let upserted = match self.table.upsert(upsert, writes).await {
-            Ok(upserted) => upserted,
+        let (result, updated_at) = match self.table.upsert(upsert, writes).await {
+            Ok(upserted) => (upserted.result.into(), upserted.updated_at),
             Err(error @ StoreError::Unavailable(_)) => {
                 let is_queued = self.defer(&key, &update, mark, context.deadline).await;
                 if !is_queued {
                     return Err(error.into());
                 }
-                Upserted {
-                    result: UpdateResult::Deferred,
-                    updated_at: mark.updated_at(),
-                }
+                (CustomerResult::Deferred(error), mark.updated_at())
             }
             Err(error) => return Err(problem::from_upsert(error)),
         };
         Ok(CustomersOutcome::Customer(CustomerResponse {
             customer_id: update.customer_id().to_owned(),
-            result: upserted.result,
-            updated_at: upserted.updated_at,
+            result,
+            updated_at,
             warnings: update.warnings().to_vec(),
         }))
     }

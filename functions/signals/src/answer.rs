@@ -11,6 +11,7 @@ use service::context::RequestContext;
 use service::outcome::Outcome;
 use service::telemetry::metric::Metrics;
 use service::telemetry::request_log::count_codes;
+use store::error::StoreError;
 
 use crate::log;
 use crate::metric::Metric;
@@ -23,6 +24,8 @@ pub struct BatchOutcome {
     pub response: BatchResponse,
     /// What became of each signal, in the order of the request.
     pub verdicts: Vec<Verdict>,
+    /// Why signals or rejected signals wait in the overflow queue; `None` if none do.
+    deferred_because: Option<StoreError>,
     /// How many signals are invalid, if the whole batch is rejected for them: with strict handling
     /// one is enough.
     rejected_for: Option<usize>,
@@ -111,6 +114,7 @@ impl BatchOutcome {
                 warnings,
             },
             verdicts,
+            deferred_because: stored.deferred_because.clone(),
             rejected_for: None,
         }
     }
@@ -157,6 +161,10 @@ impl Outcome for BatchOutcome {
             "Nothing was stored: {invalid} of {received} signals {verb} invalid{strict}. fieldErrors \
              says what is wrong."
         ))
+    }
+
+    fn deferred_because(&self) -> Option<&StoreError> {
+        self.deferred_because.as_ref()
     }
 
     fn field_errors(&self) -> &[FieldError] {

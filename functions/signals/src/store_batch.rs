@@ -55,20 +55,28 @@ pub(crate) struct StoredBatch {
     pub(crate) replayed: bool,
     /// The indices of the signals that are queued instead.
     pub(crate) deferred: Vec<usize>,
+    /// Why signals or rejected signals are queued; `None` if none are.
+    pub(crate) deferred_because: Option<StoreError>,
 }
 
 /// What is known of the idempotency record of a batch.
 enum Record {
-    /// There is to be no record: the client named no requestIdentifier, or no signal is valid, so
-    /// that a retry stores nothing twice.
+    /// There is to be no record: the client named no requestIdentifier to retry with, or no signal
+    /// is valid, and a retry stores nothing twice.
     NotNeeded,
     /// This request wrote it, so its signals are new.
     New,
-    /// An earlier attempt wrote it, and its time is that of the signals.
+    /// An earlier attempt wrote it. The same signals get its time again.
     Earlier(Timestamp),
     /// Its write may take effect later, or never. No signal may be written now: an attempt that
     /// comes later could write it under another time.
     Unknown(StoreError),
+}
+
+impl Record {
+    fn is_of_earlier_attempt(&self) -> bool {
+        matches!(self, Self::Earlier(_))
+    }
 }
 
 /// What DynamoDB did not acknowledge of a batch, and why, by the indices of the signals.
@@ -112,7 +120,6 @@ impl Storage {
     ) -> Result<StoredBatch, Problem> {
         let writes = deadline_of_writes(time_before_late_record(received), self.overflow.is_some());
         let record = self.begin(received, writes).await?;
-        let replayed = matches!(record, Record::Earlier(_));
         let context = match record {
             Record::Earlier(received_at) => BatchContext {
                 received_at,
@@ -121,7 +128,7 @@ impl Storage {
             Record::NotNeeded | Record::New | Record::Unknown(_) => received.context,
         };
         let signals = &received.batch.signals;
-        let valid = async {
+        let signals_stored = async {
             match &record {
                 Record::NotNeeded | Record::New | Record::Earlier(_) => {
                     self.signals.store(context, signals, writes).await
@@ -131,39 +138,56 @@ impl Storage {
                 }
             }
         };
-        let rejected = self.store_rejected(received, context, &received.batch.rejected, writes);
-        let (valid, rejected) = tokio::join!(valid, rejected);
-        let mut left = Unacknowledged {
+        let rejected_stored =
+            self.store_rejected(received, context, &received.batch.rejected, writes);
+        let (outcomes, rejected) = tokio::join!(signals_stored, rejected_stored);
+        let mut unacknowledged = Unacknowledged {
             signals: BTreeMap::new(),
             rejected,
         };
-        let invalid = left.add(signals, valid);
-        let refused = received.batch.reject(&invalid);
-        let mut refused = self
-            .store_rejected(received, context, &refused, writes)
+        let invalid = unacknowledged.add(signals, outcomes);
+        let newly_rejected = received.batch.reject(&invalid);
+        let mut newly_unacknowledged = self
+            .store_rejected(received, context, &newly_rejected, writes)
             .await;
-        left.rejected.append(&mut refused);
-        if left.is_empty() {
+        unacknowledged.rejected.append(&mut newly_unacknowledged);
+        if unacknowledged.is_empty() {
             return Ok(StoredBatch {
-                replayed,
-                deferred: Vec::new(),
+                replayed: record.is_of_earlier_attempt(),
+                ..StoredBatch::default()
             });
         }
-        let is_queued = self.defer(received, context, &left).await;
+        self.defer_or_fail(received, context, &record, unacknowledged)
+            .await
+    }
+
+    /// Queues what DynamoDB did not acknowledge. The batch fails if the queue does not take its
+    /// signals; rejected signals are then lost, and the operator is told.
+    async fn defer_or_fail(
+        &self,
+        received: &ReceivedBatch<'_>,
+        context: BatchContext<'_>,
+        record: &Record,
+        unacknowledged: Unacknowledged,
+    ) -> Result<StoredBatch, Problem> {
+        let is_queued = self.defer(received, context, &unacknowledged).await;
+        let Unacknowledged { signals, rejected } = unacknowledged;
+        let first_error = signals.values().chain(rejected.values()).next().cloned();
         if is_queued {
             return Ok(StoredBatch {
-                replayed,
-                deferred: left.signals.into_keys().collect(),
+                replayed: record.is_of_earlier_attempt(),
+                deferred: signals.into_keys().collect(),
+                deferred_because: first_error,
             });
         }
-        if let Some(error) = left.rejected.values().next() {
+        if let Some(error) = rejected.values().next() {
             log::rejected_not_stored(received.request_context, error);
         }
-        match left.signals.into_values().next() {
-            Some(error) => Err(self.unavailable(received, context, error, &record).await),
+        match signals.into_values().next() {
+            Some(error) => Err(self.unavailable(received, context, error, record).await),
             None => Ok(StoredBatch {
-                replayed,
-                deferred: Vec::new(),
+                replayed: record.is_of_earlier_attempt(),
+                ..StoredBatch::default()
             }),
         }
     }
@@ -230,7 +254,7 @@ impl Storage {
         &self,
         received: &ReceivedBatch<'_>,
         context: BatchContext<'_>,
-        left: &Unacknowledged,
+        unacknowledged: &Unacknowledged,
     ) -> bool {
         let Some(overflow) = &self.overflow else {
             return false;
@@ -241,7 +265,7 @@ impl Storage {
             &received.hashes,
             context,
             expires_at,
-            |index| left.contains(index),
+            |index| unacknowledged.contains(index),
         );
         overflow
             .send_all(

@@ -3,9 +3,11 @@
 //!
 //! Must not know which endpoints there are: each has an [`Outcome`] of its own.
 
+use aws::cause::Cause;
 use lambda_http::{Body, Response};
 use model::validation::FieldError;
 use serde::Serialize;
+use store::error::StoreError;
 
 use crate::context::RequestContext;
 use crate::problem::{Problem, ProblemType};
@@ -21,6 +23,11 @@ pub trait Outcome {
     /// The detail of the problem when the request is rejected: the response is then a 400
     /// `validation-failed`.
     fn rejection(&self) -> Option<String> {
+        None
+    }
+
+    /// Why a part of the request waits in the overflow queue; `None` if nothing does.
+    fn deferred_because(&self) -> Option<&StoreError> {
         None
     }
 
@@ -47,7 +54,7 @@ pub struct Served<O> {
     pub result: Result<Reply<O>, Problem>,
 }
 
-/// The response to a request without a problem.
+/// The response to a request that its endpoint has handled, or to OPTIONS.
 #[derive(Debug)]
 pub enum Reply<O> {
     /// The methods of a path: a 204 without a body.
@@ -59,10 +66,8 @@ pub enum Reply<O> {
 impl<O: Outcome> Served<O> {
     /// Whether AWS refused the credentials of the function: its process then cannot go on.
     pub fn are_credentials_refused(&self) -> bool {
-        self.result
-            .as_ref()
-            .err()
-            .is_some_and(Problem::are_credentials_refused)
+        let refused = StoreError::Unavailable(Cause::InvalidCredentials);
+        store_error(&self.result) == Some(&refused)
     }
 }
 
@@ -74,6 +79,15 @@ pub fn problem_type<O: Outcome>(result: &Result<Reply<O>, Problem>) -> Option<Pr
             Some(ProblemType::VALIDATION_FAILED)
         }
         Ok(_) => None,
+    }
+}
+
+/// Why DynamoDB did not store the request, or a part of it.
+pub fn store_error<O: Outcome>(result: &Result<Reply<O>, Problem>) -> Option<&StoreError> {
+    match result {
+        Err(problem) => problem.store_error(),
+        Ok(Reply::Handled(outcome)) => outcome.deferred_because(),
+        Ok(Reply::Options(_)) => None,
     }
 }
 

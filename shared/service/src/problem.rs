@@ -5,7 +5,6 @@
 
 mod problem_type;
 
-use aws::cause::Cause;
 use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
 use model::key_entry::KeyStatus;
@@ -119,17 +118,6 @@ impl From<StoreError> for Problem {
 }
 
 impl Problem {
-    /// Whether AWS refused the credentials of the function.
-    pub fn are_credentials_refused(&self) -> bool {
-        matches!(
-            self,
-            Self::StorageUnavailable {
-                error: StoreError::Unavailable(Cause::InvalidCredentials),
-                ..
-            }
-        )
-    }
-
     /// The type, which has the status and the code.
     pub fn problem_type(&self) -> ProblemType {
         match self {

@@ -16,7 +16,6 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use model::account::AccountId;
 use model::customer::{CustomerUpdate, FENCE_PREFIX};
 use model::timestamp::Timestamp;
-use serde::Serialize;
 
 use self::write::{Condition, FieldWrite, MAX_EXPIRED_FENCES, Write, fence_of};
 use crate::attributes::{Item, string};
@@ -58,20 +57,17 @@ pub struct Upsert<'a> {
     pub mark: UpdateMark,
     /// What it does with newer fields.
     pub newer_field: NewerField,
-    /// When the request, or the drain, began to write it.
+    /// When the request arrived, or the drain began.
     pub now: Timestamp,
 }
 
-/// The result of an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+/// The result of an update that is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateResult {
     /// There was no such customer before.
     Created,
     /// There was one before.
     Updated,
-    /// It waits in the overflow queue.
-    Deferred,
 }
 
 /// What an update stored.

@@ -1,13 +1,13 @@
-//! The program that drains, with the queue before it. (`key_snapshot/processes.rs` has the one that
-//! defers.)
+//! Programs with the overflow queue: the one that drains, and one that defers and must end.
+//! (`key_snapshot/processes.rs` has one that defers in an outage.)
 
 use std::time::Duration;
 
 use emulator::sqs::{OVERFLOW_QUEUE, event};
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::function_process::FunctionProcess;
-use testkit::{build_functions, emulator_options};
+use testkit::{RequestBuilder, build_functions, emulator_options};
 
 use super::{NOW, Stack, named};
 
@@ -52,4 +52,42 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
     assert_eq!(stack.stored().await.len(), 3);
     assert_eq!(stack.sqs.take_messages(), ["unreadable"]);
     assert_eq!(overflow.invocation_errors(), 0);
+}
+
+#[tokio::test]
+async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
+    let stack = Stack::start(Fault::ExpiredToken.always().of("UpdateItem")).await;
+    let program = build_functions().unwrap().join("customers");
+    let mut options = emulator_options(&program, &stack.proxy.endpoint());
+    let endpoint = stack.sqs.endpoint();
+    let queue = [
+        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
+        ("AWS_ENDPOINT_URL_SQS", endpoint.as_str()),
+    ];
+    options
+        .variables
+        .extend(queue.map(|(name, value)| (name.to_owned(), value.into())));
+    let (log, mut lines) = tokio::sync::mpsc::unbounded_channel();
+    options.log = Some(log);
+    let mut process = FunctionProcess::start(&options).await.unwrap();
+    // The log ends with the last of its senders.
+    drop(options);
+    let update =
+        RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "x"}}))
+            .key(&stack.key);
+    let answer = process.invoke(update.event()).await.unwrap().json();
+    let body: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
+    assert_eq!(body["result"], "deferred", "{answer}");
+    process.ended().await.unwrap();
+    let mut request_lines = Vec::new();
+    while let Some(line) = lines.recv().await {
+        // The process ends with a line of text that says why.
+        let line: Value = serde_json::from_str(&line).unwrap_or_default();
+        if line["status"].is_u64() {
+            request_lines.push(line);
+        }
+    }
+    assert_eq!(request_lines.len(), 1, "{request_lines:?}");
+    assert_eq!(request_lines[0]["CustomersDeferred"], 1);
+    assert_eq!(request_lines[0]["storeError"], "InvalidCredentials");
 }

@@ -98,11 +98,8 @@ impl Server {
 }
 
 /// Accepts connections until its future is dropped. Each has a task of its own.
-async fn accept<A, F>(
-    listener: &tokio::net::TcpListener,
-    connections: &GracefulShutdown,
-    answer: A,
-) where
+async fn accept<A, F>(listener: &tokio::net::TcpListener, connections: &GracefulShutdown, answer: A)
+where
     A: Fn(Request, Client) -> F + Clone + Send + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {

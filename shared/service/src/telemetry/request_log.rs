@@ -102,7 +102,7 @@ fn request_line<'a, O: Outcome>(
     } = served;
     let key = context.key.as_deref();
     let problem_type = outcome::problem_type(result);
-    let store_error = result.as_ref().err().and_then(Problem::store_error);
+    let store_error = outcome::store_error(result);
     let attempts = calls.attempts();
     RequestLine {
         request_id: &context.request_id,

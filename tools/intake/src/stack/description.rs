@@ -90,10 +90,7 @@ impl fmt::Display for Refusal {
 }
 
 /// Calls `DescribeStacks` for one stack.
-pub(super) async fn describe(
-    config: &SdkConfig,
-    stack: &str,
-) -> Result<Description, NotDescribed> {
+pub(super) async fn describe(config: &SdkConfig, stack: &str) -> Result<Description, NotDescribed> {
     let body = form_urlencoded::Serializer::new(String::new())
         .append_pair("Action", "DescribeStacks")
         .append_pair("Version", API_VERSION)

@@ -106,9 +106,9 @@ fn explain(why: &NotDescribed, name: &str, config: &SdkConfig) -> anyhow::Error 
         NotDescribed::Unreachable => anyhow!(
             "Cannot reach CloudFormation in {region} for the stack {name}. Check the network."
         ),
-        NotDescribed::Unreadable(error) => anyhow!(
-            "Cannot read what CloudFormation in {region} says of the stack {name}: {error}"
-        ),
+        NotDescribed::Unreadable(error) => {
+            anyhow!("Cannot read what CloudFormation in {region} says of the stack {name}: {error}")
+        }
     }
 }
 
