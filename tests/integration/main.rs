@@ -4,6 +4,7 @@
     reason = "only tests are in here: to panic is to fail the test"
 )]
 
+mod alarms;
 mod amazon_roots;
 mod auth;
 mod configuration;

@@ -30,7 +30,8 @@ struct MetricRead {
     functions: BTreeSet<String>,
 }
 
-fn template(path: &str) -> Value {
+/// A template of the repository.
+pub(crate) fn template(path: &str) -> Value {
     let text = std::fs::read_to_string(root().join(path)).unwrap();
     yaml::parse(&text).unwrap()
 }
