@@ -1,5 +1,5 @@
-//! No command reads or changes the data of another account. What erasures leave is in the tests of
-//! each.
+//! No command reads or changes the data of another account. The tests of each erasure say what it
+//! leaves.
 
 use model::timestamp::Timestamp;
 use serde_json::json;
@@ -14,26 +14,15 @@ async fn fill(app: &TestApp, account: &str) {
     let key = app.key(account).await;
     for subject_id in SUBJECT_IDS {
         let customer = json!({"customerId": subject_id, "customerData": {"city": account, "email": "c@example.com"}});
-        assert_eq!(
-            app.send(RequestBuilder::customer(customer).key(&key))
-                .await
-                .status,
-            200
-        );
+        let call = RequestBuilder::customer(customer).key(&key);
+        assert_eq!(app.send(call).await.status, 200);
         let signals = json!({"signals": [
             {"customerId": subject_id, "eventType": account},
             {"customerId": subject_id, "eventType": ""},
         ]});
-        assert_eq!(
-            app.send(
-                RequestBuilder::signals(signals)
-                    .key(&key)
-                    .at(Timestamp::now())
-            )
-            .await
-            .status,
-            200
-        );
+        let call = RequestBuilder::signals(signals);
+        let response = app.send(call.key(&key).at(Timestamp::now())).await;
+        assert_eq!(response.status, 200);
     }
 }
 
@@ -46,77 +35,31 @@ async fn commands_see_only_data_of_the_given_account() {
         fill(&app, account).await;
     }
     for account in accounts {
+        let run = |command: &[&str]| {
+            let arguments = [command, &["--account", account, "--json"]].concat();
+            operator.run(&arguments).success().json()
+        };
         for subject_id in SUBJECT_IDS {
-            let shown = operator
-                .run(&[
-                    "customers",
-                    "show",
-                    "--account",
-                    account,
-                    "--json",
-                    subject_id,
-                ])
-                .success()
-                .json();
+            let shown = run(&["customers", "show", subject_id]);
             assert_eq!(shown[0]["city"], account);
-            let listed = operator
-                .run(&[
-                    "signals",
-                    "list",
-                    "--account",
-                    account,
-                    "--json",
-                    subject_id,
-                ])
-                .success()
-                .json();
-            assert_eq!(
-                listed
-                    .iter()
-                    .map(|signal| &signal["eventType"])
-                    .collect::<Vec<_>>(),
-                [account]
-            );
+            let listed = run(&["signals", "list", subject_id]);
+            let event_types: Vec<_> = listed.iter().map(|signal| &signal["eventType"]).collect();
+            assert_eq!(event_types, [account]);
         }
-        let found = operator
-            .run(&[
-                "customers",
-                "find",
-                "--account",
-                account,
-                "--email",
-                "c@example.com",
-                "--json",
-            ])
-            .success();
-        let cities: Vec<_> = found
-            .json()
-            .iter()
-            .map(|customer| customer["city"].clone())
-            .collect();
+        let found = run(&["customers", "find", "--email", "c@example.com"]);
+        let cities: Vec<_> = found.iter().map(|customer| &customer["city"]).collect();
         assert_eq!(cities, [account; SUBJECT_IDS.len()]);
-        let rejected = [
-            "rejected",
-            "list",
-            "--account",
-            account,
-            "--since",
-            "1h",
-            "--json",
-        ];
-        let rejected = operator.run(&rejected).success().json();
+        let rejected = run(&["rejected", "list", "--since", "1h"]);
         assert_eq!(rejected.len(), SUBJECT_IDS.len());
     }
     let exported = operator
         .run(&["customers", "export", "--account", "shop", "--json", "c"])
         .success()
         .json();
-    let counts =
-        ["signals", "rejectedSignals"].map(|name| exported[0][name].as_array().unwrap().len());
-    assert_eq!(
-        (counts, &exported[0]["profile"]["city"]),
-        ([1, 1], &json!("shop"))
-    );
+    assert_eq!(exported[0]["profile"]["city"], "shop");
+    for list in ["signals", "rejectedSignals"] {
+        assert_eq!(exported[0][list].as_array().unwrap().len(), 1, "{list}");
+    }
 }
 
 #[tokio::test]
@@ -124,10 +67,8 @@ async fn commands_with_another_account_find_and_change_nothing() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     fill(&app, "shop").await;
-    let before = (
-        app.items("CustomersTable").await.len(),
-        app.items("SignalsTable").await.len(),
-    );
+    let customers = app.items("CustomersTable").await.len();
+    let signals = app.items("SignalsTable").await.len();
     let list = operator
         .run(&[
             "rejected",
@@ -139,12 +80,10 @@ async fn commands_with_another_account_find_and_change_nothing() {
             "--json",
         ])
         .success();
-    operator.file(
-        "rejects",
-        &list
-            .stdout
-            .replace("\"eventType\":\"\"", "\"eventType\":\"t\""),
-    );
+    let edited = list
+        .stdout
+        .replace("\"eventType\":\"\"", "\"eventType\":\"t\"");
+    operator.file("rejects", &edited);
 
     let wrong = |command: &[&str]| operator.run(&[command, &["--account", "other"]].concat());
     assert!(
@@ -179,13 +118,8 @@ async fn commands_with_another_account_find_and_change_nothing() {
     );
     assert_eq!(wrong(&["keys", "list"]).success().stdout, "");
 
-    assert_eq!(
-        (
-            app.items("CustomersTable").await.len(),
-            app.items("SignalsTable").await.len()
-        ),
-        before
-    );
+    assert_eq!(app.items("CustomersTable").await.len(), customers);
+    assert_eq!(app.items("SignalsTable").await.len(), signals);
     assert_eq!(
         app.items("RejectedSignalsTable").await.len(),
         SUBJECT_IDS.len()
@@ -204,11 +138,8 @@ fn commands_with_an_invalid_account_name_fail() {
         &["import", "file"],
     ] {
         let invalid = operator.run(&[command, &["--account", "shop#c"]].concat());
-        assert_eq!(
-            (invalid.code, invalid.stdout.as_str()),
-            (Some(2), ""),
-            "{command:?}"
-        );
+        assert_eq!(invalid.code, Some(2), "{command:?}");
+        assert_eq!(invalid.stdout, "", "{command:?}");
         assert!(
             invalid.stderr.contains("account name"),
             "{}",

@@ -28,12 +28,8 @@ async fn fill(app: &TestApp, account: &str) {
     signals.push(json!({"customerId": "shop#c", "eventType": ""}));
     let body =
         json!({"requestIdentifier": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11", "signals": signals});
-    assert_eq!(
-        app.send(RequestBuilder::signals(body).key(&key).at(Timestamp::now()))
-            .await
-            .status,
-        200
-    );
+    let batch = RequestBuilder::signals(body).key(&key).at(Timestamp::now());
+    assert_eq!(app.send(batch).await.status, 200);
 }
 
 /// How many items each table has.
@@ -58,15 +54,11 @@ pub(crate) async fn revoke_an_hour_ago(app: &TestApp, account: &str) {
     let update = app
         .client
         .update_item()
-        .table_name(Tables::name("ApiKeysTable"));
-    let update = update
+        .table_name(Tables::name("ApiKeysTable"))
         .key("keyHash", key["keyHash"].clone())
-        .update_expression("SET revokedAt = :time");
-    update
-        .expression_attribute_values(":time", AttributeValue::S(revoked_at))
-        .send()
-        .await
-        .unwrap();
+        .update_expression("SET revokedAt = :time")
+        .expression_attribute_values(":time", AttributeValue::S(revoked_at));
+    update.send().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +66,7 @@ async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
     let app = TestApp::start();
     fill(&app, "shop").await;
     revoke_an_hour_ago(&app, "shop").await;
-    // More than one call has attempts.
+    // These are more failures than one call has attempts.
     let throttled = Plan::of((1..=8).map(|n| Fault::Throttled.at(n).of("BatchWriteItem")));
     let proxy = FaultProxy::start(&app.emulator.endpoint(), throttled)
         .await
@@ -102,50 +94,44 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
     // The key is revoked first; functions may have cached it.
     let yes = [&erase[..], &["--yes", "--json"]].concat();
     let erasing = Running::start(&operator, &yes);
-    let waits = |note: &str| {
-        note.starts_with("Waiting ") && note.contains("up to a minute after its revocation")
-    };
-    while !waits(&erasing.note()) {}
+    loop {
+        let note = erasing.note();
+        if note.starts_with("Waiting ") && note.contains("up to a minute after its revocation") {
+            break;
+        }
+    }
     assert_eq!(items(&app).await, [3, 180, 3, 3]);
-    let (code, _, notes) = erasing.interrupt();
+    let ended = erasing.interrupt();
+    assert_eq!(ended.code, Some(1));
     assert_eq!(
-        (code, notes),
-        (
-            Some(1),
-            vec!["error: Interrupted. To erase what is left, run the command again.".to_owned()]
-        )
+        ended.stderr,
+        ["error: Interrupted. To erase what is left, run the command again."]
     );
-    let states = operator
+    let keys = operator
         .run(&["keys", "list", "--account", "shop", "--json"])
         .success()
         .json();
-    assert_eq!(
-        states.iter().map(|key| &key["state"]).collect::<Vec<_>>(),
-        ["revoked"]
-    );
+    let states: Vec<_> = keys.iter().map(|key| &key["state"]).collect();
+    assert_eq!(states, ["revoked"]);
 
     revoke_an_hour_ago(&app, "shop").await;
     let mut erased = operator.run(&yes).success().json();
-    let erased_at = erased[0]
-        .as_object_mut()
-        .unwrap()
-        .remove("erasedAt")
-        .unwrap();
-    assert!(
-        erased_at.as_str().unwrap().parse::<Timestamp>().is_ok(),
-        "{erased_at}"
-    );
+    let summary = erased[0].as_object_mut().unwrap();
+    let erased_at = summary.remove("erasedAt").unwrap();
+    let erased_at = erased_at.as_str().unwrap();
+    assert!(erased_at.parse::<Timestamp>().is_ok(), "{erased_at}");
     let counts = json!({
         "accountId": "shop", "profiles": 1, "signals": 60, "rejectedSignals": 1, "idempotencyRecords": 1, "revokedKeys": 0,
     });
     assert_eq!(erased, [counts]);
     assert_eq!(items(&app).await, [2, 120, 2, 2]);
-    let accounts = operator.run(&["keys", "list", "--json"]).success().json();
-    let active = accounts
+    let keys = operator.list_keys();
+    let accounts_of_active_keys: Vec<_> = keys
         .iter()
         .filter(|key| key["state"] == "active")
-        .map(|key| &key["accountId"]);
-    assert_eq!(active.collect::<Vec<_>>(), ["shop-2", "sho"]);
+        .map(|key| &key["accountId"])
+        .collect();
+    assert_eq!(accounts_of_active_keys, ["shop-2", "sho"]);
 
     let again = operator.run(&[&erase[..], &["--yes"]].concat()).success();
     assert!(

@@ -1,12 +1,13 @@
 //! How the command finds the tables and queues: variables, an env file, or the outputs of a stack.
 
 use std::net::TcpListener;
+use std::path::Path;
 
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Tables, TestApp};
 
 use crate::doctor::run_at_aws;
-use crate::operator::{Operator, VARIABLES};
+use crate::operator::{Operator, VARIABLES, install};
 
 #[test]
 fn missing_region_credentials_or_table_is_an_error() {
@@ -42,7 +43,7 @@ fn missing_region_credentials_or_table_is_an_error() {
         no_table.starts_with("Table elsewhere: it does not exist in this region"),
         "{no_table}"
     );
-    // A port on which no process listens.
+    // No process listens on this port.
     let closed = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -86,7 +87,7 @@ fn env_file_is_found_from_any_folder_of_the_repository() {
             .error_message()
             .starts_with("Cannot read x.env")
     );
-    // The account is that of the stack: the stack is what is missing.
+    // With --local, the account is that of the stack, so the error is about the stack.
     assert!(
         operator
             .run(&["--local", "rejected", "list"])
@@ -213,8 +214,8 @@ fn every_command_has_help_with_an_example() {
     );
 }
 
-/// Whether a text has an abbreviated commit in parentheses. It is empty where the sources are no
-/// repository.
+/// Whether a text is an abbreviated commit in parentheses. Where the sources are no repository, it
+/// is to be empty.
 fn is_commit(text: &str) -> bool {
     let repository = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.git");
     let commit = text
@@ -222,7 +223,7 @@ fn is_commit(text: &str) -> bool {
         .and_then(|text| text.strip_suffix(')'));
     match commit {
         Some(commit) => commit.len() == 12 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        None => text.is_empty() && !std::path::Path::new(repository).exists(),
+        None => text.is_empty() && !Path::new(repository).exists(),
     }
 }
 
@@ -230,8 +231,7 @@ fn is_commit(text: &str) -> bool {
 fn program_calls_itself_as_the_operator_typed_it() {
     let operator = Operator::with_nothing();
     let folder = tempfile::tempdir().unwrap();
-    let own = folder.path().join("intake");
-    std::fs::copy(env!("CARGO_BIN_EXE_intake"), &own).unwrap();
+    let own = install(Path::new(env!("CARGO_BIN_EXE_intake")), folder.path());
     let says = |name: &str| {
         let help = operator
             .run_as(&own, &["keys", "create", "--help"])

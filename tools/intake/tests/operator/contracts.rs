@@ -6,18 +6,25 @@ use std::path::Path;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::Operator;
+use crate::operator::{CommandOutput, Operator, install};
 
 async fn store(app: &TestApp, account: &str, data: &[Value]) {
     let signal = |data: &Value| json!({"customerId": "c", "eventType": "purchase", "data": data});
     let signals = json!({"signals": data.iter().map(signal).collect::<Vec<_>>()});
     let key = app.key(account).await;
-    assert_eq!(
-        app.send(RequestBuilder::signals(signals).key(&key))
-            .await
-            .status,
-        200
-    );
+    let call = RequestBuilder::signals(signals).key(&key);
+    assert_eq!(app.send(call).await.status, 200);
+}
+
+/// Writes the contracts of the signals that the account `shop` sent into this folder.
+fn infer_into(folder: &str) -> [&str; 6] {
+    ["contracts", "infer", "--account", "shop", "--out", folder]
+}
+
+/// Judges the signals of the account `shop` by the contracts in this folder.
+fn check(operator: &Operator, folder: &str, more: &[&str]) -> CommandOutput {
+    let arguments = [&["contracts", "check", "--account", "shop", folder], more].concat();
+    operator.run(&arguments)
 }
 
 #[tokio::test]
@@ -34,14 +41,7 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
     store(&app, "other", &[json!({"price": "3"})]).await;
     let folder = tempfile::tempdir().unwrap();
     let contracts = folder.path().to_str().unwrap();
-    let infer = [
-        "contracts",
-        "infer",
-        "--account",
-        "shop",
-        "--out",
-        contracts,
-    ];
+    let infer = infer_into(contracts);
     let inferred = operator.run(&infer).success();
     assert!(
         inferred
@@ -51,26 +51,13 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
         inferred.stdout
     );
     let written = fs::read_to_string(folder.path().join("purchase.json")).unwrap();
-    assert!(
-        written.contains("\"price\"") && !written.contains("secret"),
-        "{written}"
-    );
+    assert!(written.contains("\"price\""), "{written}");
+    assert!(!written.contains("secret"), "{written}");
     let again = operator.run(&infer);
-    assert!(
-        again.code == Some(1) && again.stderr.contains("is there already"),
-        "{}",
-        again.stderr
-    );
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.stderr.contains("is there already"), "{again:?}");
 
-    let check = |more: &[&str]| {
-        operator.run(
-            &[
-                &["contracts", "check", "--account", "shop", contracts],
-                more,
-            ]
-            .concat(),
-        )
-    };
+    let check = |more: &[&str]| check(&operator, contracts, more);
     let held = check(&[]).success();
     assert!(
         held.stderr
@@ -86,26 +73,22 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
         report["signal"].as_str().unwrap().starts_with("shop#c 20"),
         "{report}"
     );
+    assert_eq!(report["type"], "purchase");
     assert_eq!(
-        (&report["type"], &report["breaks"]),
-        (
-            &json!("purchase"),
-            &json!([{"pointer": "/price", "message": "value is not of type \"number\""}])
-        )
+        report["breaks"],
+        json!([{"pointer": "/price", "message": "value is not of type \"number\""}])
     );
-    // With every digit: a float would be the maximum itself.
-    fs::write(
-        folder.path().join("purchase.json"),
-        r#"{"properties": {"price": {"maximum": 9007199254740992}}}"#,
-    )
-    .unwrap();
+    // Numbers are compared with every digit: as a float, this price would be the maximum itself.
+    let maximum = r#"{"properties": {"price": {"maximum": 9007199254740992}}}"#;
+    fs::write(folder.path().join("purchase.json"), maximum).unwrap();
     check(&[]).success();
     store(&app, "shop", &[json!({"price": 9_007_199_254_740_993_u64})]).await;
-    assert_eq!(check(&[]).code, Some(1));
+    let broken = check(&[]);
+    assert_eq!(broken.code, Some(1));
     assert!(
-        check(&[]).stderr.contains("\n4 signals of shop read.\n"),
+        broken.stderr.contains("\n4 signals of shop read.\n"),
         "{}",
-        check(&[]).stderr
+        broken.stderr
     );
     let recent = check(&["--since", "2100-01-01"]).success();
     assert!(
@@ -115,8 +98,9 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
     );
     fs::write(folder.path().join("refund.json"), "{").unwrap();
     let unusable = check(&[]);
+    assert_eq!(unusable.code, Some(1), "{unusable:?}");
     assert!(
-        unusable.code == Some(1) && unusable.stderr.contains("refund.json is not a JSON Schema"),
+        unusable.stderr.contains("refund.json is not a JSON Schema"),
         "{}",
         unusable.stderr
     );
@@ -133,12 +117,11 @@ async fn all_signals_are_judged_and_a_folder_without_contracts_is_an_error() {
     }
     let folder = tempfile::tempdir().unwrap();
     let contracts = folder.path().to_str().unwrap();
-    let arguments = ["contracts", "check", "--account", "shop", contracts];
-    let empty = operator.run(&arguments).error_message();
+    let empty = check(&operator, contracts, &[]).error_message();
     assert_eq!(empty, "the contracts cannot be used: see above.");
 
     fs::write(folder.path().join("purchase.json"), "false").unwrap();
-    let checked = operator.run(&arguments);
+    let checked = check(&operator, contracts, &[]);
     assert_eq!(checked.code, Some(1), "{}", checked.stderr);
     assert_eq!(checked.stdout.lines().count(), 400);
 }
@@ -150,24 +133,16 @@ async fn installed_program_finds_contracts_beside_it_or_says_how_to_install_it()
     let operator = Operator::of(&app);
     store(&app, "shop", &[json!({"price": 1})]).await;
     let installed = tempfile::tempdir().unwrap();
-    let own = installed.path().join("intake");
-    fs::copy(env!("CARGO_BIN_EXE_intake"), &own).unwrap();
-    let infer = [
-        "contracts",
-        "infer",
-        "--account",
-        "shop",
-        "--out",
-        "contracts",
-    ];
+    let program = Path::new(env!("CARGO_BIN_EXE_intake"));
+    let own = install(program, installed.path());
+    let infer = infer_into("contracts");
 
     let missing = operator.run_as(&own, &infer).error_message();
     assert!(
         missing.contains("`cargo install --locked --path tools/contracts` installs it"),
         "{missing}"
     );
-    let built = Path::new(env!("CARGO_BIN_EXE_intake")).with_file_name("contracts");
-    fs::copy(built, installed.path().join("contracts")).unwrap();
+    install(&program.with_file_name("contracts"), installed.path());
     let inferred = operator.run_as(&own, &infer).success();
     assert_eq!(
         inferred.stdout,

@@ -11,7 +11,16 @@ use crate::running::Running;
 const OBEYED: &str = "\u{9b}2J\u{202e}\u{61c}é";
 
 async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
-    assert_eq!(app.send(call.key(key)).await.status, 200);
+    let response = app.send(call.key(key)).await;
+    assert_eq!(response.status, 200, "{response:?}");
+}
+
+/// Sends a batch of signals that are all rejected.
+async fn send_rejected(app: &TestApp, key: &str, signals: Value) {
+    let body = json!({ "signals": signals });
+    let call = RequestBuilder::signals(body).key(key).at(Timestamp::now());
+    let response = app.send(call).await;
+    assert_eq!(response.status, 400, "{response:?}");
 }
 
 /// A stack with a customer that has a field named like a key, and characters that a terminal would
@@ -119,7 +128,8 @@ async fn customer_that_does_not_exist_is_an_error() {
 #[tokio::test]
 async fn customers_are_found_by_their_exact_email() {
     let app = TestApp::start();
-    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    let operator = Operator::of(&app);
+    let key = app.key("shop").await;
     for (id, email) in [
         ("b", "ada@example.com"),
         ("a", "ada@example.com"),
@@ -127,17 +137,14 @@ async fn customers_are_found_by_their_exact_email() {
         ("d", "ada@example"),
     ] {
         let data = json!({"email": email, "firstName": id.repeat(3), "lastName": "L"});
-        send(
-            &app,
-            &key,
-            RequestBuilder::customer(json!({"customerId": id, "customerData": data})),
-        )
-        .await;
+        let customer = json!({"customerId": id, "customerData": data});
+        send(&app, &key, RequestBuilder::customer(customer)).await;
     }
-    let find = ["customers", "find", "--account", "shop", "--email"];
-    let found = operator
-        .run(&[&find[..], &["ada@example.com"]].concat())
-        .success();
+    let find = |more: &[&str]| {
+        let arguments = ["customers", "find", "--account", "shop", "--email"];
+        operator.run(&[&arguments, more].concat()).success()
+    };
+    let found = find(&["ada@example.com"]);
     let rows: Vec<Vec<_>> = found
         .stdout
         .lines()
@@ -151,13 +158,11 @@ async fn customers_are_found_by_their_exact_email() {
             ["b", "bbb", "L"]
         ]
     );
-    let found = operator
-        .run(&[&find[..], &["Ada@example.com", "--json"]].concat())
-        .success()
-        .json();
-    let names: Vec<_> = found[0].as_object().unwrap().keys().collect();
+    let found = find(&["Ada@example.com", "--json"]).json();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["customerId"], "c");
     assert_eq!(
-        names,
+        field_names(&found[0]),
         [
             "accountId",
             "createdAt",
@@ -168,11 +173,8 @@ async fn customers_are_found_by_their_exact_email() {
             "updatedAt"
         ]
     );
-    assert_eq!((found.len(), &found[0]["customerId"]), (1, &json!("c")));
 
-    let none = operator
-        .run(&[&find[..], &["x@example.com"]].concat())
-        .success();
+    let none = find(&["x@example.com"]);
     assert_eq!(none.stdout, "");
     assert!(
         none.stderr
@@ -182,75 +184,67 @@ async fn customers_are_found_by_their_exact_email() {
     );
 }
 
-/// A profile, 300 signals of 10 KB (three pages of DynamoDB's 1 MB), and two rejected signals.
-async fn long_history(app: &TestApp, key: &str) {
+/// Sends a profile, 300 signals of 10 KB (three pages of DynamoDB's 1 MB), and two rejected signals.
+async fn send_long_history(app: &TestApp, key: &str) {
     let data = r#"{"email":"ada@example.com","visits":12345678901234567890123}"#;
-    send(
-        app,
-        key,
-        RequestBuilder::customer(format!(r#"{{"customerId":"ada","customerData":{data}}}"#)),
-    )
-    .await;
+    let customer = format!(r#"{{"customerId":"ada","customerData":{data}}}"#);
+    send(app, key, RequestBuilder::customer(customer)).await;
     for batch in 0..3 {
-        let signal = |n: u64| json!({"customerId": "ada", "eventType": "t", "data": {"n": batch * 100 + n, "x": OBEYED.repeat(1_000)}});
+        let signal = |n: u64| {
+            let data = json!({"n": batch * 100 + n, "x": OBEYED.repeat(1_000)});
+            json!({"customerId": "ada", "eventType": "t", "data": data})
+        };
         let signals: Vec<_> = (0..100).map(signal).collect();
-        send(
-            app,
-            key,
-            RequestBuilder::signals(json!({"signals": signals})).at(Timestamp::now()),
-        )
-        .await;
+        let call = RequestBuilder::signals(json!({"signals": signals})).at(Timestamp::now());
+        send(app, key, call).await;
     }
-    let rejected =
-        json!([{"customerId": "ada", "eventType": ""}, {"customerId": "ada", "eventType": 7}]);
-    let call = RequestBuilder::signals(json!({"signals": rejected})).at(Timestamp::now());
-    assert_eq!(app.send(call.key(key)).await.status, 400);
+    let rejected = json!([
+        {"customerId": "ada", "eventType": ""},
+        {"customerId": "ada", "eventType": 7},
+    ]);
+    send_rejected(app, key, rejected).await;
 }
 
 #[tokio::test]
 async fn export_has_the_profile_and_all_signals_and_rejected_signals() {
     let app = TestApp::start();
-    let (operator, key) = (Operator::of(&app), app.key("shop").await);
-    long_history(&app, &key).await;
+    let operator = Operator::of(&app);
+    let key = app.key("shop").await;
+    send_long_history(&app, &key).await;
     let export = ["customers", "export", "--account", "shop", "ada"];
     let summary = "Exported \"ada\" of the account shop: 1 profile(s), 300 signal(s), 2 rejected signal(s).\n";
     let written = operator.run(&export).success();
     assert_eq!(written.stderr, summary);
     let text = written.stdout;
     assert!(
-        text.contains(r#""profile":{"accountId":"shop","createdAt":""#)
-            && !text.contains("\"fence\""),
+        text.contains(r#""profile":{"accountId":"shop","createdAt":""#),
         "{text}"
     );
+    assert!(!text.contains("\"fence\""), "{text}");
     assert!(
         text.contains(r#","visits":12345678901234567890123}"#),
         "{text}"
     );
     assert!(
-        text.contains(r#""x":"\u009b2J\u202e\u061cé\u009b"#) && !text.contains('\u{9b}'),
+        text.contains(r#""x":"\u009b2J\u202e\u061cé\u009b"#),
         "{text}"
     );
+    assert!(!text.contains('\u{9b}'), "{text}");
     assert_eq!(text.lines().count(), 303);
-    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert!(
-        document["exportedAt"]
-            .as_str()
-            .unwrap()
-            .parse::<Timestamp>()
-            .is_ok()
-    );
-    let numbers = document["signals"]
-        .as_array()
-        .unwrap()
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let exported_at = document["exportedAt"].as_str().unwrap();
+    assert!(exported_at.parse::<Timestamp>().is_ok(), "{exported_at}");
+    let signals = document["signals"].as_array().unwrap();
+    let numbers: Vec<_> = signals
         .iter()
-        .map(|signal| signal["data"]["n"].as_u64().unwrap());
-    assert_eq!(numbers.collect::<Vec<_>>(), (0..300).collect::<Vec<_>>());
-    let payloads = document["rejectedSignals"]
-        .as_array()
-        .unwrap()
+        .map(|signal| signal["data"]["n"].as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, (0..300).collect::<Vec<_>>());
+    let rejected = document["rejectedSignals"].as_array().unwrap();
+    let mut payloads: Vec<_> = rejected
         .iter()
-        .map(|signal| signal["payload"].as_str().unwrap());
-    let mut payloads: Vec<_> = payloads.collect();
+        .map(|signal| signal["payload"].as_str().unwrap())
+        .collect();
     payloads.sort_unstable();
     assert_eq!(
         payloads,
@@ -261,42 +255,31 @@ async fn export_has_the_profile_and_all_signals_and_rejected_signals() {
     );
 
     let printed = operator.run(&[&export[..], &["--json"]].concat()).success();
-    assert_eq!(
-        (printed.json().len(), printed.stderr.as_str()),
-        (1, summary)
-    );
-    assert_eq!(printed.json()[0]["signals"], document["signals"]);
+    assert_eq!(printed.stderr, summary);
+    let documents = printed.json();
+    assert_eq!(documents.len(), 1);
+    assert_eq!(documents[0]["signals"], document["signals"]);
 }
 
 #[tokio::test]
 async fn erasure_deletes_all_data_of_one_customer_only() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    // The second one is named like a part of a key.
+    // The second customer is named like a part of a key.
     for (account, subject_id) in [
         ("shop", "ada"),
         ("shop", "ada#2026-11-20"),
         ("shop-2", "ada"),
     ] {
         let key = app.key(account).await;
-        send(
-            &app,
-            &key,
-            RequestBuilder::customer(
-                json!({"customerId": subject_id, "customerData": {"city": "X"}}),
-            ),
-        )
-        .await;
+        let customer = json!({"customerId": subject_id, "customerData": {"city": "X"}});
+        send(&app, &key, RequestBuilder::customer(customer)).await;
         let mut signals = vec![json!({"customerId": subject_id, "eventType": "t"}); 60];
         signals.push(json!({"customerId": subject_id, "eventType": ""}));
-        // It names both subjects, so it is about both.
+        // This signal names both subjects, so it is about both.
         signals.push(json!({"customerId": subject_id, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
-        send(
-            &app,
-            &key,
-            RequestBuilder::signals(json!({"signals": signals})),
-        )
-        .await;
+        let batch = json!({"signals": signals});
+        send(&app, &key, RequestBuilder::signals(batch)).await;
     }
     let erase = ["customers", "erase", "--account", "shop", "ada"];
     let unconfirmed = operator.run(&erase).error_message();
@@ -313,15 +296,13 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
     assert_eq!(erasing.note(), waiting);
     assert!(app.customer("shop", "ada").await.is_none());
     // An update that lands after the deletion is erased, too.
-    let update =
-        RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
-    send(&app, &app.key("shop").await, update).await;
+    let update = json!({"customerId": "ada", "customerData": {"city": "X"}});
+    let key = app.key("shop").await;
+    send(&app, &key, RequestBuilder::customer(update)).await;
     let mut erased = erasing.json();
     let erased_at = erased.as_object_mut().unwrap().remove("erasedAt").unwrap();
-    assert!(
-        erased_at.as_str().unwrap().parse::<Timestamp>().is_ok(),
-        "{erased_at}"
-    );
+    let erased_at = erased_at.as_str().unwrap();
+    assert!(erased_at.parse::<Timestamp>().is_ok(), "{erased_at}");
     assert_eq!(
         erased,
         json!({"accountId": "shop", "id": "ada", "profiles": 2, "signals": 60, "rejectedSignals": 2})
@@ -329,27 +310,25 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
     assert!(app.customer("shop", "ada").await.is_none());
     assert_eq!(app.history("shop", "ada").await, []);
     let left = async |table| app.items(table).await.len();
-    assert_eq!(
-        (left("CustomersTable").await, left("SignalsTable").await),
-        (2, 120)
-    );
+    assert_eq!(left("CustomersTable").await, 2);
+    assert_eq!(left("SignalsTable").await, 120);
     assert_eq!(left("RejectedSignalsTable").await, 4);
 
-    // Of an emitter, which has no profile.
+    // An emitter has no profile.
     let erase = ["customers", "erase", "--account", "shop", "both", "--yes"];
     let erasing = Running::start(&operator, &erase);
+    assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");
+    assert_eq!(erasing.note(), waiting);
+    let ended = erasing.interrupt();
+    assert_eq!(ended.code, Some(1));
+    assert_eq!(ended.stdout, Vec::<String>::new());
     assert_eq!(
-        (
-            erasing.note().starts_with("Counting"),
-            erasing.note().as_str()
-        ),
-        (true, waiting)
+        ended.stderr,
+        ["error: Interrupted. To erase what is left, run the command again."]
     );
-    let error = "error: Interrupted. To erase what is left, run the command again.".to_owned();
-    assert_eq!(erasing.interrupt(), (Some(1), Vec::new(), vec![error]));
     assert_eq!(left("RejectedSignalsTable").await, 3);
 
-    // It looks again also when it finds nothing: the request below was on its way.
+    // The command looks again also when it finds nothing: the request below was on its way.
     let again = Running::start(&operator, &erase);
     assert!(again.note().starts_with("Counting"));
     assert_eq!(
@@ -357,9 +336,9 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
         "Nothing is stored of \"both\" in the account shop."
     );
     assert_eq!(again.note(), waiting);
-    let late = json!({"signals": [{"emitterId": "both", "stepNodeId": ""}]});
-    let call = RequestBuilder::signals(late).at(Timestamp::now());
-    assert_eq!(app.send(call.key(&app.key("shop").await)).await.status, 400);
+    let key = app.key("shop").await;
+    let late = json!([{"emitterId": "both", "stepNodeId": ""}]);
+    send_rejected(&app, &key, late).await;
     let erased = again.line();
     assert!(
         erased.starts_with("Erased \"both\" in the account shop at 20"),

@@ -1,4 +1,4 @@
-//! `doctor`, over an AWS that answers as a healthy stack has it, but for one thing.
+//! `doctor`, over an AWS that answers like that of a healthy stack, with one answer changed.
 
 pub(crate) mod fake_aws;
 
@@ -10,7 +10,7 @@ use testkit::http_server::HttpServer;
 use self::fake_aws::{Change, FakeAws, key};
 use crate::operator::{CommandOutput, Operator};
 
-/// Runs it with this change.
+/// Runs `doctor` over an AWS with this change.
 async fn doctor(change: Option<Change>) -> CommandOutput {
     run_at_aws(change, &["--stack", "intake-test", "doctor", "--json"]).await
 }
@@ -34,7 +34,7 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
     let found: Vec<_> = run
         .json()
         .iter()
-        .map(|one| (one["check"].clone(), one["seen"].clone()))
+        .map(|one| json!({"check": one["check"], "seen": one["seen"]}))
         .collect();
     let version = env!("CARGO_PKG_VERSION");
     let version = format!(
@@ -58,148 +58,196 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
     ];
     assert_eq!(
         found,
-        expected.map(|(check, seen)| (json!(check), json!(seen)))
+        expected.map(|(check, seen)| json!({"check": check, "seen": seen}))
     );
 }
 
-/// A check and what it says where the answer to an operation with this text in its call is another
-/// one at this place.
-type Case = (&'static str, &'static str, [&'static str; 3], Value);
+/// A changed answer of AWS, and the check that fails because of it.
+struct BrokenCondition {
+    check: &'static str,
+    /// What the check says.
+    seen: &'static str,
+    change: Change,
+}
 
-fn broken_conditions() -> [Case; 10] {
-    let (table, backups) = ("DescribeTable", "DescribeContinuousBackups");
-    let recovery =
-        "/ContinuousBackupsDescription/PointInTimeRecoveryDescription/PointInTimeRecoveryStatus";
-    let unprotected = "deletion protection is false, the parameter says true";
-    let unreadable = "its status is INACCESSIBLE_ENCRYPTION_CREDENTIALS";
-    let refusal = json!({"__type": "AccessDenied", "message": "not you"});
+fn broken_tables() -> [BrokenCondition; 6] {
     [
-        (
-            "Table Signals",
-            "its stream has nothing",
-            [table, "\"SignalsTable\"", "/Table/StreamSpecification"],
-            Value::Null,
-        ),
-        (
-            "Table Customers",
-            unprotected,
-            [table, "CustomersTable", "/Table/DeletionProtectionEnabled"],
-            json!(false),
-        ),
-        (
-            "Table Idempotency",
-            "it is not on demand",
-            [table, "IdempotencyTable", "/Table/BillingModeSummary"],
-            Value::Null,
-        ),
-        (
-            "Table Idempotency",
-            unreadable,
-            [table, "IdempotencyTable", "/Table/TableStatus"],
-            json!("INACCESSIBLE_ENCRYPTION_CREDENTIALS"),
-        ),
-        (
-            "Table RejectedSignals",
-            "the time to live is that of no attribute",
-            [
-                "DescribeTimeToLive",
-                "RejectedSignalsTable",
-                "/TimeToLiveDescription/TimeToLiveStatus",
-            ],
-            json!("DISABLED"),
-        ),
-        (
-            "Table ApiKeys",
-            "point-in-time recovery is off",
-            [backups, "ApiKeysTable", recovery],
-            json!("DISABLED"),
-        ),
-        (
-            "Key expiries",
-            "key_1 of shop ends in 5 day(s)",
-            ["Scan", "\"Segment\":0", "/Items"],
-            json!([key(5)]),
-        ),
-        (
-            "Alarms",
-            "intake-test-DefectsAlarm-1A fires",
-            [
-                "DescribeAlarms",
-                "DefectsAlarm",
-                "/MetricAlarms/0/StateValue",
-            ],
-            json!("ALARM"),
-        ),
-        (
-            "Alarms",
-            "the stack has no alarms",
-            ["DescribeAlarms", "", "/MetricAlarms"],
-            json!([]),
-        ),
-        (
-            "Alarms",
-            "unknown: DescribeAlarms: 400 AccessDenied not you",
-            ["DescribeAlarms", "", ""],
-            refusal,
-        ),
+        BrokenCondition {
+            check: "Table Signals",
+            seen: "its stream has nothing",
+            change: Change {
+                operation: "DescribeTable",
+                about: "\"SignalsTable\"",
+                place: "/Table/StreamSpecification",
+                value: Value::Null,
+            },
+        },
+        BrokenCondition {
+            check: "Table Customers",
+            seen: "deletion protection is false, the parameter says true",
+            change: Change {
+                operation: "DescribeTable",
+                about: "CustomersTable",
+                place: "/Table/DeletionProtectionEnabled",
+                value: json!(false),
+            },
+        },
+        BrokenCondition {
+            check: "Table Idempotency",
+            seen: "it is not on demand",
+            change: Change {
+                operation: "DescribeTable",
+                about: "IdempotencyTable",
+                place: "/Table/BillingModeSummary",
+                value: Value::Null,
+            },
+        },
+        BrokenCondition {
+            check: "Table Idempotency",
+            seen: "its status is INACCESSIBLE_ENCRYPTION_CREDENTIALS",
+            change: Change {
+                operation: "DescribeTable",
+                about: "IdempotencyTable",
+                place: "/Table/TableStatus",
+                value: json!("INACCESSIBLE_ENCRYPTION_CREDENTIALS"),
+            },
+        },
+        BrokenCondition {
+            check: "Table RejectedSignals",
+            seen: "the time to live is that of no attribute",
+            change: Change {
+                operation: "DescribeTimeToLive",
+                about: "RejectedSignalsTable",
+                place: "/TimeToLiveDescription/TimeToLiveStatus",
+                value: json!("DISABLED"),
+            },
+        },
+        BrokenCondition {
+            check: "Table ApiKeys",
+            seen: "point-in-time recovery is off",
+            change: Change {
+                operation: "DescribeContinuousBackups",
+                about: "ApiKeysTable",
+                place: "/ContinuousBackupsDescription/PointInTimeRecoveryDescription/PointInTimeRecoveryStatus",
+                value: json!("DISABLED"),
+            },
+        },
     ]
 }
 
-fn broken_drains() -> [Case; 5] {
+fn broken_keys_and_alarms() -> [BrokenCondition; 4] {
     [
-        (
-            "Overflow queue",
-            "3 message(s), the oldest 0 s old; in half an hour 7 failed drain(s), 0 crash(es), 0 throttled",
-            ["GetMetricStatistics", "DrainFailures", "/Datapoints"],
-            json!([{"Sum": 7.0}]),
-        ),
-        (
-            "Overflow queue",
-            "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 2 crash(es), 0 throttled",
-            ["GetMetricStatistics", "Errors", "/Datapoints"],
-            json!([{"Sum": 2.0}]),
-        ),
-        (
-            "Overflow queue",
-            "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 0 crash(es), 9 throttled",
-            ["GetMetricStatistics", "Throttles", "/Datapoints"],
-            json!([{"Sum": 9.0}]),
-        ),
-        (
-            "Overflow queue",
-            "3 message(s), the oldest 1800 s old; in half an hour 0 failed drain(s), 0 crash(es), 0 throttled",
-            [
-                "GetMetricStatistics",
-                "ApproximateAgeOfOldestMessage",
-                "/Datapoints",
-            ],
-            json!([{"Maximum": 1800.0}]),
-        ),
-        (
-            "Dead letters",
-            "2 message(s): find out why, then `cargo intake overflow redrive`",
-            [
-                "GetQueueAttributes",
-                "dead-letters",
-                "/Attributes/ApproximateNumberOfMessages",
-            ],
-            json!("2"),
-        ),
+        BrokenCondition {
+            check: "Key expiries",
+            seen: "key_1 of shop ends in 5 day(s)",
+            change: Change {
+                operation: "Scan",
+                about: "\"Segment\":0",
+                place: "/Items",
+                value: json!([key(5)]),
+            },
+        },
+        BrokenCondition {
+            check: "Alarms",
+            seen: "intake-test-DefectsAlarm-1A fires",
+            change: Change {
+                operation: "DescribeAlarms",
+                about: "DefectsAlarm",
+                place: "/MetricAlarms/0/StateValue",
+                value: json!("ALARM"),
+            },
+        },
+        BrokenCondition {
+            check: "Alarms",
+            seen: "the stack has no alarms",
+            change: Change {
+                operation: "DescribeAlarms",
+                about: "",
+                place: "/MetricAlarms",
+                value: json!([]),
+            },
+        },
+        BrokenCondition {
+            check: "Alarms",
+            seen: "unknown: DescribeAlarms: 400 AccessDenied not you",
+            change: Change {
+                operation: "DescribeAlarms",
+                about: "",
+                place: "",
+                value: json!({"__type": "AccessDenied", "message": "not you"}),
+            },
+        },
+    ]
+}
+
+fn broken_queues() -> [BrokenCondition; 5] {
+    [
+        BrokenCondition {
+            check: "Overflow queue",
+            seen: "3 message(s), the oldest 0 s old; in half an hour 7 failed drain(s), 0 crash(es), 0 throttled",
+            change: Change {
+                operation: "GetMetricStatistics",
+                about: "DrainFailures",
+                place: "/Datapoints",
+                value: json!([{"Sum": 7.0}]),
+            },
+        },
+        BrokenCondition {
+            check: "Overflow queue",
+            seen: "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 2 crash(es), 0 throttled",
+            change: Change {
+                operation: "GetMetricStatistics",
+                about: "Errors",
+                place: "/Datapoints",
+                value: json!([{"Sum": 2.0}]),
+            },
+        },
+        BrokenCondition {
+            check: "Overflow queue",
+            seen: "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 0 crash(es), 9 throttled",
+            change: Change {
+                operation: "GetMetricStatistics",
+                about: "Throttles",
+                place: "/Datapoints",
+                value: json!([{"Sum": 9.0}]),
+            },
+        },
+        BrokenCondition {
+            check: "Overflow queue",
+            seen: "3 message(s), the oldest 1800 s old; in half an hour 0 failed drain(s), 0 crash(es), 0 throttled",
+            change: Change {
+                operation: "GetMetricStatistics",
+                about: "ApproximateAgeOfOldestMessage",
+                place: "/Datapoints",
+                value: json!([{"Maximum": 1800.0}]),
+            },
+        },
+        BrokenCondition {
+            check: "Dead letters",
+            seen: "2 message(s): find out why, then `cargo intake overflow redrive`",
+            change: Change {
+                operation: "GetQueueAttributes",
+                about: "dead-letters",
+                place: "/Attributes/ApproximateNumberOfMessages",
+                value: json!("2"),
+            },
+        },
     ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_broken_condition_fails_its_check() {
-    for (check, seen, [operation, about, place], value) in
-        broken_conditions().into_iter().chain(broken_drains())
-    {
-        let run = doctor(Some(Change {
-            operation,
-            about,
-            place,
-            value,
-        }))
-        .await;
+    let conditions = broken_tables()
+        .into_iter()
+        .chain(broken_keys_and_alarms())
+        .chain(broken_queues());
+    for condition in conditions {
+        let BrokenCondition {
+            check,
+            seen,
+            change,
+        } = condition;
+        let run = doctor(Some(change)).await;
         assert_eq!(run.code, Some(1), "{check}: {run:?}");
         let failed: Vec<Value> = run
             .json()
@@ -217,38 +265,61 @@ async fn each_broken_condition_fails_its_check() {
     }
 }
 
-/// The expectations are those of template.yaml.
+/// What `doctor` expects of a table.
+struct ExpectedTable {
+    logical_id: &'static str,
+    stream: Option<&'static str>,
+    has_expiry: bool,
+    is_backed_up: bool,
+}
+
+const EXPECTED_TABLES: [ExpectedTable; 5] = [
+    ExpectedTable {
+        logical_id: "ApiKeysTable",
+        stream: None,
+        has_expiry: false,
+        is_backed_up: true,
+    },
+    ExpectedTable {
+        logical_id: "CustomersTable",
+        stream: Some("NEW_AND_OLD_IMAGES"),
+        has_expiry: false,
+        is_backed_up: true,
+    },
+    ExpectedTable {
+        logical_id: "SignalsTable",
+        stream: Some("NEW_IMAGE"),
+        has_expiry: true,
+        is_backed_up: true,
+    },
+    ExpectedTable {
+        logical_id: "IdempotencyTable",
+        stream: None,
+        has_expiry: true,
+        is_backed_up: false,
+    },
+    ExpectedTable {
+        logical_id: "RejectedSignalsTable",
+        stream: None,
+        has_expiry: true,
+        is_backed_up: true,
+    },
+];
+
 #[test]
 fn tables_of_the_template_have_what_doctor_expects_of_them() {
     let template = include_str!("../../../../template.yaml");
-    for (table, stream, expires, is_backed_up) in [
-        ("ApiKeysTable", None, false, true),
-        ("CustomersTable", Some("NEW_AND_OLD_IMAGES"), false, true),
-        ("SignalsTable", Some("NEW_IMAGE"), true, true),
-        ("IdempotencyTable", None, true, false),
-        ("RejectedSignalsTable", None, true, true),
-    ] {
-        let resource = template
-            .split(&format!("\n  {table}:\n"))
-            .nth(1)
-            .unwrap()
-            .split("\n\n")
-            .next()
-            .unwrap();
-        assert_eq!(
-            resource
-                .split("StreamViewType: ")
-                .nth(1)
-                .and_then(|rest| rest.lines().next()),
-            stream,
-            "{table}"
-        );
-        assert_eq!(
-            resource.contains("AttributeName: expiresAt, Enabled: true"),
-            expires,
-            "{table}"
-        );
-        let recovery = format!("PointInTimeRecoveryEnabled: {is_backed_up}");
+    for expected in EXPECTED_TABLES {
+        let table = expected.logical_id;
+        let (_, from_table) = template.split_once(&format!("\n  {table}:\n")).unwrap();
+        let (resource, _) = from_table.split_once("\n\n").unwrap();
+        let stream = resource
+            .split_once("StreamViewType: ")
+            .and_then(|(_, rest)| rest.lines().next());
+        assert_eq!(stream, expected.stream, "{table}");
+        let has_expiry = resource.contains("AttributeName: expiresAt, Enabled: true");
+        assert_eq!(has_expiry, expected.has_expiry, "{table}");
+        let recovery = format!("PointInTimeRecoveryEnabled: {}", expected.is_backed_up);
         for line in [
             "PAY_PER_REQUEST",
             recovery.as_str(),
@@ -261,27 +332,27 @@ fn tables_of_the_template_have_what_doctor_expects_of_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
-    let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
+    let app = TestApp::start();
+    let sqs = FakeSqs::start().await.unwrap();
+    let assert_result = |run: &CommandOutput, check: &str, result: &str| {
+        let checks = run.json();
+        let found = checks.iter().find(|one| one["check"] == check);
+        assert_eq!(found.expect(check)["result"], result, "{check}");
+    };
+
+    let with_variables = Operator::of(&app).run(&["doctor", "--json"]);
+    for check in ["Alarms", "Overflow queue"] {
+        assert_result(&with_variables, check, "skipped");
+    }
+    assert_result(&with_variables, "Key expiries", "held");
+
     let operator = Operator::of(&app).with_queues(&sqs);
     operator.write_env_file("dev.env");
     let local = operator
         .run(&["--local=dev.env", "doctor", "--json"])
         .success();
-    let skipped = ["Alarms", "Overflow queue", "Table Signals"];
-    for (run, skipped) in [
-        (Operator::of(&app).run(&["doctor", "--json"]), &skipped[..2]),
-        (local, &skipped[..]),
-    ] {
-        let result = |check: &str| {
-            run.json()
-                .into_iter()
-                .find(|one| one["check"] == check)
-                .expect(check)["result"]
-                .clone()
-        };
-        for check in skipped {
-            assert_eq!(result(check), "skipped");
-        }
-        assert_eq!(result("Key expiries"), "held");
+    for check in ["Alarms", "Overflow queue", "Table Signals"] {
+        assert_result(&local, check, "skipped");
     }
+    assert_result(&local, "Key expiries", "held");
 }

@@ -1,5 +1,6 @@
 //! `import`.
 
+use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use model::timestamp::Timestamp;
@@ -61,10 +62,8 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
         ]
     );
     let errors = operator.home.path().join("s.ndjson.errors.ndjson");
-    assert_eq!(
-        std::fs::metadata(errors).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    let mode = std::fs::metadata(errors).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "only the operator may read it");
     let ada = &app.history("shop", "ada").await[0];
     assert_eq!(
         ada["receivedAt"].as_s().unwrap(),
@@ -76,30 +75,18 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
         "123456789012345678901234567890"
     );
     let key = ada["sk"].as_s().unwrap();
-    assert!(
-        key.get(39..40) == Some("8") && key.ends_with("#0000"),
-        "a UUID of version 8: {key}"
-    );
-    assert!(
-        app.history("shop", "e").await[0]["sk"]
-            .as_s()
-            .unwrap()
-            .ends_with("#0004")
-    );
+    assert_eq!(key.get(39..40), Some("8"), "a UUID of version 8: {key}");
+    assert!(key.ends_with("#0000"), "{key}");
+    let emitter = &app.history("shop", "e").await[0];
+    let key = emitter["sk"].as_s().unwrap();
+    assert!(key.ends_with("#0004"), "{key}");
 
-    let (stored, errors) = (
-        app.items("SignalsTable").await,
-        operator.read("s.ndjson.errors.ndjson"),
-    );
+    let stored = app.items("SignalsTable").await;
+    let errors = operator.read("s.ndjson.errors.ndjson");
     let again = operator.run(&import).success();
     assert_eq!(again.stdout, "2 signals stored, 2 lines rejected.\n");
-    assert_eq!(
-        (
-            app.items("SignalsTable").await,
-            operator.read("s.ndjson.errors.ndjson")
-        ),
-        (stored, errors)
-    );
+    assert_eq!(app.items("SignalsTable").await, stored);
+    assert_eq!(operator.read("s.ndjson.errors.ndjson"), errors);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,27 +113,19 @@ async fn line_that_dynamodb_refuses_is_rejected_alone() {
     let imported = import(&operator, "s").success();
     assert_eq!(imported.stdout, "2 signals stored, 2 lines rejected.\n");
     let errors = lines_of(&operator.read("s.errors.ndjson"));
-    let errors: Vec<_> = errors
-        .iter()
-        .map(|line| (&line["line"], &line["errors"][0]["code"]))
-        .collect();
-    assert_eq!(
-        errors,
-        [
-            (&json!(3), &json!("refused-by-store")),
-            (&json!(5), &json!("refused-by-store"))
-        ]
-    );
+    let numbers: Vec<_> = errors.iter().map(|error| &error["line"]).collect();
+    assert_eq!(numbers, [3, 5]);
+    for error in &errors {
+        assert_eq!(error["errors"][0]["code"], "refused-by-store");
+    }
 
     operator.file(
         "c",
         "{\"customerId\":\"ada\",\"customerData\":{\"city\":\"an-invalid-value\"}}\n",
     );
     let refused = import(&operator, "c");
-    assert_eq!(
-        (refused.code, refused.stdout.as_str()),
-        (Some(1), "0 customers stored, 1 line rejected.\n")
-    );
+    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.stdout, "0 customers stored, 1 line rejected.\n");
 }
 
 #[tokio::test]
@@ -156,20 +135,19 @@ async fn lines_of_one_customer_take_effect_in_order() {
     let mut file = String::new();
     for round in 0..40 {
         for customer in 0..20 {
-            let data = json!({"city": format!("city {round}"), "zip": if round == 39 { Value::Null } else { json!("1") }});
-            file += &(json!({"customerId": format!("c{customer}"), "customerData": data})
-                .to_string()
-                + "\n");
+            // The last round removes the field.
+            let zip = if round == 39 { None } else { Some("1") };
+            let data = json!({"city": format!("city {round}"), "zip": zip});
+            let line = json!({"customerId": format!("c{customer}"), "customerData": data});
+            writeln!(file, "{line}").unwrap();
         }
     }
     file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";
     operator.file("c.ndjson", &file);
     let done = import(&operator, "c.ndjson").success();
     assert_eq!(done.stdout, "800 customers stored, 1 line rejected.\n");
-    assert_eq!(
-        lines_of(&operator.read("c.ndjson.errors.ndjson"))[0]["line"],
-        801
-    );
+    let errors = lines_of(&operator.read("c.ndjson.errors.ndjson"));
+    assert_eq!(errors[0]["line"], 801);
     let customers = app.items("CustomersTable").await;
     assert_eq!(customers.len(), 20);
     for customer in customers {
@@ -182,21 +160,14 @@ async fn lines_of_one_customer_take_effect_in_order() {
 async fn line_without_a_time_is_an_error_before_anything_is_stored() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    let (signal, customer) = (
-        json!({"customerId": "a", "eventType": "t"}),
-        json!({"customerId": "a", "customerData": {}}),
-    );
-    for (mut line, field) in [(signal, "receivedAt"), (customer, "updatedAt")] {
-        let without = line.to_string();
-        line[field] = json!("2026-01-01T00:00:00Z");
-        // In the second chunk.
-        operator.file(
-            "f",
-            &format!(
-                "{}not JSON\n\n{without}\n",
-                (line.to_string() + "\n").repeat(600)
-            ),
-        );
+    let signal = json!({"customerId": "a", "eventType": "t"});
+    let customer = json!({"customerId": "a", "customerData": {}});
+    for (without_time, field) in [(signal, "receivedAt"), (customer, "updatedAt")] {
+        let mut with_time = without_time.clone();
+        with_time[field] = json!("2026-01-01T00:00:00Z");
+        // The line without a time is in the second chunk.
+        let first_chunk = format!("{with_time}\n").repeat(600);
+        operator.file("f", &format!("{first_chunk}not JSON\n\n{without_time}\n"));
         let refused = operator
             .run(&["import", "--account", "shop", "f"])
             .error_message();
@@ -206,18 +177,14 @@ async fn line_without_a_time_is_an_error_before_anything_is_stored() {
                 "Line 603 has no {field}. Give --received-at TIME, which such lines get, in this and each further run."
             )
         );
-        assert_eq!(
-            (
-                app.items("SignalsTable").await,
-                app.items("CustomersTable").await
-            ),
-            (Vec::new(), Vec::new())
-        );
+        assert_eq!(app.items("SignalsTable").await, []);
+        assert_eq!(app.items("CustomersTable").await, []);
     }
     // An age would be another time in each run.
     let age = operator.run(&["import", "--account", "shop", "--received-at", "7d", "f"]);
+    assert_eq!(age.code, Some(2), "{age:?}");
     assert!(
-        age.code == Some(2) && age.stderr.contains("write a time such as 2026-11-20"),
+        age.stderr.contains("write a time such as 2026-11-20"),
         "{age:?}"
     );
 }
@@ -252,43 +219,36 @@ async fn import_received_before_the_retention_is_an_error() {
 }
 
 #[tokio::test]
-async fn time_far_ahead_is_refused_as_an_option_and_in_a_line() {
+async fn time_far_ahead_in_an_option_or_in_a_line_is_refused() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     let ahead = "9999-12-31T23:59:59.999Z";
-    operator.file(
-        "d",
-        &format!(
-            "\n{}\n",
-            json!({"customerId": "ada", "customerData": {}, "updatedAt": ahead})
-        ),
-    );
+    let customer = json!({"customerId": "ada", "customerData": {}, "updatedAt": ahead});
+    operator.file("d", &format!("\n{customer}\n"));
     let import = operator.run(&["import", "--account", "shop", "d", "--received-at", ahead]);
     assert_eq!(
         import.error_message(),
         format!("--received-at is {ahead}: more than five minutes ahead.")
     );
-    assert_eq!(
-        operator.run(&["import", "--account", "shop", "d"]).code,
-        Some(1)
-    );
-    let errors = &lines_of(&operator.read("d.errors.ndjson"))[0];
-    assert_eq!(
-        (&errors["line"], &errors["errors"][0]["pointer"]),
-        (&json!(2), &json!("/updatedAt"))
-    );
+    let import = operator.run(&["import", "--account", "shop", "d"]);
+    assert_eq!(import.code, Some(1));
+    let error = &lines_of(&operator.read("d.errors.ndjson"))[0];
+    assert_eq!(error["line"], 2);
+    assert_eq!(error["errors"][0]["pointer"], "/updatedAt");
     assert_eq!(app.items("CustomersTable").await, []);
 }
 
 #[tokio::test]
-async fn unknown_fields_are_named() {
+async fn unknown_fields_of_imported_lines_are_named() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     let mut file = String::new();
-    for (from, to) in [(0, 2), (0, 1), (1, 30)] {
+    for numbers in [0..2, 0..1, 1..30] {
         let mut signal = json!({"customerId": "ada", "eventType": "buy", "data": {"any": 1}});
-        (from..to).for_each(|number| signal[format!("field\u{7}{number:02}")] = json!(true));
-        file += &(signal.to_string() + "\n");
+        for number in numbers {
+            signal[format!("field\u{7}{number:02}")] = json!(true);
+        }
+        writeln!(file, "{signal}").unwrap();
     }
     operator.file("s", &file);
     let arguments = [
@@ -307,10 +267,8 @@ async fn unknown_fields_are_named() {
     let (first, second) = text.split_once('\n').unwrap();
     assert_eq!(first, "3 signals stored, 0 lines rejected.");
     let start = "Unknown fields: field\\u{7}00, field\\u{7}01, ";
-    assert!(
-        second.starts_with(start) && second.ends_with("field\\u{7}19.\n"),
-        "{second}"
-    );
+    assert!(second.starts_with(start), "{second}");
+    assert!(second.ends_with("field\\u{7}19.\n"), "{second}");
 
     operator.file(
         "c",
@@ -339,15 +297,11 @@ async fn import_that_stores_no_line_fails() {
         ),
     ] {
         for _ in 0..2 {
-            let outcome = import(&operator, file);
-            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(1), summary));
-            assert!(
-                outcome
-                    .stderr
-                    .ends_with(&format!("error: No line of {file} was stored.\n")),
-                "{}",
-                outcome.stderr
-            );
+            let import = import(&operator, file);
+            assert_eq!(import.code, Some(1));
+            assert_eq!(import.stdout, summary);
+            let error = format!("error: No line of {file} was stored.\n");
+            assert!(import.stderr.ends_with(&error), "{}", import.stderr);
         }
     }
     operator.file("empty", "\n");

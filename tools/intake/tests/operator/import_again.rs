@@ -1,5 +1,9 @@
 //! `import` of what the other commands list.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
@@ -13,11 +17,28 @@ fn days_ago(days: u64) -> Timestamp {
     Timestamp::from_millis(Timestamp::now().millis() - days * 86_400_000)
 }
 
-fn list(operator: &Operator, id: &str) -> String {
-    operator
-        .run(&["signals", "list", "--account", "shop", id, "--json"])
-        .success()
-        .stdout
+/// The signals of `ada` and of `journey`, a line each.
+fn list(operator: &Operator) -> String {
+    let list = |id| {
+        operator
+            .run(&["signals", "list", "--account", "shop", id, "--json"])
+            .success()
+            .stdout
+    };
+    list("ada") + &list("journey")
+}
+
+fn parse_lines(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The items of the signals table in the order of their keys.
+async fn stored_signals(app: &TestApp) -> Vec<HashMap<String, AttributeValue>> {
+    let mut items = app.items("SignalsTable").await;
+    items.sort_by_key(|item| format!("{:?}{:?}", item["pk"], item["sk"]));
+    items
 }
 
 fn import(operator: &Operator, file: &str) -> Value {
@@ -39,10 +60,8 @@ async fn send(app: &TestApp) {
     let first = format!(
         r#"{{"requestIdentifier":"{REQUEST}","signals":[{event},{unknown},{{}},{event},{step}]}}"#
     );
-    for (body, received_at) in [
-        (first, days_ago(2)),
-        (json!({"signals": [event]}).to_string(), days_ago(1)),
-    ] {
+    let second = json!({"signals": [event]}).to_string();
+    for (body, received_at) in [(first, days_ago(2)), (second, days_ago(1))] {
         let sent = app
             .send(RequestBuilder::signals(body).key(&key).at(received_at))
             .await;
@@ -52,53 +71,34 @@ async fn send(app: &TestApp) {
 
 #[tokio::test]
 async fn listed_signals_are_the_same_in_another_stack() {
-    let (app, other) = (TestApp::start(), TestApp::start());
-    let operator = Operator::of(&app);
+    let app = TestApp::start();
+    let other = TestApp::start();
     send(&app).await;
-    let listed = list(&operator, "ada") + &list(&operator, "journey");
-    let (stored, indices): (_, Vec<u64>) = (
-        app.items("SignalsTable").await,
-        listed
-            .lines()
-            .map(|line| {
-                serde_json::from_str::<Value>(line).unwrap()["index"]
-                    .as_u64()
-                    .unwrap()
-            })
-            .collect(),
-    );
+    let listed = list(&Operator::of(&app));
+    let signals = parse_lines(&listed);
+    let indices: Vec<_> = signals.iter().map(|signal| &signal["index"]).collect();
     assert_eq!(indices, [0, 1, 3, 0, 4]);
+
     let operator = Operator::of(&other);
     operator.file("listed", &listed);
     let summary = import(&operator, "listed");
-    assert_eq!(
-        (&summary["stored"], &summary["rejected"]),
-        (&json!(5), &json!(0)),
-        "{summary}"
-    );
-    assert_eq!(list(&operator, "ada") + &list(&operator, "journey"), listed);
-    let sorted = |mut items: Vec<_>| {
-        items.sort_by_key(|item: &std::collections::HashMap<_, _>| {
-            format!("{:?}{:?}", item["pk"], item["sk"])
-        });
-        items
-    };
-    assert_eq!(
-        sorted(other.items("SignalsTable").await),
-        sorted(stored.clone())
-    );
+    assert_eq!(summary["stored"], 5, "{summary}");
+    assert_eq!(summary["rejected"], 0, "{summary}");
+    assert_eq!(list(&operator), listed);
+    assert_eq!(stored_signals(&other).await, stored_signals(&app).await);
 
-    // Once more, and twice in one file.
+    // A second import, of a file that has each line twice, changes nothing.
     operator.file("twice", &listed.repeat(2));
     assert_eq!(import(&operator, "twice")["stored"], 10);
-    assert_eq!(sorted(other.items("SignalsTable").await), sorted(stored));
+    assert_eq!(stored_signals(&other).await, stored_signals(&app).await);
 }
 
 #[tokio::test]
 async fn received_at_of_a_line_wins_over_the_option() {
     let app = TestApp::start();
     let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "30");
-    let (own, expired) = (days_ago(3), days_ago(31));
+    let own = days_ago(3);
+    let expired = days_ago(31);
     let line = |received_at: Value| json!({"customerId": "ada", "eventType": "buy", "receivedAt": received_at});
     let lines = [
         line(json!(own)),
@@ -107,7 +107,7 @@ async fn received_at_of_a_line_wins_over_the_option() {
         line(json!("2026-01-01")),
         line(json!(1)),
     ];
-    operator.file("s", &lines.map(|line| line.to_string() + "\n").concat());
+    operator.file("s", &lines.map(|line| format!("{line}\n")).concat());
     let given = days_ago(2).to_string();
     let import = ["import", "--account", "shop", "s", "--received-at", &given];
     assert_eq!(
@@ -118,11 +118,7 @@ async fn received_at_of_a_line_wins_over_the_option() {
         "field": "receivedAt", "pointer": "/receivedAt", "code": "invalid-type",
         "message": "receivedAt must be a time in UTC such as 2026-11-20T22:16:40.009Z.",
     }]});
-    assert_eq!(
-        serde_json::from_str::<Value>(operator.read("s.errors.ndjson").lines().next().unwrap())
-            .unwrap(),
-        error
-    );
+    assert_eq!(parse_lines(&operator.read("s.errors.ndjson"))[0], error);
     let history = app.history("shop", "ada").await;
     assert_eq!(history.len(), 2);
     assert_eq!(history[0]["receivedAt"].as_s().unwrap(), &own.to_string());
@@ -139,12 +135,11 @@ async fn listed_signal_without_a_valid_key_is_rejected() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     let line = |request: &str, index: Value| {
-        json!({
+        let signal = json!({
             "customerId": "ada", "eventType": "buy", "receivedAt": "2026-11-20T22:16:40Z", "requestIdentifier": request,
             "index": index,
-        })
-        .to_string()
-            + "\n"
+        });
+        format!("{signal}\n")
     };
     let lines = [
         line("x", json!(0)),
@@ -154,12 +149,8 @@ async fn listed_signal_without_a_valid_key_is_rejected() {
     ];
     operator.file("s", &lines.concat());
     assert_eq!(import(&operator, "s")["stored"], 1);
-    let errors = operator.read("s.errors.ndjson");
-    let messages: Vec<Value> = errors
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let messages: Vec<_> = messages
+    let errors = parse_lines(&operator.read("s.errors.ndjson"));
+    let messages: Vec<_> = errors
         .iter()
         .map(|line| line["errors"][0]["message"].as_str().unwrap())
         .collect();
@@ -176,12 +167,8 @@ async fn listed_signal_without_a_valid_key_is_rejected() {
 async fn update(app: &TestApp, id: &str, data: Value, at: Timestamp) {
     let key = app.key("shop").await;
     let body = json!({"customerId": id, "customerData": data});
-    assert_eq!(
-        app.send(RequestBuilder::customer(body).key(&key).at(at))
-            .await
-            .status,
-        200
-    );
+    let call = RequestBuilder::customer(body).key(&key).at(at);
+    assert_eq!(app.send(call).await.status, 200);
 }
 
 fn show(operator: &Operator, id: &str) -> Value {
@@ -196,20 +183,15 @@ fn show(operator: &Operator, id: &str) -> Value {
 async fn customers_import_skips_lines_of_which_a_newer_update_is_stored() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    // As if bob had been updated while the import runs.
-    for (id, at) in [
-        ("ada", days_ago(2)),
-        (
-            "bob",
-            Timestamp::now().plus(std::time::Duration::from_hours(1)),
-        ),
-    ] {
-        update(&app, id, json!({"city": "of the client", "zip": "1"}), at).await;
-    }
+    let data = json!({"city": "of the client", "zip": "1"});
+    update(&app, "ada", data.clone(), days_ago(2)).await;
+    // To the import, this is an update that comes while it runs.
+    let in_an_hour = Timestamp::now().plus(Duration::from_hours(1));
+    update(&app, "bob", data, in_an_hour).await;
     let line = |id, city, updated_at: Value| {
-        json!({"customerId": id, "customerData": {"city": city}, "updatedAt": updated_at})
-            .to_string()
-            + "\n"
+        let customer =
+            json!({"customerId": id, "customerData": {"city": city}, "updatedAt": updated_at});
+        format!("{customer}\n")
     };
     let lines = [
         line("ada", "older", json!(days_ago(3))),
@@ -226,35 +208,27 @@ async fn customers_import_skips_lines_of_which_a_newer_update_is_stored() {
         .stdout;
     let skipped = "2 customers stored, 1 line rejected, 2 skipped: a newer update is stored.\n";
     assert_eq!(imported, skipped);
-    assert_eq!(
-        ["ada", "bob", "eve"].map(|id| show(&operator, id)["city"].as_str().unwrap().to_owned()),
-        ["of the client", "of the client", "second"]
-    );
-    assert_eq!(
-        show(&operator, "eve")["updatedAt"],
-        "2026-01-01T00:00:00.000Z"
-    );
+    assert_eq!(show(&operator, "ada")["city"], "of the client");
+    assert_eq!(show(&operator, "bob")["city"], "of the client");
+    let eve = show(&operator, "eve");
+    assert_eq!(eve["city"], "second");
+    assert_eq!(eve["updatedAt"], "2026-01-01T00:00:00.000Z");
 
     let newer = days_ago(1);
     operator.file("newer", &line("ada", "newer", json!(newer)));
     assert_eq!(import(&operator, "newer")["stored"], 1);
     let ada = show(&operator, "ada");
-    assert_eq!(
-        (&ada["city"], &ada["zip"], &ada["updatedAt"]),
-        (&json!("newer"), &json!("1"), &json!(newer))
-    );
+    assert_eq!(ada["city"], "newer");
+    assert_eq!(ada["zip"], "1");
+    assert_eq!(ada["updatedAt"], json!(newer));
 }
 
 #[tokio::test]
 async fn shown_customer_is_the_same_in_another_stack() {
-    let (app, other) = (TestApp::start(), TestApp::start());
-    update(
-        &app,
-        "ada",
-        json!({"city": "", "loyalty": {"points": 12, "since": null}}),
-        days_ago(3),
-    )
-    .await;
+    let app = TestApp::start();
+    let other = TestApp::start();
+    let data = json!({"city": "", "loyalty": {"points": 12, "since": null}});
+    update(&app, "ada", data, days_ago(3)).await;
     // More unknown fields than one request may have.
     let more: Value = (0..20)
         .map(|number| (format!("more{number}"), json!(number)))
@@ -262,13 +236,10 @@ async fn shown_customer_is_the_same_in_another_stack() {
     update(&app, "ada", more, days_ago(2)).await;
     let mut shown = show(&Operator::of(&app), "ada");
     let operator = Operator::of(&other);
-    operator.file("c", &(shown.to_string() + "\n"));
+    operator.file("c", &format!("{shown}\n"));
     let summary = import(&operator, "c");
-    assert_eq!(
-        [&summary["stored"], &summary["rejected"]],
-        [1, 0],
-        "{summary}"
-    );
+    assert_eq!(summary["stored"], 1, "{summary}");
+    assert_eq!(summary["rejected"], 0, "{summary}");
     shown["createdAt"] = shown["updatedAt"].clone();
     assert_eq!(show(&operator, "ada"), shown);
 }

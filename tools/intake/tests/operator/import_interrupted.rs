@@ -38,15 +38,18 @@ impl Import {
             .await
             .unwrap();
         let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
-        let line = |number: usize| match number {
-            _ if number.is_multiple_of(100) => "{\"customerId\":\"c\"}\n".to_owned(),
-            1_601 => json!({"customerId": "c", "eventType": "held up"}).to_string() + "\n",
-            _ => {
-                json!({"customerId": format!("c-{}", number % 50), "eventType": "view"}).to_string()
-                    + "\n"
-            }
+        let line = |number: usize| {
+            let signal = if number.is_multiple_of(100) {
+                json!({"customerId": "c"})
+            } else if number == 1_601 {
+                json!({"customerId": "c", "eventType": "held up"})
+            } else {
+                json!({"customerId": format!("c-{}", number % 50), "eventType": "view"})
+            };
+            format!("{signal}\n")
         };
-        operator.file("s t.ndjson", &(1..=LINES).map(line).collect::<String>());
+        let lines: String = (1..=LINES).map(line).collect();
+        operator.file("s t.ndjson", &lines);
         let running = Running::start(&operator, &IMPORT);
         while proxy.counts().faulted == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -69,61 +72,42 @@ async fn count(app: &TestApp) -> usize {
 fn rejected(operator: &Operator) -> Vec<usize> {
     let errors = operator.read("s t.ndjson.errors.ndjson");
     let number = |line| {
-        serde_json::from_str::<Value>(line).unwrap()["line"]
-            .as_u64()
-            .unwrap()
+        let error: Value = serde_json::from_str(line).unwrap();
+        usize::try_from(error["line"].as_u64().unwrap()).unwrap()
     };
-    errors
-        .lines()
-        .map(|line| usize::try_from(number(line)).unwrap())
-        .collect()
+    errors.lines().map(number).collect()
 }
 
-fn every_hundredth() -> Vec<usize> {
-    (1..=LINES / 100).map(|number| number * 100).collect()
+/// Every valid line is stored once, and every invalid one is reported once.
+async fn assert_whole_file_is_imported(app: &TestApp, operator: &Operator) {
+    assert_eq!(count(app).await, VALID);
+    let every_hundredth: Vec<_> = (1..=LINES / 100).map(|number| number * 100).collect();
+    assert_eq!(rejected(operator), every_hundredth);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_import_that_runs_again_stores_each_signal_once() {
-    let Import {
-        app,
-        proxy,
-        operator,
-        running,
-    } = Import::start().await;
-    running.end("KILL");
-    proxy.set(Plan::none());
-    let before = count(&app).await;
+    let import = Import::start().await;
+    import.running.end("KILL");
+    import.proxy.set(Plan::none());
+    let before = count(&import.app).await;
     assert!((1_485..VALID).contains(&before), "{before}");
-    let done = operator.run(&IMPORT).success().stdout;
+    let done = import.operator.run(&IMPORT).success().stdout;
     assert_eq!(
         done,
         format!("{VALID} signals stored, {} lines rejected.\n", LINES / 100)
     );
-    assert_eq!(
-        (count(&app).await, rejected(&operator)),
-        (VALID, every_hundredth())
-    );
+    assert_whole_file_is_imported(&import.app, &import.operator).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_import_prints_the_command_that_completes_it() {
-    let Import {
-        app,
-        proxy,
-        operator,
-        running,
-    } = Import::start().await;
-    let (code, _, notes) = running.interrupt();
+    let import = Import::start().await;
+    let ended = import.running.interrupt();
     let command = "cargo intake import --account shop --received-at 2026-01-01T12:00:00.000Z --from-line 1501 's t.ndjson'";
     let note = format!("To continue: {command}");
-    assert_eq!(
-        (code, notes),
-        (
-            Some(1),
-            vec![note.clone(), "error: Interrupted.".to_owned()]
-        )
-    );
+    assert_eq!(ended.code, Some(1));
+    assert_eq!(ended.stderr, [note.as_str(), "error: Interrupted."]);
     let arguments = command
         .strip_prefix("cargo intake ")
         .unwrap()
@@ -133,20 +117,15 @@ async fn interrupted_import_prints_the_command_that_completes_it() {
         .map(|word| if word == "FILE" { "s t.ndjson" } else { word })
         .collect();
 
-    // An error prints it, too.
-    proxy.set(Fault::AccessDenied.always());
-    let failed = operator.run(&arguments);
-    assert!(
-        failed.code == Some(1) && failed.stderr.starts_with(&note),
-        "{failed:?}"
-    );
-    proxy.set(Plan::none());
+    // An import that fails prints the same command.
+    import.proxy.set(Fault::AccessDenied.always());
+    let failed = import.operator.run(&arguments);
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    assert!(failed.stderr.starts_with(&note), "{failed:?}");
+    import.proxy.set(Plan::none());
     assert_eq!(
-        operator.run(&arguments).success().stdout,
+        import.operator.run(&arguments).success().stdout,
         "1485 signals stored, 15 lines rejected.\n"
     );
-    assert_eq!(
-        (count(&app).await, rejected(&operator)),
-        (VALID, every_hundredth())
-    );
+    assert_whole_file_is_imported(&import.app, &import.operator).await;
 }

@@ -1,6 +1,7 @@
 //! The key snapshot: every command that changes a key writes it.
 
 use std::io::Read as _;
+use std::process::Stdio;
 
 use flate2::read::GzDecoder;
 use model::api_key::ApiKey;
@@ -20,23 +21,12 @@ pub(crate) fn operator(app: &TestApp, s3: &FakeS3) -> Operator {
         .variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
 }
 
-pub(crate) fn create(name: &str) -> [&str; 7] {
-    [
-        "keys",
-        "create",
-        "--account",
-        "shop",
-        "--name",
-        name,
-        "--json",
-    ]
-}
-
 /// The keys in the snapshot.
 pub(crate) fn keys(s3: &FakeS3) -> Vec<Value> {
     std::mem::take(document(s3)["keys"].as_array_mut().unwrap())
 }
 
+/// The snapshot as JSON.
 pub(crate) fn document(s3: &FakeS3) -> Value {
     let object = s3.object(KEY_SNAPSHOT_PATH).expect("there is a snapshot");
     let mut json = String::new();
@@ -45,40 +35,46 @@ pub(crate) fn document(s3: &FakeS3) -> Value {
         .unwrap();
     let document: Value = json.parse().unwrap();
     assert_eq!(document["version"], 1);
-    assert!(
-        document["writtenAt"]
-            .as_str()
-            .unwrap()
-            .parse::<Timestamp>()
-            .is_ok()
-    );
+    let written_at = document["writtenAt"].as_str().unwrap();
+    assert!(written_at.parse::<Timestamp>().is_ok(), "{written_at}");
     document
 }
 
-pub(crate) fn key<'k>(keys: &'k [Value], id: &Value) -> &'k Value {
-    keys.iter().find(|key| key["keyId"] == *id).unwrap()
+/// The key with this id.
+pub(crate) fn key<'k>(keys: &'k [Value], id: &str) -> &'k Value {
+    keys.iter().find(|key| key["keyId"] == id).unwrap()
 }
 
-pub(crate) fn finding(outcome: &CommandOutput) -> (String, String) {
-    let finding = outcome
-        .json()
-        .into_iter()
-        .find(|one| one["check"] == "Key snapshot")
+/// What `doctor` says of the key snapshot.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    pub(crate) result: String,
+    seen: String,
+}
+
+pub(crate) fn finding(output: &CommandOutput) -> Finding {
+    let checks = output.json();
+    let finding = checks
+        .iter()
+        .find(|check| check["check"] == "Key snapshot")
         .unwrap();
-    ["result", "seen"]
-        .map(|name| finding[name].as_str().unwrap().to_owned())
-        .into()
+    Finding {
+        result: finding["result"].as_str().unwrap().to_owned(),
+        seen: finding["seen"].as_str().unwrap().to_owned(),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_command_that_changes_a_key_writes_the_snapshot() {
-    let (app, s3) = (TestApp::start(), FakeS3::start().await.unwrap());
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
     let operator = operator(&app, &s3);
     let created = operator
-        .run(&[&create("web")[..], &["--only", "signals"]].concat())
+        .run_keys_create("web", &["--only", "signals", "--json"])
         .success()
         .json();
-    let (id, secret) = (&created[0]["keyId"], created[0]["key"].as_str().unwrap());
+    let id = created[0]["keyId"].as_str().unwrap();
+    let secret = created[0]["key"].as_str().unwrap();
     let written = keys(&s3);
     let hash = model::digest::Digest::of(secret).to_hex();
     let members: Vec<_> = written[0].as_object().unwrap().keys().collect();
@@ -86,23 +82,14 @@ async fn each_command_that_changes_a_key_writes_the_snapshot() {
         members,
         ["accountId", "createdAt", "keyHash", "keyId", "only"]
     );
-    assert_eq!(
-        [
-            &written[0]["accountId"],
-            &written[0]["keyHash"],
-            &written[0]["only"]
-        ],
-        ["shop", &hash, "signals"]
-    );
+    assert_eq!(written[0]["accountId"], "shop");
+    assert_eq!(written[0]["keyHash"], hash);
+    assert_eq!(written[0]["only"], "signals");
 
-    operator
-        .run(&["keys", "rotate", id.as_str().unwrap()])
-        .success();
+    operator.run(&["keys", "rotate", id]).success();
     assert_eq!(keys(&s3).len(), 2);
     assert!(key(&keys(&s3), id)["expiresAt"].is_u64());
-    let revoked = operator
-        .run(&["keys", "revoke", id.as_str().unwrap(), "--yes"])
-        .success();
+    let revoked = operator.run(&["keys", "revoke", id, "--yes"]).success();
     assert!(
         revoked
             .stderr
@@ -143,38 +130,34 @@ async fn each_command_that_changes_a_key_writes_the_snapshot() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_at_the_same_time_leave_a_whole_snapshot() {
-    let (app, s3) = (TestApp::start(), FakeS3::start().await.unwrap());
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
     let operator = operator(&app, &s3);
-    let names: Vec<String> = (0..6).map(|n| format!("n{n}")).collect();
-    let processes: Vec<_> = names
-        .iter()
-        .map(|name| {
-            operator
-                .command(&create(name))
-                .stdout(std::process::Stdio::null())
-                .spawn()
-        })
-        .collect();
-    for process in processes {
-        assert!(process.unwrap().wait().unwrap().success());
+    let mut processes = Vec::new();
+    for number in 0..6 {
+        let name = format!("n{number}");
+        let mut command =
+            operator.command(&["keys", "create", "--account", "shop", "--name", &name]);
+        processes.push(command.stdout(Stdio::null()).spawn().unwrap());
+    }
+    for mut process in processes {
+        assert!(process.wait().unwrap().success());
     }
     assert_eq!(keys(&s3).len(), 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn key_is_printed_when_only_the_snapshot_cannot_be_written() {
-    let (app, s3) = (TestApp::start(), FakeS3::start().await.unwrap());
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
     let operator = operator(&app, &s3);
     for fault in [S3Fault::Failing, S3Fault::Forbidden] {
         s3.set_fault(Some(fault));
-        let created = operator.run(&create("web"));
+        let created = operator.run_keys_create("web", &["--json"]);
         assert_eq!(created.code, Some(1), "{created:?}");
-        assert!(
-            created.json()[0]["key"]
-                .as_str()
-                .unwrap()
-                .starts_with("intake_sk_")
-        );
+        let keys = created.json();
+        let key = keys[0]["key"].as_str().unwrap();
+        assert!(key.starts_with("intake_sk_"), "{created:?}");
         let last = created.stderr.lines().last().unwrap();
         assert!(
             last.starts_with(
@@ -194,7 +177,8 @@ async fn key_is_printed_when_only_the_snapshot_cannot_be_written() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn verification_keys_and_those_that_ended_long_ago_are_not_published() {
-    let (app, s3) = (TestApp::start(), FakeS3::start().await.unwrap());
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
     let verification = ApiKey::random_for_verification().unwrap();
     store_key(
         &app.emulator.endpoint(),
@@ -202,59 +186,54 @@ async fn verification_keys_and_those_that_ended_long_ago_are_not_published() {
         &key_record("verify-0123"),
     )
     .await;
-    let days_ago = |days: u64| {
-        Some(Timestamp::from_millis(
-            Timestamp::now().millis() - days * 24 * 60 * 60 * 1000,
-        ))
-    };
-    app.key_with("old", |record| record.revoked_at = days_ago(31))
+    let days_ago =
+        |days: u64| Timestamp::from_millis(Timestamp::now().millis() - days * 24 * 60 * 60 * 1000);
+    app.key_with("old", |record| record.revoked_at = Some(days_ago(31)))
         .await;
-    app.key_with("shop", |record| record.revoked_at = days_ago(29))
+    app.key_with("shop", |record| record.revoked_at = Some(days_ago(29)))
         .await;
-    assert_eq!(
-        operator(&app, &s3)
-            .run(&[&PUBLISH[..], &["--json"]].concat())
-            .success()
-            .json()[0]["published"],
-        1
-    );
+    let published = operator(&app, &s3)
+        .run(&[&PUBLISH[..], &["--json"]].concat())
+        .success();
+    assert_eq!(published.json()[0]["published"], 1);
     assert_eq!(keys(&s3)[0]["accountId"], "shop");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn doctor_compares_the_snapshot_with_the_table() {
-    let (app, s3) = (TestApp::start(), FakeS3::start().await.unwrap());
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
     let operator = operator(&app, &s3);
     app.key("shop").await;
     let doctor = || finding(&operator.run(&["doctor", "--json"]));
     let publish = "run `cargo intake keys publish`";
-    assert_eq!(
-        doctor(),
-        ("failed".to_owned(), format!("there is none: {publish}"))
-    );
+    let missing = doctor();
+    assert_eq!(missing.result, "failed");
+    assert_eq!(missing.seen, format!("there is none: {publish}"));
     operator.run(&PUBLISH).success();
-    assert_eq!(
-        doctor(),
-        ("held".to_owned(), "1 key(s), as in the table".to_owned())
-    );
+    let published = doctor();
+    assert_eq!(published.result, "held");
+    assert_eq!(published.seen, "1 key(s), as in the table");
     app.key_with("two", |record| record.key_id = "key_2".to_owned())
         .await;
     revoke_an_hour_ago(&app, "shop").await;
-    let (result, seen) = doctor();
+    let different = doctor();
+    assert_eq!(different.result, "failed", "{different:?}");
     assert!(
-        result == "failed"
-            && seen.starts_with("2 key(s) differ from the table")
-            && seen.ends_with(publish),
-        "{seen}"
+        different.seen.starts_with("2 key(s) differ from the table"),
+        "{different:?}"
     );
+    assert!(different.seen.ends_with(publish), "{different:?}");
     s3.put(KEY_SNAPSHOT_PATH, "not a snapshot", Timestamp::now());
-    assert_eq!(doctor().0, "failed");
+    assert_eq!(doctor().result, "failed");
     s3.set_fault(Some(S3Fault::Forbidden));
-    let (result, seen) = doctor();
+    let forbidden = doctor();
+    assert_eq!(forbidden.result, "failed", "{forbidden:?}");
     assert!(
-        result == "failed"
-            && seen.starts_with("unknown: bucket keys: these credentials do not permit this"),
-        "{seen}"
+        forbidden
+            .seen
+            .starts_with("unknown: bucket keys: these credentials do not permit this"),
+        "{forbidden:?}"
     );
 }
 
@@ -262,10 +241,11 @@ async fn doctor_compares_the_snapshot_with_the_table() {
 async fn stack_without_the_bucket_has_no_snapshot() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    operator.run(&create("web")).success();
+    operator.create_key("web");
     assert_eq!(
         operator.run(&PUBLISH).error_message(),
         "This stack has no bucket for a key snapshot."
     );
-    assert_eq!(finding(&operator.run(&["doctor", "--json"])).0, "skipped");
+    let finding = finding(&operator.run(&["doctor", "--json"]));
+    assert_eq!(finding.result, "skipped", "{finding:?}");
 }

@@ -6,19 +6,26 @@ use model::timestamp::Timestamp;
 use serde_json::Value;
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::Operator;
+use crate::operator::{CommandOutput, Operator};
 
 async fn status(app: &TestApp, key: &str) -> u16 {
     app.send(RequestBuilder::ping().key(key)).await.status
 }
 
-fn key_of(text: &str) -> &str {
-    text.strip_suffix('\n').expect("one line")
+/// A function over the same tables, in a process that has not cached any key.
+fn app_without_cached_keys(app: &TestApp) -> TestApp {
+    let tables = app.emulator.endpoint();
+    TestApp::over(TestApp::emulator(), &tables, &tables, None)
+}
+
+/// The key or key id that a command has printed as its only line.
+fn printed_line(output: &CommandOutput) -> &str {
+    output.stdout.strip_suffix('\n').expect("one line")
 }
 
 /// The id of the only key in this state.
 fn id_of(operator: &Operator, state: &str) -> String {
-    let listed = operator.run(&["keys", "list", "--json"]).success().json();
+    let listed = operator.list_keys();
     let of_state: Vec<&Value> = listed.iter().filter(|key| key["state"] == state).collect();
     let [one] = of_state[..] else {
         panic!("{listed:?}")
@@ -31,15 +38,10 @@ async fn created_key_is_listed_without_its_value_and_rotated() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
 
-    let created = operator
-        .run(&["keys", "create", "--account", "shop", "--name", "web"])
-        .success();
-    let key = key_of(&created.stdout);
-    assert!(
-        key.starts_with("intake_sk_") && key.len() == 74,
-        "{}",
-        created.stdout
-    );
+    let created = operator.run_keys_create("web", &[]).success();
+    let key = printed_line(&created);
+    assert!(key.starts_with("intake_sk_"), "{key}");
+    assert_eq!(key.len(), 74, "{key}");
     assert!(
         created
             .stderr
@@ -62,32 +64,20 @@ async fn created_key_is_listed_without_its_value_and_rotated() {
             listed.stdout
         );
         assert!(!listed.stdout.contains("intake_sk_"), "{}", listed.stdout);
-        let rows = operator.run(&["keys", "list", "--json"]).success().json();
-        assert!(
-            listed
-                .stdout
-                .contains(rows[0]["createdAt"].as_str().unwrap()),
-            "{}",
-            listed.stdout
-        );
+        let rows = operator.list_keys();
+        let created_at = rows[0]["createdAt"].as_str().unwrap();
+        assert!(listed.stdout.contains(created_at), "{}", listed.stdout);
         assert_eq!(listed.stderr, "");
     }
 
     let rotated = operator
         .run(&["keys", "rotate", &id, "--overlap", "0s", "--yes"])
         .success();
-    let new = key_of(&rotated.stdout);
-    // A function that has cached the old key accepts it for a minute: this one has not.
-    let fresh = TestApp::over(
-        TestApp::emulator(),
-        &app.emulator.endpoint(),
-        &app.emulator.endpoint(),
-        None,
-    );
-    assert_eq!(
-        (status(&fresh, key).await, status(&fresh, new).await),
-        (401, 200)
-    );
+    let new = printed_line(&rotated);
+    // A function that has cached the old key accepts it for a minute.
+    let fresh = app_without_cached_keys(&app);
+    assert_eq!(status(&fresh, key).await, 401);
+    assert_eq!(status(&fresh, new).await, 200);
     assert_eq!(id_of(&operator, "expired"), id);
     let active = operator.run(&["keys", "list", "--active"]).success().stdout;
     assert!(
@@ -101,27 +91,13 @@ async fn rotation_with_an_overlap_keeps_the_lifetime() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     operator
-        .run(&[
-            "keys",
-            "create",
-            "--account",
-            "shop",
-            "--name",
-            "web",
-            "--expires-in",
-            "90d",
-        ])
+        .run_keys_create("web", &["--expires-in", "90d"])
         .success();
+    let id = id_of(&operator, "active");
     operator
-        .run(&[
-            "keys",
-            "rotate",
-            &id_of(&operator, "active"),
-            "--overlap",
-            "24h",
-        ])
+        .run(&["keys", "rotate", &id, "--overlap", "24h"])
         .success();
-    let listed = operator.run(&["keys", "list", "--json"]).success().json();
+    let listed = operator.list_keys();
     let life = |key: &Value| {
         let seconds = |name: &str| {
             let time: Timestamp = key[name].as_str().unwrap().parse().unwrap();
@@ -132,8 +108,14 @@ async fn rotation_with_an_overlap_keeps_the_lifetime() {
     let day = 24 * 60 * 60;
     let mut lives: Vec<u64> = listed.iter().map(life).collect();
     lives.sort_unstable();
-    assert!((day - 2..day + 60).contains(&lives[0]), "{lives:?}");
-    assert!((90 * day - 2..=90 * day).contains(&lives[1]), "{lives:?}");
+    let [life_of_old, life_of_new] = lives[..] else {
+        panic!("{lives:?}")
+    };
+    assert!((day - 2..day + 60).contains(&life_of_old), "{lives:?}");
+    assert!(
+        (90 * day - 2..=90 * day).contains(&life_of_new),
+        "{lives:?}"
+    );
     assert!(
         listed
             .iter()
@@ -146,48 +128,25 @@ async fn rotation_with_an_overlap_keeps_the_lifetime() {
 async fn revoked_key_is_rejected_and_stays_revoked() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    let created = operator
-        .run(&[
-            "keys",
-            "create",
-            "--account",
-            "shop",
-            "--name",
-            "web",
-            "--json",
-        ])
-        .success()
-        .json();
-    let (id, key) = (
-        created[0]["keyId"].as_str().unwrap(),
-        created[0]["key"].as_str().unwrap(),
-    );
+    let key = operator.create_key("web");
 
-    let unconfirmed = operator.run(&["keys", "revoke", id]).error_message();
+    let unconfirmed = operator.run(&["keys", "revoke", &key.id]).error_message();
     assert!(unconfirmed.contains("add --yes"), "{unconfirmed}");
-    assert_eq!(status(&app, key).await, 200);
+    assert_eq!(status(&app, &key.secret).await, 200);
 
-    operator.run(&["keys", "revoke", id, "--yes"]).success();
-    let fresh = TestApp::over(
-        TestApp::emulator(),
-        &app.emulator.endpoint(),
-        &app.emulator.endpoint(),
-        None,
-    );
-    assert_eq!(status(&fresh, key).await, 401);
+    let revoke = ["keys", "revoke", &key.id, "--yes"];
+    operator.run(&revoke).success();
+    let fresh = app_without_cached_keys(&app);
+    assert_eq!(status(&fresh, &key.secret).await, 401);
     // A function that has cached the key rejects it after a minute.
-    let after = |seconds| {
-        RequestBuilder::ping()
-            .key(key)
-            .at(Timestamp::now().plus(Duration::from_secs(seconds)))
-    };
-    assert_eq!(app.send(after(61)).await.status, 401);
-    let list = || operator.run(&["keys", "list", "--json"]).success().json();
-    let listed = list();
-    let again = operator.run(&["keys", "revoke", id, "--yes"]).success();
+    let in_a_minute = Timestamp::now().plus(Duration::from_secs(61));
+    let ping = RequestBuilder::ping().key(&key.secret).at(in_a_minute);
+    assert_eq!(app.send(ping).await.status, 401);
+    let listed = operator.list_keys();
+    let again = operator.run(&revoke).success();
     assert!(again.stderr.contains("already revoked"), "{}", again.stderr);
-    assert_eq!(list(), listed);
-    let rotated = operator.run(&["keys", "rotate", id]).error_message();
+    assert_eq!(operator.list_keys(), listed);
+    let rotated = operator.run(&["keys", "rotate", &key.id]).error_message();
     assert!(rotated.contains("is not active"), "{rotated}");
 }
 
@@ -205,7 +164,7 @@ async fn imported_key_is_read_from_standard_input_and_accepted() {
     ];
     let key = "a key-of:another system".replace(' ', "_") + &"7".repeat(20);
     let imported = operator.run_with(&import, &format!("{key}\r\n")).success();
-    assert_eq!(key_of(&imported.stdout), id_of(&operator, "active"));
+    assert_eq!(printed_line(&imported), id_of(&operator, "active"));
     assert!(!imported.stderr.contains(&key), "{}", imported.stderr);
     assert_eq!(status(&app, &key).await, 200);
 
@@ -247,17 +206,9 @@ fn unknown_key_id_is_an_error() {
 async fn key_restricted_to_an_endpoint_stays_so_when_it_is_rotated() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    let arguments = [
-        "keys",
-        "create",
-        "--account",
-        "shop",
-        "--name",
-        "web",
-        "--only",
-        "signals",
-    ];
-    let created = operator.run(&arguments).success();
+    let created = operator
+        .run_keys_create("web", &["--only", "signals"])
+        .success();
     assert!(
         created.stderr.contains("and is only for signals."),
         "{}",
@@ -272,23 +223,10 @@ async fn key_restricted_to_an_endpoint_stays_so_when_it_is_rotated() {
         .success()
         .json();
     assert_eq!(listed[0]["only"], "signals");
-    assert_eq!(
-        app.send(RequestBuilder::customer("{}").key(key_of(&rotated.stdout)))
-            .await
-            .status,
-        403
-    );
+    let customer = RequestBuilder::customer("{}").key(printed_line(&rotated));
+    assert_eq!(app.send(customer).await.status, 403);
 
-    let unknown = operator.run(&[
-        "keys",
-        "create",
-        "--account",
-        "shop",
-        "--name",
-        "web",
-        "--only",
-        "orders",
-    ]);
+    let unknown = operator.run_keys_create("web", &["--only", "orders"]);
     assert!(
         unknown
             .stderr

@@ -1,7 +1,7 @@
 //! Runs the command with an empty home folder and with only the variables that a test sets.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
@@ -22,6 +22,12 @@ pub(crate) const VARIABLES: [(&str, &str); 5] = [
 pub(crate) struct Operator {
     pub(crate) home: TempDir,
     variables: Vec<(String, String)>,
+}
+
+/// A key that `keys create` has made.
+pub(crate) struct CreatedKey {
+    pub(crate) id: String,
+    pub(crate) secret: String,
 }
 
 /// How a command ended.
@@ -61,7 +67,7 @@ impl Operator {
 
     /// An operator without any variable.
     pub(crate) fn with_nothing() -> Self {
-        // Without it, the SDK would ask the instance metadata service for credentials.
+        // Without this variable, the SDK would ask the instance metadata service for credentials.
         let variables = vec![("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned())];
         Self {
             home: tempfile::tempdir().unwrap(),
@@ -81,13 +87,13 @@ impl Operator {
             .variable("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE)
     }
 
-    /// The operator with this variable set, too.
+    /// The operator with this variable set as well.
     pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Writes its variables into a file for `--local`.
+    /// Writes the operator's variables into a file for `--local`.
     pub(crate) fn write_env_file(&self, name: &str) {
         let lines: Vec<_> = self
             .variables
@@ -128,6 +134,29 @@ impl Operator {
         finish(self.command(arguments), input)
     }
 
+    /// Runs `keys create` for the account `shop`.
+    pub(crate) fn run_keys_create(&self, name: &str, more: &[&str]) -> CommandOutput {
+        let create = ["keys", "create", "--account", "shop", "--name", name];
+        self.run(&[&create, more].concat())
+    }
+
+    /// Creates a key of the account `shop` with this name.
+    #[track_caller]
+    pub(crate) fn create_key(&self, name: &str) -> CreatedKey {
+        let created = self.run_keys_create(name, &["--json"]).success();
+        let created = created.json().remove(0);
+        CreatedKey {
+            id: created["keyId"].as_str().unwrap().to_owned(),
+            secret: created["key"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    /// The keys of all accounts.
+    #[track_caller]
+    pub(crate) fn list_keys(&self) -> Vec<Value> {
+        self.run(&["keys", "list", "--json"]).success().json()
+    }
+
     /// Writes a file into the operator's home.
     pub(crate) fn file(&self, name: &str, text: &str) {
         std::fs::write(self.path(name), text).unwrap();
@@ -137,9 +166,23 @@ impl Operator {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        Path::new(self.home.path()).join(name)
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
     }
+}
+
+/// Copies a program into this folder. Another process copies it: while this one had the copy open
+/// for writing, a process that another test starts would inherit it, and the kernel runs no program
+/// that is open for writing.
+pub(crate) fn install(program: &Path, folder: &Path) -> PathBuf {
+    let installed = folder.join(program.file_name().unwrap());
+    let status = Command::new("cp")
+        .arg(program)
+        .arg(&installed)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    installed
 }
 
 fn finish(mut command: Command, input: &str) -> CommandOutput {
@@ -179,7 +222,8 @@ impl CommandOutput {
     /// Fails unless the command failed and wrote no result; returns its error message.
     #[track_caller]
     pub(crate) fn error_message(self) -> String {
-        assert_eq!((self.code, self.stdout.as_str()), (Some(1), ""), "{self:?}");
+        assert_eq!(self.code, Some(1), "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
         let last = self.stderr.lines().last().unwrap_or_default();
         last.strip_prefix("error: ").expect(&self.stderr).to_owned()
     }

@@ -1,7 +1,7 @@
 //! `overflow`, and erasures while messages are queued.
 
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn};
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::Operator;
@@ -22,7 +22,7 @@ fn without_queues() -> Operator {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn status_lists_the_counts_of_both_queues() {
+async fn overflow_status_lists_the_counts_of_both_queues() {
     let sqs = FakeSqs::start().await.unwrap();
     let operator = operator(&sqs);
     sqs.set_counts([[120, 3, 1]], [[2, 0, 0]]);
@@ -43,7 +43,7 @@ async fn status_lists_the_counts_of_both_queues() {
 }
 
 #[test]
-fn stack_without_an_overflow_queue_is_no_error_of_status_but_of_redrive() {
+fn stack_without_an_overflow_queue_is_an_error_of_redrive_and_not_of_status() {
     let operator = without_queues();
     operator.file("dev.env", LOCAL);
     let nowhere =
@@ -51,36 +51,26 @@ fn stack_without_an_overflow_queue_is_no_error_of_status_but_of_redrive() {
     let in_dev = "The stack of `cargo dev` runs without an overflow queue (--no-queue).".to_owned();
     for (stack, sentence) in [(&[][..], nowhere), (&["--local=dev.env"], in_dev)] {
         let status = operator.run(&[&STATUS[..], stack].concat()).success();
-        assert_eq!(
-            (status.stdout, status.stderr),
-            (String::new(), format!("{sentence}\n"))
-        );
-        assert_eq!(
-            operator
-                .run(&[&REDRIVE[..], stack].concat())
-                .error_message(),
-            sentence
-        );
+        assert_eq!(status.stdout, "");
+        assert_eq!(status.stderr, format!("{sentence}\n"));
+        let redrive = operator.run(&[&REDRIVE[..], stack].concat());
+        assert_eq!(redrive.error_message(), sentence);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn queue_of_cargo_dev_is_that_of_its_file_and_never_of_the_environment() {
-    let (sqs, elsewhere) = (
-        FakeSqs::start().await.unwrap(),
-        FakeSqs::start().await.unwrap(),
-    );
+    let sqs = FakeSqs::start().await.unwrap();
+    let elsewhere = FakeSqs::start().await.unwrap();
     sqs.set_counts([[2, 1, 0]], [[0, 0, 0]]);
     let operator = operator(&elsewhere);
-    let queues = [
-        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
-        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE),
-    ];
-    let queues = queues.map(|(name, url)| format!("{name}={url}\n")).concat();
-    operator.file(
-        "dev.env",
-        &format!("{LOCAL}{queues}AWS_ENDPOINT_URL_SQS={}\n", sqs.endpoint()),
+    let queues = format!(
+        "OVERFLOW_QUEUE_URL={OVERFLOW_QUEUE}\n\
+         DEAD_LETTER_QUEUE_URL={DEAD_LETTER_QUEUE}\n\
+         AWS_ENDPOINT_URL_SQS={}\n",
+        sqs.endpoint()
     );
+    operator.file("dev.env", &format!("{LOCAL}{queues}"));
     let listed = operator
         .run(&[&STATUS[..], &["--local=dev.env", "--json"]].concat())
         .success();
@@ -132,27 +122,23 @@ async fn redrive_has_sqs_move_the_dead_letters_back() {
         unconfirmed,
         format!("{question} Standard input is no terminal: add --yes to confirm.")
     );
-    let moves = || {
+    let moves = || -> Vec<Value> {
         sqs.take_calls()
             .into_iter()
             .filter(|(name, _)| name == "StartMessageMoveTask")
-            .collect::<Vec<_>>()
+            .map(|(_, body)| body)
+            .collect()
     };
-    assert_eq!(moves(), []);
+    assert_eq!(moves(), Vec::<Value>::new());
 
     let redriven = operator.run(&REDRIVE).success();
     let sentence =
         "SQS moves 3 message(s). `cargo intake overflow status` counts those that are left.\n";
     assert_eq!(redriven.stdout, sentence);
     let start = json!({"SourceArn": arn(DEAD_LETTER_QUEUE), "DestinationArn": arn(OVERFLOW_QUEUE)});
-    assert_eq!(moves(), [("StartMessageMoveTask".to_owned(), start)]);
-    assert_eq!(
-        operator
-            .run(&[&REDRIVE[..], &["--json"]].concat())
-            .success()
-            .json(),
-        [json!({"messages": 3})]
-    );
+    assert_eq!(moves(), [start]);
+    let redriven = operator.run(&[&REDRIVE[..], &["--json"]].concat());
+    assert_eq!(redriven.success().json(), [json!({"messages": 3})]);
 }
 
 /// Why an erasure is refused.
@@ -169,16 +155,17 @@ async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
     let sqs = FakeSqs::start().await.unwrap();
     let operator = operator(&sqs);
     let erase = ["customers", "erase", "--account", "shop", "ada", "--yes"];
-    for (overflow, dead_letters, sentence) in [
-        ([1, 0, 0], [0, 0, 0], refusal(1, 0)),
-        ([0, 2, 0], [0, 0, 0], refusal(2, 0)),
-        ([0, 0, 3], [0, 0, 0], refusal(3, 0)),
-        ([0, 0, 0], [1, 2, 3], refusal(0, 6)),
-    ] {
+    // The counts of a queue are those of its waiting, in-flight and delayed messages.
+    let assert_refused = |overflow: [u64; 3], dead_letters: [u64; 3]| {
         sqs.set_counts([overflow], [dead_letters]);
-        assert_eq!(operator.run(&erase).error_message(), sentence);
-    }
-    // Only then does it ask for the tables, which this operator has not named.
+        let reason = refusal(overflow.iter().sum(), dead_letters.iter().sum());
+        assert_eq!(operator.run(&erase).error_message(), reason);
+    };
+    assert_refused([1, 0, 0], [0, 0, 0]);
+    assert_refused([0, 2, 0], [0, 0, 0]);
+    assert_refused([0, 0, 3], [0, 0, 0]);
+    assert_refused([0, 0, 0], [1, 2, 3]);
+    // A command that is not refused asks for the tables, which this operator has not named.
     let goes_on = |arguments: &[&str]| {
         operator
             .run(arguments)
@@ -192,30 +179,22 @@ async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn erasure_of_a_customer_fails_when_messages_are_queued_while_it_waits() {
-    let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
+    let app = TestApp::start();
+    let sqs = FakeSqs::start().await.unwrap();
     let operator = Operator::of(&app).with_queues(&sqs);
-    let update =
-        RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
-    assert_eq!(
-        app.send(update.key(&app.key("shop").await)).await.status,
-        200
-    );
+    let key = app.key("shop").await;
+    let customer = json!({"customerId": "ada", "customerData": {"city": "X"}});
+    let update = RequestBuilder::customer(customer).key(&key);
+    assert_eq!(app.send(update).await.status, 200);
     sqs.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
     let erase = ["customers", "erase", "--account", "shop", "ada", "--yes"];
     let queued = operator.run(&erase);
-    assert_eq!(
-        (queued.code, queued.stderr.lines().last()),
-        (
-            Some(1),
-            Some(
-                format!(
-                    "error: What is stored is erased, but requests that came before were deferred: {}",
-                    refusal(1, 0)
-                )
-                .as_str()
-            )
-        )
+    assert_eq!(queued.code, Some(1));
+    let error = format!(
+        "error: What is stored is erased, but requests that came before were deferred: {}",
+        refusal(1, 0)
     );
+    assert_eq!(queued.stderr.lines().last(), Some(error.as_str()));
     assert!(
         queued
             .stdout
@@ -228,41 +207,30 @@ async fn erasure_of_a_customer_fails_when_messages_are_queued_while_it_waits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
-    let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
+    let app = TestApp::start();
+    let sqs = FakeSqs::start().await.unwrap();
     let operator = Operator::of(&app).with_queues(&sqs);
-    let signal =
-        RequestBuilder::signals(json!({"signals": [{"customerId": "ada", "eventType": "t"}]}));
-    assert_eq!(
-        app.send(signal.key(&app.key("shop").await)).await.status,
-        200
-    );
+    let key = app.key("shop").await;
+    let batch = json!({"signals": [{"customerId": "ada", "eventType": "t"}]});
+    let call = RequestBuilder::signals(batch).key(&key);
+    assert_eq!(app.send(call).await.status, 200);
     let erase = ["accounts", "erase", "shop", "--yes"];
     sqs.set_counts([[1, 0, 0]], [[1, 0, 0]]);
     assert_eq!(operator.run(&erase).error_message(), refusal(1, 1));
-    let states = || operator.run(&["keys", "list", "--json"]).success().json()[0]["state"].clone();
-    assert_eq!(states(), "active");
+    assert_eq!(operator.list_keys()[0]["state"], "active");
 
     // Requests that are still accepted while the command waits for the functions may be queued.
     crate::accounts::revoke_an_hour_ago(&app, "shop").await;
     sqs.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
     let refused = operator.run(&erase);
-    assert_eq!(
-        (refused.code, refused.stderr.lines().last()),
-        (
-            Some(1),
-            Some(
-                format!(
-                    "error: The keys are revoked, and nothing is deleted: {}",
-                    refusal(1, 0)
-                )
-                .as_str()
-            )
-        )
+    assert_eq!(refused.code, Some(1));
+    let error = format!(
+        "error: The keys are revoked, and nothing is deleted: {}",
+        refusal(1, 0)
     );
-    assert_eq!(
-        (app.items("SignalsTable").await.len(), states()),
-        (1, json!("revoked"))
-    );
+    assert_eq!(refused.stderr.lines().last(), Some(error.as_str()));
+    assert_eq!(app.items("SignalsTable").await.len(), 1);
+    assert_eq!(operator.list_keys()[0]["state"], "revoked");
 
     operator
         .run(&[&erase[..], &["--anyway"]].concat())

@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use testkit::{RequestBuilder, Tables, TestApp};
 
 use crate::operator::{CommandOutput, Operator};
@@ -136,11 +136,9 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
         .collect();
     let key = |index| format!("{received_at}#{}#{index:04}", REQUEST.to_lowercase());
     assert_eq!(keys, [key(0), key(1)]);
+    let received_at = AttributeValue::S(received_at.to_string());
     for signal in &history {
-        assert_eq!(
-            signal["receivedAt"].as_s().unwrap(),
-            &received_at.to_string()
-        );
+        assert_eq!(signal["receivedAt"], received_at);
     }
     let bob = app.history("shop", "bob").await;
     assert_eq!(bob[0]["sk"].as_s().unwrap(), &key(2));
@@ -163,13 +161,11 @@ async fn redrive_that_is_run_again_finds_what_it_stored_and_nothing_else() {
     // The operator does this after a run that was killed.
     let again = redrive(&operator, &["--from", "edited"]).success();
     assert_eq!(again.stdout, BOTH_ACCEPTED);
-    operator.file(
-        "never-rejected",
-        &operator
-            .read("edited")
-            .replace("#0000#", "#0001#")
-            .replace("#0002#", "#0003#"),
-    );
+    let never_rejected = operator
+        .read("edited")
+        .replace("#0000#", "#0001#")
+        .replace("#0002#", "#0003#");
+    operator.file("never-rejected", &never_rejected);
     let unknown = redrive(&operator, &["--from", "never-rejected"]);
     assert_eq!(unknown.code, Some(1));
     let counts = "1 accepted, 0 still rejected, 0 would already be expired, 1 not found.\n";
@@ -193,15 +189,28 @@ async fn redrive_without_a_reader_redrives_every_signal() {
         "edited",
         "--json",
     ];
-    assert!(
-        operator
-            .command(&redrive)
-            .stdout(writer)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let status = operator.command(&redrive).stdout(writer).status().unwrap();
+    assert!(status.success());
     assert_eq!(app.items("RejectedSignalsTable").await, []);
+}
+
+/// Changes the kept signal with this id so that it is valid, as it would be after a change of the
+/// rules.
+async fn make_kept_signal_valid(app: &TestApp, id: &str) {
+    let items = app.items("RejectedSignalsTable").await;
+    let mut item = items
+        .into_iter()
+        .find(|item| id.ends_with(item["sk"].as_s().unwrap()))
+        .unwrap();
+    let payload = item["payload"].as_s().unwrap();
+    let valid = payload.replace("\"data\":7", "\"data\":{}");
+    item.insert("payload".into(), AttributeValue::S(valid));
+    let put = app
+        .client
+        .put_item()
+        .table_name(Tables::name("RejectedSignalsTable"))
+        .set_item(Some(item));
+    put.send().await.unwrap();
 }
 
 #[tokio::test]
@@ -211,38 +220,13 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     send(&app, an_hour_ago()).await;
     let id = list(&operator)[0]["id"].as_str().unwrap().to_owned();
     let table = run_list(&operator, &["--since", "1d"]).stdout;
-    let short = table
-        .lines()
-        .nth(1)
-        .unwrap()
-        .split_whitespace()
-        .nth(2)
-        .unwrap();
-    assert!(short.ends_with("-6f1c0a52-0"), "{short}");
+    let first_row = table.lines().nth(1).unwrap();
+    let short_id = first_row.split_whitespace().nth(2).unwrap();
+    assert!(short_id.ends_with("-6f1c0a52-0"), "{short_id}");
+    make_kept_signal_valid(&app, &id).await;
 
-    // As after a change of the rules: a kept signal is valid now.
-    let mut item = app
-        .items("RejectedSignalsTable")
-        .await
-        .into_iter()
-        .find(|item| id.ends_with(item["sk"].as_s().unwrap()))
-        .unwrap();
-    let payload = item["payload"]
-        .as_s()
-        .unwrap()
-        .replace("\"data\":7", "\"data\":{}");
-    item.insert("payload".into(), AttributeValue::S(payload));
-    let put = app
-        .client
-        .put_item()
-        .table_name(Tables::name("RejectedSignalsTable"))
-        .set_item(Some(item));
-    put.send().await.unwrap();
-
-    let none = redrive(
-        &operator,
-        &["--since", "1d", &short.replace("52-0", "52-1")],
-    );
+    let unknown_id = short_id.replace("52-0", "52-1");
+    let none = redrive(&operator, &["--since", "1d", &unknown_id]);
     assert_eq!(none.code, Some(1));
     assert!(
         none.stderr
@@ -250,11 +234,12 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
         "{}",
         none.stderr
     );
-    for id in [&id, short] {
+    for id in [&id, short_id] {
         let rows = redrive(&operator, &["--since", "1d", id, "--dry-run", "--json"])
             .success()
             .json();
-        assert_eq!((rows.len(), &rows[0]["outcome"]), (1, &json!("accepted")));
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        assert_eq!(rows[0]["outcome"], "accepted");
     }
     let counts = "1 accepted, 1 still rejected, 0 would already be expired, 0 not found.\n";
     assert!(redrive(&operator, &[]).success().stdout.ends_with(counts));
@@ -275,10 +260,8 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
         );
         let rows = run.json();
         assert_eq!(run.code, Some(1), "{run:?}");
-        assert!(
-            rows.len() == 2 && rows.iter().all(|row| row["outcome"] == "expired"),
-            "{rows:?}"
-        );
+        let outcomes: Vec<_> = rows.iter().map(|row| &row["outcome"]).collect();
+        assert_eq!(outcomes, ["expired", "expired"]);
     }
     assert_eq!(app.items("SignalsTable").await.len(), 1);
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
@@ -294,29 +277,18 @@ async fn redrive_of_an_invalid_file_is_an_error() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     send(&app, an_hour_ago()).await;
-    let line = serde_json::to_string(&list(&operator)[0]).unwrap();
-    for (text, message) in [
-        (
-            "{}\n".to_owned(),
-            "Line 1 of f is not a line of `rejected list --json`",
-        ),
-        (
-            json!({"id": "x", "payload": {}}).to_string(),
-            "Line 1 of f is not a line of `rejected list --json`",
-        ),
-        (
-            format!("{line}\n\n{line}\n"),
-            "Line 3 of f repeats the id of an earlier line",
-        ),
-    ] {
-        operator.file("f", &text);
+    let assert_error = |text: &str, message: &str| {
+        operator.file("f", text);
         let error = redrive(&operator, &["--from", "f"]).error_message();
         assert!(error.starts_with(message), "{error}");
-    }
-    assert!(
-        redrive(&operator, &["--from", "none"])
-            .error_message()
-            .starts_with("Cannot read none:")
-    );
+    };
+    let no_such_line = "Line 1 of f is not a line of `rejected list --json`";
+    assert_error("{}\n", no_such_line);
+    assert_error(r#"{"id":"x","payload":{}}"#, no_such_line);
+    let line = list(&operator)[0].to_string();
+    let repeated = "Line 3 of f repeats the id of an earlier line";
+    assert_error(&format!("{line}\n\n{line}\n"), repeated);
+    let missing = redrive(&operator, &["--from", "none"]).error_message();
+    assert!(missing.starts_with("Cannot read none:"), "{missing}");
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 }

@@ -18,6 +18,14 @@ pub(crate) struct Running {
     stderr: Receiver<String>,
 }
 
+/// How a command ended, and the lines that it wrote and the test had not read before.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<String>,
+    pub(crate) stderr: Vec<String>,
+}
+
 impl Running {
     pub(crate) fn start(operator: &Operator, arguments: &[&str]) -> Self {
         let mut command = operator.command(arguments);
@@ -27,10 +35,8 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let (stdout, stderr) = (
-            lines(process.stdout.take().unwrap()),
-            lines(process.stderr.take().unwrap()),
-        );
+        let stdout = lines(process.stdout.take().unwrap());
+        let stderr = lines(process.stderr.take().unwrap());
         Self {
             process,
             stdout,
@@ -56,20 +62,20 @@ impl Running {
         self.stderr.recv_timeout(TIMEOUT).expect("a line in time")
     }
 
-    /// Presses Ctrl-C. Returns the exit code, and what was written since.
-    pub(crate) fn interrupt(self) -> (Option<i32>, Vec<String>, Vec<String>) {
+    /// Presses Ctrl-C and waits until the command has ended.
+    pub(crate) fn interrupt(self) -> Ended {
         self.end("INT")
     }
 
-    /// Sends this signal. Returns the same.
-    pub(crate) fn end(mut self, signal: &str) -> (Option<i32>, Vec<String>, Vec<String>) {
+    /// Sends this signal and waits until the command has ended.
+    pub(crate) fn end(mut self, signal: &str) -> Ended {
         send_signal(&self.process, signal);
         let code = self.process.wait().unwrap().code();
-        (
+        Ended {
             code,
-            self.stdout.iter().collect(),
-            self.stderr.iter().collect(),
-        )
+            stdout: self.stdout.iter().collect(),
+            stderr: self.stderr.iter().collect(),
+        }
     }
 }
 
@@ -85,10 +91,12 @@ fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(pipe).lines() {
-            if line.is_ok_and(|line| sender.send(line).is_ok()) {
-                continue;
+            let Ok(line) = line else {
+                break;
+            };
+            if sender.send(line).is_err() {
+                break;
             }
-            break;
         }
     });
     lines

@@ -1,6 +1,7 @@
 //! `signals list` and `signals erase`.
 
 use std::io::Read as _;
+use std::ops::Range;
 use std::process::Stdio;
 
 use emulator::sqs::FakeSqs;
@@ -8,48 +9,61 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::Operator;
+use crate::operator::{CommandOutput, Operator};
 use crate::running::Running;
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
-/// Three signals of one customer: two hours ago, one hour ago in a flow, and now.
-async fn history(app: &TestApp, key: &str) {
+/// Sends these signals as if they had arrived at this time.
+async fn send_at(app: &TestApp, key: &str, received_at: Timestamp, signals: Value) {
+    let call = RequestBuilder::signals(json!({ "signals": signals }));
+    let response = app.send(call.key(key).at(received_at)).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+}
+
+/// Sends a signal of the customer `c`, which arrives now.
+async fn send_event(app: &TestApp, key: &str, event_type: &str) {
+    let signals = json!([{"customerId": "c", "eventType": event_type}]);
+    send_at(app, key, Timestamp::now(), signals).await;
+}
+
+/// Sends three signals of one customer: two hours ago, one hour ago in a flow, and now.
+async fn send_three_signals(app: &TestApp, key: &str) {
     let now = Timestamp::now().millis();
-    for (hours_ago, event_type, flow) in [
-        (2, "first", Value::Null),
-        (1, "second", json!(FLOW.to_uppercase())),
-        (0, "third", Value::Null),
-    ] {
-        let signal = json!({"customerId": "c", "eventType": event_type, "data": {"n": hours_ago}, "eventflowIdentifier": flow});
+    let signals = [
+        json!({"customerId": "c", "eventType": "first", "data": {"n": 2}, "eventflowIdentifier": null}),
+        json!({"customerId": "c", "eventType": "second", "data": {"n": 1}, "eventflowIdentifier": FLOW.to_uppercase()}),
+        json!({"customerId": "c", "eventType": "third", "data": {"n": 0}, "eventflowIdentifier": null}),
+    ];
+    for (hours_ago, signal) in [2, 1, 0].into_iter().zip(signals) {
         let received_at = Timestamp::from_millis(now - hours_ago * 3_600_000);
-        let call = RequestBuilder::signals(json!({"signals": [signal]}))
-            .key(key)
-            .at(received_at);
-        assert_eq!(app.send(call).await.status, 200);
+        send_at(app, key, received_at, json!([signal])).await;
     }
+}
+
+/// Lists the signals of the customer `c`.
+fn list(operator: &Operator, more: &[&str]) -> CommandOutput {
+    let arguments = [&["signals", "list", "--account", "shop", "c"], more].concat();
+    operator.run(&arguments)
+}
+
+/// The signals of the customer `c`, as JSON.
+fn list_json(operator: &Operator, more: &[&str]) -> Vec<Value> {
+    let arguments = [&["--json"], more].concat();
+    list(operator, &arguments).success().json()
 }
 
 #[tokio::test]
 async fn signals_are_listed_oldest_first_and_filtered() {
     let app = TestApp::start();
-    let (operator, key) = (Operator::of(&app), app.key("shop").await);
-    history(&app, &key).await;
-    let listed = |more: &[&str]| {
-        let listed = operator
-            .run(
-                &[
-                    &["signals", "list", "--account", "shop", "c", "--json"],
-                    more,
-                ]
-                .concat(),
-            )
-            .success();
-        listed
-            .json()
+    let operator = Operator::of(&app);
+    let key = app.key("shop").await;
+    send_three_signals(&app, &key).await;
+    let listed = |more: &[&str]| -> Vec<String> {
+        list_json(&operator, more)
             .iter()
             .map(|signal| signal["eventType"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+            .collect()
     };
     assert_eq!(listed(&[]), ["first", "second", "third"]);
     assert_eq!(listed(&["--since", "90m"]), ["second", "third"]);
@@ -60,9 +74,7 @@ async fn signals_are_listed_oldest_first_and_filtered() {
     assert_eq!(listed(&["--limit", "2"]), ["second", "third"]);
     assert_eq!(listed(&["--since", "2199-01-01"]), Vec::<String>::new());
 
-    let table = operator
-        .run(&["signals", "list", "--account", "shop", "c"])
-        .success();
+    let table = list(&operator, &[]).success();
     let lines: Vec<_> = table.stdout.lines().collect();
     assert_eq!(
         lines[0].split_whitespace().collect::<Vec<_>>(),
@@ -74,9 +86,10 @@ async fn signals_are_listed_oldest_first_and_filtered() {
     let unknown = operator
         .run(&["signals", "list", "--account", "shop", "unknown"])
         .success();
+    assert_eq!(unknown.stdout, "");
     assert_eq!(
-        (unknown.stdout.as_str(), unknown.stderr.as_str()),
-        ("", "No such signals of \"unknown\" in the account shop.\n")
+        unknown.stderr,
+        "No such signals of \"unknown\" in the account shop.\n"
     );
     for option in [
         ["--since", "yesterday"],
@@ -84,82 +97,60 @@ async fn signals_are_listed_oldest_first_and_filtered() {
         ["--limit", "-1"],
         ["--limit", "0"],
     ] {
-        let invalid =
-            operator.run(&[&["signals", "list", "--account", "shop", "c"], &option[..]].concat());
-        assert_eq!(
-            (invalid.code, invalid.stdout.as_str()),
-            (Some(2), ""),
-            "{}",
-            invalid.stderr
-        );
+        let invalid = list(&operator, &option);
+        assert_eq!(invalid.code, Some(2), "{invalid:?}");
+        assert_eq!(invalid.stdout, "", "{invalid:?}");
     }
 }
 
 #[tokio::test]
-async fn newest_50_are_listed_unless_told_otherwise() {
+async fn newest_50_signals_are_listed_unless_a_limit_is_given() {
     let app = TestApp::start();
-    let (operator, key) = (Operator::of(&app), app.key("shop").await);
+    let operator = Operator::of(&app);
+    let key = app.key("shop").await;
     let signals: Vec<_> = (0..60)
         .map(|n| json!({"customerId": "c", "eventType": "t", "data": {"n": n}}))
         .collect();
-    app.send(
-        RequestBuilder::signals(json!({"signals": signals}))
-            .key(&key)
-            .at(Timestamp::now()),
-    )
-    .await;
-    let list = |more: &[&str]| {
-        let listed = operator
-            .run(
-                &[
-                    &["signals", "list", "--account", "shop", "c", "--json"],
-                    more,
-                ]
-                .concat(),
-            )
-            .success();
+    send_at(&app, &key, Timestamp::now(), json!(signals)).await;
+    let assert_lists = |more: &[&str], expected: Range<u64>, note: &str| {
+        let listed = list(&operator, &[&["--json"], more].concat()).success();
         let numbers: Vec<u64> = listed
             .json()
             .iter()
             .map(|signal| signal["data"]["n"].as_u64().unwrap())
             .collect();
-        (numbers, listed.stderr)
+        assert_eq!(numbers, expected.collect::<Vec<_>>(), "{more:?}");
+        assert_eq!(listed.stderr, note, "{more:?}");
     };
-    let more = |n| {
+    let only_newest = |n| {
         format!("There are older ones: only the newest {n} are shown. Use --limit N or --all.\n")
     };
-    assert_eq!(list(&[]), ((10..60).collect(), more(50)));
-    assert_eq!(list(&["--limit", "3"]), (vec![57, 58, 59], more(3)));
-    assert_eq!(list(&["--limit", "60"]), ((0..60).collect(), String::new()));
-    assert_eq!(list(&["--all"]), ((0..60).collect(), String::new()));
-    let both = operator.run(&[
-        "signals",
-        "list",
-        "--account",
-        "shop",
-        "c",
-        "--all",
-        "--limit",
-        "3",
-    ]);
+    assert_lists(&[], 10..60, &only_newest(50));
+    assert_lists(&["--limit", "3"], 57..60, &only_newest(3));
+    assert_lists(&["--limit", "60"], 0..60, "");
+    assert_lists(&["--all"], 0..60, "");
+    let both = list(&operator, &["--all", "--limit", "3"]);
     assert_eq!(both.code, Some(2));
 }
+
+const FOLLOW: [&str; 7] = [
+    "signals",
+    "list",
+    "--account",
+    "shop",
+    "c",
+    "--json",
+    "--follow",
+];
 
 #[tokio::test]
 async fn follow_lists_new_signals_until_ctrl_c() {
     let app = TestApp::start();
-    let (operator, key) = (Operator::of(&app), app.key("shop").await);
-    history(&app, &key).await;
-    let list = [
-        "signals",
-        "list",
-        "--account",
-        "shop",
-        "c",
-        "--json",
-        "--follow",
-    ];
-    let follow = Running::start(&operator, &[&list[..], &["--limit", "1"]].concat());
+    let operator = Operator::of(&app);
+    let key = app.key("shop").await;
+    send_three_signals(&app, &key).await;
+    let with_limit = [&FOLLOW[..], &["--limit", "1"]].concat();
+    let follow = Running::start(&operator, &with_limit);
     let next = || follow.json()["eventType"].as_str().unwrap().to_owned();
     assert_eq!(next(), "third");
     assert!(follow.note().starts_with("There are older ones"));
@@ -168,51 +159,40 @@ async fn follow_lists_new_signals_until_ctrl_c() {
         "Waiting for signals of \"c\" in the account shop. Ctrl-C ends it."
     );
     for event_type in ["fourth", "fifth"] {
-        let signal = json!({"signals": [{"customerId": "c", "eventType": event_type}]});
-        app.send(
-            RequestBuilder::signals(signal)
-                .key(&key)
-                .at(Timestamp::now()),
-        )
-        .await;
+        send_event(&app, &key, event_type).await;
         assert_eq!(next(), event_type);
     }
-    assert_eq!(follow.interrupt(), (Some(0), Vec::new(), Vec::new()));
-    // Alone, it lists only what is new: with a pipe that is closed, it notices with the first line.
+    let ended = follow.interrupt();
+    assert_eq!(ended.code, Some(0));
+    assert_eq!(ended.stdout, Vec::<String>::new());
+    assert_eq!(ended.stderr, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn follow_ends_with_the_first_signal_after_its_reader_has_gone() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let key = app.key("shop").await;
+    send_three_signals(&app, &key).await;
+    // Without --limit, the command lists only what is new.
     let mut process = operator
-        .command(&list)
+        .command(&FOLLOW)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     drop(process.stdout.take());
-    let mut waiting = [0];
-    process
-        .stderr
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut waiting)
-        .unwrap();
-    let signal = json!({"signals": [{"customerId": "c", "eventType": "sixth"}]});
-    app.send(
-        RequestBuilder::signals(signal)
-            .key(&key)
-            .at(Timestamp::now()),
-    )
-    .await;
+    // The first byte of its note says that the command is waiting.
+    let mut first_byte = [0];
+    let stderr = process.stderr.as_mut().unwrap();
+    stderr.read_exact(&mut first_byte).unwrap();
+    send_event(&app, &key, "fourth").await;
     assert!(process.wait().unwrap().success());
 }
 
-/// Sends these signals as if they had arrived `days_ago`.
-async fn send_at(app: &TestApp, key: &str, days_ago: u64, signals: Value) {
-    let received_at = Timestamp::from_millis(Timestamp::now().millis() - days_ago * 86_400_000);
-    let call = RequestBuilder::signals(json!({ "signals": signals }));
-    let response = app.send(call.key(key).at(received_at)).await;
-    assert_eq!(response.status, 200, "{}", response.text);
-}
-
-/// Signals of the type `card_entered` and others, of two accounts: of ten, five and two days ago.
-async fn cards(app: &TestApp) {
+/// Sends signals of the type `card_entered` and others, of two accounts: ten, five and two days
+/// ago.
+async fn send_cards(app: &TestApp) {
     for account in ["shop", "shop-2"] {
         let key = app.key(account).await;
         for days_ago in [10, 5, 2] {
@@ -221,11 +201,13 @@ async fn cards(app: &TestApp) {
                 json!({"customerId": "c", "eventType": "card_entered_2"}),
                 json!({"customerId": "c", "eventType": "t", "data": {"eventType": "card_entered"}}),
                 json!({"emitterId": "e", "stepNodeId": "card_entered", "eventflowIdentifier": FLOW}),
-                // Rejected.
+                // These two are rejected.
                 json!({"customerId": "", "eventType": "card_entered"}),
                 json!({"customerId": "card_entered", "eventType": ""}),
             ]);
-            send_at(app, &key, days_ago, json!(signals)).await;
+            let now = Timestamp::now().millis();
+            let received_at = Timestamp::from_millis(now - days_ago * 86_400_000);
+            send_at(app, &key, received_at, json!(signals)).await;
         }
     }
 }
@@ -247,19 +229,17 @@ const ERASE: [&str; 10] = [
 async fn erasure_by_type_deletes_one_type_of_one_account_in_one_period() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    cards(&app).await;
-    let stored = async || {
-        let [signals, rejected] = ["SignalsTable", "RejectedSignalsTable"];
-        [
-            app.items(signals).await.len(),
-            app.items(rejected).await.len(),
-        ]
+    send_cards(&app).await;
+    let assert_stored = async |signals: usize, rejected: usize| {
+        assert_eq!(app.items("SignalsTable").await.len(), signals);
+        assert_eq!(app.items("RejectedSignalsTable").await.len(), rejected);
     };
     let erase = |more: &[&str]| operator.run(&[&ERASE[..], more].concat());
-    assert_eq!(stored().await, [378, 12]);
+    assert_stored(378, 12).await;
 
     let counted = erase(&["--dry-run", "--json"]).success().json()[0].clone();
-    assert_eq!([&counted["signals"], &counted["rejectedSignals"]], [61, 1]);
+    assert_eq!(counted["signals"], 61);
+    assert_eq!(counted["rejectedSignals"], 1);
     assert_eq!(counted["type"], "card_entered");
     assert!(counted.get("erasedAt").is_none());
     let unconfirmed = erase(&[]).error_message();
@@ -269,7 +249,7 @@ async fn erasure_by_type_deletes_one_type_of_one_account_in_one_period() {
         ),
         "{unconfirmed}"
     );
-    assert_eq!(stored().await, [378, 12]);
+    assert_stored(378, 12).await;
 
     let erased = erase(&["--yes"]).success();
     assert!(
@@ -286,9 +266,10 @@ async fn erasure_by_type_deletes_one_type_of_one_account_in_one_period() {
         "{}",
         erased.stdout
     );
-    assert_eq!(stored().await, [317, 11]);
+    assert_stored(317, 11).await;
     let again = erase(&["--yes", "--json"]).success().json()[0].clone();
-    assert_eq!([&again["signals"], &again["rejectedSignals"]], [0, 0]);
+    assert_eq!(again["signals"], 0);
+    assert_eq!(again["rejectedSignals"], 0);
 }
 
 #[tokio::test]
@@ -309,9 +290,10 @@ async fn erasure_by_type_refuses_a_period_that_is_not_over() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn erasure_by_type_is_refused_while_messages_are_queued() {
-    let (app, sqs) = (TestApp::start(), FakeSqs::start().await.unwrap());
+    let app = TestApp::start();
+    let sqs = FakeSqs::start().await.unwrap();
     let operator = Operator::of(&app).with_queues(&sqs);
-    cards(&app).await;
+    send_cards(&app).await;
     sqs.set_counts([[1, 0, 0]], [[0, 0, 0]]);
     let erase = |more: &[&str]| operator.run(&[&ERASE[..], more].concat());
     let refused = erase(&["--yes"]).error_message();
@@ -328,15 +310,16 @@ async fn erasure_by_type_is_refused_while_messages_are_queued() {
 async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    cards(&app).await;
-    // An --until of just now makes it wait, and Ctrl-C ends it before it has counted.
+    send_cards(&app).await;
+    // An --until of just now makes the command wait, and Ctrl-C ends it before it has counted.
     let just_now = Timestamp::now().to_string();
     let period = ["--since", "6d", "--until", &just_now, "--yes"];
     let erase = [&ERASE[..6], &period].concat();
     let erasing = Running::start(&operator, &erase);
     assert!(erasing.note().starts_with("Waiting "));
-    let (code, stdout, _) = erasing.interrupt();
-    assert_eq!((code, stdout), (None, Vec::new()));
+    let ended = erasing.interrupt();
+    assert_eq!(ended.code, None);
+    assert_eq!(ended.stdout, Vec::<String>::new());
     let again = operator.run(&erase).success();
     assert!(
         again

@@ -25,6 +25,21 @@ struct Terminal {
     shown: Vec<u8>,
 }
 
+/// How a command ended, and all that was on the screen.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    screen: String,
+}
+
+impl Ended {
+    #[track_caller]
+    fn assert_nothing_was_changed(&self) {
+        assert_eq!(self.code, Some(1), "{self:?}");
+        assert!(self.screen.contains("Nothing was changed."), "{self:?}");
+    }
+}
+
 impl Terminal {
     fn run(operator: &Operator, arguments: &[&str]) -> Self {
         let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
@@ -62,10 +77,10 @@ impl Terminal {
     /// Waits until this is on the screen.
     fn wait_for(&mut self, text: &str) {
         while !String::from_utf8_lossy(&self.shown).contains(text) {
-            let output = self.output.recv_timeout(TIMEOUT);
-            self.shown.extend(
-                output.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.screen_text())),
-            );
+            let Ok(output) = self.output.recv_timeout(TIMEOUT) else {
+                panic!("no {text:?} in {:?}", self.screen_text());
+            };
+            self.shown.extend(output);
         }
     }
 
@@ -86,8 +101,8 @@ impl Terminal {
         self.screen.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Waits until the command has ended. Returns its exit code and all that was on the screen.
-    fn end(mut self) -> (Option<i32>, String) {
+    /// Waits until the command has ended.
+    fn end(mut self) -> Ended {
         loop {
             match self.output.recv_timeout(TIMEOUT) {
                 Ok(output) => self.shown.extend(output),
@@ -97,7 +112,10 @@ impl Terminal {
                 }
             }
         }
-        (self.process.wait().unwrap().code(), self.screen_text())
+        Ended {
+            code: self.process.wait().unwrap().code(),
+            screen: self.screen_text(),
+        }
     }
 
     fn screen_text(&self) -> String {
@@ -124,64 +142,38 @@ fn read_in_background(mut screen: File) -> Receiver<Vec<u8>> {
 async fn destructive_command_without_confirmation_changes_nothing() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
-    let created = operator
-        .run(&[
-            "keys",
-            "create",
-            "--account",
-            "shop",
-            "--name",
-            "web",
-            "--json",
-        ])
-        .success()
-        .json();
-    let id = created[0]["keyId"].as_str().unwrap();
+    let key = operator.create_key("web");
     let revoke = |input: &str| {
-        let mut terminal = Terminal::run(&operator, &["keys", "revoke", id]);
+        let mut terminal = Terminal::run(&operator, &["keys", "revoke", &key.id]);
         terminal.wait_for("Revoke the key");
         terminal.wait_for("[y/N]");
         terminal.write(input);
         terminal.end()
     };
     for no in ["\n", "n\n", "nay\n"] {
-        let (code, shown) = revoke(no);
-        assert!(
-            code == Some(1) && shown.contains("Nothing was changed."),
-            "{shown}"
-        );
+        revoke(no).assert_nothing_was_changed();
     }
-    assert_eq!(
-        operator.run(&["keys", "list", "--json"]).success().json()[0]["state"],
-        "active"
-    );
-    assert_eq!(revoke("y\n").0, Some(0));
-    assert_eq!(
-        operator.run(&["keys", "list", "--json"]).success().json()[0]["state"],
-        "revoked"
-    );
+    assert_eq!(operator.list_keys()[0]["state"], "active");
+    assert_eq!(revoke("y\n").code, Some(0));
+    assert_eq!(operator.list_keys()[0]["state"], "revoked");
 }
 
 #[tokio::test]
 async fn erasure_of_an_account_is_confirmed_by_its_name() {
     let app = TestApp::start();
-    let (operator, _) = (Operator::of(&app), app.key("shop").await);
+    let operator = Operator::of(&app);
+    app.key("shop").await;
     for wrong in ["\n", "y\n", "yes\n", "Shop\n"] {
         let mut terminal = Terminal::run(&operator, &["accounts", "erase", "shop"]);
         terminal.wait_for("Type shop to confirm:");
         terminal.write(wrong);
-        let (code, shown) = terminal.end();
-        assert!(
-            code == Some(1) && shown.contains("Nothing was changed."),
-            "{shown}"
-        );
+        terminal.end().assert_nothing_was_changed();
     }
     let mut terminal = Terminal::run(&operator, &["accounts", "erase", "shop"]);
     terminal.wait_for("Type shop to confirm:");
     terminal.write("shop\n");
     terminal.wait_for("Waiting ");
-    let keys = operator.run(&["keys", "list", "--json"]).success().json();
-    assert_eq!(keys[0]["state"], "revoked");
+    assert_eq!(operator.list_keys()[0]["state"], "revoked");
     terminal.process.kill().unwrap();
     terminal.end();
 }
@@ -198,6 +190,7 @@ fn pasted_key_is_not_shown() {
     let key = "k".repeat(40);
     terminal.wait_for_echo_off();
     terminal.write(&format!("{key}\n"));
-    let (code, shown) = terminal.end();
-    assert!(code == Some(0) && !shown.contains(&key), "{shown}");
+    let ended = terminal.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(!ended.screen.contains(&key), "{ended:?}");
 }

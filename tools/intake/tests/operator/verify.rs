@@ -17,7 +17,7 @@ const TABLES: [&str; 5] = [
     "IdempotencyTable",
 ];
 
-/// Batches of the table of signals, not of that of rejected ones.
+/// The text that is in the batches of the signals table and not in those of the rejected signals.
 const SIGNALS: &str = "\"SignalsTable\"";
 
 /// The second batch of signals that the functions store is a single signal, sent once.
@@ -59,16 +59,21 @@ impl Deployed {
     }
 }
 
-/// The names and details of the checks with this result.
-fn with_result(report: &Value, result: &str) -> Vec<(String, String)> {
-    let checks = report["checks"]
+/// The checks with this result.
+fn checks_with<'a>(report: &'a Value, result: &str) -> Vec<&'a Value> {
+    report["checks"]
         .as_array()
         .unwrap()
         .iter()
-        .filter(|check| check["result"] == result);
-    let text = |check: &Value, name: &str| check[name].as_str().unwrap().to_owned();
-    checks
-        .map(|check| (text(check, "name"), text(check, "detail")))
+        .filter(|check| check["result"] == result)
+        .collect()
+}
+
+/// The names of the checks with this result.
+fn names_with<'a>(report: &'a Value, result: &str) -> Vec<&'a str> {
+    checks_with(report, result)
+        .into_iter()
+        .map(|check| check["name"].as_str().unwrap())
         .collect()
 }
 
@@ -86,21 +91,17 @@ async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
         "report.md",
     ]);
     let report = run.json().remove(0);
-    assert_eq!(with_result(&report, "failed"), []);
+    assert_eq!(checks_with(&report, "failed"), Vec::<&Value>::new());
     assert_eq!(run.code, Some(0), "{run:?}");
-    let skipped: Vec<String> = with_result(&report, "skipped")
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
     assert_eq!(
-        skipped,
+        names_with(&report, "skipped"),
         [
             "404: no route",
             "403: another host name",
             "413: a body of 11 MB"
         ]
     );
-    assert!(with_result(&report, "held").len() >= 16, "{report}");
+    assert!(checks_with(&report, "held").len() >= 16, "{report}");
     assert_eq!(report["cleanup"]["left"], json!([]));
     deployed.assert_empty().await;
     let markdown = operator.read("report.md");
@@ -122,19 +123,15 @@ async fn lost_signal_fails_verify_and_is_named() {
     let run = deployed.verify(&["--json"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     let report = run.json().remove(0);
-    let failed = with_result(&report, "failed");
     assert_eq!(
-        failed
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect::<Vec<_>>(),
+        names_with(&report, "failed"),
         ["Every acknowledged signal is stored"]
     );
+    let failed = checks_with(&report, "failed")[0];
+    let detail = failed["detail"].as_str().unwrap();
     assert!(
-        failed[0]
-            .1
-            .starts_with("1 case(s); the first: signal 0 of the request with requestIdentifier "),
-        "{failed:?}"
+        detail.starts_with("1 case(s); the first: signal 0 of the request with requestIdentifier "),
+        "{detail}"
     );
     deployed.assert_empty().await;
 }
@@ -152,29 +149,28 @@ async fn idempotency_records_of_requests_that_failed_are_removed_too() {
     deployed.assert_empty().await;
 }
 
-/// Runs it and sends it this signal while it sends requests.
-async fn assert_nothing_is_left_after(signal: &str) {
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_that_gets_sigterm_leaves_nothing() {
     let deployed = Deployed::with(Plan::none()).await;
     let verifying = Running::start(
         &deployed.operator(),
         &["verify", "--yes", "--signals", "30000"],
     );
-    while !verifying.note().starts_with("2/3") {}
-    let (code, _, notes) = verifying.end(signal);
-    assert_eq!(code, Some(1), "{notes:?}");
+    loop {
+        let note = verifying.note();
+        // The second of three steps sends requests.
+        if note.starts_with("2/3") {
+            break;
+        }
+    }
+    let ended = verifying.end("TERM");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let last = ended.stderr.last().unwrap();
     assert!(
-        notes
-            .last()
-            .unwrap()
-            .starts_with("error: Interrupted. Removed: 1 API key, "),
-        "{notes:?}"
+        last.starts_with("error: Interrupted. Removed: 1 API key, "),
+        "{ended:?}"
     );
     deployed.assert_empty().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn verify_leaves_nothing_after_sigterm() {
-    assert_nothing_is_left_after("TERM").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! An AWS that answers as a healthy stack has it, but for one thing.
+//! An AWS that answers like that of a healthy stack, with one answer changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,11 +13,13 @@ use crate::operator::VARIABLES;
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// Another value at this place (a JSON Pointer) of the answer to a call of this operation with this
-/// text in its body.
+/// Another value in the answer to a call.
 pub(crate) struct Change {
+    /// The operation that is called.
     pub(crate) operation: &'static str,
+    /// A text in the body of the call.
     pub(crate) about: &'static str,
+    /// Where the value is in the answer, as a JSON Pointer.
     pub(crate) place: &'static str,
     pub(crate) value: Value,
 }
@@ -57,10 +59,8 @@ impl Service for FakeAws {
             .nth(1)
             .map(ToOwned::to_owned)
         else {
-            assert!(
-                !self.is_described.swap(true, Ordering::Relaxed),
-                "the stack is described once"
-            );
+            let was_described = self.is_described.swap(true, Ordering::Relaxed);
+            assert!(!was_described, "the stack is described once");
             let (status, xml) = describe_stack(&body);
             return Response::builder()
                 .status(status)
@@ -179,7 +179,7 @@ fn answer(operation: &str, call: &Value) -> Value {
                     "intake-test-Monitoring-2B-QuietAlarm-3C",
                     "INSUFFICIENT_DATA",
                 ),
-                // Of the stacks intake-test-dev and intake-test-delivery.
+                // These alarms belong to the stacks intake-test-dev and intake-test-delivery.
                 ("intake-test-dev-DefectsAlarm-4D", "ALARM"),
                 ("intake-test-delivery-AgeAlarm-5E", "ALARM"),
             ];
