@@ -1,6 +1,6 @@
 //! Authentication precedes every other check of a request (docs/api.md, API keys and Errors).
 
-use std::time::Duration;
+use std::collections::HashSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::{ApiKey, Endpoint, KeyHash};
@@ -8,10 +8,12 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::{RequestBuilder, Tables, TestApp, key_record, store_key};
 
-const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_000);
+use crate::clock::{NOW, later};
 
-fn later(seconds: u64) -> Timestamp {
-    NOW.plus(Duration::from_secs(seconds))
+/// The status of a request with this key that arrives at this time.
+async fn status_at(app: &TestApp, key: &str, at: Timestamp) -> u16 {
+    let ping = RequestBuilder::ping().key(key).at(at);
+    app.send(ping).await.status
 }
 
 #[tokio::test]
@@ -23,42 +25,30 @@ async fn unauthorized_response_says_only_whether_a_key_was_sent() {
     let expired = app
         .key_with("shop", |record| record.expires_at = Some(NOW))
         .await;
-    let mut bodies = std::collections::HashSet::new();
-    for (call, challenge) in [
-        (RequestBuilder::ping(), r#"Bearer realm="intake""#),
-        (
-            RequestBuilder::ping().header("authorization", "Basic YTpi"),
-            r#"Bearer realm="intake""#,
-        ),
-        (
-            RequestBuilder::ping().header("authorization", "Bearer"),
-            r#"Bearer realm="intake""#,
-        ),
-        (
-            RequestBuilder::ping().key("two words"),
-            r#"Bearer realm="intake", error="invalid_token""#,
-        ),
-        (
-            RequestBuilder::ping().key("unknown"),
-            r#"Bearer realm="intake", error="invalid_token""#,
-        ),
-        (
-            RequestBuilder::ping().key(&"k".repeat(7_000)),
-            r#"Bearer realm="intake", error="invalid_token""#,
-        ),
-        (
-            RequestBuilder::ping().key(&revoked),
-            r#"Bearer realm="intake", error="invalid_token""#,
-        ),
-        (
-            RequestBuilder::ping().key(&expired),
-            r#"Bearer realm="intake", error="invalid_token""#,
-        ),
-    ] {
+    let without_key = [
+        RequestBuilder::ping(),
+        RequestBuilder::ping().header("authorization", "Basic YTpi"),
+        RequestBuilder::ping().header("authorization", "Bearer"),
+    ];
+    let with_key = [
+        RequestBuilder::ping().key("two words"),
+        RequestBuilder::ping().key("unknown"),
+        RequestBuilder::ping().key(&"k".repeat(7_000)),
+        RequestBuilder::ping().key(&revoked),
+        RequestBuilder::ping().key(&expired),
+    ];
+    let mut bodies = HashSet::new();
+    let mut assert_challenge = async |call: RequestBuilder, challenge: &str| {
         let response = app.send(call.at(NOW).invocation("the-same")).await;
         response.assert_problem(401, "unauthorized");
         assert_eq!(response.header("www-authenticate"), challenge);
         bodies.insert(response.text);
+    };
+    for call in without_key {
+        assert_challenge(call, r#"Bearer realm="intake""#).await;
+    }
+    for call in with_key {
+        assert_challenge(call, r#"Bearer realm="intake", error="invalid_token""#).await;
     }
     assert_eq!(bodies.len(), 1, "the body is the same for every cause");
 }
@@ -80,112 +70,76 @@ async fn missing_key_is_a_401_before_any_other_error() {
 #[tokio::test]
 async fn restricted_key_is_accepted_by_its_endpoint_and_by_the_ping_only() {
     let app = TestApp::start();
-    let customer = json!({"customerId": "c", "customerData": {}});
+    let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
+    let invalid_customer = RequestBuilder::customer("not json").without_header("content-type");
     let signal = json!({"signals": [{"customerId": "c", "eventType": "e"}]});
-    for (only, customers, signals) in [
-        (Endpoint::Customers, 200, 403),
-        (Endpoint::Signals, 403, 200),
-    ] {
-        let key = app
-            .key_with("shop", |record| record.only = Some(only))
-            .await;
-        assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200);
-        for (call, status) in [
-            (RequestBuilder::customer(&customer), customers),
-            (RequestBuilder::signals(&signal), signals),
-            // Before any other error of the request.
-            (
-                RequestBuilder::customer("not json").without_header("content-type"),
-                if customers == 200 { 415 } else { 403 },
-            ),
-        ] {
-            let response = app.send(call.key(&key)).await;
-            assert_eq!(response.status, status, "{only:?}: {}", response.text);
-            if status == 403 {
-                response.assert_problem(403, "forbidden");
-            }
-        }
-    }
-    assert_eq!(
-        (
-            app.items("CustomersTable").await.len(),
-            app.items("SignalsTable").await.len()
-        ),
-        (1, 1)
-    );
+    let signal = RequestBuilder::signals(&signal);
+    let key_for = |endpoint| app.key_with("shop", move |record| record.only = Some(endpoint));
+
+    let key = key_for(Endpoint::Customers).await;
+    let send = |call: &RequestBuilder| app.send(call.clone().key(&key));
+    assert_eq!(send(&RequestBuilder::ping()).await.status, 200);
+    assert_eq!(send(&customer).await.status, 200);
+    send(&signal).await.assert_problem(403, "forbidden");
+    assert_eq!(send(&invalid_customer).await.status, 415);
+
+    let key = key_for(Endpoint::Signals).await;
+    let send = |call: &RequestBuilder| app.send(call.clone().key(&key));
+    assert_eq!(send(&RequestBuilder::ping()).await.status, 200);
+    assert_eq!(send(&signal).await.status, 200);
+    send(&customer).await.assert_problem(403, "forbidden");
+    // The restriction precedes every other error of the request.
+    send(&invalid_customer)
+        .await
+        .assert_problem(403, "forbidden");
+
+    assert_eq!(app.items("CustomersTable").await.len(), 1);
+    assert_eq!(app.items("SignalsTable").await.len(), 1);
 }
 
 #[tokio::test]
 async fn key_writes_only_customers_of_its_account() {
     let app = TestApp::start();
-    let (a, a_b) = (app.key("a").await, app.key("a-b").await);
+    let key_of_a = app.key("a").await;
+    let key_of_a_b = app.key("a-b").await;
+    let customer = |id: &str| {
+        RequestBuilder::customer(json!({"customerId": id, "customerData": {"city": "x"}}))
+    };
     for id in ["c", "#c", "b#c", "../a-b#c", "a-b#c", "\u{0}c"] {
-        app.send(
-            RequestBuilder::customer(json!({"customerId": id, "customerData": {"city": "x"}}))
-                .key(&a),
-        )
-        .await;
+        app.send(customer(id).key(&key_of_a)).await;
     }
-    app.send(
-        RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "y"}}))
-            .key(&a_b),
-    )
-    .await;
+    app.send(customer("c").key(&key_of_a_b)).await;
     let items = app.items("CustomersTable").await;
     assert_eq!(items.len(), 7);
     for item in items {
         let (account, id) = item["pk"].as_s().unwrap().split_once('#').unwrap();
-        assert_eq!(
-            (account, id),
-            (
-                item["accountId"].as_s().unwrap().as_str(),
-                item["customerId"].as_s().unwrap().as_str()
-            )
-        );
+        assert_eq!(account, item["accountId"].as_s().unwrap());
+        assert_eq!(id, item["customerId"].as_s().unwrap());
     }
 }
 
 #[tokio::test]
-async fn cached_key_expires_to_the_second() {
+async fn cached_key_expires_at_its_exact_time() {
     let app = TestApp::start();
     let key = app
         .key_with("shop", |record| record.expires_at = Some(later(30)))
         .await;
-    assert_eq!(
-        app.send(RequestBuilder::ping().key(&key).at(NOW))
-            .await
-            .status,
-        200
-    );
-    let last = Timestamp::from_millis(later(30).millis() - 1);
-    assert_eq!(
-        app.send(RequestBuilder::ping().key(&key).at(last))
-            .await
-            .status,
-        200
-    );
-    assert_eq!(
-        app.send(RequestBuilder::ping().key(&key).at(later(30)))
-            .await
-            .status,
-        401
-    );
+    assert_eq!(status_at(&app, &key, NOW).await, 200);
+    let last_millisecond = Timestamp::from_millis(later(30).millis() - 1);
+    assert_eq!(status_at(&app, &key, last_millisecond).await, 200);
+    assert_eq!(status_at(&app, &key, later(30)).await, 401);
 }
 
 #[tokio::test]
 async fn revoked_key_is_rejected_after_a_minute() {
     let (app, key) = TestApp::with_key("shop").await;
-    assert_eq!(
-        app.send(RequestBuilder::ping().key(&key).at(NOW))
-            .await
-            .status,
-        200
-    );
+    assert_eq!(status_at(&app, &key, NOW).await, 200);
     set_attribute(&app, &key, "revokedAt", &NOW.to_string()).await;
-    let cached = app
-        .send(RequestBuilder::ping().key(&key).at(later(59)))
-        .await;
-    assert_eq!(cached.status, 200, "a valid key is cached for a minute");
+    assert_eq!(
+        status_at(&app, &key, later(59)).await,
+        200,
+        "a valid key is cached for a minute"
+    );
     app.send(RequestBuilder::ping().key(&key).at(later(60)))
         .await
         .assert_problem(401, "unauthorized");
@@ -204,18 +158,10 @@ async fn verification_key_is_accepted_for_accounts_of_verify_only() {
             assert_eq!(response.status, status, "{account}");
         }
     }
-    let stored: Vec<_> = app
-        .items("ApiKeysTable")
-        .await
-        .into_iter()
-        .map(|item| item["keyHash"].clone())
-        .collect();
-    assert!(
-        stored
-            .iter()
-            .all(|hash| hash.as_s().unwrap().starts_with("verify-")),
-        "{stored:?}"
-    );
+    for item in app.items("ApiKeysTable").await {
+        let hash = item["keyHash"].as_s().unwrap();
+        assert!(hash.starts_with("verify-"), "{hash}");
+    }
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 mod alarms;
 mod amazon_roots;
 mod auth;
+mod clock;
 mod configuration;
 mod consistency_checker;
 mod customers;

@@ -15,7 +15,8 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
     join_all([Fault::Stall, Fault::Throttled].map(async |fault| {
         let stack = Stack::with_snapshot(fault.always(), &key_record("shop")).await;
         let mut options = emulator_options(&programs.join("signals"), &stack.proxy.endpoint());
-        let (s3, sqs) = (stack.s3.endpoint(), stack.sqs.endpoint());
+        let s3 = stack.s3.endpoint();
+        let sqs = stack.sqs.endpoint();
         let variables = [
             ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET),
             ("AWS_ENDPOINT_URL_S3", &s3),
@@ -53,16 +54,16 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
             "{fault:?}"
         );
         process.kill().await.unwrap();
-        let mut used = Vec::new();
+        let mut lines_of_requests = Vec::new();
         while let Some(line) = lines.recv().await {
             let line: Value = serde_json::from_str(&line).unwrap();
-            used.extend(
-                line["status"]
-                    .is_u64()
-                    .then(|| line["KeyTableUnavailable"].clone()),
-            );
+            if line["status"].is_u64() {
+                lines_of_requests.push(line);
+            }
         }
-        assert_eq!(used, [json!(1), Value::Null]);
+        assert_eq!(lines_of_requests.len(), 2, "{lines_of_requests:?}");
+        assert_eq!(lines_of_requests[0]["KeyTableUnavailable"], 1);
+        assert_eq!(lines_of_requests[1]["KeyTableUnavailable"], Value::Null);
     }))
     .await;
 }
