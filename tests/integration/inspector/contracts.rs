@@ -45,14 +45,10 @@ fn data_of_each_signal_is_judged_by_the_contract_of_its_type() {
         signals[0]["breaks"].as_array().unwrap().contains(&of_price),
         "{signals}"
     );
-    assert_eq!(
-        (&signals[1]["contract"], &signals[1]["breaks"][0]["pointer"]),
-        (&json!("broken"), &json!(""))
-    );
-    assert_eq!(
-        (&signals[2]["contract"], &signals[2]["breaks"]),
-        (&json!("none"), &json!(null))
-    );
+    assert_eq!(signals[1]["contract"], "broken");
+    assert_eq!(signals[1]["breaks"][0]["pointer"], "");
+    assert_eq!(signals[2]["contract"], "none");
+    assert_eq!(signals[2]["breaks"], json!(null));
     let request = inspector.get("/requests/2");
     assert_eq!(request["fieldCode"], "contract-broken");
     let breaks = request["contractBreaks"].as_array().unwrap();
@@ -112,8 +108,9 @@ fn signal_that_cannot_be_judged_is_broken_and_a_judge_that_ends_is_an_error() {
     assert_eq!(stack.send("POST", SIGNALS, &[], unjudged).status, 200);
     for path in ["/counts", "/signals"] {
         let answer = inspector.call("GET", path, &[], b"");
+        assert_eq!(answer.status, 502, "{path}: {answer:?}");
         assert!(
-            answer.status == 502 && answer.text.contains("`contracts` has ended"),
+            answer.text.contains("`contracts` has ended"),
             "{path}: {answer:?}"
         );
     }

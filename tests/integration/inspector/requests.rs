@@ -1,0 +1,257 @@
+//! The list of requests: what was sent, and what became of it.
+
+use std::io::Write as _;
+use std::time::Instant;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+use testkit::LocalStack;
+
+use super::{BATCH, Inspector, OWN_PAGE, SIGNALS, assert_members, other_key};
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Sends a batch of two signals, of which one is rejected.
+fn send_batch(stack: &LocalStack) {
+    let response = stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
+    assert_eq!(response.status, 200, "{response:?}");
+}
+
+/// Sends a compressed batch with a signal of the type `zipped`. Returns its length in bytes.
+fn send_compressed_batch(stack: &LocalStack) -> usize {
+    let body = gzip(br#"{"signals":[{"customerId":"z","eventType":"zipped"}]}"#);
+    let headers = [("Content-Encoding", "gzip")];
+    let response = stack.send("POST", SIGNALS, &headers, &body);
+    assert_eq!(response.status, 200, "{response:?}");
+    body.len()
+}
+
+#[test]
+fn request_is_shown_with_what_became_of_it() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    let key = stack.variable("API_KEY");
+
+    send_batch(&stack);
+    let expected = json!({
+        "n": 1,
+        "status": 200,
+        "accepted": 1,
+        "rejected": 1,
+        "account": "dev",
+        "subject": "-c1",
+        "types": {"purchase": 1},
+        "pointer": "/signals/1/eventType",
+        "errors": 1,
+        "warnings": 0,
+        "fieldCode": "required",
+    });
+    assert_members(&inspector.newest(), &expected);
+    let detail = inspector.get("/requests/1");
+    let expected = json!({"requestBody": BATCH, "requestBytes": BATCH.len()});
+    assert_members(&detail, &expected);
+    assert!(!detail.to_string().contains(key), "{detail}");
+    assert!(detail.to_string().contains("Bearer $API_KEY"), "{detail}");
+    let event = inspector.get("/requests/1/event");
+    assert_members(&event, &json!({"body": BATCH, "rawPath": SIGNALS}));
+
+    let bytes = send_compressed_batch(&stack);
+    let expected = json!({"status": 200, "types": {"zipped": 1}, "requestBytes": bytes});
+    assert_members(&inspector.newest(), &expected);
+    stack.stop("INT");
+}
+
+#[test]
+fn requests_are_listed_by_their_members_and_awaited() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    send_batch(&stack);
+    send_compressed_batch(&stack);
+
+    let zipped = inspector.get("/requests?after=1&type=zipped");
+    assert_eq!(zipped["requests"][0]["n"], 2);
+    let failed = inspector.get("/requests?status=4xx&account=dev");
+    assert_eq!(failed["requests"], json!([]));
+    let successful = inspector.get("/requests?status=200");
+    assert_eq!(successful["requests"].as_array().unwrap().len(), 2);
+
+    let began = Instant::now();
+    let none = inspector.get("/requests?after=2&wait=1s");
+    assert_eq!(none, json!({"requests": [], "oldest": 1, "last": 2}));
+    assert!(began.elapsed().as_secs() >= 1);
+    stack.stop("INT");
+}
+
+#[test]
+fn request_is_replayed_as_sent_or_edited() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    send_batch(&stack);
+    send_compressed_batch(&stack);
+
+    let again = inspector.post("/requests/1/replay", "").json();
+    assert_members(&again, &json!({"n": 3, "replayed": true}));
+    let edited = BATCH.replace("0b0c", "1b0c");
+    let edited = inspector.post("/requests/2/replay", &edited).json();
+    assert_members(&edited, &json!({"accepted": 1, "replayed": false}));
+    stack.stop("INT");
+}
+
+#[test]
+fn deleted_requests_are_neither_listed_nor_counted() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    send_batch(&stack);
+    send_batch(&stack);
+
+    let deleted = inspector.call("DELETE", "/requests", &[OWN_PAGE], b"");
+    assert_eq!(deleted.status, 204);
+    let list = inspector.get("/requests");
+    assert_eq!(list, json!({"requests": [], "oldest": 3, "last": 2}));
+    assert_eq!(inspector.get("/counts")["requests"], 0);
+    assert_eq!(inspector.call("GET", "/requests/1", &[], b"").status, 404);
+    stack.stop("INT");
+}
+
+const NO_SUCH_ACCOUNT: &str = "account: no key belongs to this account; there are dev";
+
+#[test]
+fn wrong_parameter_is_an_error_that_names_the_right_ones() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    for (path, sentence) in [
+        (
+            "/requests?stat=4xx",
+            "unknown field `stat`, expected one of `after`, `wait`, `account`, `type`, `status`",
+        ),
+        (
+            "/requests?status=9xx",
+            "status: a status, such as 401, or a class of them, such as 4xx",
+        ),
+        (
+            "/requests?wait=soon",
+            "wait: a number of seconds up to 60, such as 5s",
+        ),
+        ("/requests?wait=61s", "wait: a number of seconds up to 60"),
+        ("/requests?after=-1", "after: invalid digit"),
+        (
+            "/signals?verdict=ok",
+            "unknown variant `ok`, expected one of `stored`, `deferred`, `rejected`, `refused`",
+        ),
+        (
+            "/counts?after=1",
+            "unknown field `after`, expected one of `account`, `count`, `wait`",
+        ),
+        ("/requests?account=dve", NO_SUCH_ACCOUNT),
+        ("/signals?account=dve&verdict=rejected", NO_SUCH_ACCOUNT),
+        ("/counts?account=dve", NO_SUCH_ACCOUNT),
+        ("/customers/c?account=dve", NO_SUCH_ACCOUNT),
+        ("/rejected?account=dve", NO_SUCH_ACCOUNT),
+        (
+            "/customers/c?account=a%23b",
+            "account: an account name is 1 to 64 of the characters",
+        ),
+        (
+            "/rejected?customer=c",
+            "unknown field `customer`, expected `account`",
+        ),
+        ("/requests/1?a=b", "unknown field `a`"),
+    ] {
+        let response = inspector.call("GET", path, &[], b"");
+        assert_eq!(response.status, 400, "{path}: {response:?}");
+        assert!(response.text.contains(sentence), "{path}: {response:?}");
+    }
+    stack.stop("TERM");
+}
+
+/// A ping with this `Authorization` header, and what the inspector shows of it.
+struct ShownAuthorization<'a> {
+    header: &'a str,
+    account: Option<&'a str>,
+    shown: Option<&'a str>,
+    reason: Option<&'a str>,
+}
+
+#[tokio::test]
+async fn key_is_shown_as_a_fingerprint_unless_it_is_the_published_one() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    let key_of_shop = other_key(&stack).await;
+    for expected in [
+        ShownAuthorization {
+            header: &format!("Bearer {}", stack.variable("API_KEY")),
+            account: Some("dev"),
+            shown: Some("Bearer $API_KEY"),
+            reason: None,
+        },
+        ShownAuthorization {
+            header: &format!("Bearer {key_of_shop}"),
+            account: Some("shop"),
+            shown: Some("Bearer intake_sk_… (74 characters, key_shop)"),
+            reason: None,
+        },
+        ShownAuthorization {
+            header: &format!("Bearer {}", "u".repeat(40)),
+            account: None,
+            shown: Some("Bearer uuuu… (40 characters)"),
+            reason: Some("unknown"),
+        },
+        ShownAuthorization {
+            header: "Bearer x",
+            account: None,
+            shown: Some("Bearer … (1 characters)"),
+            reason: Some("unknown"),
+        },
+        ShownAuthorization {
+            header: "Bearer ",
+            account: None,
+            shown: Some("Bearer (no key)"),
+            reason: Some("missing: no key after Bearer in the Authorization header"),
+        },
+        ShownAuthorization {
+            header: &key_of_shop,
+            account: Some("shop"),
+            shown: Some("intake_sk_… (74 characters, key_shop)"),
+            reason: Some(
+                "missing: the Authorization header has no scheme: send Bearer and the key",
+            ),
+        },
+        ShownAuthorization {
+            header: "Basic YTpi",
+            account: None,
+            shown: Some("Basic … (4 characters)"),
+            reason: Some("missing: the Authorization header has the scheme Basic, not Bearer"),
+        },
+        ShownAuthorization {
+            header: "",
+            account: None,
+            shown: None,
+            reason: Some("missing: no Authorization header"),
+        },
+    ] {
+        let header = expected.header;
+        stack.send("GET", "/api/sdk/ping", &[("Authorization", header)], b"");
+        let newest = inspector.newest();
+        assert_eq!(newest["account"], json!(expected.account), "{header}");
+        assert_eq!(newest["reason"], json!(expected.reason), "{header}");
+        let path = format!("/requests/{}", newest["n"]);
+        let detail = inspector.get(&path);
+        assert_eq!(authorization(&detail), expected.shown, "{header}");
+        assert!(!detail.to_string().contains(&key_of_shop), "{detail}");
+        let event = inspector.call("GET", &format!("{path}/event"), &[], b"");
+        assert!(!event.text.contains(&key_of_shop), "{event:?}");
+    }
+    stack.stop("TERM");
+}
+
+/// The `Authorization` header in the details of a request.
+fn authorization(detail: &Value) -> Option<&str> {
+    let headers = detail["requestHeaders"].as_array().unwrap();
+    let header = headers.iter().find(|header| header[0] == "authorization")?;
+    header[1].as_str()
+}
