@@ -8,7 +8,7 @@ use model::limits;
 use model::validation::FieldErrorCode;
 use service::problem_document::RETRY_AFTER_SECONDS;
 
-use crate::openapi::problem_types;
+use crate::openapi::codes::problem_types;
 use crate::page::{Page, quoted};
 
 fn api() -> Page {

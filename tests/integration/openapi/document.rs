@@ -1,5 +1,7 @@
 //! Reads openapi.yaml: its operations, examples and schemas.
 
+use std::collections::BTreeSet;
+
 use jsonschema::Draft;
 use serde_json::{Value, json};
 
@@ -45,6 +47,16 @@ impl Document {
     /// The schema of this name.
     pub(super) fn schema(&self, name: &str) -> &Value {
         self.at(&format!("/components/schemas/{name}"))
+    }
+
+    /// The list of texts at a JSON Pointer.
+    pub(super) fn texts_at(&self, pointer: &str) -> BTreeSet<String> {
+        self.at(pointer)
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|text| text.as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// `value`, or what it refers to.

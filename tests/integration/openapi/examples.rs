@@ -36,10 +36,14 @@ pub(super) async fn response(
             .request_body(operation)?
             .pointer(&format!("/examples/{}/value", example.name))
     };
-    let request = match (example.request, same_name()) {
-        (None, None) => return None,
-        (special, plain) => with_body(special.cloned().unwrap_or_else(|| json!({})), plain),
-    };
+    let plain_body = same_name();
+    if example.request.is_none() && plain_body.is_none() {
+        return None;
+    }
+    let mut request = example.request.cloned().unwrap_or_else(|| json!({}));
+    if let Some(body) = plain_body {
+        request["body"] = body.to_string().into();
+    }
     let app = TestApp::start();
     // An example of a restricted key names the path that the key is for.
     let only = request["keyOnlyFor"].as_str().map(|path| {
@@ -69,38 +73,29 @@ pub(super) async fn response(
     }
     for (name, value) in request["headers"].as_object().into_iter().flatten() {
         let name = name.to_lowercase();
-        call = value
-            .as_str()
-            .map_or(call.clone().without_header(&name), |value| {
-                call.header(&name, value)
-            });
+        call = match value.as_str() {
+            Some(value) => call.header(&name, value),
+            None => call.without_header(&name),
+        };
     }
     Some(app.send(call).await)
 }
 
-fn with_body(mut request: Value, plain: Option<&Value>) -> Value {
-    if let Some(body) = plain {
-        request["body"] = body.to_string().into();
-    }
-    request
-}
-
+/// The body of the request: as it is written, or one with so many bytes or signals.
 fn body_of(request: &Value) -> Option<String> {
-    let whole = |name: &str| {
-        request[name]
-            .as_u64()
-            .map(|number| usize::try_from(number).unwrap())
+    let number = |name: &str| {
+        let number = request[name].as_u64()?;
+        Some(usize::try_from(number).unwrap())
     };
-    let bytes = || whole("bytes").map(|bytes| "x".repeat(bytes));
-    let signals = || {
-        let signal = json!({"customerId": "c", "eventType": "login"});
-        whole("signals").map(|signals| json!({"signals": vec![signal; signals]}).to_string())
-    };
-    request["body"]
-        .as_str()
-        .map(str::to_owned)
-        .or_else(bytes)
-        .or_else(signals)
+    if let Some(body) = request["body"].as_str() {
+        return Some(body.to_owned());
+    }
+    if let Some(bytes) = number("bytes") {
+        return Some("x".repeat(bytes));
+    }
+    let signals = number("signals")?;
+    let signal = json!({"customerId": "c", "eventType": "login"});
+    Some(json!({"signals": vec![signal; signals]}).to_string())
 }
 
 /// The problem of the example's name, for a response that has no request.
@@ -116,8 +111,7 @@ pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
         "failed-part-way" => unavailable(RequestIdentifier::parse(RETRY_IDENTIFIER)),
         _ => return None,
     };
-    Some((
-        problem.problem_type(),
-        serde_json::to_value(problem_document::document(&problem, REQUEST_ID)).unwrap(),
-    ))
+    let document = problem_document::document(&problem, REQUEST_ID);
+    let body = serde_json::to_value(document).unwrap();
+    Some((problem.problem_type(), body))
 }
