@@ -1,0 +1,204 @@
+//! The checks of customers: which values the fields of a customer may end with.
+
+use std::collections::HashMap;
+
+use history::consistency::checker::{Violation, check};
+use history::consistency::{History, Micros, Outcome, Stored, Update};
+
+use super::assert_only;
+
+/// A write of one field, by an update that was sent once.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    /// `None` removes the field.
+    value: Option<&'static str>,
+    sent: Micros,
+    /// `None` when the client received no answer.
+    acknowledged: Option<Micros>,
+}
+
+/// Whether a field may have `value` after these writes.
+fn may_be_stored(value: Option<&str>, writes: &[Write]) -> bool {
+    let update = |write: &Write| Update {
+        customer: 1,
+        sent: write.sent,
+        outcome: write
+            .acknowledged
+            .map_or(Outcome::Unknown, Outcome::Acknowledged),
+        latest_clock: write.acknowledged.unwrap_or(write.sent),
+        is_deferred: false,
+        is_repeated: false,
+        fields: vec![("city", write.value.map(ToOwned::to_owned))],
+    };
+    let history = History {
+        updates: writes.iter().map(update).collect(),
+        ..History::default()
+    };
+    let mut fields = HashMap::new();
+    if let Some(value) = value {
+        fields.insert("city".to_owned(), value.to_owned());
+    }
+    let stored = Stored {
+        customers: [(1, fields)].into(),
+        ..Stored::default()
+    };
+    let report = check(&history, &stored);
+    assert_eq!(report.holds(), report.count(Violation::Stale) == 0);
+    report.holds()
+}
+
+const ULM: Option<&str> = Some("Ulm");
+const BONN: Option<&str> = Some("Bonn");
+
+const BONN_AFTERWARDS: Write = Write {
+    value: BONN,
+    sent: 30,
+    acknowledged: Some(40),
+};
+
+#[test]
+fn field_that_does_not_have_the_later_of_two_writes_is_stale() {
+    let ulm = Write {
+        value: ULM,
+        sent: 10,
+        acknowledged: Some(20),
+    };
+    let writes = [ulm, BONN_AFTERWARDS];
+    assert!(may_be_stored(BONN, &writes));
+    assert!(!may_be_stored(ULM, &writes));
+    assert!(!may_be_stored(None, &writes));
+    assert!(!may_be_stored(Some("never written"), &writes));
+}
+
+#[test]
+fn field_that_has_one_of_two_writes_at_the_same_time_is_not_stale() {
+    let ulm_at_the_same_time = Write {
+        value: ULM,
+        sent: 10,
+        acknowledged: Some(35),
+    };
+    let removed_before = Write {
+        value: None,
+        sent: 5,
+        acknowledged: Some(8),
+    };
+    let writes = [ulm_at_the_same_time, BONN_AFTERWARDS, removed_before];
+    assert!(may_be_stored(BONN, &writes));
+    assert!(may_be_stored(ULM, &writes));
+    assert!(!may_be_stored(None, &writes));
+}
+
+#[test]
+fn write_without_an_answer_may_take_effect_at_any_later_time_or_never() {
+    let ulm_unanswered = Write {
+        value: ULM,
+        sent: 10,
+        acknowledged: None,
+    };
+    let writes = [ulm_unanswered, BONN_AFTERWARDS];
+    assert!(may_be_stored(BONN, &writes));
+    assert!(may_be_stored(ULM, &writes));
+    assert!(!may_be_stored(None, &writes));
+
+    assert!(may_be_stored(ULM, &[ulm_unanswered]));
+    assert!(may_be_stored(None, &[ulm_unanswered]));
+    assert!(!may_be_stored(BONN, &[ulm_unanswered]));
+}
+
+/// A direct update of a field of customer 1 that was sent once, by a clock that is not ahead.
+fn direct(field: &'static str, sent: Micros) -> Update {
+    Update {
+        customer: 1,
+        sent,
+        outcome: Outcome::Acknowledged(sent + 10),
+        latest_clock: sent + 10,
+        is_deferred: false,
+        is_repeated: false,
+        fields: vec![(field, Some(sent.to_string()))],
+    }
+}
+
+/// Whether the update that was sent at `sent` may be what the city of customer 1 ends with.
+fn may_end_with(sent: Micros, updates: Vec<Update>) -> bool {
+    let mut fields = HashMap::new();
+    for (field, value) in updates.iter().flat_map(|update| &update.fields) {
+        fields.insert((*field).to_owned(), value.clone().unwrap());
+    }
+    fields.insert("city".to_owned(), sent.to_string());
+    let history = History {
+        updates,
+        ..History::default()
+    };
+    let stored = Stored {
+        customers: [(1, fields)].into(),
+        ..Stored::default()
+    };
+    check(&history, &stored).holds()
+}
+
+#[test]
+fn deferred_or_repeated_write_may_win_over_a_later_one_when_its_clock_was_as_far_ahead() {
+    let may_win = |update: Update| {
+        let later = direct("city", 50);
+        may_end_with(10, vec![update, later])
+    };
+    let direct_with_clock = |latest_clock| Update {
+        latest_clock,
+        ..direct("city", 10)
+    };
+    let deferred = |latest_clock| Update {
+        is_deferred: true,
+        ..direct_with_clock(latest_clock)
+    };
+    let repeated = |latest_clock| Update {
+        is_repeated: true,
+        ..direct_with_clock(latest_clock)
+    };
+    assert!(may_win(deferred(50)));
+    assert!(may_win(repeated(50)));
+    assert!(!may_win(deferred(49)), "the clock was not as far ahead");
+    assert!(!may_win(repeated(49)), "the clock was not as far ahead");
+    assert!(!may_win(direct_with_clock(50)), "both were direct");
+}
+
+#[test]
+fn clock_ahead_counts_for_later_writes_of_the_field_that_it_wrote_and_for_no_other() {
+    let after_one_ahead = |field| {
+        let ahead = Update {
+            latest_clock: 1_000,
+            ..direct(field, 10)
+        };
+        let deferred = Update {
+            is_deferred: true,
+            ..direct("city", 90)
+        };
+        may_end_with(50, vec![ahead, direct("city", 50), deferred])
+    };
+    assert!(after_one_ahead("city"));
+    assert!(!after_one_ahead("zip"));
+}
+
+#[test]
+fn customer_or_field_that_was_not_sent_is_a_phantom() {
+    let update = Update {
+        customer: 1,
+        sent: 10,
+        outcome: Outcome::Unknown,
+        latest_clock: 10,
+        is_deferred: false,
+        is_repeated: false,
+        fields: vec![("city", None)],
+    };
+    let history = History {
+        updates: vec![update],
+        ..History::default()
+    };
+    let zip = [("zip".to_owned(), "89073".to_owned())].into();
+    for (customer, fields) in [(5, HashMap::new()), (1, zip)] {
+        let stored = Stored {
+            customers: [(customer, fields)].into(),
+            ..Stored::default()
+        };
+        assert_only(&check(&history, &stored), Violation::Phantom);
+    }
+}

@@ -1,0 +1,250 @@
+//! The checks of signals: which are lost, stored twice, altered, not sent or out of order.
+
+use history::consistency::checker::{Report, Violation, check};
+use history::consistency::{
+    Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal,
+};
+
+use super::{assert_consistent, assert_only};
+
+/// The requestIdentifier that the client named for request 7.
+const NAMED: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+
+/// The requestIdentifier that the function generated for each other request.
+const GENERATED: &str = "0c3b5a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+
+fn millis(millis: u64) -> Micros {
+    millis * 1_000
+}
+
+fn sent_at(request: u64) -> Micros {
+    millis(match request {
+        7 => 10,
+        8 => 12,
+        9 => 13,
+        _ => 30,
+    })
+}
+
+fn content(request: u64, index: u64) -> Fingerprint {
+    Fingerprint::of(&format!("{request} {index}"))
+}
+
+/// A signal of this customer in a request, which the response does not reject.
+fn accepted(who: u32, request: u64, index: u64) -> Sent {
+    Sent {
+        who,
+        refused: false,
+        content: content(request, index),
+    }
+}
+
+/// A signal of this customer in a request, which the response rejects.
+fn rejected(who: u32, request: u64, index: u64) -> Sent {
+    Sent {
+        refused: true,
+        ..accepted(who, request, index)
+    }
+}
+
+fn request(number: u64, outcome: Outcome, signals: Vec<Sent>) -> Request {
+    let sent = sent_at(number);
+    let latest_clock = match outcome {
+        Outcome::Acknowledged(at) => at,
+        Outcome::Refused | Outcome::Unknown => sent,
+    };
+    Request {
+        sent,
+        outcome,
+        identifier: None,
+        latest_clock,
+        signals,
+    }
+}
+
+/// Request 7 has three signals, the second of them rejected, and a requestIdentifier. Request 8 has
+/// one that may be stored or not. Request 9 was rejected whole. Request 10 was sent after request 7
+/// was acknowledged.
+fn history() -> History {
+    let seventh = Request {
+        identifier: Some(NAMED.to_owned()),
+        ..request(
+            7,
+            Outcome::Acknowledged(millis(20)),
+            vec![accepted(1, 7, 0), rejected(1, 7, 1), accepted(1, 7, 2)],
+        )
+    };
+    let eighth = request(8, Outcome::Unknown, vec![accepted(1, 8, 0)]);
+    let ninth = request(9, Outcome::Refused, vec![rejected(2, 9, 0)]);
+    let tenth = request(
+        10,
+        Outcome::Acknowledged(millis(40)),
+        vec![accepted(1, 10, 0), accepted(2, 10, 1)],
+    );
+    History {
+        requests: [(7, seventh), (8, eighth), (9, ninth), (10, tenth)].into(),
+        ..History::default()
+    }
+}
+
+/// What is stored after [`history`] where nothing went wrong and request 8 is not stored.
+fn consistent_items() -> Stored {
+    Stored {
+        signals: vec![item(1, 7, 0), item(1, 7, 2), item(1, 10, 0), item(2, 10, 1)],
+        rejected: vec![kept(7, 1), kept(9, 0)],
+        ..Stored::default()
+    }
+}
+
+/// The item of a signal of this customer in a request.
+fn item(who: u32, request: u64, index: u64) -> StoredSignal {
+    let identifier = if request == 7 { NAMED } else { GENERATED };
+    StoredSignal {
+        who: Some(who),
+        request,
+        index,
+        content: content(request, index),
+        identifier: identifier.to_owned(),
+        received_at: sent_at(request),
+        contradiction: None,
+    }
+}
+
+/// The item of a rejected signal.
+fn kept(request: u64, index: u64) -> KeptSignal {
+    KeptSignal {
+        request,
+        index,
+        content: content(request, index),
+    }
+}
+
+/// The report on the history after this change of what is stored.
+fn report_on(change: impl FnOnce(&mut Stored)) -> Report {
+    let mut stored = consistent_items();
+    change(&mut stored);
+    check(&history(), &stored)
+}
+
+#[test]
+fn consistent_history_has_no_violation() {
+    let report = report_on(|_| {});
+    assert_consistent(&report);
+    assert_eq!(report.acknowledged, 4);
+    assert_eq!(report.refused, 2);
+    assert_eq!(report.unknown, 1);
+    let with_eighth = report_on(|stored| stored.signals.insert(1, item(1, 8, 0)));
+    assert_consistent(&with_eighth);
+}
+
+#[test]
+fn missing_acknowledged_signal_is_lost() {
+    let report = report_on(|stored| {
+        stored.signals.remove(1);
+    });
+    assert_only(&report, Violation::Lost);
+}
+
+#[test]
+fn signal_stored_twice_is_a_duplicate_acknowledged_or_not() {
+    let report = report_on(|stored| {
+        stored
+            .signals
+            .extend([item(2, 10, 1), item(1, 8, 0), item(1, 8, 0)]);
+    });
+    assert_eq!(report.count(Violation::Duplicate), 2, "{report}");
+}
+
+#[test]
+fn signal_not_sent_misplaced_or_rejected_is_a_phantom() {
+    let of_unknown_customer = StoredSignal {
+        who: None,
+        ..item(0, 99, 0)
+    };
+    for phantom in [
+        item(3, 99, 0),
+        item(3, 10, 2),
+        of_unknown_customer,
+        item(3, 8, 0),
+        item(2, 9, 0),
+    ] {
+        let report = report_on(|stored| stored.signals.push(phantom));
+        assert_only(&report, Violation::Phantom);
+    }
+    let report = report_on(|stored| stored.signals.insert(1, item(1, 7, 1)));
+    assert_only(&report, Violation::Phantom);
+}
+
+#[test]
+fn signals_in_another_order_are_out_of_order() {
+    for order in [[1, 0, 2, 3], [2, 0, 1, 3]] {
+        let report = report_on(|stored| {
+            stored.signals = order.map(|place| stored.signals[place].clone()).to_vec();
+            stored.rejected.clear();
+        });
+        assert!(
+            report.count(Violation::OutOfOrder) > 0,
+            "{order:?}: {report}"
+        );
+        assert_eq!(report.count(Violation::Lost), 0, "{order:?}: {report}");
+    }
+}
+
+#[test]
+fn signals_of_two_requests_are_in_order_when_clocks_that_differ_may_explain_it() {
+    let mut history = history();
+    let mut stored = consistent_items();
+    stored.signals.swap(1, 2);
+    stored.signals.swap(0, 1);
+    assert!(check(&history, &stored).count(Violation::OutOfOrder) > 0);
+    for request in history.requests.values_mut() {
+        request.latest_clock += millis(11);
+    }
+    assert_consistent(&check(&history, &stored));
+}
+
+#[test]
+fn item_that_differs_from_what_was_sent_is_wrong() {
+    let report_after =
+        |change: fn(&mut StoredSignal)| report_on(|stored| change(&mut stored.signals[0]));
+    let content = report_after(|item| item.content = content(7, 2));
+    assert_only(&content, Violation::Wrong);
+    let identifier = report_after(|item| item.identifier = GENERATED.to_owned());
+    assert_only(&identifier, Violation::Wrong);
+    let contradiction = report_after(|item| item.contradiction = Some("a key of another time"));
+    assert_only(&contradiction, Violation::Wrong);
+}
+
+#[test]
+fn item_received_before_or_after_its_request_is_wrong() {
+    let report_on_time = |received_at: Micros| {
+        report_on(|stored| {
+            stored.signals[0].received_at = received_at;
+        })
+    };
+    assert_only(&report_on_time(millis(8)), Violation::Wrong);
+    assert_consistent(&report_on_time(millis(20)));
+    assert_only(&report_on_time(millis(21)), Violation::Wrong);
+}
+
+#[test]
+fn rejected_signal_that_is_not_kept_is_a_violation_unless_its_loss_is_logged() {
+    let mut history = history();
+    let mut stored = consistent_items();
+    stored.rejected.truncate(1);
+    assert_only(&check(&history, &stored), Violation::Unkept);
+    history.unkept = 1;
+    assert_consistent(&check(&history, &stored));
+}
+
+#[test]
+fn rejected_signal_kept_twice_is_a_duplicate_and_one_altered_or_not_sent_is_a_phantom() {
+    let report_with = |added: KeptSignal| report_on(|stored| stored.rejected.push(added));
+    assert_only(&report_with(kept(7, 1)), Violation::Duplicate);
+    assert_only(&report_with(kept(7, 0)), Violation::Phantom);
+    let altered = KeptSignal {
+        content: content(7, 2),
+        ..kept(9, 0)
+    };
+    assert_only(&report_with(altered), Violation::Phantom);
+}
