@@ -79,15 +79,13 @@ impl Emulator {
         listener: TcpListener,
         failures: Option<mpsc::UnboundedSender<String>>,
     ) -> Result<Self> {
-        let (database, lock) = match storage {
-            Storage::Memory => (
-                Database::memory().context("Cannot open a database in memory")?,
-                None,
-            ),
-            Storage::File(path) => {
-                let lock = data_file::lock(path)?;
-                (data_file::open(path)?, Some(lock))
-            }
+        let lock = match storage {
+            Storage::Memory => None,
+            Storage::File(path) => Some(data_file::lock(path)?),
+        };
+        let database = match storage {
+            Storage::Memory => Database::memory().context("Cannot open a database in memory")?,
+            Storage::File(path) => data_file::open(path)?,
         };
         for table in &template.tables {
             tables::ensure(&database, table)?;
@@ -135,10 +133,7 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn put_item(&self, table: &str, item: &Value) -> Result<()> {
-        let database = self
-            .database
-            .as_ref()
-            .context("The emulator has stopped.")?;
+        let database = self.database()?;
         let put = request(json!({"TableName": table, "Item": item}))?;
         database
             .put_item(put)
@@ -151,12 +146,11 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn item(&self, table: &str, key: &Value) -> Result<Option<Value>> {
-        let database = self
-            .database
-            .as_ref()
-            .context("The emulator has stopped.")?;
-        let found = database.get_item(request(json!({"TableName": table, "Key": key}))?);
-        let found = found.with_context(|| format!("Cannot read {table}"))?;
+        let database = self.database()?;
+        let get = request(json!({"TableName": table, "Key": key}))?;
+        let found = database
+            .get_item(get)
+            .with_context(|| format!("Cannot read {table}"))?;
         Ok(found.item.map(serde_json::to_value).transpose()?)
     }
 
@@ -165,10 +159,7 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn clear(&self, table: &Table) -> Result<()> {
-        let database = self
-            .database
-            .as_ref()
-            .context("The emulator has stopped.")?;
+        let database = self.database()?;
         let delete = request(json!({"TableName": table.name}))?;
         database
             .delete_table(delete)
@@ -181,7 +172,8 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn is_empty(&self, table: &str) -> Result<bool> {
-        Ok(self.scan(table, 1, &Value::Null)?.count == 0)
+        let page = self.scan(table, 1, &Value::Null)?;
+        Ok(page.count == 0)
     }
 
     /// Gives all items of a table to `each`, in DynamoDB's own JSON.
@@ -209,30 +201,30 @@ impl Emulator {
     ) -> Result<Vec<Value>> {
         let mut newest = BTreeMap::new();
         self.read_all(table, |item| {
-            let [partition, sort, order] = ["pk", "sk", order].map(|name| match item.get(name) {
-                Some(AttributeValue::S(text)) => text.clone(),
-                _ => String::new(),
-            });
-            if partition.starts_with(prefix) {
-                newest.insert((order, partition, sort), item);
-                // To read the JSON of all items would take most of the time.
-                if newest.len() > most {
-                    newest.pop_first();
-                }
+            let partition = text_of(&item, "pk");
+            if !partition.starts_with(prefix) {
+                return Ok(());
+            }
+            let sort = text_of(&item, "sk");
+            newest.insert((text_of(&item, order), partition, sort), item);
+            if newest.len() > most {
+                newest.pop_first();
             }
             Ok(())
         })?;
-        Ok(newest
-            .into_values()
-            .map(serde_json::to_value)
-            .collect::<Result<_, _>>()?)
+        // Only now, because making JSON of all items would take most of the time.
+        let newest: Result<Vec<Value>, _> =
+            newest.into_values().map(serde_json::to_value).collect();
+        Ok(newest?)
     }
 
     fn read_all(&self, table: &str, mut each: impl FnMut(Item) -> Result<()>) -> Result<()> {
         let mut after = Value::Null;
         loop {
             let page = self.scan(table, PAGE, &after)?;
-            page.items.into_iter().flatten().try_for_each(&mut each)?;
+            for item in page.items.into_iter().flatten() {
+                each(item)?;
+            }
             let Some(last) = page.last_evaluated_key else {
                 return Ok(());
             };
@@ -246,11 +238,9 @@ impl Emulator {
     /// # Errors
     /// What DynamoDB would answer.
     pub fn last_of(&self, table: &str, partition: &str, most: usize) -> Result<Vec<Value>> {
-        let database = self
-            .database
-            .as_ref()
-            .context("The emulator has stopped.")?;
-        let (mut found, mut after) = (Vec::new(), Value::Null);
+        let database = self.database()?;
+        let mut found = Vec::new();
+        let mut after = Value::Null;
         while found.len() < most {
             let query = request(json!({
                 "TableName": table,
@@ -275,11 +265,12 @@ impl Emulator {
         Ok(found)
     }
 
+    fn database(&self) -> Result<&Database> {
+        self.database.as_ref().context("The emulator has stopped.")
+    }
+
     fn scan(&self, table: &str, limit: usize, after: &Value) -> Result<ScanResponse> {
-        let database = self
-            .database
-            .as_ref()
-            .context("The emulator has stopped.")?;
+        let database = self.database()?;
         let scan =
             request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": after}))?;
         database
@@ -327,6 +318,14 @@ async fn serve(listener: TcpListener, guarded: Guarded, stop: watch::Receiver<()
     stopped(stop).await;
     let _ = tokio::time::timeout(TIME_TO_FINISH, server.service.idle()).await;
     server.stop().await;
+}
+
+/// The text of an attribute of an item; empty when the item has no such text.
+fn text_of(item: &Item, attribute: &str) -> String {
+    match item.get(attribute) {
+        Some(AttributeValue::S(text)) => text.clone(),
+        _ => String::new(),
+    }
 }
 
 /// Waits until the sender is gone, which is all that it is there for.

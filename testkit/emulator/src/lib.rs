@@ -17,8 +17,9 @@ pub mod yaml;
 pub use emulator::{Emulator, Storage};
 pub use template::Template;
 
-/// Opens a file for writing that, if it is new, only its owner can read: it holds customers.
-fn for_owner() -> std::fs::OpenOptions {
+/// Options that open a file for writing. If the file is new, only its owner can read it, because it
+/// will hold customers.
+fn owner_only() -> std::fs::OpenOptions {
     let mut options = std::fs::OpenOptions::new();
     options.create(true).write(true);
     #[cfg(unix)]

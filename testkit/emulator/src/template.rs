@@ -53,25 +53,22 @@ impl Template {
             .get("Resources")
             .and_then(Value::as_object)
             .context("there are no Resources in it.")?;
-        let tables = of_type(resources, "AWS::DynamoDB::Table")
+        let tables = resources_of_type(resources, "AWS::DynamoDB::Table")
             .map(|(logical_id, properties)| Table::read(logical_id, properties))
             .collect::<Result<Vec<_>, _>>()?;
         let scope = function::Scope {
             document: &document,
             tables: &tables,
         };
-        let functions = of_type(resources, "AWS::Serverless::Function")
-            .filter_map(|(logical_id, properties)| {
-                Function::read(logical_id, properties, &scope).transpose()
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let apis = of_type(resources, "AWS::Serverless::HttpApi")
-            .map(|(logical_id, api)| Cors::read(logical_id, api));
-        let cors = apis
-            .collect::<Result<Vec<_>, _>>()?
-            .into_iter()
-            .flatten()
-            .next();
+        let mut functions = Vec::new();
+        for (logical_id, properties) in resources_of_type(resources, "AWS::Serverless::Function") {
+            functions.extend(Function::read(logical_id, properties, &scope)?);
+        }
+        let mut cors = None;
+        for (logical_id, api) in resources_of_type(resources, "AWS::Serverless::HttpApi") {
+            let of_this_api = Cors::read(logical_id, api)?;
+            cors = cors.or(of_this_api);
+        }
         Ok(Self {
             tables,
             functions,
@@ -118,19 +115,17 @@ impl Template {
 }
 
 /// The resources of one type, each with its logical id and its properties (null where it has none).
-fn of_type<'a>(
+fn resources_of_type<'a>(
     resources: &'a Map<String, Value>,
     kind: &'a str,
 ) -> impl Iterator<Item = (&'a str, &'a Value)> {
-    resources
+    let of_this_type = resources
         .iter()
-        .filter(move |(_, resource)| resource.get("Type").and_then(Value::as_str) == Some(kind))
-        .map(|(id, resource)| {
-            (
-                id.as_str(),
-                resource.get("Properties").unwrap_or(&Value::Null),
-            )
-        })
+        .filter(move |(_, resource)| resource.get("Type").and_then(Value::as_str) == Some(kind));
+    of_this_type.map(|(id, resource)| {
+        let properties = resource.get("Properties").unwrap_or(&Value::Null);
+        (id.as_str(), properties)
+    })
 }
 
 #[cfg(test)]

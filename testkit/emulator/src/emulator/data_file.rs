@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use dynoxide::Database;
 
-use crate::for_owner;
+use crate::owner_only;
 
 /// What every database of SQLite begins with ("Database File Format").
 const FIRST_BYTES: &[u8] = b"SQLite format 3\0";
@@ -18,7 +18,7 @@ const FIRST_BYTES: &[u8] = b"SQLite format 3\0";
 /// since another process may wait for it.
 pub(super) fn lock(path: &Path) -> Result<File> {
     let beside = path.with_added_extension("lock");
-    let file = for_owner()
+    let file = owner_only()
         .open(&beside)
         .with_context(|| format!("Cannot write {}", beside.display()))?;
     match file.try_lock() {
@@ -41,7 +41,7 @@ pub(super) fn open(path: &Path) -> Result<Database> {
         .context("its path is not UTF-8")
         .with_context(cannot_open)?;
     // SQLite gives the files beside it the same permissions.
-    let mut file = for_owner()
+    let mut file = owner_only()
         .read(true)
         .open(path)
         .with_context(cannot_open)?;

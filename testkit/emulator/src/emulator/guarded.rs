@@ -7,7 +7,7 @@ use std::future::Future;
 use std::net::Ipv4Addr;
 use std::pin::Pin;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use dynoxide::Database;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, mpsc};
 
-/// Headers of one connection, which say nothing of the next one.
-const OF_A_CONNECTION: [hyper::header::HeaderName; 5] = [
+/// Headers that are about one connection, so they are not handed on to the next one.
+const CONNECTION_HEADERS: [hyper::header::HeaderName; 5] = [
     CONNECTION,
     CONTENT_LENGTH,
     EXPECT,
@@ -40,6 +40,13 @@ pub(super) struct Guarded {
     database: Database,
     failures: Option<Failures>,
     upstream: Mutex<Option<Upstream>>,
+}
+
+/// An answer of the server.
+struct Answer {
+    response: Response<Full<Bytes>>,
+    /// The bytes of its body once more, since those of the response cannot be read.
+    body: Bytes,
 }
 
 /// The connection to the server.
@@ -65,28 +72,26 @@ impl Guarded {
 
     /// Hands the message of an answer to the program that started the emulator. A function only
     /// learns that DynamoDB failed.
-    fn tell(&self, answer: &Bytes) {
-        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
-        let message = answer.get("message").or(answer.get("Message"));
+    fn report_failure(&self, body: &Bytes) {
+        let Some(failures) = &self.failures else {
+            return;
+        };
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let message = body.get("message").or(body.get("Message"));
         let message = message.and_then(Value::as_str).unwrap_or_default();
-        if let Some(failures) = &self.failures {
-            // One that has gone misses nothing.
-            let _ = failures.send(message.to_owned());
-        }
+        // The program may have stopped listening.
+        let _ = failures.send(message.to_owned());
     }
 
-    async fn hand_on(&self, request: Request<Bytes>) -> Result<(Response<Full<Bytes>>, Bytes)> {
-        let mut upstream = self.upstream.lock().await;
-        let open = upstream
-            .take()
-            .filter(|upstream| !upstream.requests.is_closed());
-        let mut open = match open {
-            Some(open) => open,
-            None => Upstream::open(&self.database).await?,
+    async fn hand_on(&self, request: Request<Bytes>) -> Result<Answer> {
+        let mut kept = self.upstream.lock().await;
+        let mut upstream = match kept.take() {
+            Some(upstream) if !upstream.requests.is_closed() => upstream,
+            _ => Upstream::open(&self.database).await?,
         };
-        let answer = open.ask(request).await?;
-        // A connection that has failed is not kept.
-        *upstream = Some(open);
+        let answer = ask(&mut upstream.requests, request).await?;
+        // A connection that has failed does not come here, and is not kept.
+        *kept = Some(upstream);
         Ok(answer)
     }
 }
@@ -96,17 +101,24 @@ impl Service for Guarded {
         if request.body().len() > MAX_BODY_BYTES {
             return response(413, &[], "");
         }
-        let (answer, body) = match self.hand_on(request).await {
+        let answer = match self.hand_on(request).await {
             Ok(answer) => answer,
-            Err(error) => {
-                let why = json!({"message": format!("{error:#}")}).to_string();
-                (response(500, &[], why.clone()), why.into())
-            }
+            Err(error) => Answer::server_failed(&error),
         };
-        if answer.status().is_server_error() {
-            self.tell(&body);
+        if answer.response.status().is_server_error() {
+            self.report_failure(&answer.body);
         }
-        answer
+        answer.response
+    }
+}
+
+impl Answer {
+    fn server_failed(error: &Error) -> Self {
+        let body = json!({"message": format!("{error:#}")}).to_string();
+        Self {
+            response: response(500, &[], body.clone()),
+            body: body.into(),
+        }
     }
 }
 
@@ -130,29 +142,25 @@ impl Upstream {
             _server: server,
         })
     }
-
-    async fn ask(&mut self, request: Request<Bytes>) -> Result<(Response<Full<Bytes>>, Bytes)> {
-        ask(&mut self.requests, request).await
-    }
 }
 
-async fn ask(
-    requests: &mut SendRequest<Full<Bytes>>,
-    request: Request<Bytes>,
-) -> Result<(Response<Full<Bytes>>, Bytes)> {
+async fn ask(requests: &mut SendRequest<Full<Bytes>>, request: Request<Bytes>) -> Result<Answer> {
     let mut request = request.map(Full::new);
     *request.version_mut() = Version::HTTP_11;
-    for name in OF_A_CONNECTION {
+    for name in CONNECTION_HEADERS {
         request.headers_mut().remove(name);
     }
     requests.ready().await?;
-    let (mut head, body) = requests.send_request(request).await?.into_parts();
+    let response = requests.send_request(request).await?;
+    let (mut head, body) = response.into_parts();
     let body = body
         .collect()
         .await
         .context("the answer of the emulator cannot be read")?
         .to_bytes();
     head.headers.remove(CONNECTION);
-    let answer = Response::from_parts(head, Full::new(body.clone()));
-    Ok((answer, body))
+    Ok(Answer {
+        response: Response::from_parts(head, Full::new(body.clone())),
+        body,
+    })
 }

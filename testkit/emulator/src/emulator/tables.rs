@@ -30,7 +30,8 @@ pub(super) fn ensure(database: &Database, table: &Table) -> Result<()> {
 }
 
 fn create(database: &Database, table: &Table) -> Result<()> {
-    match database.create_table(request(Value::from(table.definition.clone()))?) {
+    let definition = request(Value::from(table.definition.clone()))?;
+    match database.create_table(definition) {
         Ok(_) | Err(DynoxideError::ResourceInUseException(_)) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -39,25 +40,31 @@ fn create(database: &Database, table: &Table) -> Result<()> {
 fn is_as_declared(database: &Database, table: &Table) -> Result<bool> {
     let described = database.describe_table(request(json!({"TableName": table.name}))?)?;
     let described = serde_json::to_value(described.table)?;
-    Ok(FIXED_WHEN_CREATED.iter().all(|property| {
-        let [found, declared] =
-            [described.get(property), table.definition.get(*property)].map(|list| {
-                list.and_then(Value::as_array)
-                    .map(Vec::as_slice)
-                    .unwrap_or_default()
-            });
-        found.len() == declared.len() && declared.iter().all(|declared| found.contains(declared))
-    }))
+    let is_as_declared = FIXED_WHEN_CREATED.iter().all(|property| {
+        let found = elements(described.get(property));
+        let declared = elements(table.definition.get(*property));
+        found.len() == declared.len() && declared.iter().all(|element| found.contains(element))
+    });
+    Ok(is_as_declared)
+}
+
+fn elements(list: Option<&Value>) -> &[Value] {
+    list.and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
 fn ensure_expiry(database: &Database, table: &Table) -> Result<()> {
+    let Some(attribute) = &table.time_to_live_attribute else {
+        return Ok(());
+    };
     let described = database.describe_time_to_live(request(json!({"TableName": table.name}))?)?;
-    if let Some(attribute) = &table.time_to_live_attribute
-        && described.time_to_live_description.attribute_name.as_ref() != Some(attribute)
-    {
-        let specification = json!({"AttributeName": attribute, "Enabled": true});
-        let change = json!({"TableName": table.name, "TimeToLiveSpecification": specification});
-        database.update_time_to_live(request(change)?)?;
+    let found = described.time_to_live_description.attribute_name;
+    if found.as_ref() == Some(attribute) {
+        return Ok(());
     }
+    let specification = json!({"AttributeName": attribute, "Enabled": true});
+    let change = json!({"TableName": table.name, "TimeToLiveSpecification": specification});
+    database.update_time_to_live(request(change)?)?;
     Ok(())
 }

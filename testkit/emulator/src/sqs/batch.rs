@@ -7,24 +7,26 @@ use super::queues::Message;
 
 /// The event that Lambda makes of messages.
 pub fn event(messages: &[Message]) -> Value {
-    let record = |message: &Message| json!({"messageId": message.id, "body": message.body, "eventSource": "aws:sqs"});
-    json!({"Records": messages.iter().map(record).collect::<Value>()})
+    let mut records = Vec::new();
+    for Message { id, body, .. } in messages {
+        records.push(json!({"messageId": id, "body": body, "eventSource": "aws:sqs"}));
+    }
+    json!({"Records": records})
 }
 
-/// The ids of the messages that a function has drained, by its response to their event: none when
-/// it failed.
+/// The ids of the messages that a function has drained, read from its response to their event.
+/// There are none when the function failed.
 pub fn drained<'a>(messages: &'a [Message], response: &Value) -> Vec<&'a str> {
     let Some(failures) = response.get("batchItemFailures").and_then(Value::as_array) else {
         return Vec::new();
     };
-    let is_failure = |id: &&str| {
-        failures
-            .iter()
-            .any(|failure| failure.get("itemIdentifier").is_some_and(|of| of == *id))
-    };
+    let failed_ids: Vec<&str> = failures
+        .iter()
+        .filter_map(|failure| failure.get("itemIdentifier")?.as_str())
+        .collect();
     messages
         .iter()
         .map(|message| message.id.as_str())
-        .filter(|id| !is_failure(id))
+        .filter(|id| !failed_ids.contains(id))
         .collect()
 }

@@ -8,33 +8,35 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::for_owner;
+use crate::owner_only;
 
 /// The file, to which changes are appended.
 #[derive(Debug)]
 pub(super) struct Journal(File);
 
 impl Journal {
-    /// The changes that the file has. A last line that a killed process has left unfinished is
-    /// none: nothing was acknowledged.
+    /// Reads the changes in the file; there are none without a file. A last line that a killed
+    /// process left unfinished is left out: its change was never acknowledged.
     pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Vec<T>> {
-        match std::fs::read_to_string(path) {
-            Ok(text) => Ok(text
-                .lines()
-                .filter_map(|line| serde_json::from_str(line).ok())
-                .collect()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let changes = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        Ok(changes.collect())
     }
 
-    /// The file, written anew with these changes.
+    /// Replaces the file by one with only these changes.
     pub(super) fn create<T: Serialize>(
         path: &Path,
         changes: impl Iterator<Item = T>,
     ) -> io::Result<Self> {
         let new = path.with_added_extension("new");
-        let mut journal = Self(for_owner().truncate(true).open(&new)?);
+        let file = owner_only().truncate(true).open(&new)?;
+        let mut journal = Self(file);
         for change in changes {
             journal.append(&change)?;
         }
@@ -44,7 +46,8 @@ impl Journal {
 
     /// Appends a change, before it is acknowledged.
     pub(super) fn append(&mut self, change: &impl Serialize) -> io::Result<()> {
-        self.0
-            .write_all(format!("{}\n", serde_json::to_string(change)?).as_bytes())
+        let mut line = serde_json::to_string(change)?;
+        line.push('\n');
+        self.0.write_all(line.as_bytes())
     }
 }

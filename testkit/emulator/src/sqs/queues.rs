@@ -2,6 +2,7 @@
 //! know what is in a message.
 
 use std::collections::VecDeque;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -35,9 +36,7 @@ const MAX_RECEIVED_BYTES: usize = 3 * MAX_BYTES;
 /// A message that was received.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its id.
     pub id: String,
-    /// Its text.
     pub body: String,
     /// Why it is a dead letter, if the overflow function said so.
     pub reason: Option<String>,
@@ -67,14 +66,36 @@ pub(super) struct Queue {
     pub(super) counts: VecDeque<[u64; 3]>,
 }
 
-/// The status, the code and the message of a response that is an error.
-pub(super) type CallError = (u16, &'static str, &'static str);
+/// A call that SQS answers with an error.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallError {
+    pub(super) status: u16,
+    pub(super) code: &'static str,
+    pub(super) message: &'static str,
+}
 
-const UNKNOWN_QUEUE: CallError = (
-    400,
-    "NonExistentQueue",
-    "The specified queue does not exist.",
-);
+impl CallError {
+    const INTERNAL: Self = Self {
+        status: 500,
+        code: "InternalError",
+        message: "",
+    };
+
+    const UNKNOWN_QUEUE: Self = Self {
+        status: 400,
+        code: "NonExistentQueue",
+        message: "The specified queue does not exist.",
+    };
+
+    /// The call breaks a rule of SQS.
+    const fn invalid(code: &'static str) -> Self {
+        Self {
+            status: 400,
+            code,
+            message: "",
+        }
+    }
+}
 
 /// A change of the queues, as their file has it.
 #[derive(Debug, Deserialize, Serialize)]
@@ -111,43 +132,38 @@ impl Queues {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let cannot_use = || format!("Cannot use the queue's file {}", path.display());
         let mut queues = Self::default();
-        Journal::read(path)
-            .with_context(cannot_use)?
-            .into_iter()
-            .for_each(|change| queues.apply(change));
-        let of_overflow = queues
-            .overflow
-            .messages
+        let earlier_changes = Journal::read(path).with_context(cannot_use)?;
+        for change in earlier_changes {
+            queues.apply(change);
+        }
+        let overflow = &queues.overflow.messages;
+        let dead_letters = &queues.dead_letters.messages;
+        let messages_left = overflow
             .iter()
-            .map(|message| message.as_sent(false));
-        let all = of_overflow.chain(
-            queues
-                .dead_letters
-                .messages
-                .iter()
-                .map(|message| message.as_sent(true)),
-        );
-        queues.journal = Some(Journal::create(path, all).with_context(cannot_use)?);
+            .map(|message| message.as_sent(false))
+            .chain(dead_letters.iter().map(|message| message.as_sent(true)));
+        let journal = Journal::create(path, messages_left).with_context(cannot_use)?;
+        queues.journal = Some(journal);
         Ok(queues)
     }
 
-    /// Makes a change, and keeps it if the queues are in a file. One that is lost is made again, as
-    /// on AWS.
+    /// Makes a change, and writes it to the file if there is one. When the file loses the change,
+    /// the caller makes it again later: on AWS, too, a message may come back after it was deleted.
     fn change(&mut self, change: Change) {
-        self.keep(&change);
+        let _ = self.write_to_journal(&change);
         self.apply(change);
     }
 
-    /// Whether a change is kept, or nothing keeps changes.
-    fn keep(&mut self, change: &Change) -> bool {
-        self.journal
-            .as_mut()
-            .is_none_or(|journal| journal.append(change).is_ok())
+    fn write_to_journal(&mut self, change: &Change) -> io::Result<()> {
+        match &mut self.journal {
+            Some(journal) => journal.append(change),
+            None => Ok(()),
+        }
     }
 
     fn apply(&mut self, change: Change) {
-        let (overflow, dead_letters) =
-            (&mut self.overflow.messages, &mut self.dead_letters.messages);
+        let overflow = &mut self.overflow.messages;
+        let dead_letters = &mut self.dead_letters.messages;
         let now = Instant::now();
         match change {
             Change::Sent {
@@ -156,9 +172,9 @@ impl Queues {
                 reason,
                 is_dead,
             } => {
-                self.sent = self
-                    .sent
-                    .max(id.parse::<u64>().map_or(0, |number| number + 1));
+                // Ids are numbers that count up.
+                let next_number = id.parse::<u64>().map_or(0, |number| number + 1);
+                self.sent = self.sent.max(next_number);
                 let queue = if is_dead { dead_letters } else { overflow };
                 queue.push(Message {
                     id,
@@ -172,14 +188,18 @@ impl Queues {
                 dead_letters.extend(overflow.extract_if(.., |message| message.id == id));
             }
             Change::Deleted(id) => overflow.retain(|message| message.id != id),
-            Change::Cleared => [overflow, dead_letters].into_iter().for_each(Vec::clear),
+            Change::Cleared => {
+                overflow.clear();
+                dead_letters.clear();
+            }
             Change::Redriven => {
-                let fresh = |message| Message {
-                    receives: 0,
-                    visible_at: now,
-                    ..message
-                };
-                overflow.extend(dead_letters.drain(..).map(fresh));
+                for message in dead_letters.drain(..) {
+                    overflow.push(Message {
+                        receives: 0,
+                        visible_at: now,
+                        ..message
+                    });
+                }
             }
         }
     }
@@ -187,38 +207,35 @@ impl Queues {
     /// The body of the response to a call.
     pub(super) fn answer(&mut self, operation: &str, call: Value) -> Result<Value, CallError> {
         if self.is_unavailable {
-            return Err((500, "InternalError", ""));
+            return Err(CallError::INTERNAL);
+        }
+        if operation == "SendMessage" {
+            return match &self.answer_of_sends {
+                Some(answer) => Ok(answer.clone()),
+                None => self.send(&call),
+            };
         }
         let answer = match operation {
-            "SendMessage" if self.answer_of_sends.is_some() => {
-                Ok(self.answer_of_sends.clone().into())
-            }
-            "SendMessage" => self.send(&call),
             "GetQueueAttributes" => self.attributes(&call),
             "StartMessageMoveTask" => {
                 self.change(Change::Redriven);
                 Ok(json!({"TaskHandle": "handle"}))
             }
-            _ => Err((400, "UnsupportedOperation", "")),
+            _ => Err(CallError::invalid("UnsupportedOperation")),
         };
-        // The messages of the others are kept already.
-        if operation != "SendMessage" {
-            self.calls.push((operation.to_owned(), call));
-        }
+        // The call of a message that was sent is not recorded: its queue has the message.
+        self.calls.push((operation.to_owned(), call));
         answer
     }
 
     fn send(&mut self, call: &Value) -> Result<Value, CallError> {
         let body = call["MessageBody"].as_str().unwrap_or_default();
         if body.len() > MAX_BYTES || !body.chars().all(is_allowed) {
-            return Err((400, "InvalidMessageContents", ""));
+            return Err(CallError::invalid("InvalidMessageContents"));
         }
-        let group = call["MessageGroupId"].as_str().map(ToOwned::to_owned);
-        let is_group = |group: &String| {
-            matches!(group.len(), 1..=128) && group.chars().all(|c| c.is_ascii_graphic())
-        };
-        if !group.as_ref().is_none_or(is_group) {
-            return Err((400, "InvalidParameterValue", ""));
+        let group = call["MessageGroupId"].as_str();
+        if group.is_some_and(|group| !is_message_group_id(group)) {
+            return Err(CallError::invalid("InvalidParameterValue"));
         }
         let id = self.sent.to_string();
         let reason = call
@@ -228,7 +245,7 @@ impl Queues {
         let is_dead = match call["QueueUrl"].as_str().unwrap_or_default() {
             OVERFLOW_QUEUE => false,
             DEAD_LETTER_QUEUE => true,
-            _ => return Err(UNKNOWN_QUEUE),
+            _ => return Err(CallError::UNKNOWN_QUEUE),
         };
         let change = Change::Sent {
             id: id.clone(),
@@ -236,12 +253,13 @@ impl Queues {
             reason,
             is_dead,
         };
-        if !self.keep(&change) {
-            return Err((500, "InternalError", ""));
+        if self.write_to_journal(&change).is_err() {
+            return Err(CallError::INTERNAL);
         }
         self.apply(change);
-        self.groups.push(group);
-        Ok(json!({"MessageId": id, "MD5OfMessageBody": HEXLOWER.encode(&Md5::digest(body))}))
+        self.groups.push(group.map(ToOwned::to_owned));
+        let body_md5 = HEXLOWER.encode(&Md5::digest(body));
+        Ok(json!({"MessageId": id, "MD5OfMessageBody": body_md5}))
     }
 
     pub(super) fn delete(&mut self, id: &str) {
@@ -254,15 +272,14 @@ impl Queues {
 
     /// The attributes that a call names, as SQS writes them.
     fn attributes(&mut self, call: &Value) -> Result<Value, CallError> {
+        let url = call["QueueUrl"].as_str().unwrap_or_default();
         if call["AttributeNames"] == json!(["QueueArn"]) {
-            return Ok(
-                json!({"Attributes": {"QueueArn": arn(call["QueueUrl"].as_str().unwrap_or_default())}}),
-            );
+            return Ok(json!({"Attributes": {"QueueArn": arn(url)}}));
         }
-        let queue = match call["QueueUrl"].as_str().unwrap_or_default() {
+        let queue = match url {
             OVERFLOW_QUEUE => &mut self.overflow,
             DEAD_LETTER_QUEUE => &mut self.dead_letters,
-            _ => return Err(UNKNOWN_QUEUE),
+            _ => return Err(CallError::UNKNOWN_QUEUE),
         };
         let [waiting, in_flight, delayed] = queue.counts(Instant::now());
         Ok(json!({"Attributes": {
@@ -272,27 +289,18 @@ impl Queues {
         }}))
     }
 
+    /// Up to `most` messages that are visible, which are hidden for this long from `now` on.
     pub(super) fn receive(&mut self, most: usize, hidden: Duration, now: Instant) -> Vec<Message> {
-        let messages = &self.overflow.messages;
-        let is_dead =
-            |message: &Message| message.visible_at <= now && message.receives >= MAX_RECEIVES;
         if !self.are_receives_unlimited {
-            let dead: Vec<_> = messages
-                .iter()
-                .filter(|message| is_dead(message))
-                .map(|message| message.id.clone())
-                .collect();
-            for id in dead {
-                self.change(Change::Dead(id));
-            }
+            self.move_dead_letters(now);
         }
         let messages = &mut self.overflow.messages;
-        let (mut received, mut bytes) = (Vec::new(), 0);
-        for message in messages
+        let visible = messages
             .iter_mut()
-            .filter(|message| message.visible_at <= now)
-            .take(most)
-        {
+            .filter(|message| message.visible_at <= now);
+        let mut received = Vec::new();
+        let mut bytes = 0;
+        for message in visible.take(most) {
             bytes += message.body.len();
             if bytes > MAX_RECEIVED_BYTES {
                 break;
@@ -303,24 +311,39 @@ impl Queues {
         }
         received
     }
+
+    /// Moves the messages that were received too often to the dead-letter queue.
+    fn move_dead_letters(&mut self, now: Instant) {
+        let messages = &self.overflow.messages;
+        let dead: Vec<String> = messages
+            .iter()
+            .filter(|message| message.visible_at <= now && message.receives >= MAX_RECEIVES)
+            .map(|message| message.id.clone())
+            .collect();
+        for id in dead {
+            self.change(Change::Dead(id));
+        }
+    }
 }
 
 impl Queue {
     /// Messages that wait, are in flight and are delayed.
     fn counts(&mut self, now: Instant) -> [u64; 3] {
-        let said = if self.counts.len() > 1 {
+        let said_by_test = if self.counts.len() > 1 {
             self.counts.pop_front()
         } else {
             self.counts.front().copied()
         };
-        said.unwrap_or_else(|| {
-            let waiting = self
-                .messages
-                .iter()
-                .filter(|message| message.visible_at <= now)
-                .count();
-            [waiting as u64, (self.messages.len() - waiting) as u64, 0]
-        })
+        if let Some(counts) = said_by_test {
+            return counts;
+        }
+        let messages = &self.messages;
+        let waiting = messages
+            .iter()
+            .filter(|message| message.visible_at <= now)
+            .count();
+        let in_flight = messages.len() - waiting;
+        [waiting as u64, in_flight as u64, 0]
     }
 }
 
@@ -336,7 +359,12 @@ impl Message {
     }
 }
 
-/// The characters of a message (`SendMessage` in the SQS API reference).
+/// Whether a text is within SQS's limits of a `MessageGroupId`.
+fn is_message_group_id(text: &str) -> bool {
+    matches!(text.len(), 1..=128) && text.chars().all(|c| c.is_ascii_graphic())
+}
+
+/// Whether a message may have this character (`SendMessage` in the SQS API reference).
 fn is_allowed(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }

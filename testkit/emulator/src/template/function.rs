@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use serde_json::Value;
 
 use super::table::Table;
@@ -60,57 +60,50 @@ impl Function {
         properties: &Value,
         scope: &Scope<'_>,
     ) -> Result<Option<Self>> {
-        let routes = Route::of_function(logical_id, properties)?;
-        let batch_size = events(properties, "SQS").next().map(|(_, queue)| {
-            let size = queue
-                .pointer("/Properties/BatchSize")
-                .and_then(Value::as_u64);
-            size.and_then(|size| usize::try_from(size).ok())
-                .unwrap_or(DEFAULT_BATCH_SIZE)
-        });
+        let routes = Route::read_all(logical_id, properties)?;
+        let batch_size = batch_size(properties);
         if routes.is_empty() && batch_size.is_none() {
             return Ok(None);
         }
-        let wrong = |what: String| anyhow!("the function {logical_id} {what}");
         let package = properties
             .get("CodeUri")
             .and_then(Value::as_str)
             .and_then(|path| Path::new(path).file_name()?.to_str())
-            .ok_or_else(|| wrong("has no CodeUri that names its package's folder.".to_owned()))?;
+            .with_context(|| {
+                format!("the function {logical_id} has no CodeUri that names its package's folder.")
+            })?;
         let mut environment = BTreeMap::new();
         let mut timeout = Duration::from_secs(DEFAULT_TIMEOUT);
-        for declared in [
-            scope.document.pointer("/Globals/Function"),
-            Some(properties),
-        ] {
-            let seconds = declared.and_then(|declared| declared.get("Timeout")?.as_u64());
-            timeout = seconds.map_or(timeout, Duration::from_secs);
-            let variables =
-                declared.and_then(|declared| declared.pointer("/Environment/Variables"));
-            // The local stack has endpoints of its own.
-            let is_kept = |(name, _): &(&String, &Value)| !name.starts_with("AWS_ENDPOINT_URL");
-            for (name, value) in variables
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten()
-                .filter(is_kept)
-            {
-                let value = scope
-                    .evaluate(value)
-                    .map_err(|why| wrong(format!("has the variable {name}, {why}")))?;
-                environment.extend(value.map(|value| (name.clone(), value)));
+        let globals = scope.document.pointer("/Globals/Function");
+        // What the function itself declares replaces what the globals declare.
+        for declared in globals.into_iter().chain([properties]) {
+            if let Some(seconds) = declared.get("Timeout").and_then(Value::as_u64) {
+                timeout = Duration::from_secs(seconds);
             }
+            let variables = scope
+                .read_variables(declared)
+                .map_err(|what| anyhow!("the function {logical_id} has the variable {what}"))?;
+            environment.extend(variables);
         }
-        let (logical_id, package) = (logical_id.to_owned(), package.to_owned());
         Ok(Some(Self {
-            logical_id,
-            package,
+            logical_id: logical_id.to_owned(),
+            package: package.to_owned(),
             batch_size,
             timeout,
             routes,
             environment,
         }))
     }
+}
+
+/// The most messages in an event of the function, if a queue sends it events.
+fn batch_size(properties: &Value) -> Option<usize> {
+    let (_name, queue) = events(properties, "SQS").next()?;
+    let declared = queue
+        .pointer("/Properties/BatchSize")
+        .and_then(Value::as_u64);
+    let size = declared.and_then(|size| usize::try_from(size).ok());
+    Some(size.unwrap_or(DEFAULT_BATCH_SIZE))
 }
 
 /// The events of one type, each with its name.
@@ -126,7 +119,7 @@ fn events<'a>(
 }
 
 impl Route {
-    fn of_function(function: &str, properties: &Value) -> Result<Vec<Self>> {
+    fn read_all(function: &str, properties: &Value) -> Result<Vec<Self>> {
         events(properties, "HttpApi")
             .map(|(event, declared)| Self::read(function, event, declared))
             .collect()
@@ -134,12 +127,14 @@ impl Route {
 
     fn read(function: &str, event: &str, declared: &Value) -> Result<Self> {
         let text = |property: &str| {
-            let value = declared
-                .get("Properties")
-                .and_then(|properties| properties.get(property));
-            value.and_then(Value::as_str).map(str::to_owned).with_context(|| {
-                format!("the event {event} of the function {function} needs a {property}, written out.")
-            })
+            let properties = declared.get("Properties");
+            let value = properties.and_then(|properties| properties.get(property)?.as_str());
+            let value = value.with_context(|| {
+                format!(
+                    "the event {event} of the function {function} needs a {property}, written out."
+                )
+            })?;
+            Ok::<_, Error>(value.to_owned())
         };
         let path = text("Path")?;
         if path.contains('{') {
@@ -156,19 +151,45 @@ impl Route {
 }
 
 impl Scope<'_> {
+    /// The variables under `Environment`, each with the value that it has locally. The error is the
+    /// rest of a sentence, which begins with the variable that cannot be evaluated.
+    fn read_variables(&self, declared: &Value) -> Result<Vec<(String, String)>, String> {
+        let declared = declared
+            .pointer("/Environment/Variables")
+            .and_then(Value::as_object);
+        let mut variables = Vec::new();
+        for (name, value) in declared.into_iter().flatten() {
+            // The local stack has endpoints of its own.
+            if name.starts_with("AWS_ENDPOINT_URL") {
+                continue;
+            }
+            let value = self
+                .evaluate(value)
+                .map_err(|why| format!("{name}, {why}"))?;
+            if let Some(value) = value {
+                variables.push((name.clone(), value));
+            }
+        }
+        Ok(variables)
+    }
+
     /// The value that a variable has locally, none where it refers to a queue or a bucket (the
     /// stack has its own, or none), or the rest of a sentence about why it cannot be evaluated.
     fn evaluate(&self, value: &Value) -> Result<Option<String>, String> {
         match value {
             Value::String(text) => Ok(Some(text.clone())),
             Value::Number(_) | Value::Bool(_) => Ok(Some(value.to_string())),
-            _ => match value.get("Ref").and_then(Value::as_str) {
-                Some(name) => self.resolve(name),
-                None => Err(match function_in(value) {
-                    Some(function) => format!("whose {function} the local stack cannot evaluate."),
-                    None => "which is neither a text, a number nor a boolean.".to_owned(),
-                }),
-            },
+            _ => self.evaluate_function(value),
+        }
+    }
+
+    fn evaluate_function(&self, value: &Value) -> Result<Option<String>, String> {
+        if let Some(name) = value.get("Ref").and_then(Value::as_str) {
+            return self.resolve(name);
+        }
+        match function_in(value) {
+            Some(function) => Err(format!("whose {function} the local stack cannot evaluate.")),
+            None => Err("which is neither a text, a number nor a boolean.".to_owned()),
         }
     }
 
@@ -183,20 +204,17 @@ impl Scope<'_> {
         if matches!(resource, Some("AWS::S3::Bucket" | "AWS::SQS::Queue")) {
             return Ok(None);
         }
-        let parameter = self
-            .document
-            .get("Parameters")
-            .and_then(|parameters| parameters.get(name));
-        match parameter.map(|parameter| parameter.get("Default")) {
-            Some(Some(Value::String(text))) => Ok(Some(text.clone())),
-            Some(Some(default @ (Value::Number(_) | Value::Bool(_)))) => {
-                Ok(Some(default.to_string()))
-            }
-            Some(_) => Err(format!(
-                "a reference to the parameter {name}, which has no default to use locally."
-            )),
-            None => Err(format!(
+        let parameters = self.document.get("Parameters");
+        let Some(parameter) = parameters.and_then(|parameters| parameters.get(name)) else {
+            return Err(format!(
                 "a reference to {name}, which is neither a table nor a parameter of the template."
+            ));
+        };
+        match parameter.get("Default") {
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(default @ (Value::Number(_) | Value::Bool(_))) => Ok(Some(default.to_string())),
+            _ => Err(format!(
+                "a reference to the parameter {name}, which has no default to use locally."
             )),
         }
     }
