@@ -22,15 +22,17 @@ const PACKAGE_VARIABLES: [&str; 6] = [
 pub fn cargo_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| {
-            PACKAGE_VARIABLES
-                .iter()
-                .any(|start| name.starts_with(start))
-        }) {
+        if name.to_str().is_some_and(is_package_variable) {
             command.env_remove(name);
         }
     }
     command
+}
+
+fn is_package_variable(name: &str) -> bool {
+    PACKAGE_VARIABLES
+        .iter()
+        .any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]

@@ -22,25 +22,23 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// A new one.
+    /// Makes an authority with new keys.
     ///
     /// # Errors
     /// When the system has no randomness to give.
     pub fn new() -> Result<Self> {
-        let (key, authority) = (KeyPair::generate()?, authority(0));
-        let mut bundle = authority.self_signed(&key)?.pem();
+        let key = KeyPair::generate()?;
+        let params = authority_params(0);
+        let mut bundle = params.self_signed(&key)?.pem();
         for index in 1..AUTHORITIES {
-            bundle.push_str(
-                &self::authority(index)
-                    .self_signed(&KeyPair::generate()?)?
-                    .pem(),
-            );
+            let other_key = KeyPair::generate()?;
+            let other = authority_params(index).self_signed(&other_key)?;
+            bundle.push_str(&other.pem());
         }
-        let (server_key, server) = (
-            KeyPair::generate()?,
-            CertificateParams::new(["localhost".to_owned()])?,
-        );
-        let certificate = server.signed_by(&server_key, &Issuer::new(authority, key))?;
+        let issuer = Issuer::new(params, key);
+        let server_key = KeyPair::generate()?;
+        let server = CertificateParams::new(["localhost".to_owned()])?;
+        let certificate = server.signed_by(&server_key, &issuer)?;
         let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(server_key.serialize_der()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
@@ -55,7 +53,7 @@ impl Authority {
     }
 }
 
-fn authority(index: usize) -> CertificateParams {
+fn authority_params(index: usize) -> CertificateParams {
     let mut params = CertificateParams::default();
     params
         .distinguished_name

@@ -2,7 +2,7 @@
 //! counts it. Must not know what was stored, nor who calls.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -36,21 +36,17 @@ struct State {
 }
 
 impl FakeDynamoDb {
-    /// Starts one over TLS, of which each call takes so long.
+    /// Starts one over TLS that answers each call after `delay`.
     ///
     /// # Errors
     /// When loopback has no free port.
     pub async fn start(tls: TlsAcceptor, delay: Duration) -> Result<Self> {
-        Ok(Self(
-            HttpServer::start(
-                State {
-                    counts: Mutex::default(),
-                    delay,
-                },
-                Some(tls),
-            )
-            .await?,
-        ))
+        let state = State {
+            counts: Mutex::default(),
+            delay,
+        };
+        let server = HttpServer::start(state, Some(tls)).await?;
+        Ok(Self(server))
     }
 
     /// Where it listens.
@@ -60,30 +56,24 @@ impl FakeDynamoDb {
 
     /// What was counted since the last time.
     pub fn take_counts(&self) -> Counts {
-        std::mem::take(
-            &mut self
-                .0
-                .service
-                .counts
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        let mut counts = self.0.service.counts();
+        std::mem::take(&mut counts)
     }
 }
 
 impl State {
-    fn count(&self, count: impl FnOnce(&mut Counts)) {
-        count(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner));
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Service for State {
     fn connected(&self) {
-        self.count(|counts| counts.connections += 1);
+        self.counts().connections += 1;
     }
 
     fn handshake_failed(&self) {
-        self.count(|counts| counts.failed_handshakes += 1);
+        self.counts().failed_handshakes += 1;
     }
 
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
@@ -94,7 +84,7 @@ impl Service for State {
             .unwrap_or_default();
         let operation = target.rsplit('.').next().unwrap_or_default();
         let call: Value = serde_json::from_slice(request.body()).unwrap_or_default();
-        self.count(|counts| counts.calls += 1);
+        self.counts().calls += 1;
         if !self.delay.is_zero() {
             tokio::time::sleep(self.delay).await;
         }
@@ -112,27 +102,28 @@ fn answer_to(operation: &str, call: &Value) -> Value {
             "createdAt": {"S": "2026-11-20T22:33:44.123Z"},
         }}),
         "BatchWriteItem" => json!({"UnprocessedItems": {}}),
-        "UpdateItem" => json!({"Attributes": before(call)}),
+        "UpdateItem" => json!({"Attributes": old_attributes(call)}),
         _ => json!({}),
     }
 }
 
-/// What `UPDATED_OLD` gives back: of an item that was there, what is written over.
-fn before(call: &Value) -> Map<String, Value> {
-    let names = call["ExpressionAttributeNames"]
+/// What `UPDATED_OLD` returns: the values that the update replaces, as if the item had all of them.
+fn old_attributes(call: &Value) -> Map<String, Value> {
+    let names_in_call = call["ExpressionAttributeNames"]
         .as_object()
         .into_iter()
         .flat_map(Map::values)
         .filter_map(Value::as_str);
-    let own = ["accountId", "customerId", "createdAt", "updatedAt"];
-    names
-        .chain(own)
+    let always_written = ["accountId", "customerId", "createdAt", "updatedAt"];
+    names_in_call
+        .chain(always_written)
         .map(|name| (name.to_owned(), json!({"S": "2026-11-20T22:33:44.123Z"})))
         .collect()
 }
 
 fn respond(body: &Value) -> Response<Full<Bytes>> {
     let body = body.to_string();
+    let checksum = crc32fast::hash(body.as_bytes()).to_string();
     let headers = [
         ("server", "Server"),
         ("content-type", "application/x-amz-json-1.0"),
@@ -140,7 +131,7 @@ fn respond(body: &Value) -> Response<Full<Bytes>> {
             "x-amzn-requestid",
             "F8P0J2M8Q7L5S3R1V9T6N4K2H0VV4KQNSO5AEMVJF66Q9ASUAAJG",
         ),
-        ("x-amz-crc32", &crc32fast::hash(body.as_bytes()).to_string()),
+        ("x-amz-crc32", checksum.as_str()),
     ];
     response(200, &headers, body)
 }

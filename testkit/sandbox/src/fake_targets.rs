@@ -55,12 +55,32 @@ struct Targets {
     /// The share of calls, and of entries and records, that fail by chance.
     faults: f64,
     random: fastrand::Rng,
-    /// A text and the error code of entries and records that contain it.
-    refused: Vec<(Target, String, &'static str)>,
-    /// A text, and the status and the body that a call gets that contains it.
-    answers: Vec<(Target, String, (u16, Value))>,
+    refusals: Vec<Refusal>,
+    answers: Vec<FixedAnswer>,
     /// How long each object takes.
     bucket_delay: Duration,
+}
+
+/// Entries or records of a target that contain a text fail with this code.
+#[derive(Debug)]
+struct Refusal {
+    target: Target,
+    text: String,
+    code: &'static str,
+}
+
+/// Calls of a target that contain a text get this answer.
+#[derive(Debug)]
+struct FixedAnswer {
+    target: Target,
+    text: String,
+    answer: Answer,
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    status: u16,
+    body: Value,
 }
 
 impl FakeTargets {
@@ -69,7 +89,8 @@ impl FakeTargets {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        Ok(Self(HttpServer::start(State::default(), None).await?))
+        let server = HttpServer::start(State::default(), None).await?;
+        Ok(Self(server))
     }
 
     /// The endpoint, as the SDK takes it.
@@ -79,234 +100,254 @@ impl FakeTargets {
 
     /// Every call to `target` fails from here on.
     pub fn take_away(&self, target: Target) {
-        self.answer(target, "", 500, error("InternalFailure"));
+        self.answer(target, "", 500, error_body("InternalFailure"));
     }
 
     /// Entries or records of `target` that contain `text` fail with `code` from here on.
     pub fn refuse(&self, target: Target, text: &str, code: &'static str) {
-        self.0
-            .service
-            .with(|targets| targets.refused.push((target, text.to_owned(), code)));
+        let refusal = Refusal {
+            target,
+            text: text.to_owned(),
+            code,
+        };
+        self.use_targets(|targets| targets.refusals.push(refusal));
     }
 
     /// Calls of `target` that contain `text` get this status and this body from here on, and
     /// nothing of them is taken.
     pub fn answer(&self, target: Target, text: &str, status: u16, body: Value) {
-        self.0.service.with(|targets| {
-            targets
-                .answers
-                .push((target, text.to_owned(), (status, body)));
-        });
+        let answer = FixedAnswer {
+            target,
+            text: text.to_owned(),
+            answer: Answer { status, body },
+        };
+        self.use_targets(|targets| targets.answers.push(answer));
     }
 
     /// The bucket takes so long for each object from here on.
     pub fn delay_bucket(&self, delay: Duration) {
-        self.0.service.with(|targets| targets.bucket_delay = delay);
+        self.use_targets(|targets| targets.bucket_delay = delay);
     }
 
     /// This share of calls fails from here on, some of them after they were taken, and of the
     /// entries and records of others. The seed chooses which.
     pub fn fail_at_random(&self, share: f64, seed: u64) {
-        self.0.service.with(|targets| {
-            (targets.faults, targets.random) = (share, fastrand::Rng::with_seed(seed));
+        self.use_targets(|targets| {
+            targets.faults = share;
+            targets.random = fastrand::Rng::with_seed(seed);
         });
     }
 
     /// No call, no entry and no record fails from here on.
     pub fn refuse_nothing(&self) {
-        self.0.service.with(|targets| {
-            targets.refused.clear();
+        self.use_targets(|targets| {
+            targets.refusals.clear();
             targets.answers.clear();
         });
     }
 
     /// Takes the calls so far, also those that failed.
     pub fn take_calls(&self) -> Vec<Call> {
-        self.0
-            .service
-            .with(|targets| std::mem::take(&mut targets.calls))
+        self.use_targets(|targets| std::mem::take(&mut targets.calls))
     }
 
     /// Takes the entries that the bus took.
     pub fn take_entries(&self) -> Vec<Value> {
-        self.0
-            .service
-            .with(|targets| std::mem::take(&mut targets.entries))
+        self.use_targets(|targets| std::mem::take(&mut targets.entries))
     }
 
     /// Takes the records that the stream took.
     pub fn take_records(&self) -> Vec<String> {
-        self.0
-            .service
-            .with(|targets| std::mem::take(&mut targets.records))
+        self.use_targets(|targets| std::mem::take(&mut targets.records))
     }
 
     /// The objects by their paths.
     pub fn objects(&self) -> BTreeMap<String, String> {
-        self.0.service.with(|targets| targets.objects.clone())
+        self.use_targets(|targets| targets.objects.clone())
+    }
+
+    fn use_targets<T>(&self, work: impl FnOnce(&mut Targets) -> T) -> T {
+        self.0.service.use_targets(work)
     }
 }
 
 impl State {
-    fn with<T>(&self, work: impl FnOnce(&mut Targets) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn use_targets<T>(&self, work: impl FnOnce(&mut Targets) -> T) -> T {
+        let mut targets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&mut targets)
     }
 }
 
 impl Service for State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
-        let (parts, body) = request.into_parts();
-        let headers = parts.headers.iter();
-        let headers: BTreeMap<_, _> = headers
-            .map(|(name, value)| {
-                (
-                    name.to_string(),
-                    String::from_utf8_lossy(value.as_bytes()).into_owned(),
-                )
-            })
-            .collect();
-        let target = match (
-            &parts.method,
-            headers.get("x-amz-target").map(String::as_str),
-        ) {
-            (_, Some("AWSEvents.PutEvents")) => Some(Target::Bus),
-            (_, Some("Firehose_20150804.PutRecordBatch")) => Some(Target::Lake),
-            (&Method::PUT, None) => Some(Target::Bucket),
-            _ => None,
+        let Some(call) = Call::read(request) else {
+            return Answer::error(400, "UnknownOperationException").into_response();
         };
-        if target == Some(Target::Bucket) {
-            tokio::time::sleep(self.with(|targets| targets.bucket_delay)).await;
+        if call.target == Target::Bucket {
+            let delay = self.use_targets(|targets| targets.bucket_delay);
+            tokio::time::sleep(delay).await;
         }
-        let body = String::from_utf8_lossy(&body).into_owned();
-        let call = target.map(|target| Call {
+        let answer = self.use_targets(|targets| targets.answer(call));
+        answer.into_response()
+    }
+}
+
+impl Call {
+    /// Reads a request; `None` when it calls none of the targets.
+    fn read(request: Request<Bytes>) -> Option<Self> {
+        let (parts, body) = request.into_parts();
+        let mut headers = BTreeMap::new();
+        for (name, value) in &parts.headers {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            headers.insert(name.to_string(), value);
+        }
+        let operation = headers.get("x-amz-target").map(String::as_str);
+        let target = match operation {
+            Some("AWSEvents.PutEvents") => Target::Bus,
+            Some("Firehose_20150804.PutRecordBatch") => Target::Lake,
+            None if parts.method == Method::PUT => Target::Bucket,
+            _ => return None,
+        };
+        Some(Self {
             target,
             path: parts.uri.path().to_owned(),
             headers,
-            body,
-        });
-        let (status, answer) = call.map_or((400, error("UnknownOperationException")), |call| {
-            self.with(|targets| targets.answer(call))
-        });
-        response(status, &[], answer.to_string())
+            body: String::from_utf8_lossy(&body).into_owned(),
+        })
+    }
+}
+
+impl Answer {
+    fn success(body: Value) -> Self {
+        Self { status: 200, body }
+    }
+
+    fn error(status: u16, code: &str) -> Self {
+        Self {
+            status,
+            body: error_body(code),
+        }
+    }
+
+    fn into_response(self) -> Response<Full<Bytes>> {
+        response(self.status, &[], self.body.to_string())
     }
 }
 
 impl Targets {
-    fn answer(&mut self, call: Call) -> (u16, Value) {
+    fn answer(&mut self, call: Call) -> Answer {
         self.calls.push(call.clone());
         let is_faulted = self.random.f64() < self.faults;
         if is_faulted && self.random.bool() {
-            return (500, error("InternalFailure"));
+            return Answer::error(500, "InternalFailure");
         }
-        let text = if call.target == Target::Lake {
-            records_of(&call.body).concat()
-        } else {
-            call.body.clone()
+        let text = match call.target {
+            Target::Lake => records_of(&call.body).concat(),
+            Target::Bus | Target::Bucket => call.body.clone(),
         };
-        let is_answered = |(of, part, _): &&(Target, String, _)| {
-            *of == call.target && text.contains(part.as_str())
-        };
-        if let Some((_, _, answer)) = self.answers.iter().find(is_answered) {
-            return answer.clone();
+        let fixed = self
+            .answers
+            .iter()
+            .find(|fixed| fixed.target == call.target && text.contains(&fixed.text));
+        if let Some(fixed) = fixed {
+            return fixed.answer.clone();
         }
         let answer = self.take(call);
         if is_faulted {
-            (500, error("InternalFailure"))
-        } else {
-            answer
+            return Answer::error(500, "InternalFailure");
         }
+        answer
     }
 
-    fn take(&mut self, call: Call) -> (u16, Value) {
+    fn take(&mut self, call: Call) -> Answer {
         match call.target {
             Target::Bus => self.put_events(&call.body),
             Target::Lake => self.put_record_batch(&call.body),
             Target::Bucket => {
                 self.objects.insert(call.path, call.body);
-                (200, Value::Null)
+                Answer::success(Value::Null)
             }
         }
     }
 
-    /// The error code of an entry or a record that contains this text.
+    /// The error code of an entry or a record that contains this text, if it fails.
     fn refusal(&mut self, target: Target, text: &str) -> Option<&'static str> {
-        let is_refused =
-            |(of, part, _): &&(Target, String, _)| *of == target && text.contains(part.as_str());
-        let by_chance = (self.random.f64() < self.faults).then_some("InternalFailure");
-        self.refused
+        let by_chance = self.random.f64() < self.faults;
+        let refusal = self
+            .refusals
             .iter()
-            .find(is_refused)
-            .map(|(_, _, code)| *code)
-            .or(by_chance)
+            .find(|refusal| refusal.target == target && text.contains(&refusal.text));
+        match refusal {
+            Some(refusal) => Some(refusal.code),
+            None => by_chance.then_some("InternalFailure"),
+        }
     }
 
-    fn put_events(&mut self, body: &str) -> (u16, Value) {
+    fn put_events(&mut self, body: &str) -> Answer {
         let call: Value = body.parse().unwrap_or_default();
         let entries = call["Entries"].as_array().cloned().unwrap_or_default();
-        let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
-        let bytes = |entry: &Value| {
-            14 + ["Source", "DetailType", "Detail"]
-                .map(|n| text(entry, n).len())
-                .iter()
-                .sum::<usize>()
-        };
-        if !(1..=10).contains(&entries.len())
-            || entries.iter().map(bytes).sum::<usize>() >= 256 * 1024
-        {
-            return (400, error("ValidationException"));
+        let bytes: usize = entries.iter().map(entry_bytes).sum();
+        if !(1..=10).contains(&entries.len()) || bytes >= 256 * 1024 {
+            return Answer::error(400, "ValidationException");
         }
         let mut results = Vec::new();
         for entry in entries {
-            let is_object = text(&entry, "Detail")
-                .parse::<Value>()
-                .is_ok_and(|detail| detail.is_object());
-            let code = self.refusal(Target::Bus, &text(&entry, "Detail"));
-            let code = code.or((!is_object).then_some("MalformedDetail"));
+            let detail = text_member(&entry, "Detail");
+            let parsed = detail.parse::<Value>();
+            let is_object = parsed.is_ok_and(|detail| detail.is_object());
+            let refusal = self.refusal(Target::Bus, detail);
+            let code = refusal.or((!is_object).then_some("MalformedDetail"));
             results.push(result("EventId", code));
-            self.entries.extend(code.is_none().then_some(entry));
+            if code.is_none() {
+                self.entries.push(entry);
+            }
         }
-        (
-            200,
-            json!({"FailedEntryCount": failures(&results), "Entries": results}),
-        )
+        Answer::success(json!({"FailedEntryCount": failures(&results), "Entries": results}))
     }
 
-    fn put_record_batch(&mut self, body: &str) -> (u16, Value) {
+    fn put_record_batch(&mut self, body: &str) -> Answer {
         let records = records_of(body);
         let is_too_long = records.iter().any(|record| record.len() > 1_000 * 1_024);
         if !(1..=500).contains(&records.len()) || is_too_long || body.len() > 4 * 1024 * 1024 {
-            return (400, error("InvalidArgumentException"));
+            return Answer::error(400, "InvalidArgumentException");
         }
         let mut results = Vec::new();
         for record in records {
             let code = self.refusal(Target::Lake, &record);
             results.push(result("RecordId", code));
-            self.records.extend(code.is_none().then_some(record));
+            if code.is_none() {
+                self.records.push(record);
+            }
         }
-        (
-            200,
-            json!({"FailedPutCount": failures(&results), "Encrypted": false, "RequestResponses": results}),
-        )
+        Answer::success(json!({
+            "FailedPutCount": failures(&results),
+            "Encrypted": false,
+            "RequestResponses": results,
+        }))
     }
+}
+
+fn text_member<'a>(entry: &'a Value, name: &str) -> &'a str {
+    entry[name].as_str().unwrap_or_default()
+}
+
+/// The size of an entry as EventBridge counts it; 14 bytes are for its time.
+fn entry_bytes(entry: &Value) -> usize {
+    let texts = ["Source", "DetailType", "Detail"].map(|name| text_member(entry, name).len());
+    14 + texts.iter().sum::<usize>()
 }
 
 /// The records of a call to the lake, as text.
 fn records_of(body: &str) -> Vec<String> {
     let call: Value = body.parse().unwrap_or_default();
-    let decode = |record: &Value| {
-        BASE64
-            .decode(record["Data"].as_str().unwrap_or_default().as_bytes())
-            .ok()
-    };
-    let records = call["Records"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    records
-        .iter()
-        .filter_map(decode)
-        .filter_map(|data| String::from_utf8(data).ok())
-        .collect()
+    let mut texts = Vec::new();
+    for record in call["Records"].as_array().into_iter().flatten() {
+        let data = text_member(record, "Data");
+        let decoded = BASE64.decode(data.as_bytes());
+        let text = decoded.ok().and_then(|data| String::from_utf8(data).ok());
+        texts.extend(text);
+    }
+    texts
 }
 
 /// The result of an entry or a record, which is taken under an id unless there is an error code.
@@ -324,6 +365,6 @@ fn failures(results: &[Value]) -> usize {
         .count()
 }
 
-fn error(code: &str) -> Value {
+fn error_body(code: &str) -> Value {
     json!({"__type": code, "message": "a message with a secret value"})
 }

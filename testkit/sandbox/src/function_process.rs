@@ -81,49 +81,19 @@ impl FunctionProcess {
     /// When the program cannot be started.
     pub async fn start(options: &ProcessOptions) -> Result<Self> {
         let api = RuntimeApi::start(options.events.clone(), options.invocation_timeout).await?;
-        let mut words = options
-            .wrapper
-            .iter()
-            .map(OsString::as_os_str)
-            .chain([options.program.as_os_str()]);
-        let program = words.next().unwrap_or_default();
-        let (stdout, stderr) = match options.log {
-            Some(_) => (Stdio::piped(), Stdio::piped()),
-            None => (Stdio::null(), Stdio::inherit()),
-        };
-        let mut command = Command::new(program);
-        if options.has_own_group {
-            command.process_group(0);
-        }
-        let mut child = command
-            .args(words)
-            .env_clear()
-            .envs(LAMBDA_VARIABLES)
-            .env("AWS_SESSION_TOKEN", "IQoJb3JpZ2luX2VjE".repeat(50))
-            .envs(options.variables.iter().map(|(name, value)| (name, value)))
-            .envs(
-                options
-                    .concurrency
-                    .map(|count| ("AWS_LAMBDA_MAX_CONCURRENCY", count.to_string())),
-            )
-            .env("AWS_LAMBDA_RUNTIME_API", api.address().to_string())
-            .env("AWS_ENDPOINT_URL_DYNAMODB", &options.dynamodb)
-            .stdin(Stdio::null())
-            .stdout(stdout)
-            .stderr(stderr)
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("{} cannot be started", program.display()))?;
+        let mut command = command(options, &api.address().to_string());
+        let mut child = command.spawn().with_context(|| {
+            let program = command.as_std().get_program().display();
+            format!("{program} cannot be started")
+        })?;
         if let Some(log) = &options.log {
-            // These end with the process, after its last line.
-            child
-                .stdout
-                .take()
-                .map(|stdout| tokio::spawn(send_lines(stdout, log.clone())));
-            child
-                .stderr
-                .take()
-                .map(|stderr| tokio::spawn(send_lines(stderr, log.clone())));
+            // These tasks end with the process, after its last line.
+            if let Some(stdout) = child.stdout.take() {
+                tokio::spawn(send_lines(stdout, log.clone()));
+            }
+            if let Some(stderr) = child.stderr.take() {
+                tokio::spawn(send_lines(stderr, log.clone()));
+            }
         }
         Ok(Self {
             child,
@@ -173,7 +143,7 @@ impl FunctionProcess {
     /// # Errors
     /// When `/proc` does not have it.
     pub fn peak_memory(&self) -> Result<u64> {
-        let status = self.proc("status")?;
+        let status = self.read_proc("status")?;
         let peak = status
             .lines()
             .find_map(|line| line.strip_prefix("VmHWM:"))
@@ -187,21 +157,24 @@ impl FunctionProcess {
     /// # Errors
     /// When `/proc` does not have it.
     pub fn processor_time(&self) -> Result<Duration> {
-        let stat = self.proc("stat")?;
-        // The 14th and the 15th field; the 3rd follows the program's name in parentheses.
+        let stat = self.read_proc("stat")?;
+        // The 3rd field is the first after the program's name in parentheses.
         let (_, fields) = stat.rsplit_once(')').context("/proc has no process name")?;
-        let ticks: Result<Vec<u32>, _> = fields
+        // Fields 14 and 15 are the time in user mode and in the kernel.
+        let user_and_kernel: Result<Vec<u32>, _> = fields
             .split_whitespace()
             .skip(11)
             .take(2)
             .map(str::parse)
             .collect();
-        Ok(TICK.saturating_mul(ticks?.iter().sum()))
+        let ticks: u32 = user_and_kernel?.iter().sum();
+        Ok(TICK.saturating_mul(ticks))
     }
 
-    fn proc(&self, file: &str) -> Result<String> {
+    fn read_proc(&self, file: &str) -> Result<String> {
         let id = self.child.id().context("the process has ended")?;
-        Ok(std::fs::read_to_string(format!("/proc/{id}/{file}"))?)
+        let content = std::fs::read_to_string(format!("/proc/{id}/{file}"))?;
+        Ok(content)
     }
 
     /// Asks the process to end, as Lambda does, and kills it when it has not ended after `grace`.
@@ -212,12 +185,13 @@ impl FunctionProcess {
         let id = self
             .child
             .id()
-            .and_then(|id| Pid::from_raw(id.try_into().ok()?));
-        kill_process(id.context("the process has ended")?, Signal::TERM)?;
-        match timeout(grace, self.child.wait()).await {
-            Ok(ended) => ended?,
-            Err(_) => return self.kill().await,
+            .and_then(|id| Pid::from_raw(id.try_into().ok()?))
+            .context("the process has ended")?;
+        kill_process(id, Signal::TERM)?;
+        let Ok(ended) = timeout(grace, self.child.wait()).await else {
+            return self.kill().await;
         };
+        ended?;
         self.api.stop().await;
         Ok(())
     }
@@ -232,6 +206,38 @@ impl FunctionProcess {
         self.api.stop().await;
         Ok(())
     }
+}
+
+/// The command that starts the process, with the environment that Lambda gives it.
+fn command(options: &ProcessOptions, runtime_api: &str) -> Command {
+    let wrapper = options.wrapper.iter().map(OsString::as_os_str);
+    let mut words = wrapper.chain([options.program.as_os_str()]);
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command
+        .args(words)
+        .env_clear()
+        .envs(LAMBDA_VARIABLES)
+        .env("AWS_SESSION_TOKEN", "IQoJb3JpZ2luX2VjE".repeat(50))
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    for (name, value) in &options.variables {
+        command.env(name, value);
+    }
+    command
+        .env("AWS_LAMBDA_RUNTIME_API", runtime_api)
+        .env("AWS_ENDPOINT_URL_DYNAMODB", &options.dynamodb);
+    if let Some(concurrency) = options.concurrency {
+        command.env("AWS_LAMBDA_MAX_CONCURRENCY", concurrency.to_string());
+    }
+    if options.log.is_some() {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    } else {
+        command.stdout(Stdio::null()).stderr(Stdio::inherit());
+    }
+    if options.has_own_group {
+        command.process_group(0);
+    }
+    command
 }
 
 async fn send_lines(output: impl AsyncRead + Unpin, log: mpsc::UnboundedSender<String>) {

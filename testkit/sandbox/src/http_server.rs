@@ -16,7 +16,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 /// Responds to requests, and is notified of connections.
@@ -59,22 +59,9 @@ impl<S: Service> HttpServer<S> {
     pub fn start_on(listener: TcpListener, service: S, tls: Option<TlsAcceptor>) -> Result<Self> {
         let service = Arc::new(service);
         let answering = Arc::clone(&service);
-        let serve = move |stream| {
-            let (service, tls) = (Arc::clone(&answering), tls.clone());
-            async move {
-                match tls {
-                    None => serve(service, stream).await,
-                    Some(tls) => match tls.accept(stream).await {
-                        Ok(stream) => serve(service, stream).await,
-                        Err(_) => service.handshake_failed(),
-                    },
-                }
-            }
-        };
-        Ok(Self {
-            service,
-            server: LoopbackServer::start_on(listener, serve)?,
-        })
+        let serve = move |stream| accept(Arc::clone(&answering), stream, tls.clone());
+        let server = LoopbackServer::start_on(listener, serve)?;
+        Ok(Self { service, server })
     }
 
     /// Where it listens.
@@ -93,37 +80,48 @@ impl<S: Service> HttpServer<S> {
     }
 }
 
+/// Serves a connection after its TLS handshake, if there is one.
+async fn accept(service: Arc<impl Service>, stream: TcpStream, tls: Option<TlsAcceptor>) {
+    let Some(tls) = tls else {
+        return serve(service, stream).await;
+    };
+    match tls.accept(stream).await {
+        Ok(stream) => serve(service, stream).await,
+        Err(_) => service.handshake_failed(),
+    }
+}
+
 async fn serve(
     service: Arc<impl Service>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
 ) {
     service.connected();
-    let answer = service_fn(move |request: Request<Incoming>| {
+    let answering = service_fn(move |request: Request<Incoming>| {
         let service = Arc::clone(&service);
-        async move {
-            let (parts, body) = request.into_parts();
-            let host = parts
-                .headers
-                .get(HOST)
-                .map(|host| String::from_utf8_lossy(host.as_bytes()));
-            if is_foreign(parts.headers.contains_key(ORIGIN), host.as_deref()) {
-                return Ok(response(403, &[], ""));
-            }
-            let body = body
-                .collect()
-                .await
-                .map(Collected::to_bytes)
-                .unwrap_or_default();
-            Ok::<_, Infallible>(service.answer(Request::from_parts(parts, body)).await)
-        }
+        async move { Ok::<_, Infallible>(answer(&*service, request).await) }
     });
     // A process that is stopped drops its connections.
     let _ = http1::Builder::new()
-        .serve_connection(TokioIo::new(stream), answer)
+        .serve_connection(TokioIo::new(stream), answering)
         .await;
 }
 
-/// A response with these headers, of names and values that HTTP has.
+async fn answer(service: &impl Service, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let (parts, body) = request.into_parts();
+    let has_origin = parts.headers.contains_key(ORIGIN);
+    let host = parts
+        .headers
+        .get(HOST)
+        .map(|host| String::from_utf8_lossy(host.as_bytes()));
+    if is_foreign(has_origin, host.as_deref()) {
+        return response(403, &[], "");
+    }
+    let collected = body.collect().await;
+    let body = collected.map(Collected::to_bytes).unwrap_or_default();
+    service.answer(Request::from_parts(parts, body)).await
+}
+
+/// A response with these headers. A header whose name or value HTTP does not allow is left out.
 pub fn response(
     status: u16,
     headers: &[(&str, &str)],

@@ -1,10 +1,11 @@
-//! The processes of a function, as Lambda has them: an idle one serves an event, or else a new one
-//! is started; after some events it is replaced, and so is one whose program has changed. Must not
-//! know what is in an event.
+//! A function that runs in as many processes as its events need, as on Lambda: an idle process
+//! serves an event, or else a new one is started. A process is replaced after some events, or when
+//! its program has changed. Must not know what is in an event.
 
-use std::collections::BTreeMap;
+mod processes;
+
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -14,6 +15,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
+use self::processes::{ChosenProcess, Process, Processes, program_time};
 use crate::function_process::{FunctionProcess, ProcessOptions};
 use crate::runtime_api::{Event, EventQueue, Invocation};
 
@@ -46,7 +48,7 @@ pub enum Failure {
     Ended(ExitStatus),
 }
 
-/// A function. Its processes run until [`Pool::end`], or as long as the runtime.
+/// A function in its processes. They run until [`Pool::end`], or as long as the runtime.
 pub struct Pool {
     options: PoolOptions,
     state: Mutex<State>,
@@ -58,11 +60,11 @@ pub struct Pool {
 struct State {
     has_ended: bool,
     random: fastrand::Rng,
-    processes: BTreeMap<u64, Process>,
+    processes: Processes,
     counts: ProcessCounts,
 }
 
-/// What a function counts.
+/// What a pool counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessCounts {
     /// Processes that were started.
@@ -73,27 +75,6 @@ pub struct ProcessCounts {
     pub errors: u64,
 }
 
-/// A process. It is killed when this is dropped, or asked to end before.
-struct Process {
-    options: ProcessOptions,
-    /// When the program was changed before the start.
-    program_time: Option<SystemTime>,
-    alive: watch::Receiver<()>,
-    serving: u16,
-    /// Events that it may still be given.
-    left: u64,
-    /// Takes how long it may take to end.
-    end: oneshot::Sender<Duration>,
-}
-
-impl Process {
-    /// While the program is replaced there is no file for a moment: then the process serves on.
-    fn is_outdated(&self) -> bool {
-        let time = program_time(&self.options.program);
-        time.is_some() && time != self.program_time
-    }
-}
-
 /// A process that no event can be given to yet.
 struct NewProcess {
     number: u64,
@@ -102,51 +83,53 @@ struct NewProcess {
     process: FunctionProcess,
 }
 
-/// A process that was chosen for an event.
-struct Chosen {
-    number: u64,
-    events: EventQueue,
-    alive: watch::Receiver<()>,
-    timeout: Duration,
+/// A process could not be started.
+struct StartError {
+    program: PathBuf,
+    cause: Error,
 }
 
 impl Pool {
     /// Serves the events of these options from here on, on the runtime that this is called in.
     pub fn start(options: PoolOptions) -> Arc<Self> {
-        let random = fastrand::Rng::with_seed(options.seed);
         let state = State {
             has_ended: false,
-            random,
-            processes: BTreeMap::new(),
+            random: fastrand::Rng::with_seed(options.seed),
+            processes: Processes::default(),
             counts: ProcessCounts::default(),
         };
-        let (state, serving) = (Mutex::new(state), OnceLock::new());
         let pool = Arc::new(Self {
             options,
-            state,
-            serving,
+            state: Mutex::new(state),
+            serving: OnceLock::new(),
             tasks: Mutex::default(),
         });
-        let of_task = Arc::clone(&pool);
-        let serving = async move {
-            let places = Arc::new(Semaphore::new(
-                of_task.options.at_once.min(Semaphore::MAX_PERMITS),
-            ));
-            let mut serving = JoinSet::new();
-            while let Ok(place) = Arc::clone(&places).acquire_owned().await
-                && let Some(event) = of_task.options.events.next().await
-            {
-                while serving.try_join_next().is_some() {}
-                let pool = Arc::clone(&of_task);
-                serving.spawn(async move {
-                    pool.serve(event).await;
-                    drop(place);
-                });
-            }
-        };
-        let serving = pool.tasks().spawn(serving);
+        let serve_all = Arc::clone(&pool).serve_all();
+        let serving = pool.tasks().spawn(serve_all);
         pool.serving.get_or_init(|| serving);
         pool
+    }
+
+    /// Serves events as they come, as many at once as the options allow.
+    async fn serve_all(self: Arc<Self>) {
+        let at_once = self.options.at_once.min(Semaphore::MAX_PERMITS);
+        let places = Arc::new(Semaphore::new(at_once));
+        let mut serving = JoinSet::new();
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                return;
+            };
+            let Some(event) = self.options.events.next().await else {
+                return;
+            };
+            // The set keeps each task that has ended until it is joined.
+            while serving.try_join_next().is_some() {}
+            let pool = Arc::clone(&self);
+            serving.spawn(async move {
+                pool.serve(event).await;
+                drop(place);
+            });
+        }
     }
 
     /// Starts this many processes, one after the other, which then wait for events.
@@ -155,10 +138,10 @@ impl Pool {
     /// When the program cannot be started, or ends.
     pub async fn prepare(self: &Arc<Self>, count: u64) -> Result<()> {
         for _ in 0..count {
-            let new = self.new_process().await;
-            let mut new = new.map_err(|(_, error)| error)?;
+            let started = self.start_process().await;
+            let mut new = started.map_err(|error| error.cause)?;
             new.process.idle().await?;
-            self.keep(new, 0);
+            self.let_serve(new, 0);
         }
         Ok(())
     }
@@ -168,21 +151,10 @@ impl Pool {
         self.state().counts
     }
 
-    /// Kills a process wherever it is, one that serves if there is one. What it has sent may still
-    /// be on its way.
+    /// Kills a process, wherever it is in its work: one that serves an event if there is one. What
+    /// it has sent may still be on its way. Returns whether there was a process to kill.
     pub fn kill(&self, random: &mut fastrand::Rng) -> bool {
-        let processes = &mut self.state().processes;
-        let numbers = |is_busy: bool| {
-            processes
-                .iter()
-                .filter(move |(_, process)| !is_busy || process.serving > 0)
-        };
-        let busy: Vec<u64> = numbers(true).map(|(number, _)| *number).collect();
-        let any: Vec<u64> = numbers(false).map(|(number, _)| *number).collect();
-        let number = random.choice(if busy.is_empty() { any } else { busy });
-        number
-            .and_then(|number| processes.remove(&number))
-            .is_some()
+        self.state().processes.kill_one(random)
     }
 
     /// Asks all processes to end, kills those that have not after `grace`, and returns when they
@@ -196,10 +168,7 @@ impl Pool {
             state.has_ended = true;
             std::mem::take(&mut state.processes)
         };
-        for process in processes.into_values() {
-            // It may have ended by itself.
-            let _ = process.end.send(grace);
-        }
+        processes.end_all(grace);
         let mut tasks = std::mem::take(&mut *self.tasks());
         while tasks.join_next().await.is_some() {}
     }
@@ -214,16 +183,18 @@ impl Pool {
 
     /// Serves an event. Without a response, its caller learns that there is none.
     async fn serve(self: Arc<Self>, event: Event) {
-        let chosen = match self.idle_process() {
+        let idle = self.state().processes.choose();
+        let chosen = match idle {
             Some(chosen) => chosen,
             None => match self.start_process().await {
-                Ok(chosen) => chosen,
-                Err((options, error)) => {
-                    return (self.options.report)(&options.program, Failure::NotStarted(error));
+                Ok(new) => self.let_serve(new, 1),
+                Err(error) => {
+                    let failure = Failure::NotStarted(error.cause);
+                    return (self.options.report)(&error.program, failure);
                 }
             },
         };
-        let Chosen {
+        let ChosenProcess {
             number,
             events,
             mut alive,
@@ -235,19 +206,11 @@ impl Pool {
             // Nothing is ever sent, so this is the end of the process.
             _ = alive.changed() => None,
             () = sleep(INIT_TIMEOUT + timeout) => {
-                let mut state = self.state();
-                state.counts.errors += 1;
-                state.processes.remove(&number);
+                self.kill_for_timeout(number);
                 None
             }
         };
-        let processes = &mut self.state().processes;
-        if let Some(process) = processes.get_mut(&number) {
-            process.serving -= 1;
-            if process.left == 0 && process.serving == 0 {
-                processes.remove(&number);
-            }
-        }
+        self.state().processes.release(number);
         if let Some(invocation) = invocation {
             let invocation = Invocation {
                 process: Some(number),
@@ -258,39 +221,16 @@ impl Pool {
         }
     }
 
-    fn idle_process(&self) -> Option<Chosen> {
-        let processes = &mut self.state().processes;
-        for process in processes
-            .values_mut()
-            .filter(|process| process.is_outdated())
-        {
-            process.left = 0;
-        }
-        processes.retain(|_, process| process.left > 0 || process.serving > 0);
-        let is_idle =
-            |process: &Process| process.serving < process.options.concurrency.unwrap_or(1);
-        let (number, process) = processes
-            .iter_mut()
-            .find(|(_, process)| is_idle(process) && process.left > 0)?;
-        process.serving += 1;
-        process.left -= 1;
-        Some(process.chosen(*number))
+    fn kill_for_timeout(&self, number: u64) {
+        let mut state = self.state();
+        state.counts.errors += 1;
+        state.processes.remove(number);
     }
 
-    async fn start_process(self: &Arc<Self>) -> Result<Chosen, (ProcessOptions, Error)> {
-        let new = self.new_process().await?;
-        Ok(self.keep(new, 1))
-    }
-
-    async fn new_process(&self) -> Result<NewProcess, (ProcessOptions, Error)> {
-        let number = {
-            let counts = &mut self.state().counts;
-            counts.started += 1;
-            counts.started - 1
-        };
-        let events = self.options.events.of_one_process();
+    async fn start_process(&self) -> Result<NewProcess, StartError> {
+        let number = self.count_start();
         let options = ProcessOptions {
-            events,
+            events: self.options.events.for_one_process(),
             ..(self.options.process)(number)
         };
         let program_time = program_time(&options.program);
@@ -301,43 +241,47 @@ impl Pool {
                 program_time,
                 process,
             }),
-            Err(error) => Err((options, error)),
+            Err(cause) => Err(StartError {
+                program: options.program,
+                cause,
+            }),
         }
     }
 
-    /// Lets a new process serve, and watches it. It has been given so many events already.
-    fn keep(self: &Arc<Self>, new: NewProcess, serving: u16) -> Chosen {
-        let NewProcess {
-            number,
-            options,
-            program_time,
-            process,
-        } = new;
+    /// Counts a process that is about to start, and returns its number.
+    fn count_start(&self) -> u64 {
+        let counts = &mut self.state().counts;
+        let number = counts.started;
+        counts.started += 1;
+        number
+    }
+
+    /// Lets a new process serve, and watches it. `serving` events were given to it already.
+    fn let_serve(self: &Arc<Self>, new: NewProcess, serving: u16) -> ChosenProcess {
         let (end, ending) = oneshot::channel();
         let (ended, alive) = watch::channel(());
-        self.tasks()
-            .spawn(Arc::clone(self).watch(number, process, ending, ended));
+        let watch = Arc::clone(self).watch(new.number, new.process, ending, ended);
+        self.tasks().spawn(watch);
         let mut state = self.state();
-        let left = state
-            .random
-            .u64(self.options.lifetime.clone())
-            .saturating_sub(u64::from(serving));
-        let started = Process {
-            options,
-            program_time,
+        let lifetime = state.random.u64(self.options.lifetime.clone());
+        let process = Process {
+            options: new.options,
+            program_time: new.program_time,
             alive,
             serving,
-            left,
+            left: lifetime.saturating_sub(u64::from(serving)),
             end,
         };
-        let chosen = started.chosen(number);
+        let chosen = process.chosen(new.number);
+        // When the pool has ended, the process is dropped here, and so it is killed.
         if !state.has_ended {
-            state.processes.insert(number, started);
+            state.processes.insert(new.number, process);
         }
         chosen
     }
 
-    /// Ends the process when it is to end. Drops `ended` when it has ended, be it by itself.
+    /// Waits for the end of a process: it is asked to end, it is killed, or it ends by itself. Then
+    /// drops `ended`, which tells those that wait for a response.
     async fn watch(
         self: Arc<Self>,
         number: u64,
@@ -345,41 +289,29 @@ impl Pool {
         ending: oneshot::Receiver<Duration>,
         ended: watch::Sender<()>,
     ) {
+        // An error below says that the process has ended already.
         tokio::select! {
-            grace = ending => drop(match grace {
-                Ok(grace) => process.end(grace).await,
-                Err(_) => process.kill().await,
-            }),
-            status = process.ended() => {
-                let program = {
-                    let mut state = self.state();
-                    state.counts.ended += 1;
-                    state.processes.remove(&number).map(|process| process.options.program)
+            grace = ending => {
+                let _ = match grace {
+                    Ok(grace) => process.end(grace).await,
+                    Err(_) => process.kill().await,
                 };
-                if let (Some(program), Ok(status)) = (program, status) {
-                    (self.options.report)(&program, Failure::Ended(status));
-                }
             }
+            status = process.ended() => self.report_end(number, status.ok()),
         }
         self.state().counts.errors += process.invocation_errors();
         drop(ended);
     }
-}
 
-impl Process {
-    fn chosen(&self, number: u64) -> Chosen {
-        let Self { options, alive, .. } = self;
-        Chosen {
-            number,
-            events: options.events.clone(),
-            alive: alive.clone(),
-            timeout: options.invocation_timeout,
+    /// Reports a process that ended by itself.
+    fn report_end(&self, number: u64, status: Option<ExitStatus>) {
+        let process = {
+            let mut state = self.state();
+            state.counts.ended += 1;
+            state.processes.remove(number)
+        };
+        if let (Some(process), Some(status)) = (process, status) {
+            (self.options.report)(&process.into_program(), Failure::Ended(status));
         }
     }
-}
-
-fn program_time(program: &Path) -> Option<SystemTime> {
-    std::fs::metadata(program)
-        .and_then(|metadata| metadata.modified())
-        .ok()
 }

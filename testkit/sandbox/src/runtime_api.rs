@@ -23,8 +23,6 @@ pub struct EventQueue {
     sender: mpsc::UnboundedSender<Event>,
     receiver: Arc<AsyncMutex<mpsc::UnboundedReceiver<Event>>>,
     sent: Arc<AtomicU64>,
-    /// The end of the ids of all events.
-    node: u64,
 }
 
 /// An event that waits for a process.
@@ -58,28 +56,21 @@ impl Invocation {
 
 impl Default for EventQueue {
     fn default() -> Self {
-        Self::of_node(0)
-    }
-}
-
-impl EventQueue {
-    /// A queue whose ids differ from those of other nodes, of which their last twelve digits are
-    /// the number.
-    pub fn of_node(node: u64) -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         Self {
             sender,
             receiver: Arc::new(AsyncMutex::new(receiver)),
             sent: Arc::default(),
-            node,
         }
     }
+}
 
+impl EventQueue {
     /// An empty queue whose ids differ from those of this one.
-    pub(crate) fn of_one_process(&self) -> Self {
+    pub(crate) fn for_one_process(&self) -> Self {
         Self {
             sent: Arc::clone(&self.sent),
-            ..Self::of_node(self.node)
+            ..Self::default()
         }
     }
 
@@ -88,7 +79,7 @@ impl EventQueue {
         let number = self.sent.fetch_add(1, Ordering::Relaxed) + 1;
         let (invocation, responded) = oneshot::channel();
         // Ids follow each other, so that an instruction count does not depend on chance.
-        let id = format!("{number:08}-0000-4000-8000-{:012x}", self.node);
+        let id = format!("{number:08}-0000-4000-8000-000000000000");
         let event = Event {
             id,
             body: event,
@@ -100,7 +91,8 @@ impl EventQueue {
 
     /// Takes the next event, as a process does.
     pub async fn next(&self) -> Option<Event> {
-        self.receiver.lock().await.recv().await
+        let mut receiver = self.receiver.lock().await;
+        receiver.recv().await
     }
 }
 
@@ -113,7 +105,7 @@ struct State {
     events: EventQueue,
     timeout: Duration,
     /// The invocations that the process has not responded to yet, by their ids.
-    open: Mutex<HashMap<String, Open>>,
+    open: Mutex<HashMap<String, OpenInvocation>>,
     /// Requests for the next event that wait for one.
     waiting: watch::Sender<u64>,
     errors: AtomicU64,
@@ -121,7 +113,7 @@ struct State {
 
 /// An invocation without a response.
 #[derive(Debug)]
-struct Open {
+struct OpenInvocation {
     began: Instant,
     invocation: oneshot::Sender<Invocation>,
 }
@@ -139,7 +131,8 @@ impl RuntimeApi {
             waiting: watch::Sender::new(0),
             errors: AtomicU64::new(0),
         };
-        Ok(Self(HttpServer::start(state, None).await?))
+        let server = HttpServer::start(state, None).await?;
+        Ok(Self(server))
     }
 
     /// Where it listens: the value of `AWS_LAMBDA_RUNTIME_API`.
@@ -156,8 +149,8 @@ impl RuntimeApi {
         waiting
             .wait_for(|waiting| *waiting > 0)
             .await
-            .map(drop)
-            .context("the Runtime API is gone")
+            .context("the Runtime API is gone")?;
+        Ok(())
     }
 
     /// How many invocations ended in an error.
@@ -173,7 +166,7 @@ impl RuntimeApi {
 }
 
 impl State {
-    fn open(&self) -> MutexGuard<'_, HashMap<String, Open>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<String, OpenInvocation>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -184,19 +177,17 @@ impl State {
         let Some(event) = event else {
             return response(410, &[], "");
         };
-        let open = Open {
+        let open = OpenInvocation {
             began: Instant::now(),
             invocation: event.invocation,
         };
         self.open().insert(event.id.clone(), open);
-        let deadline = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default() + self.timeout;
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let deadline_ms = (now + self.timeout).as_millis().to_string();
         let headers = [
             ("content-type", "application/json"),
             ("lambda-runtime-aws-request-id", event.id.as_str()),
-            (
-                "lambda-runtime-deadline-ms",
-                &deadline.as_millis().to_string(),
-            ),
+            ("lambda-runtime-deadline-ms", deadline_ms.as_str()),
             (
                 "lambda-runtime-invoked-function-arn",
                 "arn:aws:lambda:eu-central-1:123456789012:function:tests",
@@ -211,14 +202,19 @@ impl State {
 
     fn respond(&self, id: &str, response: Bytes) {
         let open = self.open().remove(id);
-        if let Some(Open { began, invocation }) = open {
-            // The caller may have given up.
-            let _ = invocation.send(Invocation {
-                response,
-                duration: began.elapsed(),
-                process: None,
-            });
-        }
+        let Some(OpenInvocation { began, invocation }) = open else {
+            return;
+        };
+        // The caller may have given up.
+        let _ = invocation.send(Invocation {
+            response,
+            duration: began.elapsed(),
+            process: None,
+        });
+    }
+
+    fn count_error(&self) {
+        self.errors.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -235,11 +231,11 @@ impl Service for State {
             (&Method::GET, ["invocation", "next"]) => return self.next().await,
             (&Method::POST, ["invocation", id, "response"]) => self.respond(id, body),
             (&Method::POST, ["invocation", id, "error"]) => {
-                self.errors.fetch_add(1, Ordering::Relaxed);
+                self.count_error();
                 self.respond(id, body);
             }
             // The process ends after it.
-            (&Method::POST, ["init", "error"]) => drop(self.errors.fetch_add(1, Ordering::Relaxed)),
+            (&Method::POST, ["init", "error"]) => self.count_error(),
             _ => return response(404, &[], ""),
         }
         response(202, &[], "")

@@ -1,0 +1,148 @@
+//! The running processes of one function, and which of them gets the next event. Must not know how
+//! a process is started, nor what becomes of an event.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::{oneshot, watch};
+
+use crate::function_process::ProcessOptions;
+use crate::runtime_api::EventQueue;
+
+/// The processes by their numbers.
+#[derive(Default)]
+pub(super) struct Processes(BTreeMap<u64, Process>);
+
+/// A process. It is killed when this is dropped, unless it was asked to end before.
+pub(super) struct Process {
+    pub(super) options: ProcessOptions,
+    /// When the program was last changed before the process started.
+    pub(super) program_time: Option<SystemTime>,
+    /// Reports the end of the process, and nothing before it.
+    pub(super) alive: watch::Receiver<()>,
+    /// Events that it serves now.
+    pub(super) serving: u16,
+    /// Events that it may still be given.
+    pub(super) left: u64,
+    /// Asks the process to end; the value is how long it may take for that.
+    pub(super) end: oneshot::Sender<Duration>,
+}
+
+/// A process that was chosen for an event.
+pub(super) struct ChosenProcess {
+    pub(super) number: u64,
+    pub(super) events: EventQueue,
+    pub(super) alive: watch::Receiver<()>,
+    pub(super) timeout: Duration,
+}
+
+impl Processes {
+    pub(super) fn insert(&mut self, number: u64, process: Process) {
+        self.0.insert(number, process);
+    }
+
+    /// Takes a process out. It is killed unless the caller keeps it.
+    pub(super) fn remove(&mut self, number: u64) -> Option<Process> {
+        self.0.remove(&number)
+    }
+
+    /// Asks all processes to end, and to do so within `grace`.
+    pub(super) fn end_all(self, grace: Duration) {
+        for process in self.0.into_values() {
+            // The process may have ended by itself.
+            let _ = process.end.send(grace);
+        }
+    }
+
+    /// Chooses a process that can serve one more event, and counts the event as given to it.
+    pub(super) fn choose(&mut self) -> Option<ChosenProcess> {
+        self.retire_outdated();
+        let (number, process) = self
+            .0
+            .iter_mut()
+            .find(|(_, process)| process.can_take_an_event())?;
+        process.serving += 1;
+        process.left -= 1;
+        Some(process.chosen(*number))
+    }
+
+    /// Processes whose program has changed get no further event.
+    fn retire_outdated(&mut self) {
+        for process in self.0.values_mut() {
+            if process.is_outdated() {
+                process.left = 0;
+            }
+        }
+        self.0.retain(|_, process| !process.is_done());
+    }
+
+    /// Counts an event as served by this process, and removes a process that has served its last.
+    pub(super) fn release(&mut self, number: u64) {
+        let Some(process) = self.0.get_mut(&number) else {
+            return;
+        };
+        process.serving -= 1;
+        if process.is_done() {
+            self.0.remove(&number);
+        }
+    }
+
+    /// Kills a process chosen at random, one that serves an event if there is one. Returns whether
+    /// there was a process to kill.
+    pub(super) fn kill_one(&mut self, random: &mut fastrand::Rng) -> bool {
+        let busy: Vec<u64> = self
+            .0
+            .iter()
+            .filter(|(_, process)| process.serving > 0)
+            .map(|(number, _)| *number)
+            .collect();
+        let candidates = if busy.is_empty() {
+            self.0.keys().copied().collect()
+        } else {
+            busy
+        };
+        let Some(number) = random.choice(candidates) else {
+            return false;
+        };
+        self.0.remove(&number).is_some()
+    }
+}
+
+impl Process {
+    fn can_take_an_event(&self) -> bool {
+        let concurrency = self.options.concurrency.unwrap_or(1);
+        self.left > 0 && self.serving < concurrency
+    }
+
+    /// Whether the process serves nothing now and gets no further event.
+    fn is_done(&self) -> bool {
+        self.left == 0 && self.serving == 0
+    }
+
+    /// Whether the program was replaced after the process started. For a moment of the replacement
+    /// there is no file; the process serves on then.
+    fn is_outdated(&self) -> bool {
+        let time = program_time(&self.options.program);
+        time.is_some() && time != self.program_time
+    }
+
+    pub(super) fn chosen(&self, number: u64) -> ChosenProcess {
+        ChosenProcess {
+            number,
+            events: self.options.events.clone(),
+            alive: self.alive.clone(),
+            timeout: self.options.invocation_timeout,
+        }
+    }
+
+    pub(super) fn into_program(self) -> PathBuf {
+        self.options.program
+    }
+}
+
+/// When the file of a program was last changed; `None` while there is no file.
+pub(super) fn program_time(program: &Path) -> Option<SystemTime> {
+    let metadata = std::fs::metadata(program).ok()?;
+    metadata.modified().ok()
+}
