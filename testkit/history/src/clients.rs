@@ -63,11 +63,15 @@ pub(super) struct Client {
 
 /// What a client received after one attempt.
 pub(super) struct Received {
-    /// The status and the body of the response; `None` when the process ended: then API Gateway
-    /// responds with a 500.
-    pub(super) response: Option<(u64, Value)>,
+    /// `None` when the process ended: then API Gateway responds with a 500.
+    pub(super) response: Option<Response>,
     /// The latest time that the clock of the process may have shown.
     pub(super) latest_clock: Micros,
+}
+
+pub(super) struct Response {
+    pub(super) status: u64,
+    pub(super) body: Value,
 }
 
 /// What came of a request with signals after its last attempt.
@@ -88,10 +92,12 @@ impl Shared {
 
     pub(super) async fn send(&self, client: &Client, call: RequestBuilder) -> Received {
         add(&self.counts.attempts, 1);
-        let (event, sent) = (call.key(&client.key).event(), Instant::now());
-        let invocation =
-            tokio::time::timeout(RESPONSE_TIMEOUT, self.events.invoke(event.into())).await;
-        let invocation = invocation.expect("every invocation ends");
+        let event = call.key(&client.key).event();
+        let sent = Instant::now();
+        let responding = self.events.invoke(event.into());
+        let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, responding)
+            .await
+            .expect("every invocation ends");
         let process = invocation
             .as_ref()
             .and_then(|invocation| invocation.process);
@@ -116,7 +122,7 @@ impl Shared {
             self.counts.unavailable.borrow_mut().push(failure);
         }
         Received {
-            response: Some((status, body)),
+            response: Some(Response { status, body }),
             latest_clock,
         }
     }
@@ -129,7 +135,7 @@ impl Client {
 }
 
 /// Sends signals until `quota` of them are acknowledged and `end` has come.
-pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end: Instant) {
+pub(super) async fn send_signals(shared: Rc<Shared>, client: Client, quota: u64, end: Instant) {
     let mut random = client.random();
     let mut acknowledged = 0_u64;
     for number in client.number * 10_000_000.. {
@@ -141,23 +147,29 @@ pub(super) async fn signals(shared: Rc<Shared>, client: Client, quota: u64, end:
             pause(&mut random).await;
         }
         let batch = Batch::random(&mut random, client.account, number);
-        acknowledged += send(&shared, &client, batch, &mut random.fork()).await;
+        let mut retries = random.fork();
+        acknowledged += send_batch(&shared, &client, batch, &mut retries).await;
     }
 }
 
 /// Sends a request and notes what came of it. Returns how many signals were acknowledged.
-async fn send(shared: &Shared, client: &Client, batch: Batch, random: &mut fastrand::Rng) -> u64 {
+async fn send_batch(
+    shared: &Shared,
+    client: &Client,
+    batch: Batch,
+    random: &mut fastrand::Rng,
+) -> u64 {
     let sent = now();
-    let mut acknowledged = 0;
     let Delivered {
         outcome,
         identifier,
         latest_clock,
     } = deliver(shared, client, &batch, random).await;
-    if matches!(outcome, Outcome::Acknowledged(_)) {
-        acknowledged = batch.sent.iter().filter(|sent| !sent.refused).count() as u64;
-        add(&shared.counts.acknowledged, acknowledged);
-    }
+    let acknowledged = match outcome {
+        Outcome::Acknowledged(_) => batch.sent.len() as u64 - batch.refused(),
+        Outcome::Refused | Outcome::Unknown => 0,
+    };
+    add(&shared.counts.acknowledged, acknowledged);
     let request = Request {
         sent,
         outcome,
@@ -189,41 +201,42 @@ async fn deliver(
         let body = batch.body(delivered.identifier.as_deref());
         let received = shared.send(client, RequestBuilder::signals(body)).await;
         delivered.latest_clock = delivered.latest_clock.max(received.latest_clock);
-        match received.response {
-            Some((200, body)) => {
-                let refused = batch.sent.iter().filter(|sent| sent.refused).count() as u64;
-                assert_eq!(
-                    body["rejected"], refused,
-                    "request {}: {body}",
-                    batch.number
-                );
-                add(
-                    &shared.counts.deferred,
-                    body["deferred"].as_u64().unwrap_or_default(),
-                );
-                delivered.outcome = Outcome::Acknowledged(now());
-                break;
+        if let Some(Response { status, body }) = received.response {
+            let number = batch.number;
+            match status {
+                200 => {
+                    assert_eq!(
+                        body["rejected"],
+                        batch.refused(),
+                        "request {number}: {body}"
+                    );
+                    let deferred = body["deferred"].as_u64().unwrap_or_default();
+                    add(&shared.counts.deferred, deferred);
+                    delivered.outcome = Outcome::Acknowledged(now());
+                    return delivered;
+                }
+                400 => {
+                    delivered.outcome = Outcome::Refused;
+                    return delivered;
+                }
+                // A request that named no identifier is retried with the one of its 503.
+                503 if client.retries && delivered.identifier.is_none() => {
+                    let named = body["requestIdentifier"].as_str();
+                    delivered.identifier = named.map(ToOwned::to_owned);
+                }
+                503 => {}
+                _ => panic!("request {number}: {status} {body}"),
             }
-            Some((400, _)) => {
-                delivered.outcome = Outcome::Refused;
-                break;
-            }
-            Some((503, body)) if client.retries => {
-                let named = || body["requestIdentifier"].as_str().map(ToOwned::to_owned);
-                delivered.identifier = delivered.identifier.or_else(named);
-            }
-            Some((503, _)) | None => {}
-            Some((status, body)) => panic!("request {}: {status} {body}", batch.number),
         }
         if delivered.identifier.is_none() || !client.retries {
-            break;
+            return delivered;
         }
         pause(random).await;
     }
     delivered
 }
 
-/// Sooner than `Retry-After` asks for: to try when it goes badly is the point.
+/// Waits less than `Retry-After` asks for, so that clients retry while the service still fails.
 pub(super) async fn pause(random: &mut fastrand::Rng) {
     tokio::time::sleep(Duration::from_millis(random.u64(10..150))).await;
 }

@@ -39,7 +39,7 @@ pub(super) struct SkewedClock {
 }
 
 impl SkewedClock {
-    /// Compiles it with the C compiler that Rust links with.
+    /// Compiles the library of the clock with the C compiler that Rust links with.
     ///
     /// # Errors
     /// When this is not Linux, or there is no such compiler.
@@ -55,28 +55,23 @@ impl SkewedClock {
             .args(["-shared", "-fPIC", "-O2", "-o"])
             .arg(&library)
             .arg(source)
-            .status();
-        ensure!(
-            compiled
-                .context("cc, which Rust links with, cannot be started")?
-                .success(),
-            "cc cannot compile the clock"
-        );
+            .status()
+            .context("cc, which Rust links with, cannot be started")?;
+        ensure!(compiled.success(), "cc cannot compile the clock");
         Ok(Self {
             library,
             _folder: folder,
         })
     }
 
-    /// Sets the clock of the `number`-th process, which will be started. Its deadlines are those of
-    /// this machine's.
+    /// Sets the clock of the `number`-th process before it is started. The deadlines that the
+    /// process is given are still those of this machine's clock.
     pub(super) fn set(&self, options: &mut ProcessOptions, number: u64) {
-        options
-            .variables
-            .push(("LD_PRELOAD".to_owned(), self.library.clone().into()));
-        options.variables.push((
-            "CLOCK_OFFSET_MILLIS".to_owned(),
-            OsString::from(ahead(number).as_millis().to_string()),
-        ));
+        let library = OsString::from(&self.library);
+        let offset = ahead(number).as_millis().to_string();
+        options.variables.extend([
+            ("LD_PRELOAD".to_owned(), library),
+            ("CLOCK_OFFSET_MILLIS".to_owned(), offset.into()),
+        ]);
     }
 }

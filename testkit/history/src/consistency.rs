@@ -4,6 +4,7 @@
 pub mod checker;
 mod item;
 mod record;
+mod report;
 mod signal;
 
 pub use item::{kept_signal, stored_signal};

@@ -53,24 +53,61 @@ const LIMITS: Limits = Limits {
     doubles_after: Duration::from_secs(20),
 };
 
-/// The functions with their timeouts.
-const FUNCTIONS: [(&str, Duration); 3] = [
-    ("signals", Duration::from_secs(10)),
-    ("customers", Duration::from_secs(10)),
-    ("overflow", Duration::from_mins(1)),
-];
+struct FunctionSettings {
+    program: &'static str,
+    timeout: Duration,
+}
+
+const SIGNALS: FunctionSettings = FunctionSettings {
+    program: "signals",
+    timeout: Duration::from_secs(10),
+};
+
+const CUSTOMERS: FunctionSettings = FunctionSettings {
+    program: "customers",
+    timeout: Duration::from_secs(10),
+};
+
+const OVERFLOW: FunctionSettings = FunctionSettings {
+    program: "overflow",
+    timeout: Duration::from_mins(1),
+};
 
 pub(super) struct Deployment {
     pub(super) emulator: Emulator,
     pub(super) queue: Rc<FakeSqs>,
     _s3: FakeS3,
-    /// The ways to SQS and to S3.
-    others: [FaultProxy; 2],
-    pub(super) functions: Vec<(Arc<Pool>, FaultProxy)>,
-    /// The events of the functions, in their order.
-    pub(super) events: [EventQueue; FUNCTIONS.len()],
-    /// The API keys with the numbers of their accounts. The table and the snapshot have them.
-    pub(super) keys: Vec<(u32, String)>,
+    sqs_proxy: FaultProxy,
+    s3_proxy: FaultProxy,
+    pub(super) signals: Function,
+    pub(super) customers: Function,
+    pub(super) overflow: Function,
+    /// The API keys. The table and the snapshot have them.
+    pub(super) keys: Vec<AccountKey>,
+    capacity: Capacity,
+}
+
+/// A function, with its own way to DynamoDB.
+pub(super) struct Function {
+    pub(super) pool: Arc<Pool>,
+    pub(super) proxy: FaultProxy,
+    pub(super) events: EventQueue,
+}
+
+/// An API key with the number of its account.
+pub(super) struct AccountKey {
+    pub(super) account: u32,
+    pub(super) key: String,
+}
+
+/// What all functions of a run have in common.
+struct Surroundings<'a> {
+    options: &'a Options,
+    windows: &'a Windows,
+    log: &'a mpsc::UnboundedSender<String>,
+    emulator: String,
+    s3: String,
+    clock: Arc<SkewedClock>,
     capacity: Capacity,
 }
 
@@ -86,89 +123,116 @@ impl Deployment {
     ) -> Result<Self> {
         let emulator = TestApp::emulator();
         let clock = Arc::new(SkewedClock::compile()?);
-        let (queue, s3) = (FakeSqs::start().await?, FakeS3::start().await?);
+        let queue = FakeSqs::start().await?;
         queue.allow_all_receives();
+        let s3 = FakeS3::start().await?;
         let keys = create_keys(&emulator.endpoint(), &s3).await;
-        let plan = |faults| {
-            Plan::of(windows.rules_of_others().into_iter().chain(faults)).seed(options.seed)
+        let away = windows.rules_of_others();
+        let plan_of_sqs = Plan::of(away.iter().cloned().chain(queue_faults())).seed(options.seed);
+        let sqs_proxy = FaultProxy::start(&queue.endpoint(), plan_of_sqs).await?;
+        let plan_of_s3 = Plan::of(away).seed(options.seed);
+        let s3_proxy = FaultProxy::start(&s3.endpoint(), plan_of_s3).await?;
+        let limits = match options.outage {
+            Some(_) => Limits::default(),
+            None => LIMITS,
         };
-        let sqs = FaultProxy::start(&queue.endpoint(), plan(queue_faults())).await?;
-        let snapshot = FaultProxy::start(&s3.endpoint(), plan(Vec::new())).await?;
-        let capacity = Capacity::new(if options.outage.is_some() {
-            Limits::default()
-        } else {
-            LIMITS
-        });
-        let events = <[EventQueue; FUNCTIONS.len()]>::default();
-        let mut functions = Vec::new();
-        for (((program, timeout), events), number) in FUNCTIONS.into_iter().zip(&events).zip(0..) {
-            let seed = options.seed.wrapping_mul(1_000).wrapping_add(number);
-            let plan = Plan::of(windows.rules().into_iter().chain(faults()));
-            let proxy = FaultProxy::start(
-                &emulator.endpoint(),
-                plan.capacity(capacity.clone()).seed(seed),
-            )
+        let surroundings = Surroundings {
+            options,
+            windows,
+            log,
+            emulator: emulator.endpoint(),
+            s3: s3_proxy.endpoint(),
+            clock,
+            capacity: Capacity::new(limits),
+        };
+        let sqs = sqs_proxy.endpoint();
+        let signals = surroundings.start_function(&SIGNALS, 0, &sqs).await?;
+        let customers = surroundings.start_function(&CUSTOMERS, 1, &sqs).await?;
+        // This function reaches SQS past the faults.
+        let overflow = surroundings
+            .start_function(&OVERFLOW, 2, &queue.endpoint())
             .await?;
-            let mut process = emulator_options(&options.programs.join(program), &proxy.endpoint());
-            process.log = Some(log.clone());
-            process.invocation_timeout = timeout;
-            let sqs = if program == "overflow" {
-                queue.endpoint()
-            } else {
-                sqs.endpoint()
-            };
-            process
-                .variables
-                .extend(variables(sqs, snapshot.endpoint()));
-            let of_pool = PoolOptions {
-                events: events.clone(),
-                process: numbered(process, clock.clone()),
-                at_once: usize::MAX,
-                lifetime: LIFETIME,
-                seed,
-                report,
-            };
-            functions.push((Pool::start(of_pool), proxy));
-        }
+        let capacity = surroundings.capacity;
         Ok(Self {
             emulator,
             queue: Rc::new(queue),
             _s3: s3,
-            others: [sqs, snapshot],
-            functions,
-            events,
+            sqs_proxy,
+            s3_proxy,
+            signals,
+            customers,
+            overflow,
             keys,
             capacity,
         })
     }
 
+    pub(super) fn functions(&self) -> [&Function; 3] {
+        [&self.signals, &self.customers, &self.overflow]
+    }
+
     /// The table of the customers, as the function reaches it that writes it.
-    pub(super) fn customers(&self) -> CustomersTable {
-        let [_, (_, proxy), ..] = self.functions.as_slice() else {
-            panic!("a deployment has the function that updates customers");
-        };
-        CustomersTable::new(
-            dynamodb_at(&proxy.endpoint()),
-            Tables::name("CustomersTable"),
-        )
+    pub(super) fn customers_table(&self) -> CustomersTable {
+        let endpoint = self.customers.proxy.endpoint();
+        CustomersTable::new(dynamodb_at(&endpoint), Tables::name("CustomersTable"))
     }
 
     /// Ends all faults. The capacity of the tables stays limited.
     pub(super) fn end_faults(&self) {
-        for proxy in &self.others {
-            proxy.set(Plan::none());
+        self.sqs_proxy.set(Plan::none());
+        self.s3_proxy.set(Plan::none());
+        for function in self.functions() {
+            let plan = Plan::none().capacity(self.capacity.clone());
+            function.proxy.set(plan);
         }
-        for (_, proxy) in &self.functions {
-            proxy.set(Plan::none().capacity(self.capacity.clone()));
-        }
+    }
+
+    /// The emulator alone, with what is stored in it. Everything else is dropped.
+    pub(super) fn into_emulator(self) -> Emulator {
+        self.emulator
     }
 
     /// Ends the functions, and waits until nothing that they sent is on its way.
     pub(super) async fn end(&self) {
-        for (function, proxy) in &self.functions {
-            function.end(Duration::ZERO).await;
-            proxy.idle().await;
+        for function in self.functions() {
+            function.pool.end(Duration::ZERO).await;
+            function.proxy.idle().await;
         }
+    }
+}
+
+impl Surroundings<'_> {
+    /// Starts a function, whose number decides its seed, with SQS at this endpoint.
+    async fn start_function(
+        &self,
+        settings: &FunctionSettings,
+        number: u64,
+        sqs: &str,
+    ) -> Result<Function> {
+        let seed = self.options.seed.wrapping_mul(1_000).wrapping_add(number);
+        let plan = Plan::of(self.windows.rules().into_iter().chain(faults()))
+            .capacity(self.capacity.clone())
+            .seed(seed);
+        let proxy = FaultProxy::start(&self.emulator, plan).await?;
+        let program = self.options.programs.join(settings.program);
+        let mut process = emulator_options(&program, &proxy.endpoint());
+        process.log = Some(self.log.clone());
+        process.invocation_timeout = settings.timeout;
+        process.variables.extend(variables(sqs, &self.s3));
+        let events = EventQueue::default();
+        let pool = Pool::start(PoolOptions {
+            events: events.clone(),
+            process: numbered(process, self.clock.clone()),
+            at_once: usize::MAX,
+            lifetime: LIFETIME,
+            seed,
+            report,
+        });
+        Ok(Function {
+            pool,
+            proxy,
+            events,
+        })
     }
 }
 
@@ -195,40 +259,41 @@ fn report(program: &Path, failure: Failure) {
     }
 }
 
-/// Keys with the numbers of their accounts, in the table and in the snapshot.
-async fn create_keys(endpoint: &str, s3: &FakeS3) -> Vec<(u32, String)> {
-    let (mut keys, mut records) = (Vec::new(), Vec::new());
-    for account in (0..ACCOUNTS).flat_map(|account| [account; KEYS_PER_ACCOUNT]) {
-        let key = create_key(endpoint, &account_id(account), |record| {
-            records.push(record.clone());
-        })
-        .await;
-        keys.push((account, key));
+/// Creates the keys of all accounts, in the table and in the snapshot.
+async fn create_keys(endpoint: &str, s3: &FakeS3) -> Vec<AccountKey> {
+    let mut keys = Vec::new();
+    let mut entries = Vec::new();
+    for account in 0..ACCOUNTS {
+        for _ in 0..KEYS_PER_ACCOUNT {
+            let mut stored = None;
+            let key = create_key(endpoint, &account_id(account), |record| {
+                stored = Some(record.clone());
+            })
+            .await;
+            let record = stored.expect("a key that was created has a record");
+            entries.push((KeyHash::of(&key), record));
+            keys.push(AccountKey { account, key });
+        }
     }
-    let records: Vec<_> = keys
-        .iter()
-        .map(|(_, key)| KeyHash::of(key))
-        .zip(records)
-        .collect();
-    s3.publish(&records, Timestamp::now());
+    s3.publish(&entries, Timestamp::now());
     keys
 }
 
 /// The variables that template.yaml sets, with SQS and S3 at these endpoints.
-fn variables(sqs: String, s3: String) -> [(String, OsString); 6] {
+fn variables(sqs: &str, s3: &str) -> [(String, OsString); 6] {
     let retention = (RETENTION.as_secs() / 86_400).to_string();
     [
         ("AWS_ENDPOINT_URL_SQS", sqs),
         ("AWS_ENDPOINT_URL_S3", s3),
-        ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET.to_owned()),
-        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE.to_owned()),
-        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE.to_owned()),
-        ("SIGNAL_RETENTION_DAYS", retention),
+        ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET),
+        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
+        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE),
+        ("SIGNAL_RETENTION_DAYS", &retention),
     ]
     .map(|(name, value)| (name.to_owned(), value.into()))
 }
 
-/// Every kind of fault but refused credentials, which end a process.
+/// The faults of DynamoDB: every kind but refused credentials, which end a process.
 fn faults() -> impl Iterator<Item = Rule> {
     let parts = [
         (Fault::Throttled, 0.2),
@@ -251,7 +316,7 @@ fn faults() -> impl Iterator<Item = Rule> {
         .map(move |(fault, part)| fault.in_share(FAULTS * part))
 }
 
-/// Seldom enough that no message fails three times in a row.
+/// The faults of SQS: so rare that no message fails three times in a row.
 fn queue_faults() -> Vec<Rule> {
     let parts = [
         (Fault::ServiceUnavailable, 0.04),

@@ -41,7 +41,7 @@ pub(super) async fn run(
     let mut drained = Drained::default();
     let mut batches = JoinSet::new();
     loop {
-        // In this order: what is sent before it is over is seen.
+        // Asked before the queue is read, so that a message sent before the end is received.
         let is_last = is_over();
         while batches.len() < CONCURRENCY {
             let batch = queue.receive(BATCH, VISIBILITY_TIMEOUT);
@@ -58,32 +58,47 @@ pub(super) async fn run(
         }
         tokio::select! {
             Some(done) = batches.join_next() => {
-                let (batch, response) = done.expect("a delivery does not fail");
-                let done = sqs::drained(&batch, &response);
-                for Message { id, .. } in &batch {
-                    let is_drained = done.contains(&id.as_str());
-                    if is_drained && random.u8(..20) != 0 {
-                        queue.delete(id);
-                        continue;
-                    }
-                    *(if is_drained { &mut drained.repeated } else { &mut drained.failures }) += 1;
-                    // Sooner than on AWS, where it is minutes.
-                    queue.release(id);
-                }
+                let delivery = done.expect("a delivery does not fail");
+                finish(&delivery, &queue, &mut random, &mut drained);
             }
             () = sleep(Duration::from_millis(20)) => {}
         }
     }
 }
 
-/// The batch, and the response to its event; null when the process ended.
-async fn deliver(events: EventQueue, batch: Vec<Message>) -> (Vec<Message>, Value) {
+/// A batch that was delivered to the function.
+struct Delivery {
+    batch: Vec<Message>,
+    /// The response to its event; null when the process ended.
+    response: Value,
+}
+
+async fn deliver(events: EventQueue, batch: Vec<Message>) -> Delivery {
     let event = sqs::event(&batch).to_string();
     let invocation = events.invoke(event.into()).await;
-    (
+    let response = invocation.map(|invocation| invocation.json());
+    Delivery {
         batch,
-        invocation
-            .map(|invocation| invocation.json())
-            .unwrap_or_default(),
-    )
+        response: response.unwrap_or_default(),
+    }
+}
+
+/// Deletes the messages that were drained, and has the others received again. One drained message
+/// in twenty is received again too, since SQS delivers at least once.
+fn finish(delivery: &Delivery, queue: &FakeSqs, random: &mut fastrand::Rng, drained: &mut Drained) {
+    let done = sqs::drained(&delivery.batch, &delivery.response);
+    for Message { id, .. } in &delivery.batch {
+        let is_drained = done.contains(&id.as_str());
+        if is_drained && random.u8(..20) != 0 {
+            queue.delete(id);
+            continue;
+        }
+        if is_drained {
+            drained.repeated += 1;
+        } else {
+            drained.failures += 1;
+        }
+        // At once; on AWS it takes minutes.
+        queue.release(id);
+    }
 }

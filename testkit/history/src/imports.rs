@@ -39,7 +39,8 @@ impl Import {
             }
             let profile = Profile::imported(&mut random, number);
             let ahead = random.u64(..MAX_SECONDS_AHEAD);
-            let update = self.write(profile, updated_at(number, ahead)).await;
+            let updated_at = updated_at(number, ahead);
+            let update = self.write(profile, updated_at).await;
             let is_stored = matches!(update.outcome, Outcome::Acknowledged(_));
             add(&shared.counts.imported, u64::from(is_stored));
             shared.history.borrow_mut().updates.push(update);
@@ -52,17 +53,14 @@ impl Import {
         let body = profile.body();
         let text = JsonText::parse(&body).expect("a body is JSON");
         let update = CustomerUpdate::parse(text).expect("a body is an update");
-        let account: String = account_id(self.account);
-        let account = account.parse().expect("an account has a valid name");
+        let account = account_id(self.account)
+            .parse()
+            .expect("an account has a valid name");
         let sent = now();
+        let deadline = Deadline::after(WRITE_TIMEOUT);
         let written = self
             .table
-            .upsert_unless_newer(
-                &account,
-                &update,
-                updated_at,
-                Deadline::after(WRITE_TIMEOUT),
-            )
+            .upsert_unless_newer(&account, &update, updated_at, deadline)
             .await;
         let ended = now();
         let outcome = match written {

@@ -40,17 +40,19 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A client's next one, with one of these sizes. The signals that break the contract are known
-    /// as such here already.
+    /// A client's next request, of a random size. The client knows already here which of its
+    /// signals break the contract.
     pub(super) fn random(random: &mut fastrand::Rng, account: u32, number: u64) -> Self {
         let sizes = SIZES[random.usize(..SIZES.len())].clone();
         let size = random.usize(sizes);
-        let identifier = (random.u8(..10) != 0).then(|| uuid_of(random.u128(..)));
+        let has_identifier = random.u8(..10) != 0;
+        let identifier = has_identifier.then(|| uuid_of(random.u128(..)));
         let some_break = random.u8(..5) == 0;
         let mut sent = Vec::with_capacity(size);
         let mut signals = String::from("[");
         for n in 0..size {
-            let (who, is_refused) = (random.u32(..WHO), some_break && random.u8(..20) == 0);
+            let who = random.u32(..WHO);
+            let is_refused = some_break && random.u8(..20) == 0;
             let signal = Signal {
                 account_id: &account_id(account),
                 subject_id: &format!("{CANARY}-{who}"),
@@ -78,6 +80,11 @@ impl Batch {
             sent,
             signals,
         }
+    }
+
+    /// How many signals break the contract.
+    pub(super) fn refused(&self) -> u64 {
+        self.sent.iter().filter(|sent| sent.refused).count() as u64
     }
 
     /// The body, with this identifier if there is one.
@@ -111,7 +118,7 @@ fn uuid_of(bits: u128) -> String {
 /// An update of a customer.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
-    /// Whose, within the account.
+    /// The number of the customer within the account.
     pub(super) customer: u32,
     pub(super) fields: Vec<(&'static str, Option<String>)>,
 }
@@ -126,11 +133,16 @@ impl Profile {
         random.shuffle(&mut fields);
         fields.truncate(random.usize(1..=3));
         let value = format!("{CANARY}-{client}-{number}");
-        let fields = fields
-            .into_iter()
-            .map(|field| (field, (random.u8(..8) != 0).then(|| value.clone())))
-            .collect();
-        Self { customer, fields }
+        let mut written = Vec::new();
+        for field in fields {
+            // One field in eight is removed.
+            let is_set = random.u8(..8) != 0;
+            written.push((field, is_set.then(|| value.clone())));
+        }
+        Self {
+            customer,
+            fields: written,
+        }
     }
 
     /// The `number`-th of the import of an account. It writes every other customer that the clients
@@ -151,7 +163,7 @@ impl Profile {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), json!(value)))
             .collect();
-        json!({"customerId": format!("{CANARY}-{}", self.customer), "customerData": data})
-            .to_string()
+        let customer = format!("{CANARY}-{}", self.customer);
+        json!({"customerId": customer, "customerData": data}).to_string()
     }
 }

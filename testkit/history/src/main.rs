@@ -53,7 +53,8 @@ async fn main() -> ExitCode {
         signal(SignalKind::terminate()).expect("the process may listen to SIGTERM");
     tokio::select! {
         code = history(arguments, programs, seed) => code,
-        // To drop the work ends its processes, which would look for their Runtime API for ever.
+        // The work is dropped here, and with it its processes, which would otherwise look for their
+        // Runtime API for ever.
         _ = terminated.recv() => ExitCode::FAILURE,
     }
 }
@@ -61,14 +62,16 @@ async fn main() -> ExitCode {
 async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode {
     let signals = arguments.signals.max(1);
     let outage = arguments.outage.map(Duration::from_secs);
-    let kills = arguments
-        .kills
-        .unwrap_or(if outage.is_some() { 0 } else { signals / 2_000 });
-    let lasting = arguments
-        .outage
-        .map(|seconds| format!(" --outage {seconds}"))
-        .unwrap_or_default();
-    println!("history: --signals {signals} --kills {kills}{lasting} --seed {seed}");
+    let default_kills = match outage {
+        Some(_) => 0,
+        None => signals / 2_000,
+    };
+    let kills = arguments.kills.unwrap_or(default_kills);
+    let outage_option = match arguments.outage {
+        Some(seconds) => format!(" --outage {seconds}"),
+        None => String::new(),
+    };
+    println!("history: --signals {signals} --kills {kills}{outage_option} --seed {seed}");
     let options = Options {
         signals,
         kills,
@@ -76,7 +79,8 @@ async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode
         seed,
         programs,
     };
-    let summary = match run(options, |message| eprintln!("history: {message}")).await {
+    let progress = |message: &str| eprintln!("history: {message}");
+    let summary = match run(options, progress).await {
         Ok(summary) => summary,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -84,11 +88,9 @@ async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode
         }
     };
     println!("{}\n{:#?}", summary.report, summary.counts);
-    summary
-        .leaks
-        .iter()
-        .take(5)
-        .for_each(|line| println!("a key or a value is logged: {line}"));
+    for line in summary.leaks.iter().take(5) {
+        println!("a key or a value is logged: {line}");
+    }
     if summary.holds() {
         return ExitCode::SUCCESS;
     }

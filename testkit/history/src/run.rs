@@ -3,30 +3,30 @@
 use std::cell::Cell;
 use std::pin::pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::consistency::{History, checker};
 use anyhow::Result;
-use fault_proxy::FaultProxy;
-use sandbox::pool::Pool;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
-use crate::clients::{self, Client, Shared, Unavailable};
-use crate::deployment::{ACCOUNTS, Deployment, RETENTION};
+use crate::clients::{self, Client, Shared};
+use crate::deployment::{ACCOUNTS, AccountKey, Deployment, RETENTION};
 use crate::drain::{self, Drained};
 use crate::imports::Import;
 use crate::load::CANARY;
 use crate::log_check::LogCheck;
 use crate::options::Options;
 use crate::stored;
-use crate::summary::{Counts, OfClients, Summary, calls_of, processes_of};
+use crate::summary::{Counts, RequestCounts, Summary, total_calls, total_processes};
 use crate::updates;
 use crate::windows::Windows;
 
-/// Clients that send signals, and clients that update customers.
-const CLIENTS: [u64; 2] = [12, 24];
+/// Clients that send signals.
+const SIGNAL_CLIENTS: u64 = 12;
+
+/// Clients that update customers.
+const CUSTOMER_CLIENTS: u64 = 24;
 
 /// How long clients send before an outage, so that the functions have read their keys.
 const BEFORE_OUTAGE: Duration = Duration::from_secs(20);
@@ -47,21 +47,18 @@ pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<
 async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
     let start = Instant::now();
     let (windows, end) = match options.outage {
-        Some(lasts) => {
+        Some(duration) => {
             let begin = start + BEFORE_OUTAGE;
-            (Windows::outage(begin, begin + lasts), begin + lasts)
+            let end = begin + duration;
+            (Windows::outage(begin, end), end)
         }
         None => (Windows::random(options.seed, start), start),
     };
     let (log, lines) = mpsc::unbounded_channel();
     let deployment = Deployment::start(&options, &windows, &log).await?;
     drop(log);
-    let secrets = deployment
-        .keys
-        .iter()
-        .map(|(_, key)| key.clone())
-        .chain([CANARY.to_owned()])
-        .collect();
+    let mut secrets = vec![CANARY.to_owned()];
+    secrets.extend(deployment.keys.iter().map(|account| account.key.clone()));
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
     let Traffic {
         signals,
@@ -72,15 +69,11 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         took,
     } = send(&options, &deployment, end, &progress).await?;
     deployment.end().await;
-    let [calls, faulted_calls, throttled_writes] = calls_of(&deployment);
-    let processes = processes_of(&deployment);
-    let Deployment {
-        emulator,
-        queue,
-        functions,
-        ..
-    } = deployment;
-    drop(functions);
+    let calls = total_calls(&deployment);
+    let processes = total_processes(&deployment);
+    let dead_letters = deployment.queue.dead_letters();
+    // Without their functions no process is left to write the log, so its check ends.
+    let emulator = deployment.into_emulator();
     let log = log_check.await?;
     progress("reading what is stored");
     let stored = stored::read(&emulator, RETENTION);
@@ -90,25 +83,25 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
         updates: customers.history.take().updates,
         unkept: log.unkept,
     };
-    let [of_signals, of_customers] =
-        [&signals, &customers].map(|shared| shared.counts.unavailable.take());
-    let is_unexplained = |failure: &&Unavailable| !windows.explains(failure);
+    let unavailable_signals = signals.counts.unavailable.take();
+    let unavailable_customers = customers.counts.unavailable.take();
+    let unexplained_503s = unavailable_signals
+        .iter()
+        .chain(&unavailable_customers)
+        .filter(|failure| !windows.explains(failure))
+        .count();
     let counts = Counts {
-        signals: OfClients::of(&signals, &of_signals),
-        customers: OfClients::of(&customers, &of_customers),
+        signals: RequestCounts::new(&signals, &unavailable_signals),
+        customers: RequestCounts::new(&customers, &unavailable_customers),
         imported: customers.counts.imported.get(),
-        unexplained_503s: of_signals
-            .iter()
-            .chain(&of_customers)
-            .filter(is_unexplained)
-            .count(),
+        unexplained_503s,
         drained,
         drain_took,
-        dead_letters: queue.dead_letters(),
+        dead_letters,
         kills,
-        calls,
-        faulted_calls,
-        throttled_writes,
+        calls: calls.calls,
+        faulted_calls: calls.faulted,
+        throttled_writes: calls.throttled_writes,
         processes,
         took,
     };
@@ -137,54 +130,27 @@ async fn send(
     progress: &impl Fn(&str),
 ) -> Result<Traffic> {
     let start = Instant::now();
-    let [signals, customers, overflow] = deployment.events.clone();
-    let (signals, customers) = (
-        Rc::new(Shared::new(signals)),
-        Rc::new(Shared::new(customers)),
-    );
-    let (stop, is_over) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
-    let quota = options.signals.div_ceil(CLIENTS[0]);
-    let [signal_clients, customer_clients] = CLIENTS;
-    let imports = (0..ACCOUNTS).map(|account| {
-        let import = Import {
-            table: deployment.customers(),
-            account,
-            seed: options.seed.rotate_left(8),
-        };
-        tokio::task::spawn_local(import.run(customers.clone(), stop.clone()))
-    });
-    let updating: Vec<_> = clients(customer_clients, !options.seed, &deployment.keys)
-        .map(|client| {
-            tokio::task::spawn_local(updates::send(customers.clone(), client, stop.clone()))
-        })
-        .chain(imports)
-        .collect();
-    let sending: Vec<_> = clients(signal_clients, options.seed, &deployment.keys)
-        .map(|client| {
-            tokio::task::spawn_local(clients::signals(signals.clone(), client, quota, end))
-        })
-        .collect();
-    let draining = {
-        let (queue, is_over) = (deployment.queue.clone(), is_over.clone());
-        let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
-        tokio::task::spawn_local(drain::run(queue, overflow, random, move || is_over.get()))
-    };
+    let signals = Rc::new(Shared::new(deployment.signals.events.clone()));
+    let customers = Rc::new(Shared::new(deployment.customers.events.clone()));
+    let stop = Rc::new(Cell::new(false));
+    let is_over = Rc::new(Cell::new(false));
+    let updating = spawn_updates(options, deployment, &customers, &stop);
+    let sending = spawn_signals(options, deployment, &signals, end);
+    let draining = spawn_drain(options, deployment, is_over.clone());
     let kills = Cell::new(0);
     let traffic = async {
-        kill(options, &deployment.functions, &signals, &kills).await;
-        all(sending).await;
+        kill(options, deployment, &signals, &kills).await;
+        join_all(sending).await;
         stop.set(true);
-        all(updating).await;
+        join_all(updating).await;
     };
     let report = || {
-        let (acknowledged, deferred) = (
-            signals.counts.acknowledged.get(),
-            signals.counts.deferred.get(),
-        );
+        let seconds = start.elapsed().as_secs();
+        let acknowledged = signals.counts.acknowledged.get();
+        let deferred = signals.counts.deferred.get();
+        let kills = kills.get();
         progress(&format!(
-            "{} s: {acknowledged} signals acknowledged, {deferred} deferred, {} kills",
-            start.elapsed().as_secs(),
-            kills.get()
+            "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {kills} kills"
         ));
     };
     reporting(traffic, report).await;
@@ -193,9 +159,9 @@ async fn send(
     is_over.set(true);
     let faults_ended = Instant::now();
     let report = || {
+        let remaining = deployment.queue.remaining();
         progress(&format!(
-            "draining the overflow queue: {} messages remain",
-            deployment.queue.remaining()
+            "draining the overflow queue: {remaining} messages remain"
         ));
     };
     let drained = reporting(draining, report).await?;
@@ -207,6 +173,59 @@ async fn send(
         kills: kills.get(),
         took,
     })
+}
+
+/// Starts the clients that send signals until `end`.
+fn spawn_signals(
+    options: &Options,
+    deployment: &Deployment,
+    shared: &Rc<Shared>,
+    end: Instant,
+) -> Vec<JoinHandle<()>> {
+    let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
+    let clients = clients(SIGNAL_CLIENTS, options.seed, &deployment.keys);
+    clients
+        .map(|client| {
+            let sending = clients::send_signals(shared.clone(), client, quota, end);
+            tokio::task::spawn_local(sending)
+        })
+        .collect()
+}
+
+/// Starts the clients that update customers, and the imports, until `stop` is set.
+fn spawn_updates(
+    options: &Options,
+    deployment: &Deployment,
+    shared: &Rc<Shared>,
+    stop: &Rc<Cell<bool>>,
+) -> Vec<JoinHandle<()>> {
+    let mut tasks = Vec::new();
+    for client in clients(CUSTOMER_CLIENTS, !options.seed, &deployment.keys) {
+        let updating = updates::send(shared.clone(), client, stop.clone());
+        tasks.push(tokio::task::spawn_local(updating));
+    }
+    for account in 0..ACCOUNTS {
+        let import = Import {
+            table: deployment.customers_table(),
+            account,
+            seed: options.seed.rotate_left(8),
+        };
+        let importing = import.run(shared.clone(), stop.clone());
+        tasks.push(tokio::task::spawn_local(importing));
+    }
+    tasks
+}
+
+/// Starts the drain of the overflow queue, which ends when nothing follows and the queue is empty.
+fn spawn_drain(
+    options: &Options,
+    deployment: &Deployment,
+    is_over: Rc<Cell<bool>>,
+) -> JoinHandle<Drained> {
+    let queue = deployment.queue.clone();
+    let events = deployment.overflow.events.clone();
+    let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
+    tokio::task::spawn_local(drain::run(queue, events, random, move || is_over.get()))
 }
 
 /// Waits for `work`, and reports at once and then in intervals.
@@ -221,10 +240,10 @@ async fn reporting<T>(work: impl Future<Output = T>, report: impl Fn()) -> T {
 }
 
 /// Clients that use the keys in turn. Every second one never retries.
-fn clients(count: u64, seed: u64, keys: &[(u32, String)]) -> impl Iterator<Item = Client> {
+fn clients(count: u64, seed: u64, keys: &[AccountKey]) -> impl Iterator<Item = Client> {
     (0..count)
         .zip(keys.iter().cycle())
-        .map(move |(number, (account, key))| Client {
+        .map(move |(number, AccountKey { account, key })| Client {
             number,
             account: *account,
             key: key.clone(),
@@ -233,7 +252,7 @@ fn clients(count: u64, seed: u64, keys: &[(u32, String)]) -> impl Iterator<Item 
         })
 }
 
-async fn all(tasks: Vec<JoinHandle<()>>) {
+async fn join_all(tasks: Vec<JoinHandle<()>>) {
     for task in tasks {
         task.await.expect("a task does not fail");
     }
@@ -241,12 +260,7 @@ async fn all(tasks: Vec<JoinHandle<()>>) {
 
 /// Kills processes at random times, which the seed determines, until all signals are acknowledged.
 /// Counts the kills.
-async fn kill(
-    options: &Options,
-    functions: &[(Arc<Pool>, FaultProxy)],
-    signals: &Shared,
-    kills: &Cell<u64>,
-) {
+async fn kill(options: &Options, deployment: &Deployment, signals: &Shared, kills: &Cell<u64>) {
     let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
     let mut moments: Vec<u64> = (0..options.kills)
         .map(|_| random.u64(..options.signals))
@@ -258,7 +272,9 @@ async fn kill(
         }
         // Not always right after an acknowledgement.
         tokio::time::sleep(Duration::from_millis(random.u64(..60))).await;
-        let (function, _) = &functions[random.usize(..functions.len())];
-        kills.set(kills.get() + u64::from(function.kill(&mut random)));
+        let functions = deployment.functions();
+        let function = functions[random.usize(..functions.len())];
+        let is_killed = function.pool.kill(&mut random);
+        kills.set(kills.get() + u64::from(is_killed));
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::consistency::{Stored, kept_signal, stored_signal};
+use crate::consistency::{Stored, StoredSignal, kept_signal, stored_signal};
 use emulator::Emulator;
 use model::customer::is_reserved;
 use serde_json::Value;
@@ -22,35 +22,57 @@ pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
     };
     let mut signals = Vec::new();
     for_each("SignalsTable", &mut |item| {
-        let keys = [text(&item["pk"]), text(&item["sk"])].map(ToOwned::to_owned);
-        let id = text(&item["customerId"]).max(text(&item["emitterId"]));
-        let who = who(text(&item["accountId"]), id);
-        signals.push((keys, stored_signal(item, who, Some(retention))));
+        signals.push(KeyedSignal::read(item, retention));
     });
-    // As a Query reads them: by the bytes of the sort key.
-    signals.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    // A query reads a history by the bytes of the sort key.
+    signals.sort_unstable_by(|a, b| (&a.partition, &a.sort).cmp(&(&b.partition, &b.sort)));
     let mut rejected = Vec::new();
     for_each("RejectedSignalsTable", &mut |item| {
         rejected.push(kept_signal(text(&item["payload"])));
     });
     let mut customers = HashMap::new();
     for_each("CustomersTable", &mut |item| {
-        let fields = item
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| !is_reserved(name));
-        let fields = fields
-            .map(|(name, value)| (name.clone(), text(value).to_owned()))
-            .collect();
         let who = who(text(&item["accountId"]), text(&item["customerId"]));
-        customers.insert(who.unwrap_or(u32::MAX), fields);
+        customers.insert(who.unwrap_or(u32::MAX), profile_fields(item));
     });
     Stored {
-        signals: signals.into_iter().map(|(_, signal)| signal).collect(),
+        signals: signals.into_iter().map(|keyed| keyed.signal).collect(),
         rejected,
         customers,
     }
+}
+
+/// A signal with the keys of its item, by which it is sorted.
+struct KeyedSignal {
+    partition: String,
+    sort: String,
+    signal: StoredSignal,
+}
+
+impl KeyedSignal {
+    fn read(item: &mut Value, retention: Duration) -> Self {
+        let partition = text(&item["pk"]).to_owned();
+        let sort = text(&item["sk"]).to_owned();
+        // An item has only one of them.
+        let subject_id = text(&item["customerId"]).max(text(&item["emitterId"]));
+        let who = who(text(&item["accountId"]), subject_id);
+        Self {
+            partition,
+            sort,
+            signal: stored_signal(item, who, Some(retention)),
+        }
+    }
+}
+
+/// The fields of a profile in the item of a customer.
+fn profile_fields(item: &Value) -> HashMap<String, String> {
+    let mut fields = HashMap::new();
+    for (name, value) in item.as_object().into_iter().flatten() {
+        if !is_reserved(name) {
+            fields.insert(name.clone(), text(value).to_owned());
+        }
+    }
+    fields
 }
 
 /// A string of an item.
@@ -61,8 +83,6 @@ fn text(value: &Value) -> &str {
 /// The number of a customer or an emitter, out of its account and its id.
 pub(super) fn who(account_id: &str, id: &str) -> Option<u32> {
     let account = account_id.strip_prefix("history-")?.parse().ok()?;
-    Some(subject(
-        account,
-        id.strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()?,
-    ))
+    let number = id.strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()?;
+    Some(subject(account, number))
 }

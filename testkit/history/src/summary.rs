@@ -7,7 +7,6 @@ use crate::consistency::checker::Report;
 use crate::clients::{Shared, Unavailable};
 use crate::deployment::Deployment;
 use crate::drain::Drained;
-use fault_proxy::CallCounts;
 use sandbox::pool::ProcessCounts;
 
 /// The result of a run.
@@ -24,10 +23,10 @@ pub struct Summary {
 /// What was counted. Its fields are printed as they are named.
 #[derive(Debug)]
 pub struct Counts {
-    /// Of requests with signals.
-    pub signals: OfClients,
-    /// Of requests with customers.
-    pub customers: OfClients,
+    /// Requests with signals.
+    pub signals: RequestCounts,
+    /// Requests with customers.
+    pub customers: RequestCounts,
     /// Updates that imports wrote.
     pub imported: u64,
     /// 503s while SQS and S3 were available.
@@ -54,7 +53,7 @@ pub struct Counts {
 
 /// What clients of one kind counted.
 #[derive(Debug)]
-pub struct OfClients {
+pub struct RequestCounts {
     /// Requests, each attempt counted.
     pub requests: u64,
     /// Signals or updates that were acknowledged.
@@ -65,8 +64,8 @@ pub struct OfClients {
     pub unavailable: usize,
 }
 
-impl OfClients {
-    pub(super) fn of(shared: &Shared, unavailable: &[Unavailable]) -> Self {
+impl RequestCounts {
+    pub(super) fn new(shared: &Shared, unavailable: &[Unavailable]) -> Self {
         Self {
             requests: shared.counts.attempts.get(),
             acknowledged: shared.counts.acknowledged.get(),
@@ -76,49 +75,51 @@ impl OfClients {
     }
 }
 
-/// The calls of the functions, those that were faulted, and the writes that were throttled.
-pub(super) fn calls_of(deployment: &Deployment) -> [u64; 3] {
-    let counts: Vec<_> = deployment
-        .functions
-        .iter()
-        .map(|(_, proxy)| proxy.counts())
-        .collect();
-    let sum = |of: fn(&CallCounts) -> u64| counts.iter().map(of).sum();
-    [
-        sum(CallCounts::calls),
-        sum(|counts| counts.faulted),
-        sum(|counts| counts.throttled),
-    ]
+/// Calls of all functions to DynamoDB.
+pub(super) struct CallTotals {
+    pub(super) calls: u64,
+    pub(super) faulted: u64,
+    /// Writes of items that exceeded the capacity of a table.
+    pub(super) throttled_writes: u64,
 }
 
-/// The processes of all functions.
-pub(super) fn processes_of(deployment: &Deployment) -> ProcessCounts {
-    let counts: Vec<_> = deployment
-        .functions
-        .iter()
-        .map(|(function, _)| function.counts())
-        .collect();
-    let sum = |of: fn(&ProcessCounts) -> u64| counts.iter().map(of).sum();
-    ProcessCounts {
-        started: sum(|counts| counts.started),
-        ended: sum(|counts| counts.ended),
-        errors: sum(|counts| counts.errors),
+/// Adds up the calls of all functions.
+pub(super) fn total_calls(deployment: &Deployment) -> CallTotals {
+    let mut totals = CallTotals {
+        calls: 0,
+        faulted: 0,
+        throttled_writes: 0,
+    };
+    for function in deployment.functions() {
+        let counts = function.proxy.counts();
+        totals.calls += counts.calls();
+        totals.faulted += counts.faulted;
+        totals.throttled_writes += counts.throttled;
     }
+    totals
+}
+
+/// Adds up the processes of all functions.
+pub(super) fn total_processes(deployment: &Deployment) -> ProcessCounts {
+    let mut totals = ProcessCounts::default();
+    for function in deployment.functions() {
+        let counts = function.pool.counts();
+        totals.started += counts.started;
+        totals.ended += counts.ended;
+        totals.errors += counts.errors;
+    }
+    totals
 }
 
 impl Summary {
     /// Whether everything is as it must be.
     pub fn holds(&self) -> bool {
-        let Counts {
-            processes,
-            unexplained_503s,
-            dead_letters,
-            ..
-        } = self.counts;
-        let ProcessCounts { ended, errors, .. } = processes;
+        let counts = &self.counts;
         self.report.holds()
             && self.leaks.is_empty()
-            && [ended, errors] == [0; 2]
-            && [unexplained_503s, dead_letters] == [0; 2]
+            && counts.processes.ended == 0
+            && counts.processes.errors == 0
+            && counts.unexplained_503s == 0
+            && counts.dead_letters == 0
     }
 }

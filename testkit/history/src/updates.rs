@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use testkit::RequestBuilder;
 
-use crate::clients::{Client, RETRY_TIMEOUT, Shared, add, now, pause};
+use crate::clients::{Client, RETRY_TIMEOUT, Response, Shared, add, now, pause};
 use crate::consistency::{Micros, Outcome, Update};
 use crate::load::{Profile, subject};
 
@@ -25,7 +25,8 @@ pub(super) async fn send(shared: Rc<Shared>, client: Client, stop: Rc<Cell<bool>
         if stop.get() {
             return;
         }
-        send_update(&shared, &client, number, &mut random.fork()).await;
+        let mut random_of_update = random.fork();
+        send_update(&shared, &client, number, &mut random_of_update).await;
         // Signals are what most of the load is.
         pause(&mut random).await;
     }
@@ -40,11 +41,9 @@ async fn send_update(shared: &Shared, client: &Client, number: u64, random: &mut
         is_deferred,
         is_repeated,
         latest_clock,
-    } = update(shared, client, &profile, random).await;
-    add(
-        &shared.counts.acknowledged,
-        u64::from(matches!(outcome, Outcome::Acknowledged(_))),
-    );
+    } = deliver(shared, client, &profile, random).await;
+    let is_acknowledged = matches!(outcome, Outcome::Acknowledged(_));
+    add(&shared.counts.acknowledged, u64::from(is_acknowledged));
     add(&shared.counts.deferred, u64::from(is_deferred));
     let Profile { customer, fields } = profile;
     let customer = subject(client.account, customer);
@@ -59,7 +58,7 @@ async fn send_update(shared: &Shared, client: &Client, number: u64, random: &mut
     });
 }
 
-async fn update(
+async fn deliver(
     shared: &Shared,
     client: &Client,
     profile: &Profile,
@@ -73,22 +72,21 @@ async fn update(
         latest_clock: 0,
     };
     loop {
-        let received = shared
-            .send(client, RequestBuilder::customer(profile.body()))
-            .await;
+        let request = RequestBuilder::customer(profile.body());
+        let received = shared.send(client, request).await;
         applied.latest_clock = applied.latest_clock.max(received.latest_clock);
-        match received.response {
-            Some((200, body)) => {
-                applied.outcome = Outcome::Acknowledged(now());
-                applied.is_deferred = body["result"] == "deferred";
-                return applied;
-            }
-            Some((503, _)) | None => {}
-            Some((status, body)) => {
-                panic!(
-                    "an update of customer {}: {status} {body}",
-                    profile.customer
-                )
+        if let Some(Response { status, body }) = received.response {
+            match status {
+                200 => {
+                    applied.outcome = Outcome::Acknowledged(now());
+                    applied.is_deferred = body["result"] == "deferred";
+                    return applied;
+                }
+                503 => {}
+                _ => {
+                    let customer = profile.customer;
+                    panic!("an update of customer {customer}: {status} {body}");
+                }
             }
         }
         if !client.retries || began.elapsed() >= RETRY_TIMEOUT {

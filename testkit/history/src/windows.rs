@@ -58,7 +58,8 @@ impl Windows {
             "keys are those that are sent"
         );
         let mut random = fastrand::Rng::with_seed(seed.rotate_left(16));
-        let (mut begin, mut windows) = (start, Vec::new());
+        let mut begin = start;
+        let mut windows = Vec::new();
         while begin.saturating_duration_since(start) < LONGEST_RUN {
             begin += Duration::from_millis(random.u64(2_000..16_000));
             let millis = match random.u8(..10) {
@@ -106,13 +107,12 @@ impl Windows {
 
     /// What fails in SQS and S3.
     pub(super) fn rules_of_others(&self) -> Vec<Rule> {
-        let away = self.0.iter().filter(|window| window.others);
-        away.map(|window| {
-            Fault::ServiceUnavailable
-                .always()
-                .within(window.begin, window.end)
-        })
-        .collect()
+        let mut rules = Vec::new();
+        for window in self.0.iter().filter(|window| window.others) {
+            let rule = Fault::ServiceUnavailable.always();
+            rules.push(rule.within(window.begin, window.end));
+        }
+        rules
     }
 
     /// Whether SQS or S3 was away while a request was served, or so shortly before that its process
@@ -129,19 +129,19 @@ impl Windows {
 
 impl Window {
     fn rules(&self) -> Vec<Rule> {
-        let rules = match self.target {
+        let mut rules = match self.target {
             Target::Table(table) => vec![self.fault.where_body_has(Tables::name(table))],
-            Target::Keys(keys) => {
-                let rest = Fault::Throttled.where_body_has(keys);
-                vec![Fault::UnprocessedWhere(keys).where_body_has(keys), rest]
-            }
+            // The first rule is about batches only, the second about all other writes.
+            Target::Keys(keys) => vec![
+                Fault::UnprocessedWhere(keys).where_body_has(keys),
+                Fault::Throttled.where_body_has(keys),
+            ],
             Target::Everything => vec![self.fault.always()],
         };
         // The table of the keys is away, too.
-        let keys = self.fault.where_body_has(Tables::name("ApiKeysTable"));
+        rules.push(self.fault.where_body_has(Tables::name("ApiKeysTable")));
         rules
             .into_iter()
-            .chain([keys])
             .map(|rule| rule.within(self.begin, self.end))
             .collect()
     }

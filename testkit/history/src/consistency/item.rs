@@ -16,35 +16,11 @@ pub fn stored_signal(
     who: Option<u32>,
     retention: Option<Duration>,
 ) -> StoredSignal {
-    let attribute = |name: &str| item.get(name).unwrap_or(&Value::Null);
-    let data = |name: &str| {
-        let number = attribute("data").pointer(&format!("/M/{name}/N"));
-        number
-            .and_then(Value::as_str)
-            .and_then(|n| n.parse().ok())
-            .unwrap_or(u64::MAX)
-    };
-    let (request, index) = (data("request"), data("n"));
-    let id = text(attribute("customerId")).max(text(attribute("emitterId")));
-    let received_at = text(attribute("receivedAt"));
-    let identifier = text(attribute("requestIdentifier")).to_owned();
-    let time = received_at.parse::<Timestamp>().ok();
-    let expires_at = time
-        .zip(retention)
-        .map(|(time, retention)| time.plus(retention).seconds().to_string());
-    let key = format!("{received_at}#{}#{index:04}", identifier.to_lowercase());
-    let contradiction = if text(attribute("pk")) != format!("{}#{id}", text(attribute("accountId")))
-    {
-        Some("its pk is not its account and customer or emitter")
-    } else if text(attribute("sk")) != key {
-        Some("its sk is not its time, requestIdentifier and index")
-    } else if attribute("expiresAt").get("N").and_then(Value::as_str) != expires_at.as_deref() {
-        Some("it does not expire after the retention")
-    } else if uuid::Uuid::parse_str(&identifier).is_err() {
-        Some("its requestIdentifier is not a UUID")
-    } else {
-        None
-    };
+    let request = number_in_data(item, "request");
+    let index = number_in_data(item, "n");
+    let contradiction = contradiction(item, index, retention);
+    let identifier = text(attribute(item, "requestIdentifier")).to_owned();
+    let received_at = received_at(item).map_or(0, |time| time.millis() * 1_000);
     if let Some(item) = item.as_object_mut() {
         for name in ["pk", "sk", "receivedAt", "requestIdentifier", "expiresAt"] {
             item.remove(name);
@@ -56,9 +32,54 @@ pub fn stored_signal(
         index,
         content: Fingerprint::of(&item.to_string()),
         identifier,
-        received_at: time.map_or(0, |time| time.millis() * 1_000),
+        received_at,
         contradiction,
     }
+}
+
+/// What does not fit together in an item, if anything does not.
+fn contradiction(item: &Value, index: u64, retention: Option<Duration>) -> Option<&'static str> {
+    let text_of = |name: &str| text(attribute(item, name));
+    let account = text_of("accountId");
+    // An item has only one of them.
+    let subject = text_of("customerId").max(text_of("emitterId"));
+    if text_of("pk") != format!("{account}#{subject}") {
+        return Some("its pk is not its account and customer or emitter");
+    }
+    let identifier = text_of("requestIdentifier");
+    let time = text_of("receivedAt");
+    if text_of("sk") != format!("{time}#{}#{index:04}", identifier.to_lowercase()) {
+        return Some("its sk is not its time, requestIdentifier and index");
+    }
+    let expected_expiry = received_at(item)
+        .zip(retention)
+        .map(|(time, retention)| time.plus(retention).seconds().to_string());
+    let expires_at = attribute(item, "expiresAt")
+        .get("N")
+        .and_then(Value::as_str);
+    if expires_at != expected_expiry.as_deref() {
+        return Some("it does not expire after the retention");
+    }
+    if uuid::Uuid::parse_str(identifier).is_err() {
+        return Some("its requestIdentifier is not a UUID");
+    }
+    None
+}
+
+fn attribute<'a>(item: &'a Value, name: &str) -> &'a Value {
+    item.get(name).unwrap_or(&Value::Null)
+}
+
+fn received_at(item: &Value) -> Option<Timestamp> {
+    text(attribute(item, "receivedAt")).parse().ok()
+}
+
+fn number_in_data(item: &Value, name: &str) -> u64 {
+    let number = attribute(item, "data").pointer(&format!("/M/{name}/N"));
+    number
+        .and_then(Value::as_str)
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(u64::MAX)
 }
 
 /// The rejected signal with this payload. Its request and its index are in its `data`, as those of

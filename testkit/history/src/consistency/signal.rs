@@ -35,8 +35,8 @@ impl Signal<'_> {
         self.price.is_multiple_of(4)
     }
 
-    /// 38 digits, as many as DynamoDB stores: of an integer, which the bus does not take, in one
-    /// signal of eight.
+    /// A number with 38 digits, the most that DynamoDB stores. In one signal of eight it is an
+    /// integer, which the bus does not take.
     fn digits(&self) -> String {
         let point = if self.price.is_multiple_of(8) {
             ""
@@ -50,7 +50,7 @@ impl Signal<'_> {
         Builder::from_random_bytes(u128::from(self.who).to_be_bytes()).into_uuid()
     }
 
-    /// As it is sent.
+    /// The text that is sent.
     pub fn text(&self) -> String {
         let Self {
             subject_id: subject,
@@ -60,7 +60,8 @@ impl Signal<'_> {
             price,
             ..
         } = self;
-        let (digits, flow) = (self.digits(), self.flow());
+        let digits = self.digits();
+        let flow = self.flow();
         let unknown = if self.has_unknown_fields() {
             format!(r#""sessionId":"{subject}-s","rank":{price},"#)
         } else {
@@ -80,11 +81,12 @@ impl Signal<'_> {
 
     /// What has to be stored of it. A rejected signal is kept as it was sent.
     pub fn stored(&self, is_refused: bool) -> Fingerprint {
-        Fingerprint::of(&if is_refused {
+        let content = if is_refused {
             self.text()
         } else {
             self.item().to_string()
-        })
+        };
+        Fingerprint::of(&content)
     }
 
     /// The attributes of its item that follow from its text, as DynamoDB's JSON.
@@ -114,16 +116,19 @@ impl Signal<'_> {
             json!({"emitterId": {"S": subject}, "stepNodeId": {"S": action}, "eventflowIdentifier": {"S": flow}})
         };
         let unknown = if self.has_unknown_fields() {
-            let (session, rank) = (format!("{subject}-s"), price.to_string());
+            let session = format!("{subject}-s");
+            let rank = price.to_string();
             json!({"undocumented": {"M": {"sessionId": {"S": session}, "rank": {"N": rank}}}})
         } else {
             json!({})
         };
-        let own = json!({"accountId": {"S": account_id}, "data": {"M": data}});
-        [own, identity, unknown]
-            .into_iter()
-            .filter_map(|part| part.as_object().cloned())
-            .flatten()
-            .collect()
+        let mut item = json!({"accountId": {"S": account_id}, "data": {"M": data}});
+        for part in [identity, unknown] {
+            let attributes = part.as_object().into_iter().flatten();
+            for (name, value) in attributes {
+                item[name] = value.clone();
+            }
+        }
+        item
     }
 }

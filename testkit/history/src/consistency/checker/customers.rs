@@ -1,0 +1,137 @@
+//! The rule for customers: some order of its writes explains what each field holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::consistency::record::{History, Micros, Outcome, Stored, Update};
+use crate::consistency::report::{Report, Violation};
+
+/// A write of one field.
+#[derive(Debug)]
+struct Write<'a> {
+    value: Option<&'a str>,
+    sent: Micros,
+    /// Until when it took effect; `None` for one that may at any time.
+    until: Option<Micros>,
+    latest_clock: Micros,
+    is_deferred: bool,
+    is_repeated: bool,
+}
+
+impl<'a> Write<'a> {
+    /// The write of a field to `value` by this update.
+    fn new(update: &Update, value: Option<&'a str>) -> Self {
+        let until = match update.outcome {
+            Outcome::Acknowledged(at) => Some(at),
+            Outcome::Unknown | Outcome::Refused => None,
+        };
+        Self {
+            value,
+            sent: update.sent,
+            until,
+            latest_clock: update.latest_clock,
+            is_deferred: update.is_deferred,
+            is_repeated: update.is_repeated,
+        }
+    }
+
+    /// Whether this write of a field may be the last of all.
+    fn may_be_last(&self, all: &[Self]) -> bool {
+        let Some(until) = self.until else {
+            return true;
+        };
+        // A write goes above the fence that the field has, so an earlier write by a clock that is
+        // ahead counts, too.
+        let clocks_before = all
+            .iter()
+            .filter(|other| other.sent <= until)
+            .map(|other| other.latest_clock);
+        let latest_clock = clocks_before.max().unwrap_or(until);
+        let may_follow = |acknowledged: &Self| {
+            let is_by_clock = self.is_deferred || self.is_repeated || acknowledged.is_deferred;
+            let latest = if is_by_clock { latest_clock } else { until };
+            acknowledged.sent <= latest
+        };
+        all.iter()
+            .filter(|other| other.until.is_some())
+            .all(may_follow)
+    }
+}
+
+/// A field of a customer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Field<'a> {
+    customer: u32,
+    name: &'a str,
+}
+
+type WritesByField<'a> = BTreeMap<Field<'a>, Vec<Write<'a>>>;
+
+pub(super) fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
+    let writes = writes_by_field(history);
+    check_that_fields_were_sent(history, stored, &writes, report);
+    for (field, writes) in &writes {
+        report.fields += 1;
+        let fields = stored.customers.get(&field.customer);
+        let value = fields
+            .and_then(|fields| fields.get(field.name))
+            .map(String::as_str);
+        let is_untouched = value.is_none() && writes.iter().all(|write| write.until.is_none());
+        let may_be_last = |write: &Write<'_>| write.value == value && write.may_be_last(writes);
+        if !is_untouched && !writes.iter().any(may_be_last) {
+            let Field { customer, name } = field;
+            report.add(Violation::Stale, || {
+                format!("{name} of customer {customer} is {value:?} after {writes:?}")
+            });
+        }
+    }
+}
+
+/// The writes of each field. An update that was refused as a whole wrote none.
+fn writes_by_field(history: &History) -> WritesByField<'_> {
+    let mut writes = WritesByField::new();
+    for update in &history.updates {
+        if update.outcome == Outcome::Refused {
+            continue;
+        }
+        for (name, value) in &update.fields {
+            let field = Field {
+                customer: update.customer,
+                name,
+            };
+            let write = Write::new(update, value.as_deref());
+            writes.entry(field).or_default().push(write);
+        }
+    }
+    writes
+}
+
+fn check_that_fields_were_sent(
+    history: &History,
+    stored: &Stored,
+    writes: &WritesByField<'_>,
+    report: &mut Report,
+) {
+    let customers: BTreeSet<u32> = history
+        .updates
+        .iter()
+        .map(|update| update.customer)
+        .collect();
+    for (customer, fields) in &stored.customers {
+        if !customers.contains(customer) {
+            report.add(Violation::Phantom, || {
+                format!("customer {customer} was not sent")
+            });
+        }
+        for name in fields.keys() {
+            let field = Field {
+                customer: *customer,
+                name,
+            };
+            if !writes.contains_key(&field) {
+                report.add(Violation::Phantom, || {
+                    format!("{name} of customer {customer} was not sent")
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The rules for signals: how often each is stored, what it holds, in which order, and whether a
+//! rejected one is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::consistency::record::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal};
+use crate::consistency::report::{Report, Violation};
+
+/// Times are stored in milliseconds.
+const MILLISECOND: Micros = 1_000;
+
+/// Which signal of which request.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SignalId {
+    request: u64,
+    index: usize,
+}
+
+impl SignalId {
+    /// The number and the index as an item has them. An index that is too large belongs to no
+    /// signal.
+    fn new(request: u64, index: u64) -> Self {
+        Self {
+            request,
+            index: usize::try_from(index).unwrap_or(usize::MAX),
+        }
+    }
+
+    fn find(self, history: &History) -> Option<FoundSignal<'_>> {
+        let request = history.requests.get(&self.request)?;
+        let sent = request.signals.get(self.index)?;
+        Some(FoundSignal { request, sent })
+    }
+}
+
+/// A signal of the history, with its request.
+#[derive(Clone, Copy)]
+struct FoundSignal<'a> {
+    request: &'a Request,
+    sent: &'a Sent,
+}
+
+/// How often a signal may be stored, by what its client knows.
+struct Expected {
+    at_least: u64,
+    at_most: u64,
+}
+
+/// Every stored signal was sent and holds what was sent; every sent signal is stored as often as
+/// its client was told.
+pub(super) fn check_copies(history: &History, stored: &Stored, report: &mut Report) {
+    let mut copies: BTreeMap<SignalId, u64> = BTreeMap::new();
+    for item in &stored.signals {
+        let id = SignalId::new(item.request, item.index);
+        let found = id
+            .find(history)
+            .filter(|found| Some(found.sent.who) == item.who);
+        let Some(found) = found else {
+            report.add(Violation::Phantom, || format!("{item:?} was not sent"));
+            continue;
+        };
+        if let Some(what) = contradiction(found, item) {
+            report.add(Violation::Wrong, || format!("{item:?}: {what}"));
+        }
+        *copies.entry(id).or_default() += 1;
+    }
+    for (number, request) in &history.requests {
+        for (index, sent) in request.signals.iter().enumerate() {
+            let id = SignalId {
+                request: *number,
+                index,
+            };
+            let copies = copies.get(&id).copied().unwrap_or_default();
+            let expected = count_outcome(FoundSignal { request, sent }, report);
+            let Some(violation) = expected.violation(copies) else {
+                continue;
+            };
+            report.add(violation, || {
+                let outcome = request.outcome;
+                format!("signal {index} of request {number}, {outcome:?}: stored {copies} times")
+            });
+        }
+    }
+}
+
+/// Counts the outcome of a signal, and returns how often it may be stored.
+fn count_outcome(signal: FoundSignal<'_>, report: &mut Report) -> Expected {
+    match signal.request.outcome {
+        Outcome::Acknowledged(_) | Outcome::Unknown if signal.sent.refused => {
+            report.refused += 1;
+            Expected::never()
+        }
+        Outcome::Refused => {
+            report.refused += 1;
+            Expected::never()
+        }
+        Outcome::Acknowledged(_) => {
+            report.acknowledged += 1;
+            Expected {
+                at_least: 1,
+                at_most: 1,
+            }
+        }
+        Outcome::Unknown => {
+            report.unknown += 1;
+            Expected {
+                at_least: 0,
+                at_most: 1,
+            }
+        }
+    }
+}
+
+impl Expected {
+    fn never() -> Self {
+        Self {
+            at_least: 0,
+            at_most: 0,
+        }
+    }
+
+    fn violation(&self, copies: u64) -> Option<Violation> {
+        if copies < self.at_least {
+            Some(Violation::Lost)
+        } else if copies <= self.at_most {
+            None
+        } else if self.at_most == 0 {
+            Some(Violation::Phantom)
+        } else {
+            Some(Violation::Duplicate)
+        }
+    }
+}
+
+/// What is wrong with an item of this signal, if anything is.
+fn contradiction(signal: FoundSignal<'_>, item: &StoredSignal) -> Option<&'static str> {
+    let FoundSignal { request, sent } = signal;
+    if item.contradiction.is_some() {
+        return item.contradiction;
+    }
+    if !sent.refused && item.content != sent.content {
+        return Some("it does not hold what was sent");
+    }
+    let named = request.identifier.as_ref();
+    if named.is_some_and(|named| *named != item.identifier) {
+        return Some("its requestIdentifier is not the client's");
+    }
+    let earliest = request.sent.saturating_sub(MILLISECOND);
+    let latest = match request.outcome {
+        Outcome::Acknowledged(_) => request.latest_clock,
+        Outcome::Refused | Outcome::Unknown => Micros::MAX,
+    };
+    if !(earliest..=latest).contains(&item.received_at) {
+        return Some("its time is not that of its arrival");
+    }
+    None
+}
+
+/// Every rejected signal is kept once, as it was sent. A retry on the same UTC day keeps one record
+/// of it.
+pub(super) fn check_rejected(history: &History, stored: &Stored, report: &mut Report) {
+    let mut kept = BTreeSet::new();
+    for item in &stored.rejected {
+        let id = SignalId::new(item.request, item.index);
+        let is_as_sent = id
+            .find(history)
+            .is_some_and(|found| found.sent.refused && found.sent.content == item.content);
+        if !is_as_sent {
+            report.add(Violation::Phantom, || {
+                format!("{item:?} was not rejected as it was sent")
+            });
+            continue;
+        }
+        let is_first = kept.insert(id);
+        if !is_first {
+            report.add(Violation::Duplicate, || format!("{item:?} is kept twice"));
+        }
+    }
+    let mut requests_with_unkept = Vec::new();
+    for (number, request) in &history.requests {
+        let is_answered = request.outcome != Outcome::Unknown;
+        let is_kept = |index: usize| {
+            kept.contains(&SignalId {
+                request: *number,
+                index,
+            })
+        };
+        let mut signals = request.signals.iter().enumerate();
+        let has_unkept = signals.any(|(index, sent)| sent.refused && !is_kept(index));
+        if is_answered && has_unkept {
+            requests_with_unkept.push(number);
+        }
+    }
+    // The log does not name signals: as many requests may lack some as the log has lines.
+    let logged = usize::try_from(history.unkept).unwrap_or(usize::MAX);
+    for number in requests_with_unkept.into_iter().skip(logged) {
+        report.add(Violation::Unkept, || format!("request {number}"));
+    }
+}
+
+/// The signals of each customer and each emitter are in the order in which they were sent.
+pub(super) fn check_order(history: &History, stored: &Stored, report: &mut Report) {
+    let of_one_subject = stored.signals.chunk_by(|a, b| a.who == b.who);
+    for signals in of_one_subject {
+        check_order_of_one(history, signals, report);
+    }
+}
+
+/// Checks the signals of one customer or emitter. Their keys have milliseconds, so requests of the
+/// same millisecond are in no order.
+fn check_order_of_one(history: &History, signals: &[StoredSignal], report: &mut Report) {
+    let millis = |moment: Micros| moment / MILLISECOND;
+    let mut latest_sent = 0;
+    let mut before: Option<&StoredSignal> = None;
+    for found in signals {
+        let Some(request) = history.requests.get(&found.request) else {
+            continue;
+        };
+        let is_after_its_request_so_far = before
+            .is_none_or(|before| before.request != found.request || before.index < found.index);
+        let is_after_earlier_requests = match request.outcome {
+            Outcome::Acknowledged(_) => millis(request.latest_clock) >= millis(latest_sent),
+            Outcome::Refused | Outcome::Unknown => true,
+        };
+        if !is_after_its_request_so_far || !is_after_earlier_requests {
+            report.add(Violation::OutOfOrder, || {
+                format!("{found:?} stands after {before:?}")
+            });
+        }
+        latest_sent = latest_sent.max(request.sent);
+        before = Some(found);
+    }
+}

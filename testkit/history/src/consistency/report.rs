@@ -1,0 +1,99 @@
+//! What the checker found: how often each kind of violation occurs, and examples. Must not know how
+//! a violation is found.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Examples that a report keeps of each kind of violation.
+const EXAMPLES: usize = 5;
+
+/// What does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Violation {
+    /// Acknowledged and not stored.
+    Lost,
+    /// Stored more than once.
+    Duplicate,
+    /// Stored with another content, requestIdentifier or time.
+    Wrong,
+    /// Refused and not kept, without a word in the log.
+    Unkept,
+    /// Stored although it was refused, or never sent.
+    Phantom,
+    /// Stored before what came before it.
+    OutOfOrder,
+    /// A field that no order of the writes explains.
+    Stale,
+}
+
+/// What came of a check.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Signals that were acknowledged as accepted.
+    pub acknowledged: u64,
+    /// Signals that were refused.
+    pub refused: u64,
+    /// Signals of which the client knows nothing.
+    pub unknown: u64,
+    /// Fields of customers that were compared.
+    pub fields: u64,
+    counts: BTreeMap<Violation, u64>,
+    /// The first five of each kind, and what was found.
+    examples: Vec<Example>,
+}
+
+#[derive(Clone, Debug)]
+struct Example {
+    violation: Violation,
+    text: String,
+}
+
+impl Report {
+    /// How often something does not hold.
+    pub fn count(&self, violation: Violation) -> u64 {
+        self.counts.get(&violation).copied().unwrap_or_default()
+    }
+
+    /// Whether everything holds.
+    pub fn holds(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    pub(super) fn add(&mut self, violation: Violation, text: impl FnOnce() -> String) {
+        let count = self.counts.entry(violation).or_default();
+        *count += 1;
+        if *count <= EXAMPLES as u64 {
+            let text = text();
+            self.examples.push(Example { violation, text });
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lost = self.count(Violation::Lost);
+        let twice = self.count(Violation::Duplicate);
+        let wrong = self.count(Violation::Wrong);
+        let phantom = self.count(Violation::Phantom);
+        let disorder = self.count(Violation::OutOfOrder);
+        let unkept = self.count(Violation::Unkept);
+        let stale = self.count(Violation::Stale);
+        let Self {
+            acknowledged,
+            refused,
+            unknown,
+            fields,
+            ..
+        } = self;
+        write!(
+            f,
+            "{acknowledged} signals acknowledged, {refused} refused, {unknown} unknown: \
+             {lost} lost, {twice} twice, {wrong} wrong, {phantom} phantom, {disorder} out of order, {unkept} not kept; \
+             {fields} customer fields: {stale} stale"
+        )?;
+        for Example { violation, text } in &self.examples {
+            write!(f, "\n  {violation:?}: {text}")?;
+        }
+        Ok(())
+    }
+}
