@@ -17,7 +17,7 @@ struct Exception {
 }
 
 impl Exception {
-    const fn with_status_400(namespace: &'static str, name: &'static str) -> Self {
+    const fn bad_request(namespace: &'static str, name: &'static str) -> Self {
         Self {
             status: "400 Bad Request",
             namespace,
@@ -36,15 +36,13 @@ impl Exception {
 pub(crate) fn refusal(fault: Fault) -> Message {
     let exception = match fault {
         Fault::Throttled => {
-            Exception::with_status_400(DYNAMODB, "ProvisionedThroughputExceededException")
+            Exception::bad_request(DYNAMODB, "ProvisionedThroughputExceededException")
         }
-        Fault::TableThrottled => Exception::with_status_400(DYNAMODB, "ThrottlingException"),
-        Fault::AccessDenied => Exception::with_status_400(CORAL, "AccessDeniedException"),
-        Fault::ExpiredToken => Exception::with_status_400(CORAL, "ExpiredTokenException"),
-        Fault::UnrecognizedClient => {
-            Exception::with_status_400(CORAL, "UnrecognizedClientException")
-        }
-        Fault::Invalid => Exception::with_status_400(VALIDATION, "ValidationException"),
+        Fault::TableThrottled => Exception::bad_request(DYNAMODB, "ThrottlingException"),
+        Fault::AccessDenied => Exception::bad_request(CORAL, "AccessDeniedException"),
+        Fault::ExpiredToken => Exception::bad_request(CORAL, "ExpiredTokenException"),
+        Fault::UnrecognizedClient => Exception::bad_request(CORAL, "UnrecognizedClientException"),
+        Fault::Invalid => Exception::bad_request(VALIDATION, "ValidationException"),
         Fault::InternalServerError => Exception {
             status: "500 Internal Server Error",
             namespace: DYNAMODB,

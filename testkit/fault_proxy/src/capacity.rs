@@ -135,9 +135,9 @@ impl Table {
     ) -> bool {
         let mut hasher = DefaultHasher::new();
         partition_key.hash(&mut hasher);
-        let count = u64::try_from(self.partitions.len()).unwrap_or(u64::MAX);
-        let index = hasher.finish().checked_rem(count).unwrap_or_default();
-        let index = usize::try_from(index).unwrap_or_default();
+        let partitions = u64::try_from(self.partitions.len()).unwrap_or(u64::MAX);
+        let partition = hasher.finish().checked_rem(partitions).unwrap_or_default();
+        let index = usize::try_from(partition).unwrap_or_default();
         let Some(bucket) = self.partitions.get_mut(index) else {
             return false;
         };
@@ -152,14 +152,15 @@ impl Table {
     /// Splits every partition when the table was throttled for long enough.
     fn grow(&mut self, limits: &Limits, now: Instant) {
         let since = *self.throttled_since.get_or_insert(now);
-        if now.saturating_duration_since(since) >= limits.doubles_after {
-            for bucket in &mut self.partitions {
-                *bucket = bucket.refilled(limits, now);
-                bucket.units /= 2.0;
-            }
-            self.partitions.extend_from_within(..);
-            self.throttled_since = None;
+        if now.saturating_duration_since(since) < limits.doubles_after {
+            return;
         }
+        for bucket in &mut self.partitions {
+            *bucket = bucket.refilled(limits, now);
+            bucket.units /= 2.0;
+        }
+        self.partitions.extend_from_within(..);
+        self.throttled_since = None;
     }
 }
 

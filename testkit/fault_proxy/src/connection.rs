@@ -13,6 +13,18 @@ use crate::plan::Fault;
 use crate::state::Shared;
 use crate::writes;
 
+/// What a connection does after a call.
+enum Next {
+    /// It sends this answer and waits for the next call.
+    Answer(Message),
+    /// It sends these bytes and closes.
+    SendAndClose(Vec<u8>),
+    /// It resets.
+    Reset,
+    /// It closes. The client has closed its side already.
+    Close,
+}
+
 pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io::Result<()> {
     let mut client = Stream::new(client);
     let mut upstream = shared.connect().await?;
@@ -22,76 +34,102 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
             return client.send(&forbidden).await;
         }
         let fault = shared.decide(number, call.operation(), &call.body);
-        let answer = match fault {
-            None => forward(&mut upstream, call, shared).await?,
-            Some(Fault::ResetBefore) => return client.reset(),
-            Some(Fault::ResetAfter) => {
-                upstream.call(&call).await?;
-                return client.reset();
-            }
-            Some(Fault::CutBody) => {
-                let answer = upstream.call(&call).await?;
-                let mut bytes = answer.to_bytes();
-                // An answer of DynamoDB has a body of two bytes at least.
-                bytes.pop();
-                return client.send_bytes(&bytes).await;
-            }
-            Some(Fault::EmptyBody) => {
-                upstream.call(&call).await?;
-                Message::answer("200 OK", &[], "")
-            }
-            Some(Fault::HtmlBody) => {
-                upstream.call(&call).await?;
-                Message::answer("200 OK", &[("content-type", "text/html")], "<html></html>")
-            }
-            Some(Fault::Slow(delay)) => {
-                let answer = upstream.call(&call).await?;
-                tokio::time::sleep(delay).await;
-                answer
-            }
-            Some(Fault::Stall) => {
-                client.closed().await;
-                return Ok(());
-            }
-            Some(Fault::Held) => {
-                shared.state().held.push(call);
-                client.closed().await;
-                return Ok(());
-            }
-            Some(Fault::Late(delay)) => {
-                client.closed().await;
-                tokio::time::sleep(delay).await;
-                upstream.call(&call).await?;
-                return Ok(());
-            }
-            Some(Fault::Swallowed(delay)) => {
-                tokio::time::sleep(delay).await;
-                json_answer("200 OK", "{\"UnprocessedItems\":{}}")
-            }
-            Some(Fault::Unprocessed { done: 0 }) => writes::none(call)?,
-            Some(Fault::Unprocessed { done }) => {
-                let mut seen = 0;
-                let is_done = |_: &Value| {
-                    seen += 1;
-                    seen <= done
-                };
-                writes::some(&mut upstream, call, is_done).await?
-            }
-            Some(Fault::UnprocessedWhere(marker)) => {
-                let is_done = |request: &Value| !request.to_string().contains(marker);
-                writes::some(&mut upstream, call, is_done).await?
-            }
-            Some(fault) => refusal(fault),
+        let next = match fault {
+            None => Next::Answer(forward(&mut upstream, call, shared).await?),
+            Some(fault) => carry_out(fault, &mut client, &mut upstream, call, shared).await?,
         };
-        client.send(&answer).await?;
+        match next {
+            Next::Answer(answer) => client.send(&answer).await?,
+            Next::SendAndClose(bytes) => return client.send_bytes(&bytes).await,
+            Next::Reset => return client.reset(),
+            Next::Close => return Ok(()),
+        }
     }
     Ok(())
+}
+
+/// Does to a call what its fault says.
+async fn carry_out(
+    fault: Fault,
+    client: &mut Stream,
+    upstream: &mut Stream,
+    call: Message,
+    shared: &Shared,
+) -> io::Result<Next> {
+    let answer = match fault {
+        Fault::ResetBefore => return Ok(Next::Reset),
+        Fault::ResetAfter => {
+            upstream.call(&call).await?;
+            return Ok(Next::Reset);
+        }
+        Fault::CutBody => {
+            let answer = upstream.call(&call).await?;
+            let mut bytes = answer.to_bytes();
+            // An answer of DynamoDB has a body of two bytes at least.
+            bytes.pop();
+            return Ok(Next::SendAndClose(bytes));
+        }
+        Fault::EmptyBody => {
+            upstream.call(&call).await?;
+            Message::answer("200 OK", &[], "")
+        }
+        Fault::HtmlBody => {
+            upstream.call(&call).await?;
+            Message::answer("200 OK", &[("content-type", "text/html")], "<html></html>")
+        }
+        Fault::Slow(delay) => {
+            let answer = upstream.call(&call).await?;
+            tokio::time::sleep(delay).await;
+            answer
+        }
+        Fault::Stall => {
+            client.closed().await;
+            return Ok(Next::Close);
+        }
+        Fault::Held => {
+            shared.state().held.push(call);
+            client.closed().await;
+            return Ok(Next::Close);
+        }
+        Fault::Late(delay) => {
+            client.closed().await;
+            tokio::time::sleep(delay).await;
+            upstream.call(&call).await?;
+            return Ok(Next::Close);
+        }
+        Fault::Swallowed(delay) => {
+            tokio::time::sleep(delay).await;
+            json_answer("200 OK", "{\"UnprocessedItems\":{}}")
+        }
+        Fault::Unprocessed { done: 0 } => writes::do_none(call)?,
+        Fault::Unprocessed { done } => {
+            let mut seen = 0;
+            let is_done = |_: &Value| {
+                seen += 1;
+                seen <= done
+            };
+            writes::do_some(upstream, call, is_done).await?
+        }
+        Fault::UnprocessedWhere(marker) => {
+            let is_done = |request: &Value| !request.to_string().contains(marker);
+            writes::do_some(upstream, call, is_done).await?
+        }
+        Fault::Throttled
+        | Fault::TableThrottled
+        | Fault::InternalServerError
+        | Fault::ServiceUnavailable
+        | Fault::AccessDenied
+        | Fault::ExpiredToken
+        | Fault::UnrecognizedClient
+        | Fault::Invalid => refusal(fault),
+    };
+    Ok(Next::Answer(answer))
 }
 
 /// Does a call that has no fault, as far as the tables have capacity for it.
 async fn forward(upstream: &mut Stream, call: Message, shared: &Shared) -> io::Result<Message> {
     match shared.capacity() {
-        Some(capacity) => writes::within_capacity(upstream, call, &capacity, shared).await,
+        Some(capacity) => writes::do_within_capacity(upstream, call, &capacity, shared).await,
         None => upstream.call(&call).await,
     }
 }

@@ -133,12 +133,11 @@ impl Stream {
             return Ok(None);
         };
         let after_line = line_end.saturating_add(2);
-        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let Some((first_line, rest)) = self.read.split_at_checked(after_line) else {
             return Ok(None);
         };
-        let parsed = httparse::parse_headers(rest, &mut headers);
-        let (length, headers) = match parsed {
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        let (headers_length, headers) = match httparse::parse_headers(rest, &mut headers) {
             Ok(httparse::Status::Complete(complete)) => complete,
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(_) => return Err(ErrorKind::InvalidData.into()),
@@ -148,7 +147,7 @@ impl Stream {
             .iter()
             .map(|header| (header.name.to_ascii_lowercase(), text(header.value)))
             .collect();
-        let begin = after_line.saturating_add(length);
+        let begin = after_line.saturating_add(headers_length);
         let content_length = headers.iter().find(|header| header.0 == "content-length");
         let body_length: usize = match content_length {
             Some((_, text)) => text.parse().map_err(|_| ErrorKind::InvalidData)?,

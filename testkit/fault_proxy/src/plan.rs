@@ -1,5 +1,6 @@
 //! Which calls have a fault, and which fault. Must not know how a fault is carried out.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::capacity::Capacity;
@@ -112,7 +113,7 @@ pub struct Rule {
     marker: Option<&'static str>,
     window: Option<Duration>,
     began: Option<Instant>,
-    within: Option<(Instant, Instant)>,
+    within: Option<Range<Instant>>,
     when: When,
     seen: u64,
 }
@@ -147,7 +148,7 @@ impl Rule {
     #[must_use]
     pub fn within(self, begin: Instant, end: Instant) -> Self {
         Self {
-            within: Some((begin, end)),
+            within: Some(begin..end),
             ..self
         }
     }
@@ -155,9 +156,10 @@ impl Rule {
     /// Whether the rule is about this call, made now.
     fn is_about(&self, operation: &str, body: &[u8]) -> bool {
         let now = Instant::now();
-        let is_in_time = self
-            .within
-            .is_none_or(|(begin, end)| (begin..end).contains(&now));
+        let is_in_time = match &self.within {
+            Some(times) => times.contains(&now),
+            None => true,
+        };
         let is_for_batches = matches!(
             self.fault,
             Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_)

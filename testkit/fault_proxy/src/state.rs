@@ -60,13 +60,12 @@ pub(crate) struct State {
 
 impl Shared {
     pub(crate) fn new(upstream: SocketAddr, plan: Plan) -> Self {
-        let counts = CallCounts::default();
         let state = State {
             plan,
             accepted: 0,
             frozen: 0,
             faulted: HashSet::new(),
-            counts,
+            counts: CallCounts::default(),
             held: Vec::new(),
         };
         Self {

@@ -12,9 +12,9 @@ use crate::message::{Message, Stream};
 use crate::plan::Fault;
 use crate::state::Shared;
 
-/// Answers that all requests of a batch are unprocessed. They are not parsed, which takes long
-/// where they are large.
-pub(crate) fn none(call: Message) -> io::Result<Message> {
+/// Answers that all requests of a batch are unprocessed. The requests are not parsed, because that
+/// takes long where they are large.
+pub(crate) fn do_none(call: Message) -> io::Result<Message> {
     let batch = String::from_utf8(call.body).map_err(|_| io::ErrorKind::InvalidData)?;
     let requests = batch
         .strip_prefix("{\"RequestItems\":")
@@ -25,7 +25,7 @@ pub(crate) fn none(call: Message) -> io::Result<Message> {
 
 /// Forwards the requests of a batch that are to be done and answers that the others are
 /// unprocessed.
-pub(crate) async fn some(
+pub(crate) async fn do_some(
     upstream: &mut Stream,
     call: Message,
     mut is_done: impl FnMut(&Value) -> bool,
@@ -40,7 +40,7 @@ pub(crate) async fn some(
 
 /// Forwards what the tables have capacity for. DynamoDB answers the rest as unprocessed, or with an
 /// exception when it does nothing of the call (`BatchWriteItem` in the DynamoDB API reference).
-pub(crate) async fn within_capacity(
+pub(crate) async fn do_within_capacity(
     upstream: &mut Stream,
     call: Message,
     capacity: &Capacity,
@@ -53,18 +53,7 @@ pub(crate) async fn within_capacity(
         is_taken
     };
     let key_pointer = match call.operation() {
-        "BatchWriteItem" => {
-            let is_done = |table: &str, request: &Value| {
-                let key = request.pointer("/PutRequest/Item/pk/S");
-                take(table, key, request.to_string().len())
-            };
-            let SplitBatch { to_do, unprocessed } = split(call, is_done)?;
-            let Some(call) = to_do else {
-                return Ok(refusal(Fault::TableThrottled));
-            };
-            let answer = upstream.call(&call).await?;
-            return Ok(with_unprocessed(answer, &unprocessed));
-        }
+        "BatchWriteItem" => return do_batch_within_capacity(upstream, call, take).await,
         "PutItem" => "/Item/pk/S",
         "UpdateItem" => "/Key/pk/S",
         _ => return upstream.call(&call).await,
@@ -74,10 +63,30 @@ pub(crate) async fn within_capacity(
         .get("TableName")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    if take(table, write.pointer(key_pointer), call.body.len()) {
-        return upstream.call(&call).await;
+    let is_taken = take(table, write.pointer(key_pointer), call.body.len());
+    if !is_taken {
+        return Ok(refusal(Fault::TableThrottled));
     }
-    Ok(refusal(Fault::TableThrottled))
+    upstream.call(&call).await
+}
+
+/// As [`do_within_capacity`], for a `BatchWriteItem`. `take` gets the table, the partition key and
+/// the size of each request, and says whether there is capacity for it.
+async fn do_batch_within_capacity(
+    upstream: &mut Stream,
+    call: Message,
+    take: impl Fn(&str, Option<&Value>, usize) -> bool,
+) -> io::Result<Message> {
+    let is_done = |table: &str, request: &Value| {
+        let key = request.pointer("/PutRequest/Item/pk/S");
+        take(table, key, request.to_string().len())
+    };
+    let SplitBatch { to_do, unprocessed } = split(call, is_done)?;
+    let Some(call) = to_do else {
+        return Ok(refusal(Fault::TableThrottled));
+    };
+    let answer = upstream.call(&call).await?;
+    Ok(with_unprocessed(answer, &unprocessed))
 }
 
 /// A `BatchWriteItem` of which a part is done.
