@@ -12,14 +12,14 @@ const PROGRAMS: [&str; 3] = ["customers", "signals", "overflow"];
 /// A build that is measured.
 #[derive(Clone, Debug)]
 pub(crate) struct Build {
-    /// In the table.
+    /// The name that the table prints.
     pub(crate) name: String,
     /// The folder of its programs.
     pub(crate) folder: PathBuf,
 }
 
 impl Build {
-    pub(crate) fn in_folder(name: &str, folder: &Path) -> Result<Self> {
+    pub(crate) fn new(name: &str, folder: &Path) -> Result<Self> {
         for program in PROGRAMS {
             let path = folder.join(program);
             ensure!(path.is_file(), "there is no program {}", path.display());
@@ -34,10 +34,11 @@ impl Build {
     }
 }
 
-/// Builds the programs of this working tree as they are deployed: the folder in which they are.
+/// Builds the programs of this working tree as they are deployed, and returns their folder.
 pub(crate) fn build_release() -> Result<PathBuf> {
     eprintln!("outages: building the release programs");
-    let status = cargo_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = cargo_command(cargo)
         .args(["build", "--release", "--locked"])
         .args(PROGRAMS.iter().flat_map(|name| ["--package", name]))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))

@@ -16,7 +16,7 @@ const STEPS: u32 = 8;
 /// A condition of DynamoDB.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
-    /// In the table.
+    /// The name that the table prints.
     pub(crate) name: String,
     rules: Vec<Rule>,
     /// How long a burst lasts; without it, the fault lasts as long as the run.
@@ -48,58 +48,86 @@ pub(crate) struct Window {
 impl Condition {
     /// No fault.
     pub(crate) fn control() -> Self {
-        Self::of("no fault", [])
+        Self::new("no fault", [])
     }
 
-    /// All others.
+    /// All conditions with a fault.
     pub(crate) fn all(kind: Kind) -> Vec<Self> {
-        let hanging_and_slow = [Fault::Stall.in_share(0.1)]
-            .into_iter()
-            .chain(takes(200..600));
-        let mut all = vec![
-            Self::of(
-                "a tenth of the calls hangs, the others take 200 to 600 ms",
-                hanging_and_slow,
-            ),
-            Self::of("throttles 90 %", [Fault::Throttled.in_share(0.9)]),
-            Self::of("throttles 70 %", [Fault::Throttled.in_share(0.7)]),
-            Self::of("500s for 4 of 5 seconds", [FAILS.always()]).for_burst(Duration::from_secs(4)),
-            Self::of("takes 200 to 900 ms", takes(200..900)),
-            Self::of("takes 600 to 1,500 ms", takes(600..1_500)),
-        ];
-        let (outage, table) = ([Fault::Stall, Fault::Throttled, FAILS], kind.table());
-        all.extend(
-            outage.map(|fault| Self::of(format!("outage: {}", name_of(fault)), [fault.always()])),
-        );
-        all.extend(outage.map(|fault| {
-            let rule = fault.always().about(Tables::name(table));
-            Self::of(
-                format!("outage of {table} alone: {}", name_of(fault)),
-                [rule],
-            )
-        }));
-        for millis in [200, 500, 1_000, 2_000] {
-            for fault in [FAILS, Fault::ResetBefore, Fault::Throttled] {
-                let lasts = Duration::from_millis(millis);
-                let name = format!("burst of {} s: {}", lasts.as_secs_f64(), name_of(fault));
-                all.push(Self::of(name, [fault.always()]).for_burst(lasts));
-            }
-        }
-        all.push(Self {
-            disturbance: Disturbance::HotCustomer,
-            ..Self::of(
-                "a hot customer is throttled, the table takes 200 to 1,500 ms: the other customers",
-                hot_customer().into_iter().chain(takes(200..1_500)),
-            )
-        });
+        let mut all = Self::partial_faults();
+        all.extend(Self::outages(kind));
+        all.extend(Self::bursts());
+        all.push(Self::hot_customer());
         all.push(Self {
             disturbance: Disturbance::LostConnections,
-            ..Self::of("20 idle connections were lost in a freeze", [])
+            ..Self::new("20 idle connections were lost in a freeze", [])
         });
         all
     }
 
-    fn of(name: impl Into<String>, rules: impl IntoIterator<Item = Rule>) -> Self {
+    /// DynamoDB fails for some calls, or is slow.
+    fn partial_faults() -> Vec<Self> {
+        let mut hanging_and_slow = vec![Fault::Stall.in_share(0.1)];
+        hanging_and_slow.extend(takes(200..600));
+        vec![
+            Self::new(
+                "a tenth of the calls hangs, the others take 200 to 600 ms",
+                hanging_and_slow,
+            ),
+            Self::new("throttles 90 %", [Fault::Throttled.in_share(0.9)]),
+            Self::new("throttles 70 %", [Fault::Throttled.in_share(0.7)]),
+            Self::new("500s for 4 of 5 seconds", [FAILS.always()])
+                .for_burst(Duration::from_secs(4)),
+            Self::new("takes 200 to 900 ms", takes(200..900)),
+            Self::new("takes 600 to 1,500 ms", takes(600..1_500)),
+        ]
+    }
+
+    /// Every call fails: of all tables, and of the one that has what is sent.
+    fn outages(kind: Kind) -> Vec<Self> {
+        let faults = [Fault::Stall, Fault::Throttled, FAILS];
+        let table = kind.table();
+        let mut outages = Vec::new();
+        for fault in faults {
+            let name = format!("outage: {}", name_of(fault));
+            outages.push(Self::new(name, [fault.always()]));
+        }
+        for fault in faults {
+            let name = format!("outage of {table} alone: {}", name_of(fault));
+            let rule = fault.always().about(Tables::name(table));
+            outages.push(Self::new(name, [rule]));
+        }
+        outages
+    }
+
+    fn bursts() -> Vec<Self> {
+        let mut bursts = Vec::new();
+        for millis in [200, 500, 1_000, 2_000] {
+            for fault in [FAILS, Fault::ResetBefore, Fault::Throttled] {
+                let lasts = Duration::from_millis(millis);
+                let name = format!("burst of {} s: {}", lasts.as_secs_f64(), name_of(fault));
+                bursts.push(Self::new(name, [fault.always()]).for_burst(lasts));
+            }
+        }
+        bursts
+    }
+
+    /// The partition of one customer is throttled, and the table is slow.
+    fn hot_customer() -> Self {
+        let mut rules = vec![
+            Fault::UnprocessedWhere(HOT_CUSTOMER_KEY).where_body_has(HOT_CUSTOMER_KEY),
+            Fault::Throttled.where_body_has(HOT_CUSTOMER_KEY),
+        ];
+        rules.extend(takes(200..1_500));
+        Self {
+            disturbance: Disturbance::HotCustomer,
+            ..Self::new(
+                "a hot customer is throttled, the table takes 200 to 1,500 ms: the other customers",
+                rules,
+            )
+        }
+    }
+
+    fn new(name: impl Into<String>, rules: impl IntoIterator<Item = Rule>) -> Self {
         Self {
             name: name.into(),
             rules: rules.into_iter().collect(),
@@ -120,24 +148,24 @@ impl Condition {
         let Some(burst) = self.burst else {
             return vec![whole];
         };
-        let begins = (0..)
-            .map(|number| whole.begin + BURSTS_EVERY * number)
-            .take_while(|begin| *begin < whole.end);
-        begins
-            .map(|begin| Window {
-                begin,
-                end: whole.end.min(begin + burst),
-            })
-            .collect()
+        let mut windows = Vec::new();
+        let mut begin = whole.begin;
+        while begin < whole.end {
+            let end = whole.end.min(begin + burst);
+            windows.push(Window { begin, end });
+            begin += BURSTS_EVERY;
+        }
+        windows
     }
 
     /// What the proxy in front of DynamoDB does in these times.
     pub(crate) fn plan(&self, windows: &[Window]) -> Plan {
-        let rules = windows.iter().flat_map(|window| {
-            self.rules
-                .iter()
-                .map(|rule| rule.clone().within(window.begin, window.end))
-        });
+        let mut rules = Vec::new();
+        for window in windows {
+            for rule in &self.rules {
+                rules.push(rule.clone().within(window.begin, window.end));
+            }
+        }
         Plan::of(rules)
     }
 }
@@ -165,18 +193,11 @@ fn takes(millis: std::ops::Range<u32>) -> Vec<Rule> {
     let step = (millis.end - millis.start) / (STEPS - 1);
     let rule = |number: u32| {
         let delay = Duration::from_millis(u64::from(millis.start + step * number));
-        // Of the calls that no rule before this one is about.
-        Fault::Slow(delay).in_share(1.0 / f64::from(STEPS - number))
+        // A rule gets its share of the calls that no rule before it got.
+        let share = 1.0 / f64::from(STEPS - number);
+        Fault::Slow(delay).in_share(share)
     };
     (0..STEPS).map(rule).collect()
-}
-
-/// The partition of one customer is throttled.
-fn hot_customer() -> [Rule; 2] {
-    [
-        Fault::UnprocessedWhere(HOT_CUSTOMER_KEY).where_body_has(HOT_CUSTOMER_KEY),
-        Fault::Throttled.where_body_has(HOT_CUSTOMER_KEY),
-    ]
 }
 
 #[cfg(test)]

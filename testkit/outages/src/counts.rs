@@ -7,7 +7,7 @@ use crate::traffic::{Outcome, Request};
 
 /// What was measured of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OfBuild {
+pub(crate) struct BuildCounts {
     /// Requests that were under way during a fault.
     pub(crate) requests: usize,
     /// Those of them that were deferred.
@@ -28,7 +28,7 @@ pub(crate) struct OfBuild {
     pub(crate) latest: Duration,
 }
 
-impl OfBuild {
+impl BuildCounts {
     /// Counts these requests, of a run with faults in these windows. What only the build's stack
     /// knows is zero.
     pub(crate) fn count(requests: &[Request], windows: &[Window]) -> Self {
@@ -41,61 +41,70 @@ impl OfBuild {
                 .iter()
                 .any(|window| window.overlaps(request.began, request.ended))
         };
-        let is_deferred = |request: &Request| request.outcome == Outcome::Deferred;
-        let of = |outcome| {
-            counted
-                .iter()
+        let with_outcome = |outcome| {
+            let requests = counted.iter();
+            requests
                 .filter(|request| request.outcome == outcome)
                 .count()
         };
-        let during = counted.iter().filter(|request| is_during(request));
-        let deferred = during
-            .clone()
-            .filter(|request| is_deferred(request))
-            .count();
-        let times: Vec<_> = requests
+        let during_fault: Vec<_> = counted
             .iter()
-            .map(|request| [request.began, request.ended])
+            .filter(|request| is_during(request))
             .collect();
-        let from = windows.first().map(|window| window.begin);
+        let deferred = during_fault
+            .iter()
+            .filter(|request| request.outcome == Outcome::Deferred)
+            .count();
+        let times: Vec<_> = requests.iter().map(BusyTime::new).collect();
+        let first_fault = windows.first().map(|window| window.begin);
         Self {
-            requests: during.count(),
+            requests: during_fault.len(),
             deferred,
-            deferred_after: of(Outcome::Deferred) - deferred,
-            unavailable: of(Outcome::Unavailable),
-            failed: of(Outcome::Failed),
+            deferred_after: with_outcome(Outcome::Deferred) - deferred,
+            unavailable: with_outcome(Outcome::Unavailable),
+            failed: with_outcome(Outcome::Failed),
             lost: 0,
-            environments: most_at_once(&times, from),
+            environments: most_at_once(&times, first_fault),
             ended: 0,
             latest: Duration::ZERO,
         }
     }
 }
 
-/// How many of these times from begin to end there were at once, at most, since `from`. An
-/// environment serves one request at a time, from the start of its process on.
-fn most_at_once(times: &[[Instant; 2]], from: Option<Instant>) -> usize {
-    let counted: Vec<_> = times
-        .iter()
-        .filter(|[_, ended]| from.is_none_or(|from| *ended > from))
-        .collect();
-    // At the same moment, what ends comes before what begins.
-    let mut moments: Vec<_> = counted
-        .iter()
-        .flat_map(|[began, ended]| {
-            let began = from.map_or(*began, |from| from.max(*began));
-            [(began, true), (*ended, false)]
-        })
-        .collect();
-    moments.sort_unstable();
-    let (mut now, mut most) = (0_usize, 0);
-    for (_, is_begin) in moments {
-        now = if is_begin {
-            now + 1
-        } else {
-            now.saturating_sub(1)
-        };
-        most = most.max(now);
+/// When a request held an environment. An environment serves one request at a time, from the start
+/// of its process on.
+#[derive(Clone, Copy)]
+struct BusyTime {
+    began: Instant,
+    ended: Instant,
+}
+
+impl BusyTime {
+    fn new(request: &Request) -> Self {
+        Self {
+            began: request.began,
+            ended: request.ended,
+        }
+    }
+}
+
+/// How many of these times there were at once, at most, since `from`.
+fn most_at_once(times: &[BusyTime], from: Option<Instant>) -> usize {
+    let mut begins = Vec::new();
+    let mut ends = Vec::new();
+    for time in times {
+        if from.is_none_or(|from| time.ended > from) {
+            begins.push(from.map_or(time.began, |from| from.max(time.began)));
+            ends.push(time.ended);
+        }
+    }
+    begins.sort_unstable();
+    ends.sort_unstable();
+    let mut most = 0;
+    for (number, begin) in (1_usize..).zip(&begins) {
+        // At the same moment, what ends comes before what begins.
+        let ended = ends.partition_point(|end| end <= begin);
+        most = most.max(number.saturating_sub(ended));
     }
     most
 }
@@ -119,9 +128,11 @@ mod tests {
     fn environments_are_counted_from_the_first_fault_on() {
         let at = Instant::now();
         let [a, b, c] = [0, 10, 20].map(|millis| at + Duration::from_millis(millis));
-        assert_eq!(most_at_once(&[[a, b], [a, b], [a, b], [a, c]], None), 4);
-        assert_eq!(most_at_once(&[[a, b], [a, b], [a, b], [a, c]], Some(b)), 1);
-        assert_eq!(most_at_once(&[[a, b], [b, c]], None), 1);
+        let busy = |began, ended| BusyTime { began, ended };
+        let four = [busy(a, b), busy(a, b), busy(a, b), busy(a, c)];
+        assert_eq!(most_at_once(&four, None), 4);
+        assert_eq!(most_at_once(&four, Some(b)), 1);
+        assert_eq!(most_at_once(&[busy(a, b), busy(b, c)], None), 1);
         assert_eq!(most_at_once(&[], None), 0);
     }
 
@@ -144,7 +155,7 @@ mod tests {
             request(at, [120, 130], Outcome::Failed),
             hot,
         ];
-        let counted = OfBuild::count(&requests, &[window]);
+        let counted = BuildCounts::count(&requests, &[window]);
         assert_eq!(
             [counted.requests, counted.deferred, counted.deferred_after],
             [3, 1, 1]

@@ -9,8 +9,10 @@ use sandbox::runtime_api::EventQueue;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-/// Messages of a batch, and batches at once: template.yaml's.
+/// Messages of a batch, as in template.yaml.
 const BATCH: usize = 10;
+
+/// Batches at once, as in template.yaml.
 const AT_ONCE: usize = 2;
 
 /// Longer than the function drains a batch.

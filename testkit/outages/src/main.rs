@@ -50,7 +50,8 @@ use crate::options::Options;
 // More than one thread: what stands for AWS answers while requests are sent.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
-    match run(&Options::parse()).await {
+    let options = Options::parse();
+    match run(&options).await {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -70,17 +71,18 @@ async fn run(options: &Options) -> Result<ExitCode> {
     }
     let builds = options.builds()?;
     let mut measured = Vec::new();
-    let (mut interrupted, mut terminated) = (
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-    );
-    // To drop the measurement ends its processes when the runtime ends.
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    let mut terminated = signal(SignalKind::terminate())?;
+    // A signal drops the measurement, whose processes end with the runtime.
     let is_complete = tokio::select! {
-        done = measure_all(&runs, &builds, &mut measured) => done.map(|()| true)?,
+        done = measure_all(&runs, &builds, &mut measured) => {
+            done?;
+            true
+        }
         _ = interrupted.recv() => false,
         _ = terminated.recv() => false,
     };
-    print!("{}", table::of(&measured, &builds, options));
+    print!("{}", table::render(&measured, &builds, options));
     if !is_complete {
         eprintln!(
             "error: interrupted after {} of {} runs",
@@ -89,11 +91,10 @@ async fn run(options: &Options) -> Result<ExitCode> {
         );
     }
     let holds = measured.iter().all(Measurement::holds);
-    Ok(if is_complete && holds {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    if is_complete && holds {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::FAILURE)
 }
 
 async fn measure_all(
@@ -110,8 +111,8 @@ async fn measure_all(
     Ok(())
 }
 
-/// Each process of a function takes some ten of this process's files, and the usual limit of 1,024
-/// is that of a hundred processes.
+/// Raises the limit of open files. Each process of a function takes some ten of this process's
+/// files, so the usual limit of 1,024 is enough for a hundred processes only.
 fn allow_open_files() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let raised = Rlimit {

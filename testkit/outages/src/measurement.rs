@@ -1,5 +1,6 @@
 //! One condition of DynamoDB, measured on all builds at once. Must not know how it is printed.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -9,7 +10,7 @@ use tokio::time::sleep_until;
 
 use crate::build::Build;
 use crate::conditions::{Condition, Disturbance, Window};
-use crate::counts::OfBuild;
+use crate::counts::BuildCounts;
 use crate::drain;
 use crate::processors::Processors;
 use crate::stack::Stack;
@@ -52,13 +53,13 @@ pub(crate) struct Run {
 pub(crate) struct Measurement {
     pub(crate) run: Run,
     /// In the order of the builds.
-    pub(crate) builds: Vec<OfBuild>,
+    pub(crate) builds: Vec<BuildCounts>,
     /// How busy the processors were while requests were sent, in percent.
     pub(crate) busy_percent: Option<u64>,
 }
 
 impl Run {
-    /// In messages, and what `--only` looks at.
+    /// How messages name the run. `--only` searches this text.
     pub(crate) fn label(&self) -> String {
         let Self {
             kind,
@@ -85,27 +86,30 @@ impl Run {
         let mut measuring = JoinSet::new();
         for (number, stack) in stacks.into_iter().enumerate() {
             let run = self.clone();
-            measuring.spawn(async move { (number, run.measure_one(&stack, start).await) });
+            measuring.spawn(async move {
+                let counts = run.measure_one(&stack, start).await;
+                (number, counts)
+            });
         }
-        sleep_until((self.faulted(start).end + AFTER).into()).await;
+        let last_request = self.fault_window(start).end + AFTER;
+        sleep_until(last_request.into()).await;
         let busy_percent = Processors::now()
             .zip(before)
             .map(|(now, before)| now.busy_percent_since(before));
-        let mut measured = Vec::new();
+        let mut by_number = BTreeMap::new();
         while let Some(done) = measuring.join_next().await {
-            let (number, of_build) = done.context("a build was not measured")?;
-            measured.push((number, of_build?));
+            let (number, counts) = done.context("a build was not measured")?;
+            by_number.insert(number, counts?);
         }
-        measured.sort_by_key(|(number, _)| *number);
         Ok(Measurement {
             run: self.clone(),
-            builds: measured.into_iter().map(|(_, of_build)| of_build).collect(),
+            builds: by_number.into_values().collect(),
             busy_percent,
         })
     }
 
-    /// When there may be faults, in a run that starts then.
-    fn faulted(&self, start: Instant) -> Window {
+    /// When there may be faults in a run that starts at `start`.
+    fn fault_window(&self, start: Instant) -> Window {
         let begin = start + BEFORE;
         Window {
             begin,
@@ -113,8 +117,8 @@ impl Run {
         }
     }
 
-    async fn measure_one(&self, stack: &Stack, start: Instant) -> Result<OfBuild> {
-        let whole = self.faulted(start);
+    async fn measure_one(&self, stack: &Stack, start: Instant) -> Result<BuildCounts> {
+        let whole = self.fault_window(start);
         let windows = self.condition.windows(whole);
         stack.dynamodb.set(self.condition.plan(&windows));
         let freeze = async {
@@ -124,25 +128,25 @@ impl Run {
             }
         };
         let traffic = self.traffic(start);
-        let (sent, ()) = tokio::join!(traffic.send(&stack.requests, &stack.key), freeze);
+        let sending = traffic.send(&stack.requests, &stack.key);
+        let (sent, ()) = tokio::join!(sending, freeze);
         let Sent { requests, latest } = sent?;
         stack.dynamodb.set(Plan::none());
         drain::run(&stack.queue, &stack.drains).await?;
         let lost = stored::count_lost(&stack.emulator, self.kind, &requests)?;
         let ended = stack.ended_processes();
         stack.end().await;
-        let counted = OfBuild {
-            lost,
-            ended,
-            latest,
-            ..OfBuild::count(&requests, &windows)
-        };
-        Ok(counted)
+        let mut counts = BuildCounts::count(&requests, &windows);
+        counts.lost = lost;
+        counts.ended = ended;
+        counts.latest = latest;
+        Ok(counts)
     }
 
     fn traffic(&self, start: Instant) -> Traffic {
-        let whole = self.faulted(start);
-        let (disturbance, kind) = (self.condition.disturbance, self.kind);
+        let whole = self.fault_window(start);
+        let disturbance = self.condition.disturbance;
+        let kind = self.kind;
         let volley = |at, requests, signals| Volley {
             at,
             requests,

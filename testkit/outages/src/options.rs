@@ -72,11 +72,13 @@ impl Options {
                     condition,
                     lasts,
                 };
-                let mut faulted: Vec<_> = Condition::all(kind)
-                    .into_iter()
-                    .map(|condition| run(condition, lasts))
-                    .collect();
-                faulted.retain(|run| self.includes(run));
+                let mut faulted = Vec::new();
+                for condition in Condition::all(kind) {
+                    let run = run(condition, lasts);
+                    if self.includes(&run) {
+                        faulted.push(run);
+                    }
+                }
                 let control = run(Condition::control(), lasts.min(CONTROL));
                 if !faulted.is_empty() || self.includes(&control) {
                     runs.push(control);
@@ -94,11 +96,8 @@ impl Options {
 
     fn includes(&self, run: &Run) -> bool {
         let label = run.label().to_lowercase();
-        self.only.is_empty()
-            || self
-                .only
-                .iter()
-                .any(|pattern| label.contains(&pattern.to_lowercase()))
+        let mut patterns = self.only.iter().map(|pattern| pattern.to_lowercase());
+        self.only.is_empty() || patterns.any(|pattern| label.contains(&pattern))
     }
 
     /// The builds: the measured one, then the one that it is compared with.
@@ -107,9 +106,9 @@ impl Options {
             Some(folder) => folder.clone(),
             None => build_release()?,
         };
-        let mut builds = vec![Build::in_folder("measured", &folder)?];
+        let mut builds = vec![Build::new("measured", &folder)?];
         if let Some(folder) = &self.compare_with {
-            builds.push(Build::in_folder("compared", folder)?);
+            builds.push(Build::new("compared", folder)?);
         }
         Ok(builds)
     }

@@ -10,14 +10,15 @@ pub(crate) struct Processors {
 impl Processors {
     /// The time so far; `None` where there is no `/proc`.
     pub(crate) fn now() -> Option<Self> {
-        Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
+        let stat = std::fs::read_to_string("/proc/stat").ok()?;
+        Self::parse(&stat)
     }
 
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let ticks: Vec<u64> = line
             .split_whitespace()
-            // What follows are guests, whose time the first two have, too.
+            // The fields after the eighth are the time of guests, which the first two include.
             .take(8)
             .map_while(|ticks| ticks.parse().ok())
             .collect();

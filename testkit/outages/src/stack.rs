@@ -28,8 +28,8 @@ const ACCOUNT: &str = "outages";
 const TIMEOUT: Duration = Duration::from_secs(10);
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long a request takes at most, a few of them left out: this many seconds of requests have
-/// prepared processes.
+/// How long nearly all requests take at most. As many processes are prepared as requests arrive in
+/// this time.
 const SECONDS_OF_A_REQUEST: u64 = 4;
 
 /// Processes that start at once.
@@ -47,7 +47,8 @@ pub(crate) struct Stack {
     pub(crate) requests: EventQueue,
     /// The events of the function that drains the queue.
     pub(crate) drains: EventQueue,
-    pools: [Arc<Pool>; 2],
+    serving: Arc<Pool>,
+    draining: Arc<Pool>,
 }
 
 impl Stack {
@@ -57,11 +58,13 @@ impl Stack {
     /// When loopback has no free port.
     pub(crate) async fn start(build: &Build, kind: Kind) -> Result<Self> {
         let emulator = TestApp::emulator();
-        let (queue, s3) = (FakeSqs::start().await?, FakeS3::start().await?);
+        let s3 = FakeS3::start().await?;
+        let queue = FakeSqs::start().await?;
         queue.allow_all_receives();
         let dynamodb = FaultProxy::start(&emulator.endpoint(), Plan::none()).await?;
         let key = create_key_in_both(&emulator.endpoint(), &s3).await;
-        let (requests, drains) = (EventQueue::default(), EventQueue::default());
+        let requests = EventQueue::default();
+        let drains = EventQueue::default();
         let process = |program: &str, dynamodb: &str, timeout| {
             let mut process = emulator_options(&build.folder.join(program), dynamodb);
             process.variables.extend(variables(&queue, &s3));
@@ -72,7 +75,8 @@ impl Stack {
         };
         let serving = process(kind.program(), &dynamodb.endpoint(), TIMEOUT);
         let draining = process("overflow", &emulator.endpoint(), DRAIN_TIMEOUT);
-        let pools = [pool(&requests, serving), pool(&drains, draining)];
+        let serving = start_pool(&requests, serving);
+        let draining = start_pool(&drains, draining);
         Ok(Self {
             emulator,
             dynamodb,
@@ -81,7 +85,8 @@ impl Stack {
             key,
             requests,
             drains,
-            pools,
+            serving,
+            draining,
         })
     }
 
@@ -92,11 +97,10 @@ impl Stack {
     /// # Errors
     /// When the program cannot be started, or ends.
     pub(crate) async fn prepare(&self, rate: u32) -> Result<()> {
-        let [pool, _] = &self.pools;
         let count = u64::from(rate) * SECONDS_OF_A_REQUEST / AT_ONCE;
         let mut starting = JoinSet::new();
         for _ in 0..AT_ONCE {
-            let pool = Arc::clone(pool);
+            let pool = Arc::clone(&self.serving);
             starting.spawn(async move { pool.prepare(count).await });
         }
         while let Some(started) = starting.join_next().await {
@@ -107,19 +111,18 @@ impl Stack {
 
     /// How many processes have ended by themselves, which none should.
     pub(crate) fn ended_processes(&self) -> u64 {
-        self.pools.iter().map(|pool| pool.counts().ended).sum()
+        self.serving.counts().ended + self.draining.counts().ended
     }
 
     /// Ends all processes.
     pub(crate) async fn end(&self) {
-        for pool in &self.pools {
-            pool.end(Duration::ZERO).await;
-        }
+        self.serving.end(Duration::ZERO).await;
+        self.draining.end(Duration::ZERO).await;
     }
 }
 
-/// A function whose processes serve one event at a time and are never replaced.
-fn pool(events: &EventQueue, process: ProcessOptions) -> Arc<Pool> {
+/// Starts a function whose processes serve one event at a time and are never replaced.
+fn start_pool(events: &EventQueue, process: ProcessOptions) -> Arc<Pool> {
     Pool::start(PoolOptions {
         events: events.clone(),
         process: Box::new(move |_| process.clone()),
@@ -138,15 +141,15 @@ fn report(program: &Path, failure: Failure) {
     }
 }
 
-/// A key that the table and the snapshot have.
+/// Creates a key, in the table and in the snapshot.
 async fn create_key_in_both(dynamodb: &str, s3: &FakeS3) -> String {
-    let mut record = None;
-    let key = create_key(dynamodb, ACCOUNT, |created| record = Some(created.clone())).await;
-    let keys: Vec<_> = record
-        .into_iter()
-        .map(|record| (KeyHash::of(&key), record))
-        .collect();
-    s3.publish(&keys, Timestamp::now());
+    let mut stored = None;
+    let key = create_key(dynamodb, ACCOUNT, |record| {
+        stored = Some(record.clone());
+    })
+    .await;
+    let record = stored.expect("a key that was created has a record");
+    s3.publish(&[(KeyHash::of(&key), record)], Timestamp::now());
     key
 }
 

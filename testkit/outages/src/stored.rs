@@ -17,21 +17,23 @@ pub(crate) fn count_lost(emulator: &Emulator, kind: Kind, requests: &[Request]) 
     let mut items: HashMap<String, u64> = HashMap::new();
     emulator.for_each_item(Tables::name(kind.table()), |item| {
         let customer_id = item.pointer("/customerId/S").and_then(Value::as_str);
-        *items
-            .entry(customer_id.unwrap_or_default().to_owned())
-            .or_default() += 1;
+        let customer_id = customer_id.unwrap_or_default().to_owned();
+        *items.entry(customer_id).or_default() += 1;
     })?;
-    let is_lost = |request: &&Request| {
+    let mut lost = 0;
+    for request in requests {
         let is_acknowledged = matches!(request.outcome, Outcome::Stored | Outcome::Deferred);
+        let Some(customer_id) = &request.customer_id else {
+            continue;
+        };
+        let stored = items.get(customer_id).copied().unwrap_or_default();
         let expected = match kind {
             Kind::Updates => 1,
             Kind::Batches => request.items,
         };
-        is_acknowledged
-            && request
-                .customer_id
-                .as_ref()
-                .is_some_and(|id| items.get(id).copied().unwrap_or_default() < expected)
-    };
-    Ok(requests.iter().filter(is_lost).count())
+        if is_acknowledged && stored < expected {
+            lost += 1;
+        }
+    }
+    Ok(lost)
 }

@@ -3,25 +3,38 @@
 use std::fmt::Write as _;
 
 use crate::build::Build;
-use crate::counts::OfBuild;
+use crate::counts::BuildCounts;
 use crate::measurement::Measurement;
 use crate::options::Options;
 use crate::traffic::Kind;
 
-/// A column of each build.
-type Column = (&'static str, fn(&OfBuild) -> String);
+/// A column that each build has.
+struct Column {
+    name: &'static str,
+    figure: fn(&BuildCounts) -> String,
+}
 
 const COLUMNS: [Column; 4] = [
-    ("deferred", deferred),
-    ("503s", |build| build.unavailable.to_string()),
-    ("lost", |build| build.lost.to_string()),
-    ("environments at once", |build| {
-        build.environments.to_string()
-    }),
+    Column {
+        name: "deferred",
+        figure: deferred,
+    },
+    Column {
+        name: "503s",
+        figure: |build| build.unavailable.to_string(),
+    },
+    Column {
+        name: "lost",
+        figure: |build| build.lost.to_string(),
+    },
+    Column {
+        name: "environments at once",
+        figure: |build| build.environments.to_string(),
+    },
 ];
 
-/// A table for each kind of requests, and what is to be said of them.
-pub(crate) fn of(measured: &[Measurement], builds: &[Build], options: &Options) -> String {
+/// Renders a table for each kind of requests, and notes below them.
+pub(crate) fn render(measured: &[Measurement], builds: &[Build], options: &Options) -> String {
     let mut text = String::new();
     for kind in Kind::ALL {
         let rows: Vec<_> = measured
@@ -36,34 +49,39 @@ pub(crate) fn of(measured: &[Measurement], builds: &[Build], options: &Options) 
 }
 
 fn table(kind: Kind, rows: &[&Measurement], builds: &[Build], options: &Options) -> String {
-    let columns = COLUMNS.iter().flat_map(|(name, _)| {
-        builds.iter().map(move |build| match builds.len() {
-            1 => (*name).to_owned(),
-            _ => format!("{name}, {}", build.name),
-        })
-    });
-    let fixed = [
+    let mut header = vec![
         format!("{}: DynamoDB, for {} s", kind.name(), options.seconds),
         "requests a second".to_owned(),
     ];
-    let header: Vec<_> = fixed.into_iter().chain(columns).collect();
-    let mut text = line(&header) + "|" + &"---|".repeat(header.len()) + "\n";
-    for Measurement { run, builds, .. } in rows {
-        let figures = COLUMNS
-            .iter()
-            .flat_map(|(_, figure)| builds.iter().map(figure));
-        let fixed = [run.condition.name.clone(), run.rate.to_string()];
-        text += &line(&fixed.into_iter().chain(figures).collect::<Vec<_>>());
+    for Column { name, .. } in &COLUMNS {
+        for build in builds {
+            header.push(match builds.len() {
+                1 => (*name).to_owned(),
+                _ => format!("{name}, {}", build.name),
+            });
+        }
     }
-    text + "\n"
+    let mut text = line(&header);
+    text += "|";
+    text += &"---|".repeat(header.len());
+    text += "\n";
+    for Measurement { run, builds, .. } in rows {
+        let mut cells = vec![run.condition.name.clone(), run.rate.to_string()];
+        for Column { figure, .. } in &COLUMNS {
+            cells.extend(builds.iter().map(figure));
+        }
+        text += &line(&cells);
+    }
+    text += "\n";
+    text
 }
 
 fn line(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-fn deferred(build: &OfBuild) -> String {
-    let OfBuild {
+fn deferred(build: &BuildCounts) -> String {
+    let BuildCounts {
         requests,
         deferred,
         deferred_after,
@@ -78,6 +96,7 @@ fn deferred(build: &OfBuild) -> String {
 
 /// In whole percent, but neither 0 nor 100 for a part.
 fn percent(part: usize, whole: usize) -> String {
+    // Adding the half rounds to the nearest percent.
     let rounded = (part * 100 + whole / 2).checked_div(whole).unwrap_or(0);
     match rounded {
         0 if part > 0 => "under 1 %".to_owned(),
@@ -106,12 +125,13 @@ fn notes(measured: &[Measurement], builds: &[Build]) -> String {
                 latest.unwrap_or_default().as_millis()
             );
         }
-        for (of_build, build) in measurement.builds.iter().zip(builds) {
-            if of_build.failed > 0 || of_build.ended > 0 {
+        for (counts, build) in measurement.builds.iter().zip(builds) {
+            let BuildCounts { failed, ended, .. } = counts;
+            if *failed > 0 || *ended > 0 {
                 let _ = writeln!(
                     text,
-                    "{label}, {}: {} requests got neither a 200 nor a 503, and {} processes ended by themselves.",
-                    build.name, of_build.failed, of_build.ended
+                    "{label}, {}: {failed} requests got neither a 200 nor a 503, and {ended} processes ended by themselves.",
+                    build.name
                 );
             }
         }
@@ -122,18 +142,17 @@ fn notes(measured: &[Measurement], builds: &[Build]) -> String {
 impl Measurement {
     /// One line, for progress.
     pub(crate) fn summary(&self, builds: &[Build]) -> String {
-        let of_builds = self.builds.iter().zip(builds).map(|(of_build, build)| {
-            let figures = COLUMNS
+        let mut summaries = Vec::new();
+        for (counts, build) in self.builds.iter().zip(builds) {
+            let figures: Vec<_> = COLUMNS
                 .iter()
-                .map(|(name, figure)| format!("{name} {}", figure(of_build)));
-            format!("{}: {}", build.name, figures.collect::<Vec<_>>().join(", "))
-        });
+                .map(|column| format!("{} {}", column.name, (column.figure)(counts)))
+                .collect();
+            summaries.push(format!("{}: {}", build.name, figures.join(", ")));
+        }
         let busy = self.busy_percent.unwrap_or_default();
         let doubt = if self.is_doubtful() { ", doubtful" } else { "" };
-        format!(
-            "{} (processors {busy} % busy{doubt})",
-            of_builds.collect::<Vec<_>>().join("; ")
-        )
+        format!("{} (processors {busy} % busy{doubt})", summaries.join("; "))
     }
 }
 

@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// The update of a customer, or this many signals of one. A batch has an identifier, so that its
+    /// An update of a customer, or a batch with this many of its signals. A batch has an identifier, so that its
     /// idempotency record and its signals are two calls, one after the other.
     fn request(self, number: usize, customer_id: &str, signals: u64) -> RequestBuilder {
         match self {
@@ -156,7 +156,8 @@ impl Traffic {
     /// # Errors
     /// A request has no outcome.
     pub(crate) async fn send(&self, events: &EventQueue, key: &str) -> Result<Sent> {
-        let (mut sending, mut latest) = (JoinSet::new(), Duration::ZERO);
+        let mut sending = JoinSet::new();
+        let mut latest = Duration::ZERO;
         for (number, due) in self.due().into_iter().enumerate() {
             sleep_until(due.at.into()).await;
             latest = latest.max(due.at.elapsed());
@@ -174,25 +175,30 @@ impl Traffic {
     /// All requests in their order.
     fn due(&self) -> Vec<Due> {
         let interval = Duration::from_secs(1) / self.rate;
-        let steady = (0_u64..)
-            .zip(std::iter::successors(Some(self.begin), |at| {
-                Some(*at + interval)
-            }))
-            .take_while(|(_, at)| *at < self.end)
-            .map(|(number, at)| self.steady(number, at));
-        let volleys = (0_u64..).zip(&self.volleys).flat_map(|(number, volley)| {
-            (0..volley.requests).map(move |request| Due {
-                at: volley.at,
-                customer_id: format!("volley-{number}-{request}"),
-                is_hot: false,
-                signals: volley.signals,
-            })
-        });
-        let mut due: Vec<_> = steady.chain(volleys).collect();
+        let mut due = Vec::new();
+        let mut at = self.begin;
+        for number in 0.. {
+            if at >= self.end {
+                break;
+            }
+            due.push(self.steady(number, at));
+            at += interval;
+        }
+        for (number, volley) in self.volleys.iter().enumerate() {
+            for request in 0..volley.requests {
+                due.push(Due {
+                    at: volley.at,
+                    customer_id: format!("volley-{number}-{request}"),
+                    is_hot: false,
+                    signals: volley.signals,
+                });
+            }
+        }
         due.sort_by_key(|due| due.at);
         due
     }
 
+    /// The `number`-th of the requests at a constant rate.
     fn steady(&self, number: u64, at: Instant) -> Due {
         let is_hot = self.has_hot_customer && number.is_multiple_of(HOT_SHARE);
         let customer_id = if is_hot {
@@ -211,11 +217,11 @@ impl Traffic {
 
 async fn send(events: EventQueue, event: String, due: Due) -> Request {
     let began = Instant::now();
-    let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, events.invoke(event.into())).await;
-    let outcome = invocation
-        .ok()
-        .flatten()
-        .map_or(Outcome::Failed, |invocation| outcome(&invocation));
+    let responding = events.invoke(event.into());
+    let outcome = match tokio::time::timeout(RESPONSE_TIMEOUT, responding).await {
+        Ok(Some(invocation)) => outcome(&invocation),
+        Ok(None) | Err(_) => Outcome::Failed,
+    };
     Request {
         customer_id: (!due.is_hot).then_some(due.customer_id),
         items: due.signals,
