@@ -91,14 +91,12 @@ impl FakeS3 {
 
     /// Every request meets this from here on, or none does.
     pub fn set_fault(&self, fault: Option<S3Fault>) {
-        self.0.service.with(|objects| objects.fault = fault);
+        self.use_objects(|objects| objects.fault = fault);
     }
 
     /// Writes an object, `/bucket/key`, as if at this time.
     pub fn put(&self, path: &str, body: impl Into<Bytes>, at: Timestamp) {
-        self.0
-            .service
-            .with(|objects| objects.put(path, body.into(), at));
+        self.use_objects(|objects| objects.put(path, body.into(), at));
     }
 
     /// Writes a key snapshot, as if at this time.
@@ -118,39 +116,40 @@ impl FakeS3 {
 
     /// The object `/bucket/key`.
     pub fn object(&self, path: &str) -> Option<StoredObject> {
-        self.0
-            .service
-            .with(|objects| objects.by_path.get(path).cloned())
+        self.use_objects(|objects| objects.by_path.get(path).cloned())
     }
 
     /// Takes the method and the path of each request so far, also of those that met a fault.
     pub fn take_requests(&self) -> Vec<String> {
-        self.0
-            .service
-            .with(|objects| std::mem::take(&mut objects.requests))
+        self.use_objects(|objects| std::mem::take(&mut objects.requests))
+    }
+
+    fn use_objects<T>(&self, work: impl FnOnce(&mut Objects) -> T) -> T {
+        self.0.service.use_objects(work)
     }
 }
 
 impl State {
-    fn with<T>(&self, work: impl FnOnce(&mut Objects) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn use_objects<T>(&self, work: impl FnOnce(&mut Objects) -> T) -> T {
+        let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&mut objects)
     }
 }
 
 impl Service for State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let method_and_path = format!("{} {}", request.method(), request.uri().path());
-        let fault = self.with(|objects| {
+        let fault = self.use_objects(|objects| {
             objects.requests.push(method_and_path);
             objects.fault
         });
         match fault {
-            None => self.with(|objects| objects.answer(&request)),
+            None => self.use_objects(|objects| objects.answer(&request)),
             Some(S3Fault::Failing) => error(500, "InternalError"),
             Some(S3Fault::Forbidden) => error(403, "AccessDenied"),
             Some(S3Fault::Slow(duration)) => {
                 tokio::time::sleep(duration).await;
-                self.with(|objects| objects.answer(&request))
+                self.use_objects(|objects| objects.answer(&request))
             }
             Some(S3Fault::Hanging) => {
                 tokio::time::sleep(Duration::from_hours(1)).await;
@@ -204,10 +203,11 @@ impl Objects {
         let etag = self.by_path.get(path).map(|object| object.etag.as_str());
         let header = |name: HeaderName| request.headers().get(name)?.to_str().ok();
         if let Some(expected) = header(IF_MATCH) {
-            match etag {
-                None => return error(404, "NoSuchKey"),
-                Some(etag) if etag != expected => return error(412, "PreconditionFailed"),
-                Some(_) => {}
+            let Some(etag) = etag else {
+                return error(404, "NoSuchKey");
+            };
+            if etag != expected {
+                return error(412, "PreconditionFailed");
             }
         }
         if header(IF_NONE_MATCH).is_some() && etag.is_some() {

@@ -10,19 +10,19 @@ use sandbox::cargo::cargo_command;
 use crate::function_process::ProcessOptions;
 use crate::test_app::template;
 
-/// Builds the functions, once in a process: the folder in which they are.
+/// Builds the functions, once in a process, and returns the folder of their programs.
 ///
 /// # Errors
 /// When they cannot be built; cargo has shown why.
 pub fn build_functions() -> Result<PathBuf> {
     static BUILT: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
-        build(&["customers", "deliver", "overflow", "signals"])
-            .map_err(|error| format!("{error:#}"))
+        let built = build(&["customers", "deliver", "overflow", "signals"]);
+        built.map_err(|error| format!("{error:#}"))
     });
     BUILT.clone().map_err(Error::msg)
 }
 
-/// Builds programs of the workspace: the folder in which they are.
+/// Builds programs of the workspace, and returns their folder.
 ///
 /// # Errors
 /// Cargo cannot be started, or the build fails.

@@ -61,8 +61,9 @@ thread_local! {
     static FIXTURE: RefCell<Option<Fixture>> = const { RefCell::new(None) };
 }
 
-/// Tries an input, whose number is that of no other input of the same app.
-fn on_app(work: impl AsyncFnOnce(&TestApp, usize)) {
+/// Tries an input on the app of this thread. `work` also gets the number of the input, which no
+/// other input of the same app has.
+fn try_on_app(work: impl AsyncFnOnce(&TestApp, usize)) {
     FIXTURE.with_borrow_mut(|fixture| {
         drop(fixture.take_if(|fixture| fixture.inputs >= INPUTS_PER_APP));
         let Fixture {
@@ -78,7 +79,7 @@ fn on_app(work: impl AsyncFnOnce(&TestApp, usize)) {
 /// Any bytes as the event of an invocation: both functions answer with a response that is no 5xx
 /// and, unless it is a success, a problem. The key of the examples in `events/` is valid.
 fn check_event(event: &[u8]) {
-    on_app(async |app, _| {
+    try_on_app(async |app, _| {
         for answer in app.invoke(event).await {
             assert!((200..500).contains(&answer.status), "{}", answer.text);
             assert!(!answer.header("x-request-id").is_empty());
@@ -126,7 +127,7 @@ fn check_headers(input: &[u8]) {
 /// that the parser accepted refused by the database, and as much stored as was acknowledged. The
 /// first byte says which endpoint.
 fn check_request(input: &[u8]) {
-    on_app(async |app, number| {
+    try_on_app(async |app, number| {
         let account = format!("account-{number}");
         let key = app.key(&account).await;
         let (endpoint, body) = match input.split_first() {

@@ -33,20 +33,16 @@ impl LocalStack {
     /// Starts `cargo dev` with these options, and waits until it is ready.
     pub fn start(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = cargo_command(std::env::var_os("CARGO").expect("cargo runs the tests"));
-        command.arg("dev").current_dir(root());
+        let cargo = std::env::var_os("CARGO").expect("cargo runs the tests");
         let env_file = folder.path().join("dev.env");
-        let mut process = command
+        let mut process = cargo_command(cargo)
+            .arg("dev")
+            .current_dir(root())
             .arg("--env-file")
             .arg(&env_file)
-            .args([
-                "--port",
-                "0",
-                "--dynamodb-port",
-                "0",
-                "--inspector-port",
-                "0",
-            ])
+            .args(["--port", "0"])
+            .args(["--dynamodb-port", "0"])
+            .args(["--inspector-port", "0"])
             .args(options)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -116,7 +112,8 @@ impl LocalStack {
             .stderr
             .recv_timeout(STOP_TIMEOUT)
             .expect("every process ends");
-        assert!(self.process.wait().unwrap().success(), "{stderr}");
+        let ended = self.process.wait().unwrap();
+        assert!(ended.success(), "{stderr}");
         assert!(!self.folder.path().join("dev.env").exists());
         stderr
     }
@@ -130,8 +127,9 @@ impl LocalStack {
 
 impl Drop for LocalStack {
     fn drop(&mut self) {
-        // A test that failed half-way leaves it to end by itself.
-        if matches!(self.process.try_wait(), Ok(None)) {
+        // After a test that failed half-way, the process still runs.
+        let has_ended = self.process.try_wait();
+        if matches!(has_ended, Ok(None)) {
             self.signal("TERM");
             let _ = self.process.wait();
         }

@@ -7,6 +7,10 @@ use std::net::SocketAddr;
 
 use emulator::{Emulator, Template};
 
+/// moto reads only the region from it.
+const AUTHORIZATION: &str =
+    "AWS4-HMAC-SHA256 Credential=local/20260101/eu-central-1/dynamodb/aws4_request";
+
 /// The emulator at the address in `INTAKE_OTHER_DYNAMODB`, if there is one, with the tables of
 /// `template`, which are empty.
 pub(crate) fn other_dynamodb(template: &Template) -> Option<Emulator> {
@@ -18,14 +22,11 @@ pub(crate) fn other_dynamodb(template: &Template) -> Option<Emulator> {
         .send_empty()
         .unwrap();
     for table in &template.tables {
-        let create = ureq::post(format!("http://{address}/"))
-            .header("x-amz-target", "DynamoDB_20120810.CreateTable");
-        let create = create.header(
-            "authorization",
-            "AWS4-HMAC-SHA256 Credential=local/20260101/eu-central-1/dynamodb/aws4_request",
-        );
-        create
-            .send(serde_json::Value::from(table.definition.clone()).to_string())
+        let definition = serde_json::Value::from(table.definition.clone());
+        ureq::post(format!("http://{address}/"))
+            .header("x-amz-target", "DynamoDB_20120810.CreateTable")
+            .header("authorization", AUTHORIZATION)
+            .send(definition.to_string())
             .unwrap();
     }
     Some(Emulator::elsewhere(address))

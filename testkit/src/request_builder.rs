@@ -152,12 +152,15 @@ impl RequestBuilder {
     }
 
     pub(crate) fn into_parts(self, log: Log) -> (Request, RequestContext) {
+        let event = self.event();
         let id = self
             .invocation
             .unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let request = read_event(self.event.to_string().as_bytes(), id);
+        let request = read_event(event.as_bytes(), id);
         let mut context = RequestContext::from_request(&request, log);
-        context.received_at = self.received_at.unwrap_or(context.received_at);
+        if let Some(received_at) = self.received_at {
+            context.received_at = received_at;
+        }
         context.deadline = Deadline::after(self.deadline);
         (request, context)
     }
@@ -186,7 +189,7 @@ pub struct TestResponse {
 }
 
 impl TestResponse {
-    pub(crate) fn of(response: Response<Body>) -> Self {
+    pub(crate) fn new(response: Response<Body>) -> Self {
         let (parts, body) = response.into_parts();
         let text = String::from_utf8(body.as_ref().to_vec()).expect("a body of text");
         Self {

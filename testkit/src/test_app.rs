@@ -62,12 +62,11 @@ impl Tables {
 
 /// The configuration of a function whose services are at `endpoint`.
 fn config_at(endpoint: &str) -> SdkConfig {
+    let credentials = Credentials::new("local", "local", None, None, "test");
     defaults(CONNECT_TIMEOUT)
         .expect("the roots can be used")
         .region(Region::new("eu-central-1"))
-        .credentials_provider(SharedCredentialsProvider::new(Credentials::new(
-            "local", "local", None, None, "test",
-        )))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
         .endpoint_url(endpoint)
         .build()
 }
@@ -110,11 +109,9 @@ pub fn key_record(account: &str) -> KeyEntry {
 
 /// Stores this key.
 pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyEntry) {
+    let partition_key = AttributeValue::S(key.hash().partition_key());
     let mut item = to_item(record).unwrap();
-    item.insert(
-        PARTITION_KEY.to_owned(),
-        AttributeValue::S(key.hash().partition_key()),
-    );
+    item.insert(PARTITION_KEY.to_owned(), partition_key);
     let put = client_at(endpoint)
         .put_item()
         .table_name(Tables::name("ApiKeysTable"))
@@ -194,9 +191,10 @@ impl TestApp {
 
     /// An emulator with empty tables.
     pub fn emulator() -> Emulator {
-        let embedded =
-            || Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts");
-        other_dynamodb(&TEMPLATE).unwrap_or_else(embedded)
+        if let Some(other) = other_dynamodb(&TEMPLATE) {
+            return other;
+        }
+        Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts")
     }
 
     /// A stack whose functions find the key table at one endpoint and the others at another.
@@ -267,7 +265,7 @@ impl TestApp {
             let served = serve(&self.customers, &request, context).await;
             served.response
         };
-        TestResponse::of(response)
+        TestResponse::new(response)
     }
 
     /// Delivers messages of the overflow queue to the drain at this time. Returns those that are to
@@ -301,7 +299,7 @@ impl TestApp {
         let context = RequestContext::from_request(&request, self.log.clone());
         let by_customers = serve(&self.customers, &request, context.clone()).await;
         let by_signals = serve(&self.signals, &request, context).await;
-        [by_customers.response, by_signals.response].map(TestResponse::of)
+        [by_customers.response, by_signals.response].map(TestResponse::new)
     }
 
     /// All items of a table, by its logical id.
