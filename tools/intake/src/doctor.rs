@@ -21,10 +21,10 @@ const OWN_ALARMS: [&str; 2] = ["DefectsAlarm-", "Monitoring-"];
 
 /// Checks the stack.
 pub(crate) async fn run(stack: &Stack, format: Format) -> Result<()> {
-    let findings = findings(stack).await?;
+    let findings = find_all(stack).await?;
     let failed = findings
         .iter()
-        .filter(|(_, verdict)| verdict.result == CheckResult::Failed)
+        .filter(|finding| finding.verdict.result == CheckResult::Failed)
         .count();
     // A reader that closes standard output does not change the verdict.
     let printed = print(&findings, failed, format);
@@ -32,94 +32,104 @@ pub(crate) async fn run(stack: &Stack, format: Format) -> Result<()> {
     printed
 }
 
-fn print(findings: &[(String, Verdict)], failed: usize, format: Format) -> Result<()> {
+/// A check, and what it found.
+struct Finding {
+    check: String,
+    verdict: Verdict,
+}
+
+fn print(findings: &[Finding], failed: usize, format: Format) -> Result<()> {
     let mut table = Table::new(format, ["RESULT", "CHECK", "SEEN"]);
-    for (check, Verdict { result, seen }) in findings {
+    for Finding { check, verdict } in findings {
+        let Verdict { result, seen } = verdict;
         let json = json!({"check": check, "result": result, "seen": seen});
         table.add(&json, [result.as_str(), check, seen])?;
     }
     table.print()?;
-    if format == Format::Table {
-        print_line(&format!("{} checks, {failed} failed.", findings.len()))
-    } else {
-        Ok(())
+    match format {
+        Format::Json => Ok(()),
+        Format::Table => print_line(&format!("{} checks, {failed} failed.", findings.len())),
     }
 }
 
-async fn findings(stack: &Stack) -> Result<Vec<(String, Verdict)>> {
+async fn find_all(stack: &Stack) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let mut add = |check: &str, verdict: Result<Verdict>| {
         // A check that cannot be done is no check that holds.
         let verdict =
             verdict.unwrap_or_else(|error| Verdict::failed(format!("unknown: {error:#}")));
-        findings.push((check.to_owned(), verdict));
+        findings.push(Finding {
+            check: check.to_owned(),
+            verdict,
+        });
     };
-    add(
-        "Version",
-        Ok(check_version(stack.optional(VERSION), OWN_VERSION)),
-    );
+    let version = check_version(stack.optional(VERSION), OWN_VERSION);
+    add("Version", Ok(version));
     for expected in &tables::expected() {
         let table = tables::check(stack, expected).await;
         add(&format!("Table {}", expected.name), table);
     }
-    let expiries = expiries(stack).await;
+    let expiries = check_expiries(stack).await;
     add("Key expiries", expiries);
     let snapshot = snapshot::compare(stack).await;
     add("Key snapshot", snapshot);
     let client = AwsClient::new(&stack.config)?;
-    let alarms = match &stack.name {
-        None => Ok(Verdict::skipped("only a deployed stack (--stack) has them")),
-        Some(name) => alarms(&client, name).await,
-    };
+    let alarms = check_alarms(stack, &client).await;
     add("Alarms", alarms);
-    match Queues::find(stack)? {
-        None => add(
-            "Overflow queue",
-            Ok(Verdict::skipped(stack.no_queues_message())),
-        ),
-        Some(queues) => {
-            let overflow = if stack.is_local {
-                Ok(Verdict::skipped("only CloudWatch counts its failed drains"))
-            } else {
-                drains::check(&queues, &client, stack.optional(OVERFLOW_FUNCTION)).await
-            };
-            add("Overflow queue", overflow);
-            let dead_letters = dead_letters(&queues).await;
-            add("Dead letters", dead_letters);
-        }
-    }
+    let Some(queues) = Queues::find(stack)? else {
+        let verdict = Verdict::skipped(stack.no_queues_message());
+        add("Overflow queue", Ok(verdict));
+        return Ok(findings);
+    };
+    let drains = check_drains(stack, &queues, &client).await;
+    add("Overflow queue", drains);
+    let dead_letters = check_dead_letters(&queues).await;
+    add("Dead letters", dead_letters);
     Ok(findings)
 }
 
-/// Active API keys that end soon.
-async fn expiries(stack: &Stack) -> Result<Verdict> {
+async fn check_drains(
+    stack: &Stack,
+    queues: &Queues<'_>,
+    client: &AwsClient<'_>,
+) -> Result<Verdict> {
+    if stack.is_local {
+        return Ok(Verdict::skipped("only CloudWatch counts its failed drains"));
+    }
+    drains::check(queues, client, stack.optional(OVERFLOW_FUNCTION)).await
+}
+
+/// Checks that no active API key ends soon.
+async fn check_expiries(stack: &Stack) -> Result<Verdict> {
     let now = Timestamp::now();
     let mut active = KeyTable::new(stack)?.all().await?;
     active.retain(|key| key.record.is_active(now));
-    let ends: Vec<String> = active
-        .iter()
-        .map(|key| &key.record)
-        .filter(|record| !record.is_short_lived())
-        .filter_map(|record| {
-            let days = record.ends_soon(now)?.as_secs() / (24 * 60 * 60);
-            Some(format!(
-                "{} of {} ends in {days} day(s)",
-                record.key_id, record.account_id
-            ))
-        })
-        .collect();
+    let mut ends = Vec::new();
+    for key in &active {
+        let record = &key.record;
+        let Some(left) = record.ends_soon(now) else {
+            continue;
+        };
+        if record.is_short_lived() {
+            continue;
+        }
+        let days = left.as_secs() / (24 * 60 * 60);
+        ends.push(format!(
+            "{} of {} ends in {days} day(s)",
+            record.key_id, record.account_id
+        ));
+    }
     let seen = format!("{} active key(s), none ends within 30 days", active.len());
     Ok(Verdict::from_faults(&ends, seen))
 }
 
-/// The version that is deployed, against that of this command line: no release newer than that one
-/// is known here. `deployed` is the output of template.yaml, which is deployed together with the
-/// functions.
+/// Compares the deployed version with that of this command line, which knows no newer release.
+/// `deployed` is the output of template.yaml, which is deployed together with the functions.
 fn check_version(deployed: Option<&str>, own: &str) -> Verdict {
     let Some(deployed) = deployed else {
         return Verdict::skipped("the stack does not say its version");
     };
-    let (Some(stack), Some(known)) = (parse(deployed), parse(own)) else {
+    let (Some(stack), Some(known)) = (version_numbers(deployed), version_numbers(own)) else {
         return Verdict::failed(format!("{deployed} is no version"));
     };
     if stack < known {
@@ -140,7 +150,7 @@ fn check_version(deployed: Option<&str>, own: &str) -> Verdict {
 }
 
 /// The numbers of a version. What follows a hyphen, as in 1.2.3-rc.1, does not count.
-fn parse(version: &str) -> Option<Vec<u64>> {
+fn version_numbers(version: &str) -> Option<Vec<u64>> {
     let (version, _) = version.split_once('-').unwrap_or((version, ""));
     let numbers: Option<Vec<u64>> = version
         .split('.')
@@ -149,9 +159,12 @@ fn parse(version: &str) -> Option<Vec<u64>> {
     numbers.filter(|numbers| numbers.len() == 3)
 }
 
-/// The state of every alarm of the stack and of the stack nested in it. There are fewer of them
+/// Checks that no alarm of the stack, or of the stack nested in it, fires. There are fewer alarms
 /// than one page has.
-async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
+async fn check_alarms(stack: &Stack, client: &AwsClient<'_>) -> Result<Verdict> {
+    let Some(stack) = &stack.name else {
+        return Ok(Verdict::skipped("only a deployed stack (--stack) has them"));
+    };
     let mut faults = Vec::new();
     let mut unknown = 0;
     let mut count = 0;
@@ -176,9 +189,9 @@ async fn alarms(client: &AwsClient<'_>, stack: &str) -> Result<Verdict> {
     Ok(Verdict::from_faults(&faults, seen))
 }
 
-async fn dead_letters(queues: &Queues<'_>) -> Result<Verdict> {
-    let [_, dead_letters] = queues.counts().await?;
-    let count = dead_letters.total();
+async fn check_dead_letters(queues: &Queues<'_>) -> Result<Verdict> {
+    let counts = queues.count().await?;
+    let count = counts.dead_letters.total();
     if count == 0 {
         return Ok(Verdict::held("none"));
     }

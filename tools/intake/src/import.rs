@@ -89,9 +89,8 @@ impl Import {
             next_line: self.from_line.get(),
         };
         let work = Box::pin(self.store(&writer, kind, &mut progress));
-        let stored = until_interrupted(work)
-            .await
-            .and_then(|stored| stored.context("Interrupted."));
+        let finished = until_interrupted(work).await;
+        let stored = finished.and_then(|stored| stored.context("Interrupted."));
         if stored.is_err() {
             let command = self.command_from(progress.next_line, stack);
             note(&format!("To continue: {command}"));

@@ -81,9 +81,12 @@ pub(crate) enum Command {
 
 impl Command {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let impatient = stack.with_call_timeout(REVOCATION_TIMEOUT);
-        let is_revocation = matches!(self, Self::Revoke { .. });
-        let keys = KeyTable::new(if is_revocation { &impatient } else { stack })?;
+        let with_short_timeout = stack.with_call_timeout(REVOCATION_TIMEOUT);
+        let stack = match self {
+            Self::Revoke { .. } => &with_short_timeout,
+            _ => stack,
+        };
+        let keys = KeyTable::new(stack)?;
         let performed = self.perform(&keys, format).await;
         if !keys.must_publish.get() {
             return performed;
@@ -91,6 +94,7 @@ impl Command {
         // The snapshot is also written after an error: a part of the command may be done.
         let published = snapshot::publish_change(&keys).await;
         match (performed, published) {
+            // Both are told.
             (Err(error), Err(unpublished)) => Err(unpublished.context(error)),
             (performed, published) => performed.and(published),
         }

@@ -131,19 +131,23 @@ impl Options {
         } else {
             Format::Table
         };
-        let connect = self.stack_args.connect();
+        if let Command::Completions { shell } = self.command {
+            return completions(shell);
+        }
+        let stack = self.stack_args.connect().await?;
         match self.command {
-            Command::Completions { shell } => completions(shell),
-            Command::Keys(command) => command.run(&connect.await?, format).await,
-            Command::Accounts(command) => command.run(&connect.await?, format).await,
-            Command::Customers(command) => command.run(&connect.await?, format).await,
-            Command::Signals(command) => command.run(&connect.await?, format).await,
-            Command::Rejected(command) => command.run(&connect.await?, format).await,
-            Command::Overflow(command) => command.run(&connect.await?, format).await,
-            Command::Contracts(command) => command.run(&connect.await?).await,
-            Command::Import(import) => import.run(&connect.await?, format).await,
-            Command::Verify(verify) => verify.run(&connect.await?, format).await,
-            Command::Doctor => doctor::run(&connect.await?, format).await,
+            // It needs no stack and is done.
+            Command::Completions { .. } => Ok(()),
+            Command::Keys(command) => command.run(&stack, format).await,
+            Command::Accounts(command) => command.run(&stack, format).await,
+            Command::Customers(command) => command.run(&stack, format).await,
+            Command::Signals(command) => command.run(&stack, format).await,
+            Command::Rejected(command) => command.run(&stack, format).await,
+            Command::Overflow(command) => command.run(&stack, format).await,
+            Command::Contracts(command) => command.run(&stack).await,
+            Command::Import(import) => import.run(&stack, format).await,
+            Command::Verify(verify) => verify.run(&stack, format).await,
+            Command::Doctor => doctor::run(&stack, format).await,
         }
     }
 }

@@ -53,7 +53,10 @@ impl Command {
 }
 
 async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
-    let [overflow, dead_letters] = queues.counts().await?;
+    let QueueCounts {
+        overflow,
+        dead_letters,
+    } = queues.count().await?;
     let mut table = Table::new(format, ["QUEUE", "WAITING", "IN FLIGHT", "DELAYED"]);
     for (queue, counts) in [("overflow", overflow), ("dead-letter", dead_letters)] {
         let json = json!({
@@ -75,7 +78,8 @@ async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
 
 /// Has SQS move the messages of the dead-letter queue back.
 async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> Result<()> {
-    let count = queues.counts_of(queues.dead_letters).await?.total();
+    let dead_letters = queues.count_messages(queues.dead_letters).await?;
+    let count = dead_letters.total();
     if count == 0 {
         return format.print(
             "The dead-letter queue has no messages.",
@@ -109,14 +113,20 @@ pub(crate) struct Queues<'a> {
 }
 
 /// How many messages a queue has, approximately.
-pub(crate) struct Counts {
+pub(crate) struct MessageCounts {
     waiting: u64,
     /// Received, and neither deleted nor given back yet.
     in_flight: u64,
     delayed: u64,
 }
 
-impl Counts {
+/// How many messages the queues of a stack have.
+pub(crate) struct QueueCounts {
+    pub(crate) overflow: MessageCounts,
+    pub(crate) dead_letters: MessageCounts,
+}
+
+impl MessageCounts {
     pub(crate) fn total(&self) -> u64 {
         self.waiting + self.in_flight + self.delayed
     }
@@ -125,23 +135,28 @@ impl Counts {
 impl<'a> Queues<'a> {
     /// The queues of `stack`, if it has them.
     pub(crate) fn find(stack: &'a Stack) -> Result<Option<Self>> {
-        let urls = stack.queue_urls()?;
-        Ok(urls.map(|[overflow, dead_letters]| Self {
+        let Some(urls) = stack.queue_urls()? else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
             client: &stack.sqs,
-            overflow,
-            dead_letters,
+            overflow: urls.overflow,
+            dead_letters: urls.dead_letters,
         }))
     }
 
-    /// The counts of the overflow queue and of the dead-letter queue.
-    pub(crate) async fn counts(&self) -> Result<[Counts; 2]> {
-        let overflow = self.counts_of(self.overflow);
-        let dead_letters = self.counts_of(self.dead_letters);
+    /// Asks SQS for the counts of both queues.
+    pub(crate) async fn count(&self) -> Result<QueueCounts> {
+        let overflow = self.count_messages(self.overflow);
+        let dead_letters = self.count_messages(self.dead_letters);
         let (overflow, dead_letters) = try_join(overflow, dead_letters).await?;
-        Ok([overflow, dead_letters])
+        Ok(QueueCounts {
+            overflow,
+            dead_letters,
+        })
     }
 
-    async fn counts_of(&self, url: &str) -> Result<Counts> {
+    async fn count_messages(&self, url: &str) -> Result<MessageCounts> {
         let names = [
             QueueAttributeName::ApproximateNumberOfMessages,
             QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
@@ -154,7 +169,7 @@ impl<'a> Queues<'a> {
             count.with_context(|| format!("SQS did not send {} of {url}.", name.as_str()))
         };
         let [waiting, in_flight, delayed] = names.map(count);
-        Ok(Counts {
+        Ok(MessageCounts {
             waiting: waiting?,
             in_flight: in_flight?,
             delayed: delayed?,
@@ -192,8 +207,9 @@ pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<(
     let Some(queues) = Queues::find(stack)? else {
         return Ok(());
     };
-    let counts = queues.counts().await?;
-    let [overflow, dead_letters] = counts.map(|counts| counts.total());
+    let counts = queues.count().await?;
+    let overflow = counts.overflow.total();
+    let dead_letters = counts.dead_letters.total();
     ensure!(
         overflow == 0 && dead_letters == 0,
         "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: their signals would be stored \

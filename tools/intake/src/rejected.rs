@@ -66,7 +66,7 @@ impl List {
         let mut table = Table::new(format, heading).cut_to_terminal();
         let mut is_empty = true;
         for day in days(self.since, Timestamp::now()) {
-            let signals = rejected.of_day(account, &day, self.since).await?;
+            let signals = rejected.read_day(account, &day, self.since).await?;
             if signals.is_empty() {
                 continue;
             }

@@ -122,6 +122,7 @@ impl List {
         }
         Ok(())
     }
+
     /// The most signals to list. `None` lists all.
     fn limit(&self) -> Option<usize> {
         if self.all {

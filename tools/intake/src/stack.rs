@@ -79,6 +79,12 @@ pub(crate) struct Stack {
     variables: Variables,
 }
 
+/// The URLs of the queues of a stack.
+pub(crate) struct QueueUrls<'a> {
+    pub(crate) overflow: &'a str,
+    pub(crate) dead_letters: &'a str,
+}
+
 impl Stack {
     fn new(config: &SdkConfig, variables: Variables, is_local: bool) -> Self {
         let client = dynamodb_with(config, ATTEMPT_TIMEOUT, retries(MAX_ATTEMPTS));
@@ -139,15 +145,19 @@ impl Stack {
     ///
     /// # Errors
     /// Only one of the two is known: an erasure must count the messages of both.
-    pub(crate) fn queue_urls(&self) -> Result<Option<[&str; 2]>> {
-        let names = [OVERFLOW_QUEUE, DEAD_LETTER_QUEUE];
-        if names.iter().all(|name| self.variables.find(name).is_none()) {
+    pub(crate) fn queue_urls(&self) -> Result<Option<QueueUrls<'_>>> {
+        let has_overflow = self.variables.find(OVERFLOW_QUEUE).is_some();
+        let has_dead_letters = self.variables.find(DEAD_LETTER_QUEUE).is_some();
+        if !has_overflow && !has_dead_letters {
             return Ok(None);
         }
         let advice = "Give --stack NAME, or set the variables of both queues.";
         let overflow = self.variables.get(OVERFLOW_QUEUE, advice)?;
         let dead_letters = self.variables.get(DEAD_LETTER_QUEUE, advice)?;
-        Ok(Some([overflow, dead_letters]))
+        Ok(Some(QueueUrls {
+            overflow,
+            dead_letters,
+        }))
     }
 
     /// The sentence that says that there is no overflow queue.
@@ -214,25 +224,21 @@ mod tests {
 
     impl Stack {
         /// The stack of a test.
-        pub(crate) async fn of(app: &testkit::TestApp) -> Self {
+        pub(crate) async fn for_app(app: &testkit::TestApp) -> Self {
             let credentials = Credentials::new("local", "local", None, None, "test");
             let config = loader()
                 .unwrap()
                 .credentials_provider(credentials)
                 .region(Region::new("eu-central-1"))
-                .endpoint_url(app.emulator.endpoint());
-            let name = |variable: &str, table| {
-                (variable.to_owned(), testkit::Tables::name(table).to_owned())
+                .endpoint_url(app.emulator.endpoint())
+                .load()
+                .await;
+            let table = testkit::Tables::name("ApiKeysTable");
+            let variables = Variables {
+                values: HashMap::from([(API_KEYS.to_owned(), table.to_owned())]),
+                source: "The test".to_owned(),
             };
-            let values = HashMap::from([name(API_KEYS, "ApiKeysTable")]);
-            Self::new(
-                &config.load().await,
-                Variables {
-                    values,
-                    source: "The test".to_owned(),
-                },
-                true,
-            )
+            Self::new(&config, variables, true)
         }
     }
 }

@@ -81,36 +81,26 @@ impl Verify {
         let began_at = Timestamp::now();
         let account = new_account()?;
         let key = VerificationKey::new(stack, &account, began_at.plus(KEY_LIFETIME))?;
-        let api = Api::new(
-            self.base_url(stack)?.to_owned(),
-            self.host.clone(),
-            key.expose_secret().to_owned(),
-        )?;
+        let base_url = self.base_url(stack)?.to_owned();
+        let api = Api::new(base_url, self.host.clone(), key.expose_secret().to_owned())?;
         let run = Run::new(api, &account, began_at);
         let work = async {
             key.store().await?;
-            self.phases(&run, stack).await
+            self.run_phases(&run, stack).await
         };
         let finished = until_interrupted(Box::pin(work)).await;
-        let is_complete = matches!(finished, Ok(Some(_)));
-        let mut removed_at_once = Vec::new();
-        if !is_complete {
-            // A pipeline that sends SIGTERM kills the process some seconds later, so this removes
-            // what it can at once.
-            removed_at_once = remove_all(stack, &key, &run).await.removed;
-            note(&format!(
-                "Once more in {} s: functions may still work on requests.",
-                ABANDONED_REQUESTS.as_secs()
-            ));
-            tokio::time::sleep(ABANDONED_REQUESTS).await;
-        }
-        let cleanup = remove_all(stack, &key, &run).await;
-        if !is_complete {
-            note_left(&cleanup.left);
-        }
-        let Some(signals) = finished? else {
-            bail!("Interrupted. Removed: {}.", removed_at_once.join(", "));
+        let signals = match finished {
+            Ok(Some(signals)) => signals,
+            Ok(None) => {
+                let removed = clean_up_abandoned(stack, &key, &run).await;
+                bail!("Interrupted. Removed: {}.", removed.join(", "));
+            }
+            Err(error) => {
+                clean_up_abandoned(stack, &key, &run).await;
+                return Err(error);
+            }
         };
+        let cleanup = remove_all(stack, &key, &run).await;
         let report = Report {
             version: OWN_VERSION,
             began_at,
@@ -146,22 +136,21 @@ impl Verify {
     }
 
     /// Sends all requests and reads back what is stored. Returns how many signals are stored.
-    async fn phases(&self, run: &Run<'_>, stack: &Stack) -> Result<usize> {
+    async fn run_phases(&self, run: &Run<'_>, stack: &Stack) -> Result<usize> {
         note(&format!(
             "1/3 Keys, customers, API Gateway, under the account {} ...",
             run.account
         ));
-        run.api
-            .send(&Call::new("GET", PING))
-            .await
-            .context("The API does not answer")?;
-        requests::keys(run).await;
-        requests::customers(run).await;
-        requests::handed_over(run).await;
+        let ping = Call::new("GET", PING);
+        let answered = run.api.send(&ping).await;
+        answered.context("The API does not answer")?;
+        requests::check_keys(run).await;
+        requests::update_customer(run).await;
+        requests::check_handing_over(run).await;
         let is_gateway = !stack.is_local && run.api.base_url.starts_with("https:");
-        requests::gateway(run, is_gateway).await;
+        requests::check_gateway(run, is_gateway).await;
         note("2/3 Batches ...");
-        requests::batches(run, self.signals.get()).await;
+        requests::send_batches(run, self.signals.get()).await;
         note("3/3 Reading back ...");
         compare::compare(run, stack).await
     }
@@ -174,13 +163,28 @@ fn new_account() -> Result<AccountId> {
     Ok(format!("{VERIFICATION_PREFIX}{random}").parse()?)
 }
 
+/// Removes everything after a run that did not come to its end: at once, since a pipeline that sends
+/// SIGTERM kills the process some seconds later, and again when no function works on a request any
+/// more. Returns what was removed at once.
+async fn clean_up_abandoned(
+    stack: &Stack,
+    key: &VerificationKey<'_>,
+    run: &Run<'_>,
+) -> Vec<String> {
+    let at_once = remove_all(stack, key, run).await;
+    note(&format!(
+        "Once more in {} s: functions may still work on requests.",
+        ABANDONED_REQUESTS.as_secs()
+    ));
+    tokio::time::sleep(ABANDONED_REQUESTS).await;
+    let last = remove_all(stack, key, run).await;
+    for left in &last.left {
+        note(&format!("Not removed: {left}"));
+    }
+    at_once.removed
+}
+
 async fn remove_all(stack: &Stack, key: &VerificationKey<'_>, run: &Run<'_>) -> Cleanup {
     note("Cleaning up ...");
     clean_up(stack, key, run).await
-}
-
-fn note_left(left: &[String]) {
-    for left in left {
-        note(&format!("Not removed: {left}"));
-    }
 }

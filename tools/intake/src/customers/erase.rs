@@ -101,7 +101,8 @@ impl Erasure<'_> {
         } = self;
         let profile = find_profile(stack, account, id).await?;
         let signals = count_signals(stack, account, id).await?;
-        let rejected = RejectedTable::new(stack)?.keys_of(account, id).await?;
+        let rejected_table = RejectedTable::new(stack)?;
+        let rejected = rejected_table.find_keys_by_subject(account, id).await?;
         Ok(Found {
             profiles: usize::from(profile.is_some()),
             signals,

@@ -29,7 +29,8 @@ pub(super) async fn export(
     let profile = find_profile(stack, account, id).await?;
     let query = stack.query(stack.table(SIGNALS)?, account.partition_key(id));
     let mut signals = Box::pin(query_items(query).peekable());
-    let rejected_keys = RejectedTable::new(stack)?.keys_of(account, id).await?;
+    let rejected_table = RejectedTable::new(stack)?;
+    let rejected_keys = rejected_table.find_keys_by_subject(account, id).await?;
     let has_signals = signals.as_mut().peek().await.is_some();
     ensure!(
         profile.is_some() || has_signals || !rejected_keys.is_empty(),
@@ -39,14 +40,14 @@ pub(super) async fn export(
     let exported_at = Timestamp::now();
     let quoted_id = to_json(&id)?;
     let profile_json = to_json(&profile.as_ref().map(profile_json))?;
-    document.text(&format!(
+    document.write(&format!(
         r#"{{"exportedAt":"{exported_at}","accountId":"{account}","id":{quoted_id},"profile":{profile_json},"signals":"#
     ))?;
-    let signals = document.array(signals).await?;
-    document.text(",\"rejectedSignals\":")?;
+    let signals = document.write_array(signals).await?;
+    document.write(",\"rejectedSignals\":")?;
     let rejected = Box::pin(rejected_signals(stack, rejected_keys)?);
-    let rejected = document.array(rejected).await?;
-    document.text("}\n")?;
+    let rejected = document.write_array(rejected).await?;
+    document.write("}\n")?;
     document.flush()?;
     let profiles = usize::from(profile.is_some());
     note(&format!(
@@ -83,7 +84,7 @@ impl Document {
     }
 
     /// Writes these items as an array. Returns how many there are.
-    async fn array(
+    async fn write_array(
         &mut self,
         mut items: impl Stream<Item = Result<Item>> + Unpin,
     ) -> Result<usize> {
@@ -92,14 +93,14 @@ impl Document {
             let before_element = if count == 0 { "[" } else { "," };
             let separator = self.separator;
             let json = to_json(&json_object(&item, &KEY))?;
-            self.text(&format!("{before_element}{separator}{json}"))?;
+            self.write(&format!("{before_element}{separator}{json}"))?;
             count += 1;
         }
-        self.text(if count == 0 { "[]" } else { "]" })?;
+        self.write(if count == 0 { "[]" } else { "]" })?;
         Ok(count)
     }
 
-    fn text(&mut self, text: &str) -> Result<()> {
+    fn write(&mut self, text: &str) -> Result<()> {
         self.writer.write_all(text.as_bytes()).context(CANNOT_WRITE)
     }
 

@@ -31,8 +31,8 @@ pub(super) async fn check(
     client: &AwsClient<'_>,
     function: Option<&str>,
 ) -> Result<Verdict> {
-    let [overflow, _] = queues.counts().await?;
-    let messages = overflow.total();
+    let counts = queues.count().await?;
+    let messages = counts.overflow.total();
     let function =
         function.context("the stack does not name its overflow function: deploy this version")?;
     let of_function = |namespace, name| Metric {
@@ -58,11 +58,10 @@ pub(super) async fn check(
          {crashes:.0} crash(es), {throttles:.0} throttled"
     );
     let is_failing = failures + crashes + throttles > 0.0 || age >= MAX_AGE_SECONDS;
-    Ok(if is_failing && messages > 0 {
-        Verdict::failed(seen)
-    } else {
-        Verdict::held(seen)
-    })
+    if is_failing && messages > 0 {
+        return Ok(Verdict::failed(seen));
+    }
+    Ok(Verdict::held(seen))
 }
 
 /// Reads the value of a metric over the whole period. Without data, it is 0.
@@ -87,10 +86,10 @@ async fn read(client: &AwsClient<'_>, metric: &Metric<'_>) -> Result<f64> {
         .flatten();
     // There are two points instead of one when the period begins between CloudWatch's own periods.
     let values = points.filter_map(|point| point.get(metric.statistic)?.as_f64());
-    Ok(if metric.statistic == "Maximum" {
-        values.fold(0.0, f64::max)
-    } else {
+    let value = match metric.statistic {
+        "Maximum" => values.fold(0.0, f64::max),
         // The sum of no values is 0, where `sum` has -0.
-        values.fold(0.0, |sum, value| sum + value)
-    })
+        _ => values.fold(0.0, |sum, value| sum + value),
+    };
+    Ok(value)
 }

@@ -77,10 +77,9 @@ impl Line {
 /// Reads the first line that has a text, and says what the lines of the file are. A customer has
 /// `customerData` or, in a line of `customers show --json`, `updatedAt`.
 pub(super) fn kind_of(path: &Path) -> Result<Kind> {
-    let chunk = Chunks::open(path, 1)?
-        .read()
-        .with_context(|| cannot_read(path))?;
-    let lines = chunk.map(|chunk| chunk.lines).unwrap_or_default();
+    let mut chunks = Chunks::open(path, 1)?;
+    let first_chunk = chunks.read().with_context(|| cannot_read(path))?;
+    let lines = first_chunk.map(|chunk| chunk.lines).unwrap_or_default();
     let first_text = lines
         .into_iter()
         .find_map(|line| line.text.ok())
@@ -90,11 +89,10 @@ pub(super) fn kind_of(path: &Path) -> Result<Kind> {
         serde_json::from_str(&first_text).unwrap_or_default();
     let has = |name: &str| fields.get(name).is_some_and(Option::is_some);
     let is_customer = has("customerData") || (has("updatedAt") && !has("eventType"));
-    Ok(if is_customer {
-        Kind::Customers
-    } else {
-        Kind::Signals
-    })
+    if is_customer {
+        return Ok(Kind::Customers);
+    }
+    Ok(Kind::Signals)
 }
 
 pub(super) fn cannot_read(path: &Path) -> String {

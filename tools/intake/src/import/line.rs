@@ -1,25 +1,25 @@
 //! Reads the lines of a chunk, and takes from them the fields that no client sends. These say when,
 //! and under which key, the line was stored before: so the lines of `signals list --json` and
-//! `customers show --json` can be imported again. Must not know how a line is stored.
+//! `customers show --json` can be imported again. [`fields`] reads, takes and writes single fields.
+//! Must not know how a line is stored.
 
-use std::borrow::Cow;
+mod fields;
+
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use model::customer::is_reserved;
 use model::identifier::RequestIdentifier;
-use model::json::{JsonText, Value};
+use model::json::JsonText;
 use model::limits::MAX_UNKNOWN_FIELDS;
-use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
-use model::validation::{FieldErrorCode, FieldErrors};
 
+use self::fields::{
+    Field, Fields, read_fields, read_index, read_request_identifier, read_time, take_field,
+    write_object,
+};
 use super::chunks::{Chunk, Kind};
 use super::line_error::LineError;
-use crate::time_args::rfc3339;
-
-/// The largest index of a signal in its request: the sort key has four digits for it.
-const MAX_INDEX: usize = 9_999;
 
 /// How far ahead of this machine's clock a time may be, since clocks differ. A customer that was
 /// updated in the future would take no update of a client until then.
@@ -128,18 +128,21 @@ impl<'a> LineContent<'a> {
             return Ok(Self::as_sent(line));
         };
         let time = read_time(time_field, time, now)?;
-        let (origin, rewritten) = match kind {
-            Kind::Customers => (None, customer_requests(fields)),
+        match kind {
+            Kind::Customers => Ok(Self {
+                requests: Requests::Rewritten(customer_requests(fields)),
+                time: Some(time),
+                origin: None,
+            }),
             Kind::Signals => {
                 let origin = take_origin(&mut fields)?;
-                (origin, vec![write_object(names_and_texts(&fields))])
+                Ok(Self {
+                    requests: Requests::Rewritten(vec![write_object(&fields)]),
+                    time: Some(time),
+                    origin,
+                })
             }
-        };
-        Ok(Self {
-            requests: Requests::Rewritten(rewritten),
-            time: Some(time),
-            origin,
-        })
+        }
     }
 
     /// A line as a client would send it.
@@ -196,20 +199,24 @@ fn restore_undocumented_fields(fields: &mut Fields<'_>) {
     };
     match read_fields(value) {
         Some(undocumented) => fields.extend(undocumented),
-        None => fields.push(("undocumented".into(), value)),
+        None => fields.push(Field {
+            name: "undocumented".into(),
+            value,
+        }),
     }
 }
 
 /// The requests of a customer. A line without `customerData` is one of `customers show --json`: its
 /// other fields are the profile, which several requests may have filled.
 fn customer_requests(mut fields: Fields<'_>) -> Vec<String> {
-    if fields.iter().any(|(name, _)| name == "customerData") {
-        return vec![write_object(names_and_texts(&fields))];
+    if fields.iter().any(|field| field.name == "customerData") {
+        return vec![write_object(&fields)];
     }
     take_field(&mut fields, "accountId");
     take_field(&mut fields, "createdAt");
-    let (reserved, profile): (Fields<'_>, Fields<'_>) =
-        fields.into_iter().partition(|(name, _)| is_reserved(name));
+    let (reserved, profile): (Fields<'_>, Fields<'_>) = fields
+        .into_iter()
+        .partition(|field| is_reserved(&field.name));
     if profile.is_empty() {
         return vec![customer_request(&reserved, &[])];
     }
@@ -219,15 +226,13 @@ fn customer_requests(mut fields: Fields<'_>) -> Vec<String> {
         .collect()
 }
 
-/// A request with these fields beside `customerData`, and these in it.
+/// A request with the fields `reserved` beside `customerData`, and the fields `profile` in it.
 fn customer_request(reserved: &[Field<'_>], profile: &[Field<'_>]) -> String {
-    let customer_data = write_object(names_and_texts(profile));
-    let customer_data = ("customerData", customer_data.as_str());
-    write_object(names_and_texts(reserved).chain([customer_data]))
+    let mut members: Vec<String> = reserved.iter().map(Field::to_member).collect();
+    let customer_data = write_object(profile);
+    members.push(format!("\"customerData\":{customer_data}"));
+    format!("{{{}}}", members.join(","))
 }
-
-type Field<'a> = (Cow<'a, str>, Value<'a>);
-type Fields<'a> = Vec<Field<'a>>;
 
 /// The fields of a line that may have the field `time_field`. `None` when it has none, as most
 /// lines.
@@ -238,89 +243,6 @@ fn fields_of_stored_line<'a>(line: JsonText<'a>, time_field: &str) -> Option<Fie
         return None;
     }
     read_fields(line.value())
-}
-
-/// The fields of an object that are not null. `None` when the value is no object or has invalid
-/// names: the validation reports these.
-fn read_fields(value: Value<'_>) -> Option<Fields<'_>> {
-    let mut errors = FieldErrors::default();
-    let mut object = value.as_object(&JsonPointer::Root)?;
-    let mut fields = Vec::new();
-    while let Some(field) = object.next_field(&mut errors) {
-        if !field.value.is_null() {
-            fields.push((field.name, field.value));
-        }
-    }
-    errors.is_empty().then_some(fields)
-}
-
-/// Removes the field `wanted` and returns its value.
-fn take_field<'a>(fields: &mut Fields<'a>, wanted: &str) -> Option<Value<'a>> {
-    let position = fields.iter().position(|(name, _)| name == wanted)?;
-    let (_, value) = fields.remove(position);
-    Some(value)
-}
-
-fn read_string(value: Value<'_>) -> Option<Cow<'_, str>> {
-    value.as_string()?.decode().ok()
-}
-
-fn read_time(name: &str, value: Value<'_>, now: Timestamp) -> Result<Timestamp, LineError> {
-    let error = |message| LineError::field(name, FieldErrorCode::InvalidType, message);
-    let time = read_string(value)
-        .and_then(|text| rfc3339(&text))
-        .ok_or_else(|| error("must be a time in UTC such as 2026-11-20T22:16:40.009Z"))?;
-    if time > now.plus(MAX_AHEAD) {
-        return Err(error("must not be more than five minutes ahead"));
-    }
-    Ok(time)
-}
-
-fn read_request_identifier(value: Value<'_>) -> Result<RequestIdentifier, LineError> {
-    let identifier = read_string(value).and_then(RequestIdentifier::parse);
-    identifier.ok_or_else(|| {
-        LineError::field(
-            "requestIdentifier",
-            FieldErrorCode::InvalidUuid,
-            "must be a UUID",
-        )
-    })
-}
-
-fn read_index(value: Option<Value<'_>>) -> Result<usize, LineError> {
-    let Some(value) = value else {
-        return Err(LineError::field(
-            "index",
-            FieldErrorCode::Required,
-            "is required beside receivedAt and requestIdentifier",
-        ));
-    };
-    let index = value.text().parse().ok();
-    index.filter(|index| *index <= MAX_INDEX).ok_or_else(|| {
-        LineError::field(
-            "index",
-            FieldErrorCode::InvalidType,
-            &format!("must be a whole number from 0 to {MAX_INDEX}"),
-        )
-    })
-}
-
-/// The names and the JSON texts of fields.
-fn names_and_texts<'f>(fields: &'f [Field<'_>]) -> impl Iterator<Item = (&'f str, &'f str)> {
-    fields
-        .iter()
-        .map(|(name, value)| (name.as_ref(), value.text()))
-}
-
-/// The JSON text of an object with these names and JSON texts.
-fn write_object<'f>(members: impl Iterator<Item = (&'f str, &'f str)>) -> String {
-    let members: Vec<String> = members
-        .map(|(name, text)| {
-            let name = serde_json::Value::from(name);
-            format!("{name}:{text}")
-        })
-        .collect();
-    format!("{{{}}}", members.join(","))
 }
 
 #[cfg(test)]

@@ -166,13 +166,14 @@ const MAX_NAME_CHARS: usize = 64;
 
 fn name(text: &str) -> Result<String, String> {
     let fits = (1..=MAX_NAME_CHARS).contains(&text.chars().count());
-    if fits && !text.trim().is_empty() && !text.chars().any(char::is_control) {
-        Ok(text.to_owned())
-    } else {
-        Err(format!(
+    let is_blank = text.trim().is_empty();
+    let is_printable = !text.chars().any(char::is_control);
+    if !fits || is_blank || !is_printable {
+        return Err(format!(
             "a key's name is 1 to {MAX_NAME_CHARS} printable characters"
-        ))
+        ));
     }
+    Ok(text.to_owned())
 }
 
 /// The key that `verify` creates for itself and deletes when it ends.

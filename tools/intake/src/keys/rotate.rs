@@ -39,7 +39,7 @@ impl Rotate {
             expires_in,
             yes,
         } = self;
-        let old = keys.with_id(&id).await?;
+        let old = keys.find(&id).await?;
         let record = &old.record;
         if !record.is_active(Timestamp::now()) {
             bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
@@ -76,14 +76,13 @@ async fn end_old(keys: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> Result
     let id = &old.record.key_id;
     let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));
     let is_set = keys.expire(old, end).await?;
-    Ok(if is_set {
-        format!("The old key {id} expires at {end}.")
-    } else {
-        format!(
-            "Another command has revoked the old key {id}, deleted it or given it a sooner end, which stays. If that was a \
-             rotation, there are two new keys: see `cargo intake keys list`."
-        )
-    })
+    if is_set {
+        return Ok(format!("The old key {id} expires at {end}."));
+    }
+    Ok(format!(
+        "Another command has revoked the old key {id}, deleted it or given it a sooner end, which stays. If that was a \
+         rotation, there are two new keys: see `cargo intake keys list`."
+    ))
 }
 
 #[cfg(test)]
@@ -96,11 +95,11 @@ mod tests {
     #[tokio::test]
     async fn end_of_a_key_that_another_command_set_stays() {
         let app = TestApp::start();
-        let stack = Stack::of(&app).await;
+        let stack = Stack::for_app(&app).await;
         app.key("shop").await;
         let keys = KeyTable::new(&stack).unwrap();
         let hours = |hours| end_after(Timestamp::now(), Duration::from_hours(hours));
-        let old = keys.with_id("key_of_shop").await.unwrap();
+        let old = keys.find("key_of_shop").await.unwrap();
         let sooner = hours(1);
         assert!(keys.expire(&old, sooner).await.unwrap());
         let message = end_old(&keys, &old, hours(24)).await.unwrap();
@@ -108,19 +107,15 @@ mod tests {
             message.starts_with("Another command has revoked the old key key_of_shop, deleted it"),
             "{message}"
         );
-        assert_eq!(
-            keys.with_id("key_of_shop").await.unwrap().record.expires_at,
-            Some(sooner)
-        );
+        let record = keys.find("key_of_shop").await.unwrap().record;
+        assert_eq!(record.expires_at, Some(sooner));
 
         let now = Timestamp::now();
         keys.revoke(&old, now).await.unwrap();
         end_old(&keys, &old, now).await.unwrap();
-        let record = keys.with_id("key_of_shop").await.unwrap().record;
-        assert_eq!(
-            (record.expires_at, record.revoked_at),
-            (Some(sooner), Some(now))
-        );
+        let record = keys.find("key_of_shop").await.unwrap().record;
+        assert_eq!(record.expires_at, Some(sooner));
+        assert_eq!(record.revoked_at, Some(now));
 
         keys.delete(&old).await.unwrap();
         end_old(&keys, &old, now).await.unwrap();

@@ -56,7 +56,7 @@ pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
     let bucket = bucket(keys.stack)
         .await?
         .context("This stack has no bucket for a key snapshot.")?;
-    let written = write_to(&bucket, keys).await;
+    let written = write_snapshot(&bucket, keys).await;
     // Where this has written revocations to the table, it has published them too.
     keys.must_publish.set(false);
     let count = written?;
@@ -71,7 +71,7 @@ pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
     let Some(bucket) = bucket(keys.stack).await? else {
         return Ok(());
     };
-    if let Err(error) = write_to(&bucket, keys).await {
+    if let Err(error) = write_snapshot(&bucket, keys).await {
         bail!(
             "The key table is written, and the key snapshot is not: {error:#}. While the key table does not answer, functions \
              go by the old snapshot: run `cargo intake keys publish`."
@@ -82,7 +82,7 @@ pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
 
 /// Reads the table and writes the snapshot. Returns how many keys it has. A revocation that only
 /// the old snapshot has is written to the table first.
-async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
+async fn write_snapshot(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
     replace(bucket, async |before| {
         let before = before.and_then(|object| KeySnapshot::parse(object).ok());
         let revoked_at = |key: &StoredKey| before.as_ref()?.find(key.hash()?)?.revoked_at;
@@ -100,8 +100,10 @@ async fn write_to(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
             ));
         }
         let all = snapshot_keys(&all, now);
-        let object = write(&all, now)?;
-        Ok((object, all.len()))
+        Ok(Replacement {
+            object: write(&all, now)?,
+            result: all.len(),
+        })
     })
     .await
 }
@@ -112,16 +114,23 @@ pub(super) async fn revoke(bucket: &Bucket, id: &str) -> Result<()> {
         let before = before.context("there is no key snapshot")?;
         let object = key_snapshot::revoke(before, id, Timestamp::now())?
             .with_context(|| format!("the key snapshot has no key {id}"))?;
-        Ok((object, ()))
+        Ok(Replacement { object, result: () })
     })
     .await
+}
+
+/// An object that replaces the snapshot.
+struct Replacement<T> {
+    object: Vec<u8>,
+    /// What the caller wants to know once the object is written.
+    result: T,
 }
 
 /// Replaces the object by what `make` makes of it, until no other command has written it in
 /// between.
 async fn replace<T>(
     bucket: &Bucket,
-    make: impl AsyncFn(Option<&Object>) -> Result<(Vec<u8>, T)>,
+    make: impl AsyncFn(Option<&Object>) -> Result<Replacement<T>>,
 ) -> Result<T> {
     for _ in 0..ATTEMPTS {
         let deadline = || Deadline::after(TIMEOUT);
@@ -132,7 +141,7 @@ async fn replace<T>(
             Err(S3Error::Missing) => None,
             Err(error) => return Err(explain(bucket, &error)),
         };
-        let (object, result) = make(before.as_ref()).await?;
+        let Replacement { object, result } = make(before.as_ref()).await?;
         let replaces = before
             .as_ref()
             .map_or(Replaces::Nothing, |object| Replaces::Version(&object.etag));
@@ -141,7 +150,10 @@ async fn replace<T>(
             .await;
         match written {
             Ok(()) => return Ok(result),
-            Err(S3Error::Changed) => tokio::time::sleep(PAUSE.mul_f64(fastrand::f64())).await,
+            Err(S3Error::Changed) => {
+                let pause = PAUSE.mul_f64(fastrand::f64());
+                tokio::time::sleep(pause).await;
+            }
             Err(error) => return Err(explain(bucket, &error)),
         }
     }
@@ -193,8 +205,8 @@ pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
         Err(error) => return differs(&error.to_string()),
     };
     let now = Timestamp::now();
-    let stored = KeyTable::new(stack)?.all().await?;
-    let stored = snapshot_keys(&stored, now);
+    let keys = KeyTable::new(stack)?;
+    let stored = snapshot_keys(&keys.all().await?, now);
     // Whole keys are compared: a key that changed is in both, and differs.
     let table: HashSet<_> = stored.iter().collect();
     let snapshot: HashSet<_> = snapshot.keys_at(now).collect();

@@ -90,16 +90,16 @@ impl<'a> KeyTable<'a> {
         })
         .await?;
         keys.sort_by(|a, b| {
-            (a.record.created_at, &a.record.key_id).cmp(&(b.record.created_at, &b.record.key_id))
+            let by_time = a.record.created_at.cmp(&b.record.created_at);
+            by_time.then_with(|| a.record.key_id.cmp(&b.record.key_id))
         });
         Ok(keys)
     }
 
-    /// The key with this id.
-    pub(super) async fn with_id(&self, id: &str) -> Result<StoredKey> {
-        self.all()
-            .await?
-            .into_iter()
+    /// Finds the key with this id. It is an error when there is none.
+    pub(super) async fn find(&self, id: &str) -> Result<StoredKey> {
+        let keys = self.all().await?;
+        keys.into_iter()
             .find(|key| key.record.key_id == id)
             .with_context(|| no_such_key(id))
     }

@@ -78,9 +78,11 @@ impl Redrive {
         let mut missing: BTreeSet<&str> = self.ids.iter().map(String::as_str).collect();
         for day in days(self.since, Timestamp::now()) {
             let mut candidates = Vec::new();
-            for signal in rejected.of_day(&self.account, &day, self.since).await? {
+            let signals = rejected.read_day(&self.account, &day, self.since).await?;
+            for signal in signals {
                 let names = [signal.id.to_string(), signal.id.short()];
-                if !self.ids.is_empty() && !names.iter().any(|name| self.ids.contains(name)) {
+                let is_named = names.iter().any(|name| self.ids.contains(name));
+                if !self.ids.is_empty() && !is_named {
                     continue;
                 }
                 for name in &names {

@@ -30,6 +30,15 @@ const PARTITION_CHARS: usize = 13;
 /// The first characters of a requestIdentifier that a short id has.
 const REQUEST_CHARS: usize = 8;
 
+/// The parts of a stored signal's sort key that follow from the id of the rejected one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SortKeyPattern<'a> {
+    /// What the sort key begins with.
+    pub(super) day: &'a str,
+    /// What the sort key ends with: `#requestIdentifier#index`.
+    pub(super) end: &'a str,
+}
+
 impl RejectedSignalId {
     /// The id of an item of this account.
     pub(super) fn from_item(account: &AccountId, item: &Item) -> Option<Self> {
@@ -48,13 +57,12 @@ impl RejectedSignalId {
         format!("{day}-{shard}-{request}-{index}")
     }
 
-    /// What the sort key of the signal begins and ends with once it is stored: the day, and
-    /// `#requestIdentifier#index`.
-    pub(super) fn ends_of_sort_key(&self) -> (&str, &str) {
+    /// What is known of the sort key that the signal has once it is stored.
+    pub(super) fn stored_sort_key(&self) -> SortKeyPattern<'_> {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
         let (day, _) = partition.split_once('#').unwrap_or_default();
         let (end, _) = sort.rsplit_once('#').unwrap_or_default();
-        (day, end)
+        SortKeyPattern { day, end }
     }
 
     /// The key of the item in this account.
@@ -265,8 +273,11 @@ mod tests {
             Some(id.clone())
         );
         assert_eq!(
-            id.ends_of_sort_key(),
-            ("2026-11-20", "#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003")
+            id.stored_sort_key(),
+            SortKeyPattern {
+                day: "2026-11-20",
+                end: "#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003",
+            }
         );
         assert_eq!(id.short(), "2026-11-20-07-3fa85f64-3");
         assert_eq!(parse(&id.to_string()), Ok(id));

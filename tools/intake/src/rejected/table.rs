@@ -38,31 +38,35 @@ impl<'a> RejectedTable<'a> {
         })
     }
 
-    /// The signals of one day, as [`days`] names it, that arrived at or after `since`, in the order
-    /// of arrival.
-    pub(super) async fn of_day(
+    /// Reads the signals of one day, as [`days`] names it, that arrived at or after `since`, in the
+    /// order of arrival.
+    pub(super) async fn read_day(
         &self,
         account: &AccountId,
         day: &str,
         since: Timestamp,
     ) -> Result<Vec<RejectedSignal>> {
-        let reads =
-            (0..SHARDS).map(|shard| self.of_shard(account, partition_key(account, day, shard)));
+        let reads = (0..SHARDS).map(|shard| {
+            let partition = partition_key(account, day, shard);
+            self.read_shard(account, partition)
+        });
         let shards = try_join_all(reads).await?;
         let mut signals: Vec<_> = shards.into_iter().flatten().collect();
         signals.retain(|signal| signal.received_at >= since);
-        signals.sort_by(|a, b| (a.received_at, &a.id).cmp(&(b.received_at, &b.id)));
+        signals.sort_by(|a, b| {
+            let by_time = a.received_at.cmp(&b.received_at);
+            by_time.then_with(|| a.id.cmp(&b.id))
+        });
         Ok(signals)
     }
 
-    async fn of_shard(
+    async fn read_shard(
         &self,
         account: &AccountId,
         partition: String,
     ) -> Result<Vec<RejectedSignal>> {
-        let items: Vec<Item> = query_items(self.stack.query(self.table, partition))
-            .try_collect()
-            .await?;
+        let query = self.stack.query(self.table, partition);
+        let items: Vec<Item> = query_items(query).try_collect().await?;
         let mut signals = Vec::with_capacity(items.len());
         for item in items {
             match RejectedSignal::from_item(account, item) {
@@ -86,31 +90,35 @@ impl<'a> RejectedTable<'a> {
         Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
     }
 
-    /// The keys of all signals about `subject_id`, also of those that have expired and are not deleted
-    /// yet.
-    pub(crate) async fn keys_of(&self, account: &AccountId, subject_id: &str) -> Result<Vec<Item>> {
-        self.keys_where(account, Timestamp::from_millis(0), |signal| {
+    /// Finds the keys of all signals about `subject_id`, also of those that have expired and are not
+    /// deleted yet.
+    pub(crate) async fn find_keys_by_subject(
+        &self,
+        account: &AccountId,
+        subject_id: &str,
+    ) -> Result<Vec<Item>> {
+        self.find_keys(account, Timestamp::from_millis(0), |signal| {
             signal.is_about(subject_id)
         })
         .await
     }
 
-    /// The keys of all signals of this eventType or stepNodeId that arrived from `since` on and
+    /// Finds the keys of all signals of this eventType or stepNodeId that arrived from `since` on and
     /// before `until`, also of those that have expired and are not deleted yet.
-    pub(crate) async fn keys_of_type(
+    pub(crate) async fn find_keys_by_type(
         &self,
         account: &AccountId,
         signal_type: &str,
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<Item>> {
-        self.keys_where(account, since, |signal| {
+        self.find_keys(account, since, |signal| {
             signal.received_at < until && signal.is_of_type(signal_type)
         })
         .await
     }
 
-    async fn keys_where(
+    async fn find_keys(
         &self,
         account: &AccountId,
         since: Timestamp,
@@ -118,7 +126,7 @@ impl<'a> RejectedTable<'a> {
     ) -> Result<Vec<Item>> {
         let mut keys = Vec::new();
         for day in days(since, Timestamp::now()) {
-            let signals = self.of_day(account, &day, since).await?;
+            let signals = self.read_day(account, &day, since).await?;
             let wanted = signals.iter().filter(|signal| is_wanted(signal));
             keys.extend(wanted.map(|signal| signal.id.key(account)));
         }

@@ -119,13 +119,13 @@ impl Erase {
             Ok(())
         })
         .await?;
-        let rejected = self.rejected(stack).await?.len();
+        let rejected = self.find_rejected(stack).await?.len();
         Ok(Counts { signals, rejected })
     }
 
     /// Deletes the signals. `expected` is how many were counted before.
     async fn delete(&self, stack: &Stack, expected: usize) -> Result<Counts> {
-        let rejected = self.rejected(stack).await?;
+        let rejected = self.find_rejected(stack).await?;
         RejectedTable::new(stack)?.delete(&rejected).await?;
         let table = stack.table(SIGNALS)?;
         let mut signals = 0;
@@ -173,10 +173,10 @@ impl Erase {
         scan(stack, stack.table(SIGNALS)?, of_kind, take).await
     }
 
-    /// The keys of the rejected signals.
-    async fn rejected(&self, stack: &Stack) -> Result<Vec<Item>> {
+    /// Finds the keys of the rejected signals.
+    async fn find_rejected(&self, stack: &Stack) -> Result<Vec<Item>> {
         RejectedTable::new(stack)?
-            .keys_of_type(&self.account, &self.signal_type, self.since, self.until)
+            .find_keys_by_type(&self.account, &self.signal_type, self.since, self.until)
             .await
     }
 

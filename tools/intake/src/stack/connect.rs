@@ -21,8 +21,8 @@ use crate::http::CONNECT_TIMEOUT;
 /// The variable that names the CloudFormation stack in place of `--stack`.
 const STACK: &str = "INTAKE_STACK";
 
-/// The outputs and the parameters of template.yaml that the tool needs, and the variable that each
-/// stands for.
+/// The outputs and the parameters of template.yaml that the tool needs, each with the variable that
+/// it stands for.
 const OUTPUTS: [(&str, &str); 13] = [
     ("ApiKeysTableName", API_KEYS),
     ("CustomersTableName", CUSTOMERS),

@@ -36,7 +36,8 @@ impl Variables {
     /// The variables in `file`. The default file may also be in a folder above the current one, or
     /// where a release writes it: in the current folder itself.
     pub(super) fn read_file(file: &Path) -> Result<Self> {
-        let file = if file == Path::new(DEFAULT_FILE) {
+        let is_default = file == Path::new(DEFAULT_FILE);
+        let file = if is_default {
             find_default()?
         } else {
             file.to_owned()

@@ -78,18 +78,16 @@ impl Api {
             ("authorization", Some(authorization.as_str())),
             ("host", self.host.as_deref()),
         ]);
-        headers.extend(
-            call.headers
-                .iter()
-                .map(|(name, value)| (*name, value.as_deref())),
-        );
-        let headers = headers
+        for (name, value) in &call.headers {
+            headers.insert(name, value.as_deref());
+        }
+        let with_value = headers
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)));
         let url = format!("{}{}", self.base_url, call.path);
         let began = Instant::now();
         let body = call.bytes()?;
-        let received = self.client.send(call.method, url, headers, body).await?;
+        let received = self.client.send(call.method, url, with_value, body).await?;
         Ok(Response {
             status: received.status,
             headers: received.headers,
@@ -169,7 +167,8 @@ impl Response {
             .get("deferred")
             .and_then(Value::as_u64)
             .unwrap_or_default();
-        signals + u64::from(self.body.get("result") == Some(&json!("deferred")))
+        let is_update_deferred = self.body.get("result") == Some(&json!("deferred"));
+        signals + u64::from(is_update_deferred)
     }
 
     /// The status and the beginning of the body. An error never repeats what was sent.
@@ -258,13 +257,13 @@ impl Expected {
                 return Some(format!("expected {value} at {pointer}"));
             }
         }
-        let header = |name: &str| response.headers.get(name).unwrap_or_default();
-        let has = |name: &str, text: &str| {
-            response.headers.contains_key(name) && header(name).contains(text)
-        };
-        let missing = self.headers.iter().find(|(name, text)| !has(name, text));
-        missing.map(|(name, text)| {
-            format!("expected the header {name}: {text}, got {:?}", header(name))
-        })
+        for (name, text) in &self.headers {
+            let header = response.headers.get(*name);
+            if !header.is_some_and(|header| header.contains(text)) {
+                let got = header.unwrap_or_default();
+                return Some(format!("expected the header {name}: {text}, got {got:?}"));
+            }
+        }
+        None
     }
 }

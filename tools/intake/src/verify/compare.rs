@@ -39,32 +39,36 @@ pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
         let stored = stored::read(stack, run).await?;
         let SignalFaults { lost, twice, wrong } =
             signal_faults(&run.batches.borrow(), &stored.signals, retention);
-        let stale = stored.profile != Some(updated_fields());
-        let is_incomplete = !lost.is_empty() || stale;
+        let is_stale = stored.profile != Some(updated_fields());
+        let is_incomplete = !lost.is_empty() || is_stale;
         if deferred > 0 && is_incomplete && began.elapsed() < DRAIN_TIMEOUT {
             note("Waiting for what was deferred to be stored ...");
             tokio::time::sleep(INTERVAL).await;
             continue;
         }
-        let count = stored.signals.len();
-        let stale: Vec<_> = stale
-            .then(|| format!("the fields are {:?}", stored.profile))
-            .into_iter()
-            .collect();
-        for (promise, name, faults) in [
-            ("Signals", "Every acknowledged signal is stored", lost),
-            ("Retries", "No signal is stored twice", twice),
-            ("Signals", "Each item holds what was sent", wrong),
-            (
-                "Signals",
-                "Rejected signals are kept as they were sent",
-                unkept(run, &stored),
-            ),
-            ("Customers", "Each customer has its last update", stale),
-        ] {
-            let seen = format!("{count} signals, {deferred} deferred");
-            run.add_faults(promise, name, &faults, seen);
+        let mut stale_profiles = Vec::new();
+        if is_stale {
+            stale_profiles.push(format!("the fields are {:?}", stored.profile));
         }
+        let unkept = unkept(run, &stored);
+        let count = stored.signals.len();
+        let seen = format!("{count} signals, {deferred} deferred");
+        let add = |promise, name, faults: &[String]| {
+            run.add_faults(promise, name, faults, seen.clone());
+        };
+        add("Signals", "Every acknowledged signal is stored", &lost);
+        add("Retries", "No signal is stored twice", &twice);
+        add("Signals", "Each item holds what was sent", &wrong);
+        add(
+            "Signals",
+            "Rejected signals are kept as they were sent",
+            &unkept,
+        );
+        add(
+            "Customers",
+            "Each customer has its last update",
+            &stale_profiles,
+        );
         return Ok(count);
     }
 }
@@ -184,10 +188,8 @@ mod tests {
         };
         let identifier = batch.identifier.clone();
         let item = |index: usize, changes: Value| {
-            let (at, key) = (
-                "1970-01-01T00:00:00.000Z",
-                format!("{identifier}#{index:04}"),
-            );
+            let at = "1970-01-01T00:00:00.000Z";
+            let key = format!("{identifier}#{index:04}");
             let added = json!({"sk": key, "receivedAt": at, "requestIdentifier": identifier, "expiresAt": 60});
             [&batch.signals[index], &added, &changes]
                 .into_iter()

@@ -27,8 +27,8 @@ pub(super) struct Cleanup {
 }
 
 impl Cleanup {
-    /// Notes how many of these were removed, or why not.
-    pub(super) fn note(&mut self, what: &str, outcome: Result<usize>) {
+    /// Records how many of these were removed, or why not.
+    pub(super) fn record(&mut self, what: &str, outcome: Result<usize>) {
         match outcome {
             Ok(count) => self.removed.push(format!("{count} {what}")),
             Err(error) => self.left.push(format!("{what}: {error:#}")),
@@ -89,9 +89,9 @@ impl Report {
         let Cleanup { removed, left } = &self.cleanup;
         lines.push(format!("\nRemoved: {}.", removed.join(", ")));
         lines.extend(left.iter().map(|left| format!("Not removed: {left}")));
-        let [held, failed, skipped] =
-            [CheckResult::Held, CheckResult::Failed, CheckResult::Skipped]
-                .map(|result| self.with_result(result).count());
+        let held = self.with_result(CheckResult::Held).count();
+        let failed = self.with_result(CheckResult::Failed).count();
+        let skipped = self.with_result(CheckResult::Skipped).count();
         lines.push(format!(
             "{held} promises held, {failed} failed, {skipped} were skipped: {} signals, {} s.",
             self.signals, self.seconds
@@ -102,16 +102,19 @@ impl Report {
 
 /// The text without the AWS account ids in ARNs and URLs, which messages of AWS contain.
 fn without_account_ids(text: &str) -> String {
-    let is_id = |part: &&str| part.len() == 12 && part.bytes().all(|byte| byte.is_ascii_digit());
-    let replaced = |text: &str, separator: &str| {
-        let parts: Vec<&str> = text.split(separator).collect();
-        parts
-            .into_iter()
-            .map(|part| if is_id(&part) { "ACCOUNT" } else { part })
-            .collect::<Vec<_>>()
-            .join(separator)
-    };
-    replaced(&replaced(text, ":"), "/")
+    let in_arns_replaced = replace_account_ids(text, ":");
+    replace_account_ids(&in_arns_replaced, "/")
+}
+
+/// Replaces the account ids among the parts of a text that are divided by `separator`.
+fn replace_account_ids(text: &str, separator: &str) -> String {
+    let is_account_id =
+        |part: &str| part.len() == 12 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = text
+        .split(separator)
+        .map(|part| if is_account_id(part) { "ACCOUNT" } else { part })
+        .collect();
+    parts.join(separator)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::api::{CUSTOMERS, Call, Expected, PING, SIGNALS};
 use super::batch::{Batch, subject_id};
-use super::run::Run;
+use super::run::{AnsweredBatch, Run};
 use crate::check_result::Verdict;
 
 /// The customer whose profile is updated.
@@ -19,6 +19,29 @@ pub(super) const UPDATED: usize = 0;
 
 /// Requests with signals at the same time.
 const CONCURRENCY: usize = 4;
+
+/// How many signals of a batch are valid and how many are not.
+#[derive(Clone, Copy)]
+struct BatchSize {
+    valid: usize,
+    invalid: usize,
+}
+
+/// The batches of a round.
+const SIZES_OF_ROUND: [BatchSize; 3] = [
+    BatchSize {
+        valid: 1,
+        invalid: 0,
+    },
+    BatchSize {
+        valid: 500,
+        invalid: 0,
+    },
+    BatchSize {
+        valid: 24,
+        invalid: 1,
+    },
+];
 
 /// How many signals the three batches of a round have together.
 pub(super) const SIGNALS_OF_ROUND: NonZeroUsize =
@@ -28,7 +51,7 @@ pub(super) const SIGNALS_OF_ROUND: NonZeroUsize =
 const TOO_LARGE_FOR_GATEWAY: usize = 11 * 1024 * 1024;
 
 /// Sends requests with a valid API key, with none and with a wrong one.
-pub(super) async fn keys(run: &Run<'_>) {
+pub(super) async fn check_keys(run: &Run<'_>) {
     let ping = || Call::new("GET", PING);
     let wrong = format!("{KEY_PREFIX}{}", "0".repeat(64));
     let answered = Expected::status(200).body("/response", json!("pong"));
@@ -46,7 +69,7 @@ pub(super) async fn keys(run: &Run<'_>) {
 }
 
 /// Sends updates of a customer.
-pub(super) async fn customers(run: &Run<'_>) {
+pub(super) async fn update_customer(run: &Run<'_>) {
     let updates = [
         (
             "POST",
@@ -71,20 +94,20 @@ pub(super) fn updated_fields() -> Value {
 
 /// Sends what API Gateway has to hand over unchanged: a compressed body, the largest body, and a
 /// preflight request, which has no key.
-pub(super) async fn handed_over(run: &Run<'_>) {
+pub(super) async fn check_handing_over(run: &Run<'_>) {
     let batch = Batch::new(25, 0);
     let zipped = batch
         .call()
         .gzip()
         .header("user-agent", "curl/8.7.1")
         .header("accept", "*/*");
-    let (response, expected) = run.send_batch(batch, &zipped).await;
-    run.add("Endpoints", "gzip", expected.verdict(&response));
+    let answered = run.send_batch(batch, &zipped).await;
+    run.add("Endpoints", "gzip", answered.verdict());
 
     let batch = Batch::new(1, 0);
     let largest = batch.call().padded_to(MAX_BODY_BYTES);
-    let (response, expected) = run.send_batch(batch, &largest).await;
-    run.add("Limits", "A body of 4 MiB", expected.verdict(&response));
+    let answered = run.send_batch(batch, &largest).await;
+    run.add("Limits", "A body of 4 MiB", answered.verdict());
 
     let preflight = Call::new("OPTIONS", SIGNALS).key(None);
     let expected = Expected::status(204).header("allow", "POST");
@@ -100,13 +123,13 @@ struct Delivery {
 }
 
 /// Sends about this many signals, in batches of which every other one is sent twice.
-pub(super) async fn batches(run: &Run<'_>, signals: usize) {
+pub(super) async fn send_batches(run: &Run<'_>, signals: usize) {
     let rounds = signals.div_ceil(SIGNALS_OF_ROUND.get());
     let mut deliveries = Vec::new();
     for round in 0..rounds {
         let is_retried = round.is_multiple_of(2);
-        for (valid, invalid) in [(1, 0), (500, 0), (24, 1)] {
-            deliveries.push(async move { deliver(run, valid, invalid, is_retried).await });
+        for size in SIZES_OF_ROUND {
+            deliveries.push(deliver(run, size, is_retried));
         }
     }
     let deliveries: Vec<Delivery> = stream::iter(deliveries)
@@ -139,10 +162,10 @@ pub(super) async fn batches(run: &Run<'_>, signals: usize) {
 }
 
 /// Sends a batch, and a second time if `is_retried`.
-async fn deliver(run: &Run<'_>, valid: usize, invalid: usize, is_retried: bool) -> Delivery {
-    let batch = Batch::new(valid, invalid);
+async fn deliver(run: &Run<'_>, size: BatchSize, is_retried: bool) -> Delivery {
+    let batch = Batch::new(size.valid, size.invalid);
     let call = batch.call();
-    let (response, expected) = run.send_batch(batch, &call).await;
+    let AnsweredBatch { response, expected } = run.send_batch(batch, &call).await;
     let accepted = expected.clone().body("/replayed", json!(false));
     let first = accepted.check(&response).map(drop);
     let mut retry = None;
@@ -155,7 +178,7 @@ async fn deliver(run: &Run<'_>, valid: usize, invalid: usize, is_retried: bool) 
 }
 
 /// Sends requests that API Gateway answers by itself. On other stacks, the checks are skipped.
-pub(super) async fn gateway(run: &Run<'_>, is_gateway: bool) {
+pub(super) async fn check_gateway(run: &Run<'_>, is_gateway: bool) {
     const PROMISE: &str = "Responses of API Gateway";
     let no_route = Call::post("/api/no-such-path", "{}");
     let other_host = Call::new("GET", PING).header("host", "another.invalid");

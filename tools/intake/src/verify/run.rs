@@ -80,12 +80,8 @@ impl<'a> Run<'a> {
         response
     }
 
-    /// Sends a batch. Returns the response, and what it has to be.
-    pub(super) async fn send_batch(
-        &self,
-        batch: Batch,
-        call: &Call,
-    ) -> (Result<Response>, Expected) {
+    /// Sends a batch.
+    pub(super) async fn send_batch(&self, batch: Batch, call: &Call) -> AnsweredBatch {
         let identifier = batch.identifier.clone();
         let expected = batch.expected();
         self.batches.borrow_mut().insert(identifier.clone(), batch);
@@ -96,6 +92,19 @@ impl<'a> Run<'a> {
         if let Some(batch) = self.batches.borrow_mut().get_mut(&identifier) {
             batch.is_acknowledged = is_acknowledged;
         }
-        (response, expected)
+        AnsweredBatch { response, expected }
+    }
+}
+
+/// The response to a batch, and what it has to be.
+pub(super) struct AnsweredBatch {
+    pub(super) response: Result<Response>,
+    pub(super) expected: Expected,
+}
+
+impl AnsweredBatch {
+    /// The verdict of a check that the response is as expected.
+    pub(super) fn verdict(&self) -> Verdict {
+        self.expected.verdict(&self.response)
     }
 }

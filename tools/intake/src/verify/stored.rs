@@ -31,17 +31,18 @@ pub(super) struct Stored {
 }
 
 pub(super) async fn read(stack: &Stack, run: &Run<'_>) -> Result<Stored> {
-    let customers = partitions(stack, CUSTOMERS, subjects(run.account)).await?;
-    let signals = partitions(stack, SIGNALS, subjects(run.account)).await?;
-    let rejected = partitions(stack, REJECTED_SIGNALS, rejected_partitions(run)).await?;
+    let subjects = subject_partitions(run.account);
+    let customers = read_partitions(stack, CUSTOMERS, subjects.clone()).await?;
+    let signals = read_partitions(stack, SIGNALS, subjects).await?;
+    let rejected = read_partitions(stack, REJECTED_SIGNALS, rejected_partitions(run)).await?;
     Ok(Stored {
         signals,
         rejected,
-        profile: customers.first().map(fields),
+        profile: customers.first().map(profile_fields),
     })
 }
 
-fn fields(item: &Item) -> Value {
+fn profile_fields(item: &Item) -> Value {
     let fields = item.iter().filter(|(name, _)| !is_reserved(name));
     fields
         .map(|(name, value)| (name.clone(), json!(Json(value))))
@@ -49,7 +50,7 @@ fn fields(item: &Item) -> Value {
 }
 
 /// The partition of each customer and emitter.
-fn subjects(account: &AccountId) -> Vec<String> {
+fn subject_partitions(account: &AccountId) -> Vec<String> {
     (0..SUBJECTS)
         .map(|who| account.partition_key(&subject_id(who)))
         .collect()
@@ -58,14 +59,21 @@ fn subjects(account: &AccountId) -> Vec<String> {
 /// The partitions of the signals that were rejected since the run began.
 fn rejected_partitions(run: &Run<'_>) -> Vec<String> {
     let days = BTreeSet::from([day(run.began_at), day(Timestamp::now())]);
-    let shard = |day, shard| rejected_signals::partition_key(run.account, day, shard);
-    days.iter()
-        .flat_map(|day| (0..SHARDS).map(move |number| shard(day, number)))
-        .collect()
+    let mut partitions = Vec::new();
+    for day in &days {
+        for shard in 0..SHARDS {
+            partitions.push(rejected_signals::partition_key(run.account, day, shard));
+        }
+    }
+    partitions
 }
 
-/// The items of these partitions.
-async fn partitions(stack: &Stack, variable: &str, partitions: Vec<String>) -> Result<Vec<Item>> {
+/// Reads the items of these partitions.
+async fn read_partitions(
+    stack: &Stack,
+    variable: &str,
+    partitions: Vec<String>,
+) -> Result<Vec<Item>> {
     let table = stack.table(variable)?;
     let queries = partitions
         .into_iter()
@@ -81,17 +89,18 @@ pub(super) async fn clean_up(stack: &Stack, key: &VerificationKey<'_>, run: &Run
     let account = run.account;
     let mut cleanup = Cleanup::default();
     let deleted = key.delete().await;
-    cleanup.note("API key", deleted);
-    let deleted = delete(stack, SIGNALS, &["pk", "sk"], subjects(account)).await;
-    cleanup.note("signals", deleted);
+    cleanup.record("API key", deleted);
+    let subjects = subject_partitions(account);
+    let deleted = delete_partitions(stack, SIGNALS, &["pk", "sk"], subjects.clone()).await;
+    cleanup.record("signals", deleted);
     let rejected = rejected_partitions(run);
-    let deleted = delete(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await;
-    cleanup.note("rejected signals", deleted);
-    let deleted = delete(stack, CUSTOMERS, &["pk"], subjects(account)).await;
-    cleanup.note("customers", deleted);
+    let deleted = delete_partitions(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await;
+    cleanup.record("rejected signals", deleted);
+    let deleted = delete_partitions(stack, CUSTOMERS, &["pk"], subjects).await;
+    cleanup.record("customers", deleted);
     let records = idempotency_records(run);
     let deleted = delete_items(stack, IDEMPOTENCY, records).await;
-    cleanup.note("idempotency records", deleted);
+    cleanup.record("idempotency records", deleted);
     let deferred = run.deferred.get();
     if deferred > 0 {
         cleanup.left.push(format!(
@@ -116,18 +125,19 @@ fn idempotency_records(run: &Run<'_>) -> Vec<Item> {
 }
 
 /// Deletes the items of these partitions. Returns how many there were.
-async fn delete(
+async fn delete_partitions(
     stack: &Stack,
     variable: &str,
     key_names: &[&str],
-    of: Vec<String>,
+    partitions: Vec<String>,
 ) -> Result<usize> {
-    let items = partitions(stack, variable, of).await?;
+    let items = read_partitions(stack, variable, partitions).await?;
     let keys = items.iter().map(|item| key(item, key_names)).collect();
     delete_items(stack, variable, keys).await
 }
 
 async fn delete_items(stack: &Stack, variable: &str, keys: Vec<Item>) -> Result<usize> {
-    batch_delete(&stack.client, stack.table(variable)?, &keys).await?;
+    let table = stack.table(variable)?;
+    batch_delete(&stack.client, table, &keys).await?;
     Ok(keys.len())
 }

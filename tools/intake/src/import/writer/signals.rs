@@ -27,6 +27,13 @@ struct SignalKey {
     index: usize,
 }
 
+/// What the signals of one request have in common.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct RequestKey<'a> {
+    received_at: Timestamp,
+    identifier: &'a str,
+}
+
 struct NumberedSignal<'a> {
     line: u64,
     signal: Signal<'a>,
@@ -76,7 +83,7 @@ impl Writer<'_> {
         report: &mut ImportReport,
     ) -> Result<Vec<Request<'l>>> {
         let now = Timestamp::now();
-        let mut requests: BTreeMap<(Timestamp, &str), Request<'l>> = BTreeMap::new();
+        let mut requests: BTreeMap<RequestKey<'l>, Request<'l>> = BTreeMap::new();
         for line in lines {
             if self.is_expired(line.time, now) {
                 report.add(line.number, LineOutcome::Expired);
@@ -96,8 +103,12 @@ impl Writer<'_> {
                 }
             };
             report_unknown_fields(&signal, report);
+            let request_key = RequestKey {
+                received_at: line.time,
+                identifier: identifier.as_sent(),
+            };
             let request = requests
-                .entry((line.time, identifier.as_sent()))
+                .entry(request_key)
                 .or_insert_with(|| Request::new(line.time, identifier));
             let key = SignalKey {
                 subject_id: signal.subject_id().to_owned(),

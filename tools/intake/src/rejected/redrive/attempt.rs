@@ -18,7 +18,7 @@ use super::report::RedriveOutcome;
 use super::{Candidate, Redrive};
 use crate::error::store_error;
 use crate::items::{query_items, text};
-use crate::rejected::rejected_signal::RejectedSignal;
+use crate::rejected::rejected_signal::{RejectedSignal, SortKeyPattern};
 use crate::rejected::table::RejectedTable;
 use crate::stack::{SIGNALS, WRITE_TIMEOUT};
 
@@ -36,11 +36,10 @@ impl Redrive {
         );
         let Some(found) = rejected.find(&self.account, &candidate.id).await? else {
             let is_stored = self.is_stored(rejected, candidate).await?;
-            return Ok(if is_stored {
-                RedriveOutcome::Accepted
-            } else {
-                RedriveOutcome::Missing
-            });
+            if is_stored {
+                return Ok(RedriveOutcome::Accepted);
+            }
+            return Ok(RedriveOutcome::Missing);
         };
         let expires_at = signals.expires_at(found.received_at);
         if expires_at.is_some_and(|end| end <= Timestamp::now()) {
@@ -99,7 +98,7 @@ impl Redrive {
         };
         let stack = rejected.stack;
         let partition = self.account.partition_key(signal.subject_id());
-        let (day, end) = candidate.id.ends_of_sort_key();
+        let SortKeyPattern { day, end } = candidate.id.stored_sort_key();
         let query = stack
             .query(stack.table(SIGNALS)?, partition)
             .key_condition_expression("pk = :pk AND begins_with(sk, :day)")

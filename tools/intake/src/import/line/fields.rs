@@ -1,0 +1,111 @@
+//! The fields of a line: reads them, takes one out, reads the value of one that no client sends, and
+//! writes them as JSON again. Must not know which fields a line has.
+
+use std::borrow::Cow;
+
+use model::identifier::RequestIdentifier;
+use model::json::Value;
+use model::pointer::JsonPointer;
+use model::timestamp::Timestamp;
+use model::validation::{FieldErrorCode, FieldErrors};
+
+use super::MAX_AHEAD;
+use crate::import::line_error::LineError;
+use crate::time_args::rfc3339;
+
+/// The largest index of a signal in its request: the sort key has four digits for it.
+const MAX_INDEX: usize = 9_999;
+
+/// A field of an object, as the line has it.
+pub(super) struct Field<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) value: Value<'a>,
+}
+
+pub(super) type Fields<'a> = Vec<Field<'a>>;
+
+impl Field<'_> {
+    /// The field as a member of a JSON object.
+    pub(super) fn to_member(&self) -> String {
+        let name = serde_json::Value::from(self.name.as_ref());
+        format!("{name}:{}", self.value.text())
+    }
+}
+
+/// The JSON text of an object with these fields.
+pub(super) fn write_object(fields: &[Field<'_>]) -> String {
+    let members: Vec<String> = fields.iter().map(Field::to_member).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// The fields of an object that are not null. `None` when the value is no object or has invalid
+/// names: the validation reports these.
+pub(super) fn read_fields(value: Value<'_>) -> Option<Fields<'_>> {
+    let mut errors = FieldErrors::default();
+    let mut object = value.as_object(&JsonPointer::Root)?;
+    let mut fields = Vec::new();
+    while let Some(field) = object.next_field(&mut errors) {
+        if !field.value.is_null() {
+            fields.push(Field {
+                name: field.name,
+                value: field.value,
+            });
+        }
+    }
+    errors.is_empty().then_some(fields)
+}
+
+/// Removes the field `wanted` and returns its value.
+pub(super) fn take_field<'a>(fields: &mut Fields<'a>, wanted: &str) -> Option<Value<'a>> {
+    let position = fields.iter().position(|field| field.name == wanted)?;
+    let field = fields.remove(position);
+    Some(field.value)
+}
+
+fn read_string(value: Value<'_>) -> Option<Cow<'_, str>> {
+    value.as_string()?.decode().ok()
+}
+
+pub(super) fn read_time(
+    name: &str,
+    value: Value<'_>,
+    now: Timestamp,
+) -> Result<Timestamp, LineError> {
+    let error = |message| LineError::field(name, FieldErrorCode::InvalidType, message);
+    let time = read_string(value)
+        .and_then(|text| rfc3339(&text))
+        .ok_or_else(|| error("must be a time in UTC such as 2026-11-20T22:16:40.009Z"))?;
+    if time > now.plus(MAX_AHEAD) {
+        return Err(error("must not be more than five minutes ahead"));
+    }
+    Ok(time)
+}
+
+pub(super) fn read_request_identifier(value: Value<'_>) -> Result<RequestIdentifier, LineError> {
+    let identifier = read_string(value).and_then(RequestIdentifier::parse);
+    identifier.ok_or_else(|| {
+        LineError::field(
+            "requestIdentifier",
+            FieldErrorCode::InvalidUuid,
+            "must be a UUID",
+        )
+    })
+}
+
+pub(super) fn read_index(value: Option<Value<'_>>) -> Result<usize, LineError> {
+    let Some(value) = value else {
+        return Err(LineError::field(
+            "index",
+            FieldErrorCode::Required,
+            "is required beside receivedAt and requestIdentifier",
+        ));
+    };
+    let index = value.text().parse().ok();
+    index.filter(|index| *index <= MAX_INDEX).ok_or_else(|| {
+        LineError::field(
+            "index",
+            FieldErrorCode::InvalidType,
+            &format!("must be a whole number from 0 to {MAX_INDEX}"),
+        )
+    })
+}
