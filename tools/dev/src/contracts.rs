@@ -173,8 +173,8 @@ mod tests {
     use tokio::process::Command;
 
     use super::Contracts;
-    use crate::outcome::Outcome;
-    use crate::signal::{Contract, Signal, signals};
+    use crate::parsed_response::ParsedResponse;
+    use crate::signal::{Contract, Signal, read_signals};
 
     /// A program that answers each line after a moment: one with `broken` in it is broken.
     const PROGRAM: &str = r#"echo ready; while read -r line; do
@@ -195,7 +195,7 @@ mod tests {
         let signal = |of: &&str| format!("{{\"customerId\":\"c\",\"eventType\":\"{of}\"}}");
         let all: Vec<_> = types.iter().map(signal).collect();
         let body = Bytes::from(format!("{{\"signals\":[{}]}}", all.join(",")));
-        signals(&body, &Outcome::default(), None)
+        read_signals(&body, &ParsedResponse::default(), None)
     }
 
     fn judged(signals: &[Signal]) -> Vec<Option<Contract>> {

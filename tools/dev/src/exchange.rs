@@ -13,9 +13,9 @@ use serde_json::{Map, Value, json};
 use crate::api_key::SentKey;
 use crate::event::{Event, event, milliseconds};
 use crate::functions::Batch;
-use crate::outcome::{Finding, Outcome};
+use crate::parsed_response::{Finding, ParsedResponse};
 use crate::sent::Sent;
-use crate::signal::{Break, Listed, Signal, signals};
+use crate::signal::{Listed, Signal, read_signals};
 
 /// The largest body that is read for a list or kept, in bytes: what the functions accept.
 pub(crate) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -25,7 +25,7 @@ pub(crate) struct Exchange {
     pub(crate) sent: Sent,
     pub(crate) response: Response<Bytes>,
     pub(crate) duration: Duration,
-    pub(crate) outcome: Outcome,
+    pub(crate) parsed: ParsedResponse,
     /// Why the response is as it is, where it does not say so itself.
     pub(crate) reason: Option<String>,
     pub(crate) key: SentKey,
@@ -64,13 +64,13 @@ impl Exchange {
             batch,
         } = seen;
         let status = response.status().as_u16();
-        let outcome = Outcome::parse(status, response.body(), reason.as_deref());
+        let parsed = ParsedResponse::parse(status, response.body(), reason.as_deref());
         let body = sent
             .decoded()
             .filter(|body| body.len() <= MAX_BODY_BYTES)
             .unwrap_or_default();
         let signals = if sent.is_batch() {
-            signals(&body, &outcome, batch.as_ref())
+            read_signals(&body, &parsed, batch.as_ref())
         } else {
             Vec::new()
         };
@@ -87,7 +87,7 @@ impl Exchange {
             sent,
             response,
             duration,
-            outcome,
+            parsed,
             reason,
             key,
             batch,
@@ -101,7 +101,7 @@ impl Exchange {
 
     /// What a list shows of it, under its number.
     pub(crate) fn summary(&self, n: u64) -> Map<String, Value> {
-        let Outcome {
+        let ParsedResponse {
             code,
             request_identifier,
             received,
@@ -110,37 +110,24 @@ impl Exchange {
             deferred,
             replayed,
             ..
-        } = &self.outcome;
+        } = &self.parsed;
         let mut types = BTreeMap::<_, u64>::new();
-        for name in self
-            .signals
-            .iter()
-            .filter_map(|signal| signal.r#type.as_ref())
-        {
-            *types.entry(name).or_default() += 1;
+        for signal in &self.signals {
+            if let Some(name) = &signal.r#type {
+                *types.entry(name).or_default() += 1;
+            }
         }
         let breaks = self.contract_breaks();
-        let first = self
-            .outcome
-            .field_errors
-            .first()
-            .or(breaks.first())
-            .or(self.outcome.warnings.first());
-        let id = self
-            .response
-            .headers()
-            .get("x-request-id")
-            .map(|id| String::from_utf8_lossy(id.as_bytes()));
+        let errors = &self.parsed.field_errors;
+        let warnings = &self.parsed.warnings;
+        let first = errors.iter().chain(&breaks).chain(warnings).next();
+        let id = self.response.headers().get("x-request-id");
+        let id = id.map(|id| String::from_utf8_lossy(id.as_bytes()));
+        let since_epoch = self.received_at.duration_since(SystemTime::UNIX_EPOCH);
+        let time = milliseconds(since_epoch.unwrap_or_default());
         members([
             ("n", json!(n)),
-            (
-                "time",
-                json!(milliseconds(
-                    self.received_at
-                        .duration_since(SystemTime::UNIX_EPOCH)
-                        .unwrap_or_default()
-                )),
-            ),
+            ("time", json!(time)),
             ("method", json!(self.sent.method.as_str())),
             ("path", json!(self.sent.path())),
             ("status", json!(self.response.status().as_u16())),
@@ -148,8 +135,8 @@ impl Exchange {
             ("left", json!(self.has_left)),
             ("code", json!(code)),
             ("reason", json!(self.reason)),
-            ("errors", json!(self.outcome.field_errors.len())),
-            ("warnings", json!(self.outcome.warnings.len())),
+            ("errors", json!(errors.len())),
+            ("warnings", json!(warnings.len())),
             ("contractBreaks", json!(breaks)),
             ("fieldCode", json!(first.map(|finding| &finding.code))),
             ("pointer", json!(first.map(|finding| &finding.pointer))),
@@ -169,20 +156,19 @@ impl Exchange {
 
     /// What breaks contracts in its signals, with `--contracts`.
     pub(crate) fn contract_breaks(&self) -> Vec<Finding> {
-        let place = |signal: &Signal| format!("/signals/{}/data", signal.index.unwrap_or_default());
-        let judged = self
-            .signals
-            .iter()
-            .filter_map(|signal| Some((place(signal), signal.judgement.as_ref()?)));
-        let breaks = judged.flat_map(|(place, judgement)| {
-            judgement.breaks.iter().map(move |one| (place.clone(), one))
-        });
-        let finding = |(place, one): (String, &Break)| Finding {
-            code: "contract-broken".to_owned(),
-            pointer: place + &one.pointer,
-            message: one.message.clone(),
-        };
-        breaks.map(finding).collect()
+        let mut findings = Vec::new();
+        for signal in &self.signals {
+            let index = signal.index.unwrap_or_default();
+            let breaks = signal.judgement.iter().flat_map(|judged| &judged.breaks);
+            for broken in breaks {
+                findings.push(Finding {
+                    code: "contract-broken".to_owned(),
+                    pointer: format!("/signals/{index}/data{}", broken.pointer),
+                    message: broken.message.clone(),
+                });
+            }
+        }
+        findings
     }
 
     /// The same with its headers and bodies, without the key.
@@ -210,27 +196,21 @@ impl Exchange {
     /// What it takes to keep it, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let headers = self.sent.headers.iter().chain(self.response.headers());
-        let headers = headers
+        let header_bytes: usize = headers
             .map(|(name, value)| name.as_str().len() + value.len())
-            .sum::<usize>();
-        let findings = self
-            .outcome
-            .field_errors
-            .iter()
-            .chain(&self.outcome.warnings)
-            .map(Finding::bytes);
+            .sum();
+        let findings = self.parsed.field_errors.iter().chain(&self.parsed.warnings);
+        let finding_bytes: usize = findings.map(Finding::bytes).sum();
+        let signal_bytes: usize = self.signals.iter().map(Signal::bytes).sum();
         // The data of signals keeps a decompressed body.
         let decoded = if self.sent.is_compressed() {
             self.sent.decoded().map_or(0, |body| body.len())
         } else {
             0
         };
-        let body =
-            self.sent.body.as_ref().map_or(0, Bytes::len) + decoded + self.response.body().len();
-        headers
-            + body
-            + findings.sum::<usize>()
-            + self.signals.iter().map(Signal::bytes).sum::<usize>()
+        let sent = self.sent.body.as_ref().map_or(0, Bytes::len);
+        let received = self.response.body().len();
+        header_bytes + sent + decoded + received + finding_bytes + signal_bytes
     }
 
     /// The event that API Gateway would make of the request, as in events/. It has no key but the

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::exchange::{Exchange, MAX_BODY_BYTES};
-use crate::signal::{Contract, Signal, Verdict};
+use crate::signal::{Contract, ShownVerdict, Signal};
 
 /// Exchanges that are kept.
 const MAX_EXCHANGES: usize = 500;
@@ -17,9 +17,11 @@ const MAX_EXCHANGES: usize = 500;
 /// The bytes of all exchanges that are kept.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Types that are counted one by one, and the bytes of the longest: a client that makes up types
-/// does not fill the memory.
-const MAX_TYPES: (usize, usize) = (1_000, 1_024);
+/// Types that are counted one by one: a client that makes up types does not fill the memory.
+const MAX_TYPES: usize = 1_000;
+
+/// The bytes of the longest type that is counted by itself.
+const MAX_TYPE_BYTES: usize = 1_024;
 
 /// Batches that are remembered: of a client that makes up more, the earlier ones are forgotten.
 const MAX_BATCHES: usize = 100_000;
@@ -41,10 +43,10 @@ pub(crate) struct Kept {
 
 #[derive(Default)]
 pub(crate) struct State {
-    pub(crate) kept: VecDeque<Arc<Kept>>,
+    kept: VecDeque<Arc<Kept>>,
     bytes: usize,
     /// The number of the newest exchange of all.
-    pub(crate) last: u64,
+    last: u64,
     pub(crate) counts: Counts,
     /// Of each account whose key was sent.
     pub(crate) counts_by_account: HashMap<String, Counts>,
@@ -87,6 +89,22 @@ pub(crate) struct Tally {
     distinct: u64,
 }
 
+/// What a reader found, which may wait for more.
+pub(crate) struct Found<T> {
+    pub(crate) value: T,
+    pub(crate) is_enough: bool,
+}
+
+/// The exchanges that a reader has not seen yet.
+pub(crate) struct NewExchanges {
+    /// Oldest first.
+    pub(crate) kept: Vec<Arc<Kept>>,
+    /// The number of the oldest exchange that is kept, or of the next one.
+    pub(crate) oldest: u64,
+    /// The number of the newest exchange of all.
+    pub(crate) last: u64,
+}
+
 /// A batch, however often it was sent.
 #[derive(Eq, Hash, PartialEq)]
 struct BatchId {
@@ -98,10 +116,10 @@ impl Tally {
     /// Adds a signal, of a batch that was acknowledged before or not.
     fn add(&mut self, signal: &Signal, was_acknowledged: bool) {
         let count = match signal.verdict {
-            Verdict::Stored => &mut self.stored,
-            Verdict::Deferred => &mut self.deferred,
-            Verdict::Rejected => &mut self.rejected,
-            Verdict::Refused => &mut self.refused,
+            ShownVerdict::Stored => &mut self.stored,
+            ShownVerdict::Deferred => &mut self.deferred,
+            ShownVerdict::Rejected => &mut self.rejected,
+            ShownVerdict::Refused => &mut self.refused,
         };
         *count += 1;
         self.replayed += u64::from(signal.replayed);
@@ -150,16 +168,20 @@ impl History {
     }
 
     /// What `read` finds, as soon as it says that this is enough, or after `timeout`.
-    pub(crate) async fn wait<T>(&self, timeout: Duration, read: impl Fn(&State) -> (bool, T)) -> T {
+    pub(crate) async fn wait<T>(&self, timeout: Duration, read: impl Fn(&State) -> Found<T>) -> T {
         let end = Instant::now() + timeout;
         loop {
             let added = self.added.notified();
             tokio::pin!(added);
             // From here on an addition is noticed.
             added.as_mut().enable();
-            let (is_enough, found) = self.with(|state| read(state));
-            if is_enough || tokio::time::timeout_at(end, added).await.is_err() {
-                return found;
+            let found = self.with(|state| read(state));
+            if found.is_enough {
+                return found.value;
+            }
+            let is_late = tokio::time::timeout_at(end, added).await.is_err();
+            if is_late {
+                return found.value;
             }
         }
     }
@@ -203,37 +225,37 @@ impl State {
         !is_new
     }
 
-    /// The kept exchanges after number `n`, oldest first.
-    pub(crate) fn after(&self, n: u64) -> impl Iterator<Item = &Arc<Kept>> {
-        self.kept.iter().filter(move |kept| kept.n > n)
-    }
-
-    /// The number of the oldest exchange that is kept, or of the next one.
-    pub(crate) fn oldest(&self) -> u64 {
-        self.kept.front().map_or(self.last + 1, |kept| kept.n)
+    /// The kept exchanges after number `n` that are wanted.
+    pub(crate) fn after(&self, n: u64, is_wanted: impl Fn(&Exchange) -> bool) -> NewExchanges {
+        let kept = self.kept.iter();
+        let wanted = kept.filter(|kept| kept.n > n && is_wanted(&kept.exchange));
+        NewExchanges {
+            kept: wanted.cloned().collect(),
+            oldest: self.kept.front().map_or(self.last + 1, |kept| kept.n),
+            last: self.last,
+        }
     }
 }
 
 impl Counts {
     fn add(&mut self, exchange: &Exchange, was_acknowledged: bool) {
         self.requests += 1;
-        self.warnings += exchange.outcome.warnings.len();
+        self.warnings += exchange.parsed.warnings.len();
         for signal in &exchange.signals {
             self.signals.add(signal, was_acknowledged);
-            match signal
+            let contract = signal
                 .judgement
                 .as_ref()
-                .map(|judgement| judgement.contract)
-            {
+                .map(|judgement| judgement.contract);
+            match contract {
                 Some(Contract::Ok) => self.contracts.ok += 1,
                 Some(Contract::Broken) => self.contracts.broken += 1,
                 Some(Contract::None) => self.contracts.none += 1,
                 None => {}
             }
             let Some(name) = &signal.r#type else { continue };
-            let (most, longest) = MAX_TYPES;
-            let is_counted = self.by_type.len() < most && name.len() <= longest;
-            if is_counted || self.by_type.contains_key(name) {
+            let has_room = self.by_type.len() < MAX_TYPES && name.len() <= MAX_TYPE_BYTES;
+            if has_room || self.by_type.contains_key(name) {
                 let tally = self.by_type.entry(name.clone()).or_default();
                 tally.add(signal, was_acknowledged);
             } else {

@@ -8,6 +8,8 @@
 //! which is refused here.
 
 mod query;
+mod requests;
+mod signals;
 mod stored;
 
 use std::net::TcpListener;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS,
@@ -27,16 +29,15 @@ use axum::routing::{get, post};
 use data_encoding::BASE64;
 use emulator::development_key::API_KEY;
 use serde::Serialize;
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use self::query::{AccountQuery, CountsQuery, Nothing, RequestsQuery, SignalsQuery};
+use self::query::{AccountQuery, Nothing};
+use self::requests::{clear, event, list, one, replay};
+use self::signals::{counts, reset, signals};
 pub(crate) use self::stored::Stored;
 use crate::gateway::Gateway;
-use crate::history::Kept;
 use crate::overflow::Queue;
 use crate::own_names::OwnNames;
-use crate::signal::Signal;
 
 const PAGE: &str = include_str!("inspector/page.html");
 
@@ -54,23 +55,6 @@ pub(crate) struct Inspector {
     pub(crate) queue: Option<Queue>,
     /// The port of the API, for the page without requests.
     pub(crate) api_port: u16,
-}
-
-/// The signals that a test asked for.
-#[derive(Serialize)]
-struct SignalList<'a> {
-    signals: Vec<SignalOf<'a>>,
-    oldest: u64,
-    last: u64,
-}
-
-/// A signal, with what it has of its request.
-#[derive(Serialize)]
-struct SignalOf<'a> {
-    request: u64,
-    account: Option<&'a str>,
-    #[serde(flatten)]
-    signal: &'a Signal,
 }
 
 type Shared = State<Arc<Inspector>>;
@@ -172,160 +156,6 @@ async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {
     (headers, page).into_response()
 }
 
-async fn list(State(inspector): Shared, Query(wanted): Query<RequestsQuery>) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
-        return response;
-    }
-    let found = inspector.gateway.history.wait(wanted.wait, |state| {
-        let found: Vec<_> = state
-            .after(wanted.after)
-            .filter(|kept| wanted.include(&kept.exchange))
-            .cloned()
-            .collect();
-        (!found.is_empty(), (found, state.oldest(), state.last))
-    });
-    let (kept, oldest, last) = found.await;
-    let requests: Vec<_> = kept
-        .iter()
-        .map(|kept| kept.exchange.summary(kept.n))
-        .collect();
-    json_body(&json!({"requests": requests, "oldest": oldest, "last": last}))
-}
-
-async fn signals(State(inspector): Shared, Query(wanted): Query<SignalsQuery>) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
-        return response;
-    }
-    let found = inspector.gateway.history.wait(wanted.wait, |state| {
-        let kept: Vec<_> = state.after(wanted.after).cloned().collect();
-        let found = kept
-            .iter()
-            .map(|kept| wanted.select(&kept.exchange).count())
-            .sum::<usize>();
-        (
-            found >= wanted.count.unwrap_or(1),
-            (kept, state.oldest(), state.last),
-        )
-    });
-    let (kept, oldest, last) = found.await;
-    if let Some(response) = cannot_judge(&inspector) {
-        return response;
-    }
-    let mut signals = Vec::new();
-    for Kept {
-        n: request,
-        exchange,
-        ..
-    } in kept.iter().map(AsRef::as_ref)
-    {
-        let account = exchange.key.account.as_deref();
-        signals.extend(wanted.select(exchange).map(|signal| SignalOf {
-            request: *request,
-            account,
-            signal,
-        }));
-    }
-    json_body(&SignalList {
-        signals,
-        oldest,
-        last,
-    })
-}
-
-async fn counts(State(inspector): Shared, Query(wanted): Query<CountsQuery>) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
-        return response;
-    }
-    let counts = inspector.gateway.history.wait(wanted.wait, |state| {
-        let counts = match &wanted.account {
-            Some(account) => state.counts_by_account.get(account).cloned(),
-            None => Some(state.counts.clone()),
-        };
-        let counts = counts.unwrap_or_default();
-        let is_enough = counts.signals.sum() >= wanted.count.unwrap_or(1);
-        (is_enough, counts)
-    });
-    let counts = counts.await;
-    cannot_judge(&inspector).unwrap_or_else(|| json_body(&counts))
-}
-
-/// An error where contracts are not judged any more: a test would take what is missing for kept.
-fn cannot_judge(inspector: &Inspector) -> Option<Response<Body>> {
-    let contracts = inspector.gateway.sources.contracts.as_ref()?;
-    let why = contracts.failure()?.to_owned();
-    Some((StatusCode::BAD_GATEWAY, why).into_response())
-}
-
-/// Empties everything but the keys, so that a test starts clean.
-async fn reset(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
-    // No drain stores anything meanwhile.
-    let _guard = match &inspector.queue {
-        Some(queue) => Some(queue.empty().await),
-        None => None,
-    };
-    match inspector.stored.clear() {
-        Ok(()) => clear(State(Arc::clone(&inspector)), Query(Nothing {})).await,
-        Err(error) => output(Err(error)),
-    }
-}
-
-async fn one(
-    State(inspector): Shared,
-    Path(n): Path<u64>,
-    Query(Nothing {}): Query<Nothing>,
-) -> Response<Body> {
-    inspector
-        .gateway
-        .history
-        .find(n)
-        .map_or_else(not_kept, |kept| json_body(&kept.exchange.detail(n)))
-}
-
-async fn event(
-    State(inspector): Shared,
-    Path(n): Path<u64>,
-    Query(Nothing {}): Query<Nothing>,
-) -> Response<Body> {
-    inspector
-        .gateway
-        .history
-        .find(n)
-        .map_or_else(not_kept, |kept| {
-            let text = serde_json::to_string_pretty(&kept.exchange.event()).unwrap_or_default();
-            output(Ok(format!("{text}\n")))
-        })
-}
-
-async fn clear(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> Response<Body> {
-    inspector.gateway.history.clear();
-    StatusCode::NO_CONTENT.into_response()
-}
-
-/// Sends a request again: as it was, or with the body of this one.
-async fn replay(
-    State(inspector): Shared,
-    Path(n): Path<u64>,
-    Query(Nothing {}): Query<Nothing>,
-    body: Bytes,
-) -> Response<Body> {
-    let Some(kept) = inspector.gateway.history.find(n) else {
-        return not_kept();
-    };
-    let sent = kept.exchange.sent.clone();
-    if sent.body.is_none() && body.is_empty() {
-        return (StatusCode::NOT_FOUND, "The body was too large to be kept.").into_response();
-    }
-    let sent = if body.is_empty() {
-        sent
-    } else {
-        sent.with_body(body)
-    };
-    match inspector.gateway.exchange(sent, None).await {
-        Some(kept) => json_body(&kept.exchange.summary(kept.n)),
-        None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
-}
-
 /// An error where there is no such account: an assertion about a misspelt one would pass.
 fn unknown_account(inspector: &Inspector, wanted: Option<&str>) -> Option<Response<Body>> {
     let wanted = wanted?;
@@ -383,14 +213,6 @@ fn output(result: Result<String>) -> Response<Body> {
         Ok(json) => ([(CONTENT_TYPE, "application/json")], json).into_response(),
         Err(error) => (StatusCode::BAD_GATEWAY, format!("{error:#}")).into_response(),
     }
-}
-
-fn not_kept() -> Response<Body> {
-    (
-        StatusCode::NOT_FOUND,
-        "There is no such request, or it is no longer kept.",
-    )
-        .into_response()
 }
 
 fn json_body(value: &impl Serialize) -> Response<Body> {

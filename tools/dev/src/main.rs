@@ -18,9 +18,9 @@ mod inspector;
 mod log;
 mod operator;
 mod options;
-mod outcome;
 mod overflow;
 mod own_names;
+mod parsed_response;
 mod process;
 mod programs;
 mod progress;
@@ -32,6 +32,7 @@ mod signal;
 mod stack_info;
 
 use std::convert::Infallible;
+use std::net::TcpListener;
 use std::path::Path;
 use std::pin::pin;
 use std::process::ExitCode;
@@ -40,7 +41,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use aws::environment::Variables;
-use emulator::{Emulator, Template, development_key};
+use emulator::{Emulator, Storage, Template, development_key};
 use service::telemetry;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -139,27 +140,19 @@ impl Stack {
         }
         let programs = Programs::find()?;
         let template = Template::read(&programs.root.join("template.yaml"))?;
-        let mut environment = template.environment()?;
-        let (cors, answers) = (options.cors(&template)?, options.answers()?);
+        let cors = options.cors(&template)?;
+        let injected = options.answers()?;
         let storage = options.storage()?;
         let env_file = options.env_file.clone();
         let env_file = EnvFile::at(env_file.unwrap_or_else(|| programs.env_file()))?;
 
-        let (failures, failed) = mpsc::unbounded_channel();
-        let emulator = Emulator::start_on(&template, &storage, listeners.dynamodb, Some(failures))?;
-        let emulator = Arc::new(emulator);
-        tokio::spawn(show_failures(failed));
-        development_key::load(&emulator, &template)?;
-        status(&format!(
-            "DynamoDB emulator: {} tables at {}",
-            template.tables.len(),
-            emulator.endpoint()
-        ));
+        let emulator = start_emulator(&template, &storage, listeners.dynamodb)?;
         let overflow = if options.no_queue {
             None
         } else {
             Overflow::start(&template, &storage).await?
         };
+        let mut environment = template.environment()?;
         environment.extend(overflow.iter().flat_map(Overflow::variables));
         let stack_info = StackInfo::new(api, inspector, &emulator.endpoint(), environment);
         let contracts = match &options.contracts {
@@ -180,8 +173,7 @@ impl Stack {
         let variables = variables
             .chain(faults.as_ref().map(Faults::variable))
             .collect();
-        let functions = start_functions(&template, &variables, options.raw)?;
-        functions.learn_development_key().await?;
+        let functions = start_functions(&template, &variables, options.raw).await?;
         if let Some(overflow) = &overflow {
             overflow.drain(functions.clone());
         }
@@ -195,7 +187,7 @@ impl Stack {
             routes: template.routes().cloned().collect(),
             names: names.clone(),
             cors,
-            injected: answers,
+            injected,
             sources: Sources {
                 keys: Some(keys),
                 contracts,
@@ -241,6 +233,24 @@ impl Stack {
     }
 }
 
+/// Starts the emulator with the template's tables and the development key.
+fn start_emulator(
+    template: &Template,
+    storage: &Storage,
+    listener: TcpListener,
+) -> Result<Arc<Emulator>> {
+    let (failures, failed) = mpsc::unbounded_channel();
+    let emulator = Emulator::start_on(template, storage, listener, Some(failures))?;
+    tokio::spawn(show_failures(failed));
+    development_key::load(&emulator, template)?;
+    status(&format!(
+        "DynamoDB emulator: {} tables at {}",
+        template.tables.len(),
+        emulator.endpoint()
+    ));
+    Ok(Arc::new(emulator))
+}
+
 /// Stores the sample data, unless the data file holds customers.
 async fn store_sample_data(
     programs: &Programs,
@@ -269,8 +279,13 @@ fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path) {
     }
 }
 
-/// Starts the functions. What they log is printed, for people or as it is.
-fn start_functions(template: &Template, variables: &Variables, is_raw: bool) -> Result<Functions> {
+/// Starts the functions, which then know the development key. What they log is printed, for people
+/// or as it is.
+async fn start_functions(
+    template: &Template,
+    variables: &Variables,
+    is_raw: bool,
+) -> Result<Functions> {
     let (printed, lines) = mpsc::unbounded_channel();
     tokio::spawn(log::show(lines, is_raw));
     let packages = template
@@ -281,7 +296,9 @@ fn start_functions(template: &Template, variables: &Variables, is_raw: bool) -> 
     let events = EventWriter(printed.clone());
     let subscriber = telemetry::subscriber(&packages, move || events.clone());
     tracing::subscriber::set_global_default(subscriber)?;
-    Functions::start(template, variables, &printed)
+    let functions = Functions::start(template, variables, &printed)?;
+    functions.learn_development_key().await?;
+    Ok(functions)
 }
 
 /// Says why the emulator fails: once, as long as the reason is the same.

@@ -4,7 +4,7 @@
 use axum::http::StatusCode;
 
 use crate::exchange::Exchange;
-use crate::outcome::Finding;
+use crate::parsed_response::Finding;
 
 /// The line, without its time. Its status may have a colour.
 pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
@@ -17,52 +17,40 @@ pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
     };
     // Names of the client's fields may have any character, and a terminal obeys some. A URI has
     // none of these.
-    let (milliseconds, parts) = (
-        exchange.duration.as_millis(),
-        parts(exchange)
-            .join(", ")
-            .replace(char::is_control, "\u{fffd}"),
-    );
+    let milliseconds = exchange.duration.as_millis();
+    let parts = parts(exchange).join(", ");
+    let parts = parts.replace(char::is_control, "\u{fffd}");
     format!("{method:<7} {path:<24} {status} {milliseconds:>5} ms  {parts}")
         .trim_end()
         .to_owned()
 }
 
 fn parts(exchange: &Exchange) -> Vec<String> {
-    let (status, outcome) = (exchange.response.status(), &exchange.outcome);
+    let parsed = &exchange.parsed;
     let mut parts = Vec::new();
-    match (outcome.code.as_deref(), outcome.accepted) {
+    match (parsed.code.as_deref(), parsed.accepted) {
         // Its errors follow, and say more.
         (Some("validation-failed"), _) => {}
-        (Some(code), _) => match outcome.detail.as_ref().filter(|_| status.is_client_error()) {
-            Some(detail) if status != StatusCode::UNAUTHORIZED => {
-                parts.push(format!("{code}: {detail}"));
-            }
-            _ => parts.push(code.to_owned()),
-        },
+        (Some(code), _) => parts.push(problem(exchange, code)),
         (None, Some(accepted)) => {
             parts.push(format!("{accepted} accepted"));
-            let others = [
-                ("rejected", outcome.rejected),
-                ("deferred", outcome.deferred),
-            ];
-            parts.extend(
-                others
-                    .iter()
-                    .filter_map(|(name, n)| Some(format!("{} {name}", n.filter(|n| *n > 0)?))),
-            );
-            parts.extend(
-                outcome
-                    .replayed
-                    .filter(|is| *is)
-                    .map(|_| "replayed".to_owned()),
-            );
+            for (name, count) in [("rejected", parsed.rejected), ("deferred", parsed.deferred)] {
+                let count = count.unwrap_or_default();
+                if count > 0 {
+                    parts.push(format!("{count} {name}"));
+                }
+            }
+            if parsed.replayed == Some(true) {
+                parts.push("replayed".to_owned());
+            }
         }
-        (None, None) => parts.extend(outcome.result.clone()),
+        (None, None) => parts.extend(parsed.result.clone()),
     }
-    parts.extend(first(&outcome.field_errors));
+    parts.extend(first(&parsed.field_errors));
     parts.extend(first(&exchange.contract_breaks()));
-    parts.extend(first(&outcome.warnings).map(|warning| format!("warning {warning}")));
+    if let Some(warning) = first(&parsed.warnings) {
+        parts.push(format!("warning {warning}"));
+    }
     if exchange.has_left {
         parts.push("the client left before the response".to_owned());
     }
@@ -72,6 +60,16 @@ fn parts(exchange: &Exchange) -> Vec<String> {
         (_, None) => {}
     }
     parts
+}
+
+/// The code of a problem, and its detail where that says more than the code.
+fn problem(exchange: &Exchange, code: &str) -> String {
+    let status = exchange.response.status();
+    let says_more = status.is_client_error() && status != StatusCode::UNAUTHORIZED;
+    match &exchange.parsed.detail {
+        Some(detail) if says_more => format!("{code}: {detail}"),
+        _ => code.to_owned(),
+    }
 }
 
 /// The code and the place of the first of these, and how many more there are.

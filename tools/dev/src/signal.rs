@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::functions::Batch;
-use crate::outcome::{Finding, Outcome};
+use crate::parsed_response::{Finding, ParsedResponse};
 
 /// Signals of a request that are listed: of more than this, all refused, the first ones. A body has
 /// space for millions.
@@ -20,7 +20,7 @@ const MAX_SIGNALS: usize = 5_000;
 /// What became of a signal, as the function says.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Verdict {
+pub(crate) enum ShownVerdict {
     /// Acknowledged by DynamoDB, in this request or in an earlier attempt of it.
     Stored,
     /// Taken by the overflow queue.
@@ -31,7 +31,7 @@ pub(crate) enum Verdict {
     Refused,
 }
 
-impl From<signals::Verdict> for Verdict {
+impl From<signals::Verdict> for ShownVerdict {
     fn from(verdict: signals::Verdict) -> Self {
         match verdict {
             signals::Verdict::Stored => Self::Stored,
@@ -50,7 +50,7 @@ pub(crate) struct Signal {
     pub(crate) r#type: Option<String>,
     /// Its customerId or emitterId.
     pub(crate) subject: Option<String>,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: ShownVerdict,
     /// Whether the service had seen its request before.
     pub(crate) replayed: bool,
     pub(crate) errors: Vec<Finding>,
@@ -125,75 +125,74 @@ impl<'a> Listed<'a> {
 
 /// The signals of a request with this body: `batch` says what became of each, unless the whole
 /// request was refused.
-pub(crate) fn signals(body: &Bytes, outcome: &Outcome, batch: Option<&Batch>) -> Vec<Signal> {
+pub(crate) fn read_signals(
+    body: &Bytes,
+    parsed: &ParsedResponse,
+    batch: Option<&Batch>,
+) -> Vec<Signal> {
     let text = std::str::from_utf8(body).unwrap_or_default();
-    let all = Listed::parse(text).signals();
-    let mut signals: Vec<_> = all
-        .iter()
-        .map(|signal| Listed::parse(signal.get()))
-        .enumerate()
-        .collect();
-    let is_unreadable = signals.is_empty();
-    if is_unreadable {
-        signals.push((0, Listed::default()));
+    let sent = Listed::parse(text).signals();
+    if sent.is_empty() {
+        return vec![Signal::refused(parsed)];
     }
-    let (mut all_errors, mut all_warnings) = (
-        by_signal(&outcome.field_errors),
-        by_signal(&outcome.warnings),
-    );
-    let signal = |(index, listed): (usize, Listed<'_>)| {
-        let mut errors = all_errors.remove(&index).unwrap_or_default();
-        let verdict = batch
-            .and_then(|batch| batch.verdicts.get(index))
-            .map_or(Verdict::Refused, |verdict| (*verdict).into());
-        if verdict == Verdict::Refused {
-            errors = outcome
-                .field_errors
-                .iter()
-                .take(MAX_ERRORS_PER_SIGNAL)
-                .cloned()
-                .collect();
-            errors.extend(errors.is_empty().then(|| outcome.refusal.clone()));
+    let mut errors = by_signal(&parsed.field_errors);
+    let mut warnings = by_signal(&parsed.warnings);
+    let mut signals = Vec::new();
+    for (index, text) in sent.into_iter().enumerate() {
+        let verdict = batch.and_then(|batch| batch.verdicts.get(index));
+        let mut signal = Signal::refused(parsed);
+        if let Some(verdict) = verdict {
+            signal.verdict = (*verdict).into();
+            signal.errors = errors.remove(&index).unwrap_or_default();
         }
-        Signal {
-            index: (!is_unreadable).then_some(index),
-            r#type: first_text([listed.event_type, listed.step_node_id]),
-            subject: listed.subject(),
-            verdict,
-            replayed: batch.is_some_and(|batch| batch.is_replay),
-            errors,
-            warnings: all_warnings.remove(&index).unwrap_or_default(),
-            data: listed
-                .data
-                .map(|data| JsonText(body.slice_ref(data.get().as_bytes()))),
-            judgement: None,
-        }
-    };
-    signals.into_iter().map(signal).collect()
+        let listed = Listed::parse(text.get());
+        signal.index = Some(index);
+        signal.r#type = first_text([listed.event_type, listed.step_node_id]);
+        signal.subject = listed.subject();
+        signal.replayed = batch.is_some_and(|batch| batch.is_replay);
+        signal.warnings = warnings.remove(&index).unwrap_or_default();
+        signal.data = listed
+            .data
+            .map(|data| JsonText(body.slice_ref(data.get().as_bytes())));
+        signals.push(signal);
+    }
+    signals
 }
 
 impl Signal {
+    /// A signal of a request that was refused, or a body in which no signal can be read. Its errors
+    /// are those of the response.
+    fn refused(parsed: &ParsedResponse) -> Self {
+        let field_errors = parsed.field_errors.iter();
+        let mut errors: Vec<_> = field_errors.take(MAX_ERRORS_PER_SIGNAL).cloned().collect();
+        if errors.is_empty() {
+            errors.push(parsed.refusal.clone());
+        }
+        Self {
+            index: None,
+            r#type: None,
+            subject: None,
+            verdict: ShownVerdict::Refused,
+            replayed: false,
+            errors,
+            warnings: Vec::new(),
+            data: None,
+            judgement: None,
+        }
+    }
+
     /// Whether it is stored or queued.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        matches!(self.verdict, Verdict::Stored | Verdict::Deferred)
+        matches!(self.verdict, ShownVerdict::Stored | ShownVerdict::Deferred)
     }
 
     /// What it takes to keep it beside its body, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let texts = self
-            .r#type
-            .iter()
-            .chain(&self.subject)
-            .map(String::len)
-            .sum::<usize>();
-        size_of::<Self>()
-            + texts
-            + self
-                .errors
-                .iter()
-                .chain(&self.warnings)
-                .map(Finding::bytes)
-                .sum::<usize>()
+        let texts = self.r#type.iter().chain(&self.subject);
+        let text_bytes: usize = texts.map(String::len).sum();
+        let findings = self.errors.iter().chain(&self.warnings);
+        let finding_bytes: usize = findings.map(Finding::bytes).sum();
+        size_of::<Self>() + text_bytes + finding_bytes
     }
 }
 
@@ -233,14 +232,14 @@ mod tests {
     use axum::body::Bytes;
     use serde_json::json;
 
-    use super::signals;
-    use crate::outcome::Outcome;
+    use super::{ShownVerdict, Signal, read_signals};
+    use crate::parsed_response::ParsedResponse;
 
     #[test]
     fn body_in_which_no_signal_can_be_read_is_one_refused_object_without_index() {
         for body in ["{", "", r#"{"signals":[]}"#, r#"{"signals":7}"#] {
-            let outcome = Outcome::parse(429, br#"{"message":"x"}"#, None);
-            let signals = signals(&Bytes::copy_from_slice(body.as_bytes()), &outcome, None);
+            let parsed = ParsedResponse::parse(429, br#"{"message":"x"}"#, None);
+            let signals = read_signals(&Bytes::copy_from_slice(body.as_bytes()), &parsed, None);
             let shown = signals.iter().map(|signal| {
                 json!([
                     signal.index,
@@ -262,11 +261,11 @@ mod tests {
             let one = r#"{"customerId":"c","eventType":"purchase"}"#;
             let body = format!("{{\"signals\":[{}]}}", vec![one; sent].join(","));
             let response = br#"{"code":"validation-failed","fieldErrors":[{"code":"too-many-items","pointer":"/signals"}]}"#;
-            let outcome = Outcome::parse(400, response, None);
-            let signals = signals(&Bytes::from(body), &outcome, None);
+            let parsed = ParsedResponse::parse(400, response, None);
+            let signals = read_signals(&Bytes::from(body), &parsed, None);
             assert_eq!(signals.len(), listed);
-            let is_refused = |signal: &super::Signal| {
-                signal.verdict == super::Verdict::Refused
+            let is_refused = |signal: &Signal| {
+                signal.verdict == ShownVerdict::Refused
                     && signal.r#type.as_deref() == Some("purchase")
                     && signal.errors[0].code == "too-many-items"
             };

@@ -34,9 +34,13 @@ fn history_is_bounded_in_number_and_bytes() {
     for _ in 0..MAX_EXCHANGES + 10 {
         add(&history, b"{}", "{}");
     }
-    let kept =
-        |history: &History| history.with(|state| (state.kept.len(), state.oldest(), state.last));
-    assert_eq!(kept(&history), (MAX_EXCHANGES, 11, 510));
+    let assert_kept = |kept: usize, oldest: u64, last: u64| {
+        let found = history.with(|state| state.after(0, |_| true));
+        assert_eq!(found.kept.len(), kept);
+        assert_eq!(found.oldest, oldest);
+        assert_eq!(found.last, last);
+    };
+    assert_kept(MAX_EXCHANGES, 11, 510);
     add(&history, &vec![b' '; MAX_BODY_BYTES + 1], "{}");
     let exchange = &history.find(511).unwrap().exchange;
     assert_eq!(
@@ -46,15 +50,15 @@ fn history_is_bounded_in_number_and_bytes() {
     for _ in 0..10 {
         add(&history, &vec![b' '; MAX_BODY_BYTES], "{}");
     }
-    assert_eq!(kept(&history), (7, 515, 521));
+    assert_kept(7, 515, 521);
     history.clear();
-    assert_eq!(kept(&history), (0, 522, 521));
+    assert_kept(0, 522, 521);
 }
 
 #[test]
 fn signals_of_many_or_long_types_are_counted_together() {
     let history = History::default();
-    for n in 0..MAX_TYPES.0 + 5 {
+    for n in 0..MAX_TYPES + 5 {
         add(
             &history,
             format!(r#"{{"signals":[{{"eventType":"type-{n}"}}]}}"#).as_bytes(),
@@ -67,12 +71,7 @@ fn signals_of_many_or_long_types_are_counted_together() {
         r#"{"received":1}"#,
     );
     let counts = history.with(|state| state.counts.clone());
-    assert_eq!(
-        (
-            counts.by_type.len(),
-            counts.other_types,
-            counts.signals.sum()
-        ),
-        (1_000, 6, 1_006)
-    );
+    assert_eq!(counts.by_type.len(), 1_000);
+    assert_eq!(counts.other_types, 6);
+    assert_eq!(counts.signals.sum(), 1_006);
 }

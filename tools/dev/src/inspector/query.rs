@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::exchange::Exchange;
-use crate::signal::{Signal, Verdict};
+use crate::signal::{ShownVerdict, Signal};
 
 /// The longest that `wait` may be, in seconds.
 const MAX_WAIT: u64 = 60;
@@ -32,7 +32,7 @@ pub(super) struct SignalsQuery {
     pub(super) account: Option<String>,
     r#type: Option<String>,
     subject: Option<String>,
-    verdict: Option<Verdict>,
+    verdict: Option<ShownVerdict>,
     pub(super) after: u64,
     pub(super) count: Option<usize>,
     #[serde(deserialize_with = "wait")]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The members of a response that are shown.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Outcome {
+pub(crate) struct ParsedResponse {
     pub(crate) code: Option<String>,
     pub(crate) detail: Option<String>,
     message: Option<String>,
@@ -40,26 +40,26 @@ impl Finding {
     }
 }
 
-impl Outcome {
+impl ParsedResponse {
     /// What a response with this body says, and why it does.
     pub(crate) fn parse(status: u16, body: &[u8], reason: Option<&str>) -> Self {
-        let mut outcome: Self = serde_json::from_slice(body).unwrap_or_default();
-        let message = outcome
+        let mut parsed: Self = serde_json::from_slice(body).unwrap_or_default();
+        let message = parsed
             .detail
             .as_ref()
-            .or(outcome.message.as_ref())
+            .or(parsed.message.as_ref())
             .cloned()
             .unwrap_or_default();
         let message = reason
             .map(|reason| format!("{message} ({reason})"))
             .unwrap_or(message);
         // API Gateway's own responses have no code.
-        let code = outcome.code.clone().unwrap_or_else(|| status.to_string());
-        outcome.refusal = Finding {
+        let code = parsed.code.clone().unwrap_or_else(|| status.to_string());
+        parsed.refusal = Finding {
             code,
             pointer: String::new(),
             message,
         };
-        outcome
+        parsed
     }
 }

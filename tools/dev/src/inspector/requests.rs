@@ -1,0 +1,98 @@
+//! The inspector's answers about requests, and what sends one again.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Query, State};
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse as _;
+use serde_json::json;
+
+use super::query::{Nothing, RequestsQuery};
+use super::{Shared, json_body, output, unknown_account};
+use crate::history::Found;
+
+/// The requests that the page, or a test, has not seen yet.
+pub(super) async fn list(
+    State(inspector): Shared,
+    Query(wanted): Query<RequestsQuery>,
+) -> Response<Body> {
+    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
+        return response;
+    }
+    let history = &inspector.gateway.history;
+    let found = history.wait(wanted.wait, |state| {
+        let found = state.after(wanted.after, |exchange| wanted.include(exchange));
+        Found {
+            is_enough: !found.kept.is_empty(),
+            value: found,
+        }
+    });
+    let found = found.await;
+    let requests = found.kept.iter();
+    let requests: Vec<_> = requests.map(|kept| kept.exchange.summary(kept.n)).collect();
+    json_body(&json!({"requests": requests, "oldest": found.oldest, "last": found.last}))
+}
+
+pub(super) async fn one(
+    State(inspector): Shared,
+    Path(n): Path<u64>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Response<Body> {
+    let Some(kept) = inspector.gateway.history.find(n) else {
+        return not_kept();
+    };
+    json_body(&kept.exchange.detail(n))
+}
+
+/// The event that the function got, for `cargo lambda invoke`.
+pub(super) async fn event(
+    State(inspector): Shared,
+    Path(n): Path<u64>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Response<Body> {
+    let Some(kept) = inspector.gateway.history.find(n) else {
+        return not_kept();
+    };
+    let text = serde_json::to_string_pretty(&kept.exchange.event()).unwrap_or_default();
+    output(Ok(format!("{text}\n")))
+}
+
+pub(super) async fn clear(
+    State(inspector): Shared,
+    Query(Nothing {}): Query<Nothing>,
+) -> Response<Body> {
+    inspector.gateway.history.clear();
+    StatusCode::NO_CONTENT.into_response()
+}
+
+/// Sends a request again: as it was, or with the body of this one.
+pub(super) async fn replay(
+    State(inspector): Shared,
+    Path(n): Path<u64>,
+    Query(Nothing {}): Query<Nothing>,
+    body: Bytes,
+) -> Response<Body> {
+    let Some(kept) = inspector.gateway.history.find(n) else {
+        return not_kept();
+    };
+    let sent = kept.exchange.sent.clone();
+    if sent.body.is_none() && body.is_empty() {
+        return (StatusCode::NOT_FOUND, "The body was too large to be kept.").into_response();
+    }
+    let sent = if body.is_empty() {
+        sent
+    } else {
+        sent.with_body(body)
+    };
+    match inspector.gateway.exchange(sent, None).await {
+        Some(kept) => json_body(&kept.exchange.summary(kept.n)),
+        None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+fn not_kept() -> Response<Body> {
+    (
+        StatusCode::NOT_FOUND,
+        "There is no such request, or it is no longer kept.",
+    )
+        .into_response()
+}

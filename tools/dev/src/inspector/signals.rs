@@ -1,0 +1,118 @@
+//! The inspector's answers about signals, which a test of a client asserts, and the clean start of
+//! such a test.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Query, State};
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse as _;
+use serde::Serialize;
+
+use super::query::{CountsQuery, Nothing, SignalsQuery};
+use super::requests::clear;
+use super::{Inspector, Shared, json_body, output, unknown_account};
+use crate::history::Found;
+use crate::signal::Signal;
+
+/// The signals that a test asked for.
+#[derive(Serialize)]
+struct SignalList<'a> {
+    signals: Vec<ListedSignal<'a>>,
+    oldest: u64,
+    last: u64,
+}
+
+/// A signal, with what it has of its request.
+#[derive(Serialize)]
+struct ListedSignal<'a> {
+    request: u64,
+    account: Option<&'a str>,
+    #[serde(flatten)]
+    signal: &'a Signal,
+}
+
+pub(super) async fn signals(
+    State(inspector): Shared,
+    Query(wanted): Query<SignalsQuery>,
+) -> Response<Body> {
+    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
+        return response;
+    }
+    let history = &inspector.gateway.history;
+    let found = history.wait(wanted.wait, |state| {
+        let found = state.after(wanted.after, |_| true);
+        let exchanges = found.kept.iter().map(|kept| &kept.exchange);
+        let signals: usize = exchanges
+            .map(|exchange| wanted.select(exchange).count())
+            .sum();
+        Found {
+            is_enough: signals >= wanted.count.unwrap_or(1),
+            value: found,
+        }
+    });
+    let found = found.await;
+    if let Some(response) = cannot_judge(&inspector) {
+        return response;
+    }
+    let mut signals = Vec::new();
+    for kept in &found.kept {
+        let account = kept.exchange.key.account.as_deref();
+        signals.extend(wanted.select(&kept.exchange).map(|signal| ListedSignal {
+            request: kept.n,
+            account,
+            signal,
+        }));
+    }
+    json_body(&SignalList {
+        signals,
+        oldest: found.oldest,
+        last: found.last,
+    })
+}
+
+pub(super) async fn counts(
+    State(inspector): Shared,
+    Query(wanted): Query<CountsQuery>,
+) -> Response<Body> {
+    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
+        return response;
+    }
+    let history = &inspector.gateway.history;
+    let counts = history.wait(wanted.wait, |state| {
+        let counts = match &wanted.account {
+            Some(account) => state.counts_by_account.get(account).cloned(),
+            None => Some(state.counts.clone()),
+        };
+        let counts = counts.unwrap_or_default();
+        Found {
+            is_enough: counts.signals.sum() >= wanted.count.unwrap_or(1),
+            value: counts,
+        }
+    });
+    let counts = counts.await;
+    cannot_judge(&inspector).unwrap_or_else(|| json_body(&counts))
+}
+
+/// An error where contracts are not judged any more: a test would take what is missing for kept.
+fn cannot_judge(inspector: &Inspector) -> Option<Response<Body>> {
+    let contracts = inspector.gateway.sources.contracts.as_ref()?;
+    let why = contracts.failure()?.to_owned();
+    Some((StatusCode::BAD_GATEWAY, why).into_response())
+}
+
+/// Empties everything but the keys, so that a test starts clean.
+pub(super) async fn reset(
+    State(inspector): Shared,
+    Query(Nothing {}): Query<Nothing>,
+) -> Response<Body> {
+    // No drain stores anything meanwhile.
+    let _guard = match &inspector.queue {
+        Some(queue) => Some(queue.empty().await),
+        None => None,
+    };
+    match inspector.stored.clear() {
+        Ok(()) => clear(State(Arc::clone(&inspector)), Query(Nothing {})).await,
+        Err(error) => output(Err(error)),
+    }
+}
