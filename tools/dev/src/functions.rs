@@ -17,7 +17,7 @@ use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsBatchResponse, SqsEvent};
 use service::auth::Authenticator;
 use service::context::RequestContext;
-use service::outcome::{Outcome, Reply, Served};
+use service::outcome::{Outcome, Reply, Served, store_error};
 use service::problem::{Problem, UnauthorizedReason};
 use service::runtime::event::HttpApiEvent;
 use service::runtime::{Function, serve};
@@ -260,10 +260,7 @@ fn batch(served: &Served<BatchOutcome>) -> Option<Batch> {
 fn handled<O: Outcome>(served: Served<O>, batch: Option<Batch>) -> Handled {
     let reason = match &served.result {
         Err(Problem::Unauthorized(reason)) => Some(Reason::Unauthorized(*reason)),
-        Err(problem) => problem
-            .store_error()
-            .map(|error| Reason::Store(error.to_string())),
-        Ok(_) => None,
+        result => store_error(result).map(|error| Reason::Store(error.to_string())),
     };
     Handled {
         response: served
