@@ -77,12 +77,15 @@ impl Bus {
         entries: &[Entry<'_>],
         deadline: Deadline,
     ) -> Result<(), Undelivered> {
-        let requested = entries.iter().map(|entry| self.requested(entry)).collect();
+        let requested = entries
+            .iter()
+            .map(|entry| self.request_entry(entry))
+            .collect();
         let sent = self.client.put_events().set_entries(Some(requested)).send();
         let output = call(sent, deadline).await?;
         let results = output.entries();
         confirm_count(entries.len(), results.len())?;
-        let of_entries = results
+        let item_results = results
             .iter()
             .enumerate()
             .map(|(position, result)| ItemResult {
@@ -90,11 +93,11 @@ impl Bus {
                 id: result.event_id(),
                 error_code: result.error_code(),
             });
-        confirm(of_entries)
+        confirm(item_results)
     }
 
     /// An entry as `PutEvents` takes it.
-    fn requested(&self, entry: &Entry<'_>) -> PutEventsRequestEntry {
+    fn request_entry(&self, entry: &Entry<'_>) -> PutEventsRequestEntry {
         // Exact, because a timestamp is before the year 10000.
         let time = DateTime::from_millis(entry.time.millis().cast_signed());
         PutEventsRequestEntry::builder()

@@ -1,4 +1,5 @@
-//! What the clients of both targets have in common.
+//! What the clients of both targets have in common: their configuration, their errors, and the loop
+//! that sends items. Must not know what an item is.
 
 use std::time::Duration;
 
@@ -47,8 +48,9 @@ impl From<TargetError> for Undelivered {
     }
 }
 
-/// Why a call failed, or a target did not take an event. The log shows it, so it is never a
-/// message, which may contain an event.
+/// Why a call failed, or a target did not take an event. The delivery keeps an event that a target
+/// will never take in the failure bucket, and ends the batch at any other error. The log shows the
+/// error, so it is never a message, which may contain an event.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TargetError {
     /// The call failed, or the target returned another code.
@@ -187,11 +189,10 @@ pub(crate) fn confirm<'r>(
 
 /// Checks that a response has a result for each item or record of the call.
 pub(crate) fn confirm_count(sent: usize, results: usize) -> Result<(), TargetError> {
-    if sent == results {
-        Ok(())
-    } else {
-        Err(Cause::ResponseError.into())
+    if sent != results {
+        return Err(Cause::ResponseError.into());
     }
+    Ok(())
 }
 
 /// Waits for a call until `deadline`.

@@ -41,8 +41,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Its `DetailType` on the bus. A constant, since an `eventType` may be longer than the 128
-    /// characters of that.
+    /// The `DetailType` on the bus. It does not contain the `eventType`, which may be longer than the
+    /// 128 characters that a `DetailType` may have.
     pub(crate) fn detail_type(self) -> &'static str {
         match self {
             Self::Signal => "signal",
@@ -60,7 +60,7 @@ impl Kind {
 
 /// The attributes of an event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Attributes<'a> {
+pub(crate) struct EventAttributes<'a> {
     pub(crate) kind: Kind,
     pub(crate) id: &'a str,
     pub(crate) account_id: &'a str,
@@ -83,8 +83,8 @@ pub(crate) struct CloudEvent {
 }
 
 impl CloudEvent {
-    pub(crate) fn new(attributes: Attributes<'_>, data: Option<&PlainJson>) -> Self {
-        let Attributes {
+    pub(crate) fn new(attributes: EventAttributes<'_>, data: Option<&PlainJson>) -> Self {
+        let EventAttributes {
             kind,
             id,
             account_id,
@@ -93,20 +93,20 @@ impl CloudEvent {
             time,
         } = attributes;
         let mut json = PlainJson::default();
-        json.raw("{");
-        json.field("specversion", "1.0");
-        json.field("id", id);
-        json.field("source", &kind.source(account_id));
-        json.field("type", event_type);
-        json.field("subject", subject);
-        json.field("time", &time.to_string());
+        json.push_text("{");
+        json.push_string_field("specversion", "1.0");
+        json.push_string_field("id", id);
+        json.push_string_field("source", &kind.source(account_id));
+        json.push_string_field("type", event_type);
+        json.push_string_field("subject", subject);
+        json.push_string_field("time", &time.to_string());
         let attributes = json.clone();
         if let Some(data) = data {
-            json.field("datacontenttype", "application/json");
-            json.raw("\"data\":");
-            json.json(data);
+            json.push_string_field("datacontenttype", "application/json");
+            json.push_text("\"data\":");
+            json.append(data);
         }
-        json.end("}");
+        json.close("}");
         let has_large_number = json.has_large_number;
         Self {
             kind,
@@ -120,8 +120,8 @@ impl CloudEvent {
     /// The event without its data, which is at `dataref`.
     pub(crate) fn reference(&self, dataref: &str) -> String {
         let mut json = self.attributes.clone();
-        json.field("dataref", dataref);
-        json.end("}");
+        json.push_string_field("dataref", dataref);
+        json.close("}");
         json.into_string()
     }
 }

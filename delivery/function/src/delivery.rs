@@ -1,28 +1,20 @@
 //! The steps of one batch. Must not know what a signal or a customer is.
 
-use std::borrow::Cow;
-
 use aws::cause::Cause;
 use aws::deadline::Deadline;
-use aws::s3::{Replaces, S3Error};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use model::digest::Digest;
 use model::timestamp::Timestamp;
-use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::bus::{Bus, Entry};
-use crate::clients::{ATTEMPT_TIMEOUT, TargetError, Undelivered};
-use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
-use crate::event::RecordName;
+use crate::bus::Bus;
+use crate::clients::{TargetError, Undelivered};
+use crate::cloud_event::IN_THE_LAKE;
+use crate::failure_bucket::FailureBucket;
 use crate::lake::Lake;
 use crate::log::{Counts, Failure};
-use crate::record::{event_of, timestamp};
+use crate::pending_event::{PendingEvent, State, is_whole_on_bus};
+use crate::record::read_event;
 use crate::targets::Targets;
-
-/// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32
-/// characters and at most 40.
-const MAX_NAME_CHARS: usize = 128;
 
 /// How many records are written to the failure bucket at the same time.
 const KEPT_AT_ONCE: usize = 16;
@@ -39,8 +31,8 @@ const TOO_LARGE: &str =
 /// A batch on its way.
 pub(crate) struct Delivery<'a> {
     targets: &'a Targets,
+    failure_bucket: FailureBucket<'a>,
     deadline: Deadline,
-    now: Timestamp,
     /// The events of all records before the first failed one.
     events: Vec<PendingEvent<'a>>,
     /// The positions of records without an event.
@@ -65,51 +57,47 @@ struct RecordToKeep<'a> {
     reason: String,
 }
 
-/// An event with its record.
-struct PendingEvent<'a> {
-    position: usize,
-    record: &'a RawValue,
-    event: CloudEvent,
-    /// Where it is whole, unless that is the bus.
-    dataref: Option<String>,
-    state: State,
+/// What a batch came to.
+pub(crate) struct DeliveredBatch {
+    /// The position of the first failed record, if there is one.
+    pub(crate) failed: Option<usize>,
+    /// What the log says.
+    pub(crate) counts: Counts,
+    /// Whether AWS refused the credentials of the function.
+    pub(crate) are_credentials_refused: bool,
 }
 
-/// What became of an event so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// No target refused it.
-    Whole,
-    /// A target refused it, and the failure bucket has it. The bus gets a reference.
-    Refused,
-    /// It is only in the failure bucket.
-    Kept,
-}
-
-/// An object of the failure bucket.
-#[derive(Serialize)]
-struct KeptRecord<'a> {
-    reason: &'a str,
-    record: &'a RawValue,
+impl RecordToKeep<'_> {
+    async fn keep(
+        self,
+        failure_bucket: FailureBucket<'_>,
+        deadline: Deadline,
+    ) -> Result<(), Undelivered> {
+        let kept = failure_bucket
+            .keep(self.record, &self.reason, deadline)
+            .await;
+        kept.map_err(|cause| Undelivered {
+            position: self.position,
+            cause,
+        })
+    }
 }
 
 impl<'a> Delivery<'a> {
     pub(crate) fn new(targets: &'a Targets, deadline: Deadline, now: Timestamp) -> Self {
         Self {
             targets,
+            failure_bucket: FailureBucket {
+                bucket: &targets.failures,
+                now,
+            },
             deadline,
-            now,
             events: Vec::new(),
             skipped: Vec::new(),
             unreadable: Vec::new(),
             failed: None,
             are_credentials_refused: false,
         }
-    }
-
-    /// Whether AWS refused the credentials of the function.
-    pub(crate) fn are_credentials_refused(&self) -> bool {
-        self.are_credentials_refused
     }
 
     /// Reads the records, and keeps those that cannot be delivered whole. That takes at most a
@@ -127,19 +115,11 @@ impl<'a> Delivery<'a> {
             }
         }
         let deadline = self.deadline.at_most(self.deadline.remaining() / 3);
-        let delivery = &*self;
+        let failure_bucket = self.failure_bucket;
         // A vector, because the compiler cannot prove that a stream of closures' futures is `Send`.
         let puts: Vec<_> = to_keep
             .into_iter()
-            .map(|to_keep| async move {
-                let RecordToKeep {
-                    position,
-                    record,
-                    reason,
-                } = to_keep;
-                let kept = delivery.keep(record, &reason, deadline).await;
-                kept.map_err(|cause| Undelivered { position, cause })
-            })
+            .map(|to_keep| to_keep.keep(failure_bucket, deadline))
             .collect();
         let kept: Result<Vec<()>, Undelivered> = stream::iter(puts)
             .buffered(KEPT_AT_ONCE)
@@ -152,7 +132,7 @@ impl<'a> Delivery<'a> {
 
     /// Reads a record. Returns the reason if it is to be kept.
     fn read_one(&mut self, position: usize, record: &'a RawValue) -> Option<String> {
-        let event = match event_of(record) {
+        let event = match read_event(record) {
             Ok(Some(event)) => event,
             Ok(None) => {
                 self.skipped.push(position);
@@ -175,7 +155,7 @@ impl<'a> Delivery<'a> {
         let dataref = if is_in_lake {
             Some(IN_THE_LAKE.to_owned())
         } else if is_kept {
-            Some(self.url_of(record))
+            Some(self.failure_bucket.url(record))
         } else {
             None
         };
@@ -194,13 +174,17 @@ impl<'a> Delivery<'a> {
         let Some(lake) = &self.targets.lake else {
             return;
         };
-        // The other half of the time is the bus's.
-        let share = if self.targets.bus.is_some() { 2 } else { 1 };
-        let deadline = self.deadline.at_most(self.deadline.remaining() / share);
+        let remaining = self.deadline.remaining();
+        // The bus has half of the time, if there is one.
+        let for_lake = match &self.targets.bus {
+            Some(_) => remaining / 2,
+            None => remaining,
+        };
+        let deadline = self.deadline.at_most(for_lake);
         let mut indexes = Vec::new();
         let mut lines = Vec::new();
         for (index, pending) in self.events.iter().enumerate() {
-            if pending.dataref.as_deref() == Some(IN_THE_LAKE) {
+            if pending.is_in_lake() {
                 indexes.push(index);
                 lines.push(pending.event.json.as_str());
             }
@@ -241,18 +225,20 @@ impl<'a> Delivery<'a> {
                 self.fail_event(position, FAILURE_BUCKET, &cause);
                 return;
             }
-            if !was_reference {
+            let takes_reference = if was_reference {
+                false
+            } else {
                 match self.send_reference(bus, position).await {
-                    Ok(true) => {
-                        takes_nothing = false;
-                        continue;
-                    }
-                    Ok(false) => {}
+                    Ok(is_taken) => is_taken,
                     Err(cause) => {
                         self.fail_event(position, BUS, &cause);
                         return;
                     }
                 }
+            };
+            if takes_reference {
+                takes_nothing = false;
+                continue;
             }
             if takes_nothing {
                 self.fail_event(position, BUS, &cause);
@@ -279,8 +265,8 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// The position of the first failed record, if there is one, and what the log says.
-    pub(crate) fn finish(self, records: usize) -> (Option<usize>, Counts) {
+    /// Counts what became of this many records.
+    pub(crate) fn finish(self, records: usize) -> DeliveredBatch {
         let failed = self.failed.as_ref().map(|failed| failed.position);
         let end = failed.unwrap_or(records);
         let count_before_end =
@@ -308,7 +294,11 @@ impl<'a> Delivery<'a> {
             references,
             failure: self.failed.map(|failed| failed.failure),
         };
-        (failed, counts)
+        DeliveredBatch {
+            failed,
+            counts,
+            are_credentials_refused: self.are_credentials_refused,
+        }
     }
 
     /// Ends the batch before the failed record.
@@ -343,8 +333,10 @@ impl<'a> Delivery<'a> {
             return Ok(());
         };
         let reason = format!("{target} does not take the event: {cause}");
-        self.keep(pending.record, &reason, self.deadline).await?;
-        let url = self.url_of(pending.record);
+        self.failure_bucket
+            .keep(pending.record, &reason, self.deadline)
+            .await?;
+        let url = self.failure_bucket.url(pending.record);
         if let Some(pending) = self.events.get_mut(index) {
             pending.dataref = Some(url);
             pending.state = if self.targets.bus.is_some() {
@@ -354,89 +346,5 @@ impl<'a> Delivery<'a> {
             };
         }
         Ok(())
-    }
-
-    /// Writes a record to the failure bucket. The key is the same when the record is delivered
-    /// again, which is the only retry.
-    async fn keep(
-        &self,
-        record: &RawValue,
-        reason: &str,
-        deadline: Deadline,
-    ) -> Result<(), TargetError> {
-        let body = serde_json::to_string(&KeptRecord { reason, record })
-            .map_err(|_| TargetError::RequestError)?;
-        let key = self.failure_key(record);
-        let put = self.targets.failures.put(
-            &key,
-            body.into_bytes(),
-            "application/json",
-            Replaces::Anything,
-            deadline.at_most(ATTEMPT_TIMEOUT),
-        );
-        match put.await {
-            Ok(()) => Ok(()),
-            Err(S3Error::Unavailable(cause)) => Err(cause.into()),
-            Err(error) => Err(TargetError::Bucket(error)),
-        }
-    }
-
-    /// The URL of a record that is kept.
-    fn url_of(&self, record: &RawValue) -> String {
-        format!(
-            "s3://{}/{}",
-            self.targets.failures.name(),
-            self.failure_key(record)
-        )
-    }
-
-    /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change. A record without an
-    /// eventID has its sequence number or its digest there, and one without a time has the day of
-    /// the invocation.
-    fn failure_key(&self, record: &RawValue) -> String {
-        let RecordName {
-            event_id,
-            sequence_number,
-            created_at,
-        } = RecordName::read(record);
-        let name = [event_id, sequence_number]
-            .into_iter()
-            .flatten()
-            .find(|name| is_part_of_a_key(name))
-            .unwrap_or_else(|| Digest::of(record.get()).to_hex());
-        let time = created_at.map_or(self.now, timestamp).to_string();
-        let day: String = time.chars().take("2026-11-20".len()).collect();
-        let day = day.replace('-', "/");
-        format!("unreadable/{day}/{name}.json")
-    }
-}
-
-/// Whether the name of a record can be a part of a key.
-fn is_part_of_a_key(name: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_allowed)
-}
-
-/// Whether the bus can have the event itself, and needs no reference to it.
-fn is_whole_on_bus(event: &CloudEvent) -> bool {
-    !event.has_large_number && Bus::fits(event.kind.detail_type(), &event.json)
-}
-
-impl PendingEvent<'_> {
-    fn entry(&self) -> Entry<'_> {
-        let detail = match &self.dataref {
-            Some(dataref) if self.is_reference() => Cow::Owned(self.event.reference(dataref)),
-            _ => Cow::Borrowed(self.event.json.as_str()),
-        };
-        Entry {
-            detail_type: self.event.kind.detail_type(),
-            time: self.event.time,
-            detail,
-        }
-    }
-
-    /// Whether the bus gets a reference to the event.
-    fn is_reference(&self) -> bool {
-        self.state != State::Whole || !is_whole_on_bus(&self.event)
     }
 }

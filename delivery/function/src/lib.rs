@@ -27,9 +27,11 @@ mod clients;
 mod cloud_event;
 mod delivery;
 mod event;
+mod failure_bucket;
 mod lake;
 mod log;
 pub mod metric;
+mod pending_event;
 mod plain_json;
 mod record;
 mod targets;
@@ -45,7 +47,7 @@ use service::context::time_left;
 use service::runtime::Answer;
 use service::telemetry::log::Log;
 
-use self::delivery::Delivery;
+use self::delivery::{DeliveredBatch, Delivery};
 pub use self::event::{BatchItemFailure, StreamBatchResponse};
 use self::event::{RecordName, StreamEvent};
 use self::targets::Targets;
@@ -94,13 +96,17 @@ impl DeliverFunction {
             log::unreadable_event(log, now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
-        let deadline = Deadline::after(time_left(lambda.deadline, now, MAX_DELIVERY_DURATION));
+        let time = time_left(lambda.deadline, now, MAX_DELIVERY_DURATION);
+        let deadline = Deadline::after(time);
         let mut delivery = Delivery::new(&self.targets, deadline, now);
         delivery.read(&records).await;
         delivery.fill_lake().await;
         delivery.notify_bus().await;
-        let are_credentials_refused = delivery.are_credentials_refused();
-        let (failed, counts) = delivery.finish(records.len());
+        let DeliveredBatch {
+            failed,
+            counts,
+            are_credentials_refused,
+        } = delivery.finish(records.len());
         log::delivered(log, now, &lambda.request_id, &counts, started.elapsed());
         let batch_item_failures = match failed {
             Some(position) => vec![failure_at(&records, position)],

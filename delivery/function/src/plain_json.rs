@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error, IgnoredAny};
 use serde_json::value::RawValue;
 
 /// The attributes of an item or of a map.
-pub(crate) type Attributes<'a> = BTreeMap<Cow<'a, str>, AttributeValue<'a>>;
+pub(crate) type ItemAttributes<'a> = BTreeMap<Cow<'a, str>, AttributeValue<'a>>;
 
 /// An attribute value of a type that JSON has. Sets and binary values are not among them.
 #[derive(Debug, Deserialize)]
@@ -22,7 +22,7 @@ pub(crate) enum AttributeValue<'a> {
     #[serde(rename = "NULL")]
     Null(IgnoredAny),
     L(#[serde(borrow)] Vec<AttributeValue<'a>>),
-    M(#[serde(borrow)] Attributes<'a>),
+    M(#[serde(borrow)] ItemAttributes<'a>),
 }
 
 /// The text of a number of JSON.
@@ -35,11 +35,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
         let as_json: Result<&RawValue, _> = serde_json::from_str(&text);
         let is_json = as_json.is_ok_and(|json| json.get() == text);
         let begins_as_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        if is_json && begins_as_number {
-            Ok(Self(text))
-        } else {
-            Err(D::Error::custom("not a number"))
+        if !is_json || !begins_as_number {
+            return Err(D::Error::custom("not a number"));
         }
+        Ok(Self(text))
     }
 }
 
@@ -66,73 +65,74 @@ pub(crate) struct PlainJson {
 }
 
 impl PlainJson {
-    /// Writes text that is already JSON.
-    pub(crate) fn raw(&mut self, json: &str) {
+    /// Writes text as it is: a bracket, a comma, or a value that is JSON already.
+    pub(crate) fn push_text(&mut self, json: &str) {
         self.text.push_str(json);
     }
 
     /// Writes `text` as a JSON string.
-    pub(crate) fn string(&mut self, text: &str) {
+    pub(crate) fn push_string(&mut self, text: &str) {
         let quoted = serde_json::Value::from(text).to_string();
         self.text.push_str(&quoted);
     }
 
-    /// Writes a field of an object. A comma follows, which [`end`](Self::end) removes after the
-    /// last one.
-    pub(crate) fn field(&mut self, name: &str, value: &str) {
-        self.string(name);
-        self.raw(":");
-        self.string(value);
-        self.raw(",");
+    /// Writes a field whose value is a string. A comma follows, which [`close`](Self::close) removes
+    /// after the last field.
+    pub(crate) fn push_string_field(&mut self, name: &str, value: &str) {
+        self.push_string(name);
+        self.push_text(":");
+        self.push_string(value);
+        self.push_text(",");
     }
 
-    /// Writes the end of an object or an array.
-    pub(crate) fn end(&mut self, bracket: &str) {
+    /// Writes the bracket that ends an object or an array.
+    pub(crate) fn close(&mut self, bracket: &str) {
         if self.text.ends_with(',') {
             self.text.pop();
         }
-        self.raw(bracket);
+        self.push_text(bracket);
     }
 
     /// Writes these fields of an object, with a comma after each.
-    pub(crate) fn fields(&mut self, fields: &Attributes<'_>) {
+    pub(crate) fn push_fields(&mut self, fields: &ItemAttributes<'_>) {
         for (name, value) in fields {
-            self.string(name);
-            self.raw(":");
-            self.value(value);
-            self.raw(",");
+            self.push_string(name);
+            self.push_text(":");
+            self.push_value(value);
+            self.push_text(",");
         }
     }
 
     /// Writes a value as the client sent it.
-    pub(crate) fn value(&mut self, value: &AttributeValue<'_>) {
+    pub(crate) fn push_value(&mut self, value: &AttributeValue<'_>) {
         match value {
-            AttributeValue::S(text) => self.string(text),
+            AttributeValue::S(text) => self.push_string(text),
             AttributeValue::N(number) => {
                 self.has_large_number |= number.is_large();
-                self.raw(&number.0);
+                self.push_text(&number.0);
             }
-            AttributeValue::Bool(value) => self.raw(if *value { "true" } else { "false" }),
-            AttributeValue::Null(_) => self.raw("null"),
+            AttributeValue::Bool(true) => self.push_text("true"),
+            AttributeValue::Bool(false) => self.push_text("false"),
+            AttributeValue::Null(_) => self.push_text("null"),
             AttributeValue::L(values) => {
-                self.raw("[");
+                self.push_text("[");
                 for value in values {
-                    self.value(value);
-                    self.raw(",");
+                    self.push_value(value);
+                    self.push_text(",");
                 }
-                self.end("]");
+                self.close("]");
             }
             AttributeValue::M(fields) => {
-                self.raw("{");
-                self.fields(fields);
-                self.end("}");
+                self.push_text("{");
+                self.push_fields(fields);
+                self.close("}");
             }
         }
     }
 
-    /// Writes what `json` has.
-    pub(crate) fn json(&mut self, json: &Self) {
-        self.raw(&json.text);
+    /// Writes the whole of `json`.
+    pub(crate) fn append(&mut self, json: &Self) {
+        self.push_text(&json.text);
         self.has_large_number |= json.has_large_number;
     }
 
@@ -147,7 +147,7 @@ mod tests {
 
     fn plain(dynamodb_json: &str) -> Result<(String, bool), serde_json::Error> {
         let mut json = PlainJson::default();
-        json.value(&serde_json::from_str(dynamodb_json)?);
+        json.push_value(&serde_json::from_str(dynamodb_json)?);
         let has_large_number = json.has_large_number;
         Ok((json.into_string(), has_large_number))
     }

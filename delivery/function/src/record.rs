@@ -11,12 +11,12 @@ use model::timestamp::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cloud_event::{Attributes, CloudEvent, Kind};
+use crate::cloud_event::{CloudEvent, EventAttributes, Kind};
 use crate::event::{Change, EventName, StreamRecord, TIME_TO_LIVE, Text};
 use crate::plain_json::{AttributeValue, PlainJson};
 
-/// Why a record cannot be read. The message may contain a value of the record, so it is kept with
-/// the record, and never logged.
+/// Why a record cannot be read. The delivery writes the message with the record to the failure bucket
+/// and goes on. The message may contain a value of the record, so it is never logged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnreadableRecord {
     #[error("the record is not one of a stream of this service: {0}")]
@@ -35,9 +35,9 @@ pub(crate) enum UnreadableRecord {
     Time,
 }
 
-/// The event of a record. `None` for a record without an event: that of a signal that was changed
-/// or deleted, or of an item whose time to live has passed.
-pub(crate) fn event_of(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
+/// Reads the event of a record. A record of a signal that was changed or deleted, or of an item whose
+/// time to live has passed, has none.
+pub(crate) fn read_event(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
     let record: StreamRecord<'_> = serde_json::from_str(record.get())?;
     let changed_by = record.user_identity.as_ref();
     if changed_by.is_some_and(|identity| identity.principal_id == TIME_TO_LIVE) {
@@ -50,9 +50,11 @@ pub(crate) fn event_of(record: &RawValue) -> Result<Option<CloudEvent>, Unreadab
         .split_once('#')
         .ok_or(UnreadableRecord::PartitionKey)?;
     let event = match (&keys.sk, record.event_name) {
-        (Some(sk), EventName::Insert) => signal(account_id, subject, &sk.text, &record.dynamodb)?,
+        (Some(sk), EventName::Insert) => {
+            signal_event(account_id, subject, &sk.text, &record.dynamodb)?
+        }
         (Some(_), EventName::Modify | EventName::Remove) => return Ok(None),
-        (None, _) => customer(account_id, subject, &record)?,
+        (None, _) => customer_event(account_id, subject, &record)?,
     };
     Ok(Some(event))
 }
@@ -77,7 +79,7 @@ struct SignalImage<'a> {
     undocumented: Option<AttributeValue<'a>>,
 }
 
-/// Who did what: the identity of a signal, with the names that the client gave its fields.
+/// The subject and the type of a signal, with the names of the fields in which the client sent them.
 struct Identity<'i> {
     subject_field: &'static str,
     subject: &'i str,
@@ -111,7 +113,7 @@ impl SignalImage<'_> {
     }
 }
 
-fn signal(
+fn signal_event(
     account_id: &str,
     subject: &str,
     sort_key: &str,
@@ -126,22 +128,22 @@ fn signal(
     let image: SignalImage<'_> = serde_json::from_str(image.get())?;
     let identity = image.identity()?;
     let mut data = PlainJson::default();
-    data.raw("{");
-    data.field(identity.subject_field, identity.subject);
-    data.field(identity.type_field, identity.event_type);
+    data.push_text("{");
+    data.push_string_field(identity.subject_field, identity.subject);
+    data.push_string_field(identity.type_field, identity.event_type);
     if let Some(flow) = &image.eventflow_identifier {
-        data.field("eventflowIdentifier", &flow.text);
+        data.push_string_field("eventflowIdentifier", &flow.text);
     }
-    data.raw("\"data\":");
-    data.value(&image.data);
-    data.raw(",");
+    data.push_text("\"data\":");
+    data.push_value(&image.data);
+    data.push_text(",");
     match &image.undocumented {
-        Some(AttributeValue::M(unknown_fields)) => data.fields(unknown_fields),
+        Some(AttributeValue::M(unknown_fields)) => data.push_fields(unknown_fields),
         Some(_) => return Err(UnreadableRecord::Undocumented),
         None => {}
     }
-    data.end("}");
-    let attributes = Attributes {
+    data.close("}");
+    let attributes = EventAttributes {
         kind: Kind::Signal,
         id: sort_key,
         account_id,
@@ -152,7 +154,7 @@ fn signal(
     Ok(CloudEvent::new(attributes, Some(&data)))
 }
 
-fn customer(
+fn customer_event(
     account_id: &str,
     subject: &str,
     record: &StreamRecord<'_>,
@@ -163,7 +165,7 @@ fn customer(
         EventName::Modify => "intake.customer.updated",
         EventName::Remove => "intake.customer.deleted",
     };
-    let attributes = |time: Timestamp| Attributes {
+    let attributes = |time: Timestamp| EventAttributes {
         kind: Kind::Customer,
         id: &record.event_id,
         account_id,
@@ -175,21 +177,21 @@ fn customer(
         let deleted_at = change
             .approximate_creation_date_time
             .ok_or(UnreadableRecord::Time)?;
-        // Without the old profile: an erasure would publish it.
+        // The event has no old profile, because an erasure would publish it.
         return Ok(CloudEvent::new(attributes(timestamp(deleted_at)), None));
     }
     let mut data = PlainJson::default();
-    data.raw("{");
+    data.push_text("{");
     if record.event_name == EventName::Modify {
         let old = Profile::read(change.old_image)?;
-        data.raw("\"old\":");
-        data.json(&old.fields);
-        data.raw(",");
+        data.push_text("\"old\":");
+        data.append(&old.fields);
+        data.push_text(",");
     }
     let new = Profile::read(change.new_image)?;
-    data.raw("\"new\":");
-    data.json(&new.fields);
-    data.end("}");
+    data.push_text("\"new\":");
+    data.append(&new.fields);
+    data.close("}");
     let updated_at = new.updated_at.ok_or(UnreadableRecord::Time)?;
     Ok(CloudEvent::new(attributes(updated_at), Some(&data)))
 }
@@ -232,7 +234,7 @@ impl Profile {
             }
         }
         let mut fields = PlainJson::default();
-        fields.value(&AttributeValue::M(sent));
+        fields.push_value(&AttributeValue::M(sent));
         Ok(Self { fields, updated_at })
     }
 }

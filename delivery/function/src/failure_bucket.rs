@@ -1,0 +1,92 @@
+//! The failure bucket, for records that cannot be delivered. Must not know why a record cannot be
+//! delivered.
+
+use aws::deadline::Deadline;
+use aws::s3::{Bucket, Replaces, S3Error};
+use model::digest::Digest;
+use model::timestamp::Timestamp;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::clients::{ATTEMPT_TIMEOUT, TargetError};
+use crate::event::RecordName;
+use crate::record::timestamp;
+
+/// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32
+/// characters and at most 40.
+const MAX_NAME_CHARS: usize = 128;
+
+/// The bucket during one invocation.
+#[derive(Clone, Copy)]
+pub(crate) struct FailureBucket<'a> {
+    pub(crate) bucket: &'a Bucket,
+    /// The time of the invocation.
+    pub(crate) now: Timestamp,
+}
+
+/// An object of the bucket.
+#[derive(Serialize)]
+struct KeptRecord<'a> {
+    reason: &'a str,
+    record: &'a RawValue,
+}
+
+impl FailureBucket<'_> {
+    /// Writes a record to the bucket. The key is the same when the record is delivered again, which
+    /// is the only retry.
+    pub(crate) async fn keep(
+        self,
+        record: &RawValue,
+        reason: &str,
+        deadline: Deadline,
+    ) -> Result<(), TargetError> {
+        let body = serde_json::to_string(&KeptRecord { reason, record })
+            .map_err(|_| TargetError::RequestError)?;
+        let key = self.key(record);
+        let put = self.bucket.put(
+            &key,
+            body.into_bytes(),
+            "application/json",
+            Replaces::Anything,
+            deadline.at_most(ATTEMPT_TIMEOUT),
+        );
+        match put.await {
+            Ok(()) => Ok(()),
+            Err(S3Error::Unavailable(cause)) => Err(cause.into()),
+            Err(error) => Err(TargetError::Bucket(error)),
+        }
+    }
+
+    /// The URL of a record that is kept.
+    pub(crate) fn url(self, record: &RawValue) -> String {
+        let bucket = self.bucket.name();
+        let key = self.key(record);
+        format!("s3://{bucket}/{key}")
+    }
+
+    /// `unreadable/2026/11/20/<eventID>.json`, with the day of the change. A record without an
+    /// eventID has its sequence number or its digest there, and one without a time has the day of
+    /// the invocation.
+    fn key(self, record: &RawValue) -> String {
+        let RecordName {
+            event_id,
+            sequence_number,
+            created_at,
+        } = RecordName::read(record);
+        let name = [event_id, sequence_number]
+            .into_iter()
+            .flatten()
+            .find(|name| is_part_of_a_key(name))
+            .unwrap_or_else(|| Digest::of(record.get()).to_hex());
+        let time = created_at.map_or(self.now, timestamp).to_string();
+        let day: String = time.chars().take("2026-11-20".len()).collect();
+        let day = day.replace('-', "/");
+        format!("unreadable/{day}/{name}.json")
+    }
+}
+
+/// Whether the name of a record can be a part of a key.
+fn is_part_of_a_key(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_allowed)
+}
