@@ -60,11 +60,10 @@ impl CustomersFunction {
         let client = dynamodb(&config);
         let overflow = variables.optional("OVERFLOW_QUEUE_URL");
         let keys = ApiKeysTable::new(client.clone(), keys);
-        Ok(Self::new(
-            Authenticator::from_variables(keys, variables)?,
-            CustomersTable::new(client, table),
-            overflow.map(|url| Queue::new(&config, url)),
-        ))
+        let authenticator = Authenticator::from_variables(keys, variables)?;
+        let table = CustomersTable::new(client, table);
+        let overflow = overflow.map(|url| Queue::new(&config, url));
+        Ok(Self::new(authenticator, table, overflow))
     }
 
     /// The function with this authenticator, this table and this queue.
@@ -123,7 +122,8 @@ impl Function for CustomersFunction {
         }
         authorize(&key, Endpoint::Customers)?;
         let body = read_body(request, context)?;
-        let update = CustomerUpdate::parse(JsonText::parse(&body)?)?;
+        let json = JsonText::parse(&body)?;
+        let update = CustomerUpdate::parse(json)?;
         let mark = UpdateMark::new(context.received_at);
         let upsert = Upsert {
             account_id: &key.account_id,

@@ -6,6 +6,7 @@
 //! calls of its own, so that one that DynamoDB throttles delays no other. This crate has the order
 //! of the steps.
 
+mod batch;
 mod event;
 mod log;
 pub mod metric;
@@ -21,28 +22,23 @@ use aws::queue::Queue;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use lambda_runtime::Context;
-use model::batch::Batch;
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
-use model::pointer::JsonPointer;
-use model::signal::Signal;
 use model::timestamp::Timestamp;
 use service::context::time_left;
 use service::runtime::Answer;
 use service::telemetry::log::Log;
-use store::ItemOutcome;
-use store::batch_context::BatchContext;
 use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::StoreError;
-use store::idempotency::{IdempotencyTable, Outcome};
-use store::overflow::{Deferred, DeferredBatch, DeferredUpdate, MessageError};
-use store::rejected_signals::{self, RejectedSignalItem, RejectedSignalsTable};
+use store::idempotency::IdempotencyTable;
+use store::overflow::{Deferred, DeferredUpdate, MessageError};
+use store::rejected_signals::RejectedSignalsTable;
 use store::retry::PATIENCE;
 use store::signals::SignalsTable;
 use tracing::Instrument as _;
 
 pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
-use self::log::{Drained, DrainedSignals};
+use self::log::Drained;
 
 /// The longest that a drain may take: less than the function's timeout by the time for dead
 /// letters.
@@ -76,19 +72,21 @@ struct Drain<'a> {
 
 /// What became of a message.
 struct MessageOutcome {
+    message_id: String,
     /// Whether SQS may delete it.
     is_done: bool,
     are_credentials_refused: bool,
 }
 
-/// Why a message was not drained.
+/// Why a message was not drained. [`OverflowFunction::drain_or_report`] sends a message that would
+/// fail again to the dead-letter queue, and leaves any other in the overflow queue.
 #[derive(Debug, thiserror::Error)]
 enum DrainError {
     #[error(transparent)]
     Message(#[from] MessageError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// DynamoDB, or a newer version's validation, refuses the update of a customer.
+    /// DynamoDB, or the validation of this version, refuses the update of a customer.
     #[error("{0}")]
     Refused(&'static str),
     #[error("Panic")]
@@ -126,25 +124,24 @@ impl OverflowFunction {
         now: Timestamp,
         log: &Log,
     ) -> Answer<SqsBatchResponse> {
-        let deadline = Deadline::after(time_left(lambda.deadline, now, MAX_DRAIN_DURATION));
+        let time = time_left(lambda.deadline, now, MAX_DRAIN_DURATION);
         let drain = Drain {
             log,
             request_id: &lambda.request_id,
             now,
-            deadline,
+            deadline: Deadline::after(time),
         };
-        let drained = join_all(event.records.into_iter().map(
-            async |SqsMessage { message_id, body }| {
-                (message_id, self.drain_or_report(body, drain).await)
-            },
-        ));
+        let messages = event.records.into_iter();
+        let drains = messages.map(|message| self.drain_or_report(message, drain));
+        let outcomes = join_all(drains).await;
         let mut response = SqsBatchResponse::default();
         let mut are_credentials_refused = false;
-        for (item_identifier, outcome) in drained.await {
+        for outcome in outcomes {
             are_credentials_refused |= outcome.are_credentials_refused;
             if !outcome.is_done {
-                let failure = BatchItemFailure { item_identifier };
-                response.batch_item_failures.push(failure);
+                response.batch_item_failures.push(BatchItemFailure {
+                    item_identifier: outcome.message_id,
+                });
             }
         }
         Answer {
@@ -154,7 +151,8 @@ impl OverflowFunction {
     }
 
     /// Drains a message, and writes its line to the log.
-    async fn drain_or_report(&self, body: String, drain: Drain<'_>) -> MessageOutcome {
+    async fn drain_or_report(&self, message: SqsMessage, drain: Drain<'_>) -> MessageOutcome {
+        let SqsMessage { message_id, body } = message;
         // Each line of the log, also a panic's, has the id of the invocation.
         let span = tracing::info_span!("drain", requestId = drain.request_id);
         // A defect that one message meets must not cost the others.
@@ -164,6 +162,7 @@ impl OverflowFunction {
             .await;
         let Err(error) = drained.unwrap_or(Err(DrainError::Panic)) else {
             return MessageOutcome {
+                message_id,
                 is_done: true,
                 are_credentials_refused: false,
             };
@@ -171,19 +170,21 @@ impl OverflowFunction {
         let is_dead_letter = match &error {
             // Delivered again, it would fail again.
             DrainError::Message(MessageError::Unreadable) | DrainError::Refused(_) => {
-                self.dead_letter(body, &error).await
+                self.send_dead_letter(body, &error).await
             }
             DrainError::Message(MessageError::Newer) | DrainError::Store(_) | DrainError::Panic => {
                 false
             }
         };
         log::failed(drain, &error.to_string(), is_dead_letter);
+        let are_credentials_refused = matches!(
+            error,
+            DrainError::Store(StoreError::Unavailable(Cause::InvalidCredentials))
+        );
         MessageOutcome {
+            message_id,
             is_done: is_dead_letter,
-            are_credentials_refused: matches!(
-                error,
-                DrainError::Store(StoreError::Unavailable(Cause::InvalidCredentials))
-            ),
+            are_credentials_refused,
         }
     }
 
@@ -237,143 +238,15 @@ impl OverflowFunction {
         Ok(())
     }
 
-    async fn drain_batch(
-        &self,
-        mut deferred: DeferredBatch<'_>,
-        drain: Drain<'_>,
-    ) -> Result<(), DrainError> {
-        let Drain {
-            request_id,
-            now,
-            deadline,
-            ..
-        } = drain;
-        let rejected_by_request = std::mem::take(&mut deferred.rejected);
-        let request_identifier = deferred.request_identifier()?;
-        let mut context = BatchContext {
-            account_id: &deferred.account_id,
-            key_id: &deferred.key_id,
-            request_identifier: &request_identifier,
-            received_at: deferred.received_at,
-            request_id,
-        };
-        let mut is_conflict = false;
-        if deferred.needs_record {
-            match self
-                .idempotency
-                .begin(context, &deferred.hashes, now, deadline.at_most(PATIENCE))
-                .await?
-            {
-                Outcome::New => {}
-                // An attempt came first, and its items have its time.
-                Outcome::Replay { received_at } => context.received_at = received_at,
-                // The signals were acknowledged, so they are stored all the same.
-                Outcome::Conflict => is_conflict = true,
-            }
-        }
-        let mut batch = parse(&deferred)?;
-        let table = self.signals.for_message(deferred.retention());
-        batch.reject(&store_all(&table, context, &batch.signals, deadline).await?);
-        let rejected_now = batch
-            .rejected
-            .iter()
-            .map(|signal| RejectedSignalItem::new(context, signal, now));
-        let expires_at = now.plus(rejected_signals::RETENTION).seconds();
-        let rejected_by_request = rejected_by_request
-            .into_iter()
-            .map(|item| RejectedSignalItem { expires_at, ..item });
-        let rejected: Vec<_> = rejected_now.chain(rejected_by_request).collect();
-        let outcomes = self
-            .rejected
-            .for_message()
-            .store(&rejected, deadline.at_most(PATIENCE))
-            .await;
-        for outcome in outcomes {
-            match outcome {
-                ItemOutcome::Stored => {}
-                ItemOutcome::Invalid => return Err(StoreError::Invalid.into()),
-                ItemOutcome::Unacknowledged(error) => return Err(error.into()),
-            }
-        }
-        let signals = DrainedSignals {
-            accepted: batch.signals.len(),
-            rejected: batch.rejected.len(),
-        };
-        log::drained(
-            drain,
-            &Drained {
-                account_id: &deferred.account_id,
-                key_id: &deferred.key_id,
-                received_at: context.received_at,
-                request_identifier: Some(request_identifier.as_sent()),
-                signals: Some(signals),
-                is_conflict,
-            },
-        );
-        Ok(())
-    }
-
-    /// Sends a message to the dead-letter queue, with the reason. Returns whether that has it.
-    async fn dead_letter(&self, body: String, error: &DrainError) -> bool {
+    /// Sends a message to the dead-letter queue, with the reason. Returns whether the queue has it.
+    async fn send_dead_letter(&self, body: String, error: &DrainError) -> bool {
         let Some(queue) = &self.dead_letters else {
             return false;
         };
-        queue
-            .send_dead_letter(body, &error.to_string(), Deadline::after(PATIENCE))
-            .await
-            .is_ok()
+        let deadline = Deadline::after(PATIENCE);
+        let sent = queue
+            .send_dead_letter(body, &error.to_string(), deadline)
+            .await;
+        sent.is_ok()
     }
-}
-
-/// Stores signals; returns the indices of those that DynamoDB found invalid. A message of which
-/// DynamoDB takes nothing is given up after [`PATIENCE`]. One of which it takes some goes on:
-/// otherwise a table with little capacity would take a part of each message at each delivery, and
-/// never all of a large one.
-async fn store_all(
-    table: &SignalsTable,
-    context: BatchContext<'_>,
-    signals: &[Signal<'_>],
-    deadline: Deadline,
-) -> Result<Vec<usize>, StoreError> {
-    let mut left: Vec<&Signal<'_>> = signals.iter().collect();
-    let mut invalid = Vec::new();
-    loop {
-        let now = left.iter().copied();
-        let outcomes = table.store(context, now, deadline.at_most(PATIENCE)).await;
-        let mut unacknowledged = Vec::new();
-        let mut last_error = None;
-        for (signal, outcome) in left.iter().zip(outcomes) {
-            match outcome {
-                ItemOutcome::Stored => {}
-                ItemOutcome::Invalid => invalid.push(signal.index()),
-                ItemOutcome::Unacknowledged(error) => {
-                    unacknowledged.push(*signal);
-                    last_error = Some(error);
-                }
-            }
-        }
-        let Some(error) = last_error else {
-            return Ok(invalid);
-        };
-        let is_progress = unacknowledged.len() < left.len();
-        if !is_progress || deadline.remaining().is_zero() {
-            return Err(error);
-        }
-        left = unacknowledged;
-    }
-}
-
-/// Reads the signals again. One that this version finds invalid becomes a rejected one.
-fn parse<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, MessageError> {
-    let path = JsonPointer::Member(&JsonPointer::Root, "signals");
-    let mut batch = Batch::default();
-    for signal in &deferred.signals {
-        let text = JsonText::parse(&signal.text).map_err(|_| MessageError::Unreadable)?;
-        batch.add(Signal::parse(
-            text.value(),
-            signal.index,
-            &JsonPointer::Element(&path, signal.index),
-        ));
-    }
-    Ok(batch)
 }

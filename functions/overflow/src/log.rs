@@ -91,20 +91,20 @@ pub(crate) fn drained(drain: Drain<'_>, drained: &Drained<'_>) {
     });
 }
 
-/// A message could not be drained, because of `error`. It is in the dead-letter queue, or will be
-/// delivered again.
+/// Writes the line of a message that could not be drained because of `error`.
 pub(crate) fn failed(drain: Drain<'_>, error: &str, is_dead_letter: bool) {
     let mut metrics = Metrics::default();
     metrics.add_count(Metric::DrainFailures.name(), 1);
+    let message = if is_dead_letter {
+        "a message could not be drained; it is in the dead-letter queue"
+    } else {
+        "a message could not be drained; it will be delivered again"
+    };
     drain.log.write(&LogLine {
         at: drain.now,
         level: Some(Level::Error),
         members: FailedLine {
-            message: if is_dead_letter {
-                "a message could not be drained; it is in the dead-letter queue"
-            } else {
-                "a message could not be drained; it will be delivered again"
-            },
+            message,
             request_id: drain.request_id,
             store_error: error,
         },

@@ -14,9 +14,9 @@ async fn main() -> Result<(), Error> {
         let log = process.log.clone();
         async move {
             let LambdaEvent { payload, context } = event;
-            Ok(function
-                .drain(payload, &context, Timestamp::now(), &log)
-                .await)
+            let now = Timestamp::now();
+            let answer = function.drain(payload, &context, now, &log).await;
+            Ok(answer)
         }
     };
     runtime::run(function, drain).await

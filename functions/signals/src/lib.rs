@@ -103,7 +103,8 @@ impl Function for SignalsFunction {
             .await?;
         authorize(&key, Endpoint::Signals)?;
         let body = read_body(request, request_context)?;
-        let batch = Batch::parse(JsonText::parse(&body)?).map_err(problem::from_batch)?;
+        let json = JsonText::parse(&body)?;
+        let batch = Batch::parse(json).map_err(problem::from_batch)?;
         request_context
             .request_identifier
             .clone_from(&batch.request_identifier);
@@ -112,8 +113,9 @@ impl Function for SignalsFunction {
             .clone()
             .unwrap_or_else(RequestIdentifier::random);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
-            let stored = StoredBatch::default();
-            return Ok(BatchOutcome::new(batch, &request_identifier, &stored).reject_all());
+            let nothing_stored = StoredBatch::default();
+            let outcome = BatchOutcome::new(batch, &request_identifier, &nothing_stored);
+            return Ok(outcome.reject_all());
         }
         let batch_context = BatchContext {
             account_id: &key.account_id,
@@ -132,9 +134,8 @@ impl Function for SignalsFunction {
         let stored = self.storage.store(&mut received).await?;
         let outcome = BatchOutcome::new(received.batch, &request_identifier, &stored);
         if outcome.response.counts.accepted == 0 {
-            Ok(outcome.reject_all())
-        } else {
-            Ok(outcome)
+            return Ok(outcome.reject_all());
         }
+        Ok(outcome)
     }
 }

@@ -118,7 +118,8 @@ impl Storage {
         &self,
         received: &mut ReceivedBatch<'_>,
     ) -> Result<StoredBatch, Problem> {
-        let writes = deadline_of_writes(time_before_late_record(received), self.overflow.is_some());
+        let end = time_before_late_record(received);
+        let writes = deadline_of_writes(end, self.overflow.is_some());
         let record = self.begin(received, writes).await?;
         let context = match record {
             Record::Earlier(received_at) => BatchContext {
