@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
-use crate::judge::file_name;
+use crate::file_name::file_name;
 use crate::{Signal, counted};
 
 /// The most different members of an object that its contract names. An object with more has data
@@ -77,7 +77,9 @@ pub(crate) fn infer(
         })
         .collect();
     let existing = files.iter().find(|file| file.path.exists());
-    if let (Some(existing), false) = (existing, force) {
+    if let Some(existing) = existing
+        && !force
+    {
         bail!(
             "{} is there already: --force replaces it. Nothing was written.",
             existing.path.display()
@@ -106,9 +108,9 @@ fn read_types(
         let Signal { r#type, data, .. } = signal?;
         let data = serde_json::from_str(data.get())
             .with_context(|| format!("the data of a signal of the type {type:?} cannot be read"))?;
-        let of_type = types.entry(r#type).or_default();
-        of_type.signals += 1;
-        of_type.data.add(&data);
+        let signal_type = types.entry(r#type).or_default();
+        signal_type.signals += 1;
+        signal_type.data.add(&data);
     }
     Ok(types)
 }
@@ -142,11 +144,12 @@ impl Shape {
         for (name, value) in members {
             // One more than the most is kept: it shows that there were too many.
             let is_kept = self.members.len() <= MAX_MEMBERS || self.members.contains_key(name);
-            if is_kept {
-                let member = self.members.entry(name.clone()).or_default();
-                member.objects += 1;
-                member.value.add(value);
+            if !is_kept {
+                continue;
             }
+            let member = self.members.entry(name.clone()).or_default();
+            member.objects += 1;
+            member.value.add(value);
         }
     }
 
@@ -256,12 +259,11 @@ mod tests {
 
     #[test]
     fn object_with_data_for_names_has_no_names_in_its_contract() {
+        let object: Value = (0..=MAX_MEMBERS)
+            .map(|number| (format!("user-{number}"), json!(1)))
+            .collect();
         let mut shape = Shape::default();
-        shape.add(
-            &(0..=MAX_MEMBERS)
-                .map(|number| (format!("user-{number}"), json!(1)))
-                .collect(),
-        );
+        shape.add(&object);
         assert_eq!(Value::from(shape.schema()), json!({"type": "object"}));
     }
 }

@@ -10,23 +10,15 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, anyhow};
-use data_encoding::HEXLOWER;
 use jsonschema::{Draft, Validator};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use sha2::{Digest as _, Sha256};
+
+use crate::file_name::file_name;
 
 /// The most breaks of a signal that are reported.
 const MAX_BREAKS: usize = 20;
-
-/// The longest name of a contract's file that has the whole type, in bytes and without the ending.
-/// File systems have 255 for a name.
-const MAX_NAME_BYTES: usize = 200;
-
-/// How many bytes of a longer type its file's name begins with. Encoded, a byte is at most three
-/// characters.
-const KEPT_BYTES: usize = 40;
 
 /// Whether a signal keeps the contract of its type.
 #[derive(Debug, PartialEq, Serialize)]
@@ -75,7 +67,7 @@ pub(crate) struct Contracts {
 struct Contract {
     /// The compiled schema, or why the file cannot be used.
     validator: Result<Validator, String>,
-    /// When the file was changed that was tried last.
+    /// When the file that was read last had been changed.
     modified: Option<SystemTime>,
 }
 
@@ -134,10 +126,9 @@ impl Contracts {
             })
             .collect();
         if breaks.is_empty() {
-            Verdict::Kept
-        } else {
-            Verdict::Broken { breaks }
+            return Verdict::Kept;
         }
+        Verdict::Broken { breaks }
     }
 
     /// The contract of a type as its file is now.
@@ -162,50 +153,20 @@ impl Contracts {
     /// before stays.
     fn read_again(&mut self, name: &str, path: &Path, modified: SystemTime) {
         let validator = compile(path).map_err(|error| format!("{error:#}"));
-        let usable = self
-            .by_file
-            .get_mut(name)
-            .filter(|contract| contract.validator.is_ok());
-        match (&validator, usable) {
-            (Err(why), Some(usable)) => {
+        if let Err(why) = &validator {
+            let before = self.by_file.get_mut(name);
+            if let Some(usable) = before.filter(|contract| contract.validator.is_ok()) {
                 eprintln!("{why}. The contract that was read before stays.");
                 usable.modified = Some(modified);
                 return;
             }
-            (Err(why), None) => eprintln!("{why}."),
-            (Ok(_), _) => {}
+            eprintln!("{why}.");
         }
         let contract = Contract {
             validator,
             modified: Some(modified),
         };
         self.by_file.insert(name.to_owned(), contract);
-    }
-}
-
-/// The name of the file of a type's contract. Letters, digits, `_`, `-` and a `.` that is not the
-/// first are as they are, and every other byte is percent-encoded, so that no type leads out of the
-/// folder. A name that would be too long for a file system ends with the type's SHA-256.
-pub(crate) fn file_name(signal_type: &str) -> String {
-    let encoded: Vec<String> = signal_type
-        .bytes()
-        .enumerate()
-        .map(|(place, byte)| encode_byte(byte, place))
-        .collect();
-    let name = encoded.concat();
-    if name.len() <= MAX_NAME_BYTES {
-        return name + ".json";
-    }
-    let begin: String = encoded.into_iter().take(KEPT_BYTES).collect();
-    let digest = HEXLOWER.encode(&Sha256::digest(signal_type));
-    format!("{begin}%sha256-{digest}.json")
-}
-
-fn encode_byte(byte: u8, place: usize) -> String {
-    match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => char::from(byte).to_string(),
-        b'.' if place > 0 => ".".to_owned(),
-        _ => format!("%{byte:02X}"),
     }
 }
 
@@ -324,28 +285,21 @@ mod tests {
     }
 
     #[test]
-    fn file_of_a_type_is_within_the_folder() {
-        for (of, name) in [
-            ("product_viewed", "product_viewed.json"),
-            ("../a b", "%2E.%2Fa%20b.json"),
-            ("é.v2", "%C3%A9.v2.json"),
-        ] {
-            assert_eq!(file_name(of), name);
-        }
-    }
-
-    #[test]
     fn type_of_any_length_has_a_file_of_its_own() {
         let dir = tempfile::tempdir().unwrap();
         let types = ["李".repeat(256), "李".repeat(255), "a".repeat(256)];
-        for of in &types {
-            fs::write(dir.path().join(file_name(of)), "{}").unwrap();
+        for signal_type in &types {
+            fs::write(dir.path().join(file_name(signal_type)), "{}").unwrap();
         }
         let mut contracts = Contracts::read(dir.path()).unwrap();
         assert_eq!(contracts.by_file.len(), types.len());
         let data: &RawValue = serde_json::from_str("{}").unwrap();
-        for of in &types {
-            assert_eq!(contracts.judge(of, data), Verdict::Kept, "{of}");
+        for signal_type in &types {
+            assert_eq!(
+                contracts.judge(signal_type, data),
+                Verdict::Kept,
+                "{signal_type}"
+            );
         }
         assert_eq!(contracts.judge("other", data), Verdict::NoContract);
     }

@@ -6,6 +6,7 @@
 //! of `serde_json`) and cost nothing elsewhere.
 #![expect(clippy::print_stderr, reason = "a command: this is how it speaks")]
 
+mod file_name;
 mod infer;
 mod judge;
 
@@ -13,7 +14,7 @@ use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Error, Result, ensure};
 use clap::Parser;
 use serde::Deserialize;
 use serde_json::json;
@@ -53,20 +54,32 @@ struct Signal {
 fn main() -> ExitCode {
     let input = io::stdin().lock();
     let mut output = io::stdout().lock();
-    let done = match Command::parse() {
-        Command::Judge { dir } => judge(&dir, input, &mut output).map(|()| ExitCode::SUCCESS),
-        Command::Check { dir } => check(&dir, input, &mut output),
-        Command::Infer { dir, force } => {
-            infer::infer(signals(input), &dir, force, &mut output).map(|()| ExitCode::SUCCESS)
+    match run(Command::parse(), input, &mut output) {
+        Ok(code) => code,
+        Err(error) if is_closed_output(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
         }
-    };
-    done.unwrap_or_else(|error| {
-        if error.downcast_ref::<io::Error>().is_some_and(is_closed) {
-            return ExitCode::SUCCESS;
+    }
+}
+
+fn run(command: Command, input: impl BufRead, output: &mut impl Write) -> Result<ExitCode> {
+    match command {
+        Command::Judge { dir } => judge(&dir, input, output)?,
+        Command::Infer { dir, force } => infer::infer(read_signals(input), &dir, force, output)?,
+        Command::Check { dir } => {
+            let broken = check(&dir, input, output)?;
+            if broken > 0 {
+                return Ok(ExitCode::FAILURE);
+            }
         }
-        eprintln!("error: {error:#}");
-        ExitCode::from(2)
-    })
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_closed_output(error: &Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(is_closed)
 }
 
 /// Whether the reader of the output has what it wants, as `head` does.
@@ -75,7 +88,7 @@ fn is_closed(error: &io::Error) -> bool {
 }
 
 /// Reads the signals, one on each line.
-fn signals(input: impl BufRead) -> impl Iterator<Item = Result<Signal>> {
+fn read_signals(input: impl BufRead) -> impl Iterator<Item = Result<Signal>> {
     input.lines().map(|line| {
         let line = line.context("the input cannot be read")?;
         serde_json::from_str(&line).context("a line of the input is not a signal")
@@ -89,7 +102,7 @@ fn judge(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<()>
     // This line says that every contract can be used.
     writeln!(output, "ready")?;
     output.flush()?;
-    for signal in signals(input) {
+    for signal in read_signals(input) {
         let verdict = match signal {
             Ok(signal) => contracts.judge(&signal.r#type, &signal.data),
             Err(error) => Verdict::unjudged(format!("{error:#}")),
@@ -101,7 +114,9 @@ fn judge(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<()>
     Ok(())
 }
 
-fn check(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<ExitCode> {
+/// Prints the signals that break their contracts, and returns how many there are. When the reader of
+/// the output closes it, the others are not counted.
+fn check(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<u64> {
     let mut contracts = Contracts::read(dir)?;
     ensure!(
         !contracts.is_empty(),
@@ -111,7 +126,7 @@ fn check(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<Exi
     let mut kept = 0;
     let mut broken = 0;
     let mut without_contract = 0;
-    for signal in signals(input) {
+    for signal in read_signals(input) {
         let signal = signal?;
         let verdict = contracts.judge(&signal.r#type, &signal.data);
         let breaks = match verdict {
@@ -133,7 +148,7 @@ fn check(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<Exi
         });
         let written = writeln!(output, "{line}");
         if written.as_ref().is_err_and(is_closed) {
-            return Ok(ExitCode::FAILURE);
+            return Ok(broken);
         }
         written.context("the result cannot be written")?;
     }
@@ -141,14 +156,10 @@ fn check(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<Exi
         "{} keep their contract, {broken} break it, {without_contract} have a type without one.",
         counted(kept)
     );
-    Ok(if broken > 0 {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(broken)
 }
 
-/// A number of signals.
+/// A number of signals, in words.
 fn counted(number: u64) -> String {
     match number {
         1 => "1 signal".to_owned(),
