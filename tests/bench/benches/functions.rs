@@ -8,10 +8,10 @@ use clap::Parser as _;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<ExitCode> {
-    let is_as_before = bench::run::run(&Options::parse()).await?;
-    Ok(if is_as_before {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    let options = Options::parse();
+    let is_as_before = bench::run::run(&options).await?;
+    if !is_as_before {
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
 }

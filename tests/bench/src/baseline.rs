@@ -48,13 +48,12 @@ fn deviation(name: &str, count: Option<&u64>, committed: Option<&u64>) -> Option
         return Some(format!("{name}: {count} instructions, not in the baseline"));
     };
     let margin = committed * MARGIN_PERCENT / 100;
-    let is_within_margin = count.abs_diff(*committed) <= margin;
-    (!is_within_margin).then(|| {
-        format!(
-            "{name}: {count} instructions, {committed} in the baseline \
-             (margin {MARGIN_PERCENT} %)"
-        )
-    })
+    if count.abs_diff(*committed) <= margin {
+        return None;
+    }
+    Some(format!(
+        "{name}: {count} instructions, {committed} in the baseline (margin {MARGIN_PERCENT} %)"
+    ))
 }
 
 fn path() -> PathBuf {

@@ -122,9 +122,8 @@ fn parse(text: &str) -> Result<Counted> {
 
 /// The sum of all costs, if the line has it.
 fn sum_of_all(line: &str) -> Option<u64> {
-    let sum = line
-        .strip_prefix("totals:")
-        .or_else(|| line.strip_prefix("summary:"))?;
+    let totals = line.strip_prefix("totals:");
+    let sum = totals.or_else(|| line.strip_prefix("summary:"))?;
     sum.trim().parse().ok()
 }
 

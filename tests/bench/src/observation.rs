@@ -34,8 +34,8 @@ pub(crate) struct Observation {
     pub(crate) calls: u64,
 }
 
-/// Sends `event` to a process several times.
-pub(crate) async fn warm(program: &Program, event: &Bytes) -> Result<Observation> {
+/// Measures what a warm request with this event costs.
+pub(crate) async fn measure_warm(program: &Program, event: &Bytes) -> Result<Observation> {
     let mut process = Process::start(program).await?;
     let mut times = Vec::new();
     let mut memory = 0;
@@ -60,8 +60,9 @@ pub(crate) async fn warm(program: &Program, event: &Bytes) -> Result<Observation
     })
 }
 
-/// How long it takes from exec until a process has responded to its first event: the median.
-pub(crate) async fn cold(program: &Program, event: &Bytes) -> Result<Duration> {
+/// Measures how long it takes from exec until a process has responded to its first event. The result
+/// is the median.
+pub(crate) async fn measure_cold(program: &Program, event: &Bytes) -> Result<Duration> {
     let mut times = Vec::new();
     for _ in 0..STARTS {
         let mut process = Process::start(program).await?;

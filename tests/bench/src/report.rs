@@ -33,7 +33,7 @@ pub(crate) fn thousands(count: u64) -> String {
     format!("{:.1} k", millions(count) * 1e3)
 }
 
-/// Of a million bytes each.
+/// A number of bytes in megabytes, of a million bytes each.
 pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", millions(bytes))
 }

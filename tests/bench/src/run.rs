@@ -6,6 +6,7 @@ use clap::Parser;
 use crate::baseline::{self, Counts};
 use crate::instructions::Instructions;
 use crate::report::{print_table, step};
+use crate::tables::CountedWorkloads;
 use crate::workload::Workload;
 use crate::{instructions, peers, program, tables};
 
@@ -44,33 +45,20 @@ pub async fn run(options: &Options) -> Result<bool> {
         print_table(&table);
         return Ok(true);
     }
-    let mut counted = Vec::new();
     let mut counts = Counts::new();
-    for workload in Workload::ALL {
-        step(format!("counting instructions: {workload:?}"));
-        let instructions = instructions::count(workload).await?;
-        let Instructions { start, first, warm } = instructions;
-        for (what, count) in [
-            ("start", start),
-            ("first request", first),
-            ("warm request", warm.instructions),
-        ] {
-            let name = format!("{workload:?}: {what}");
-            println!("{name}: {count} instructions");
-            counts.insert(name, count);
-        }
-        counted.push(instructions);
-    }
-    let [customer, signal, batch] = counted[..] else {
-        return Ok(false);
+    let counted = CountedWorkloads {
+        customer: count(Workload::Customer, &mut counts).await?,
+        signal: count(Workload::Signal, &mut counts).await?,
+        batch: count(Workload::Batch, &mut counts).await?,
     };
-    let goals = tables::goals([customer, signal, batch]).await?;
+    let goals = tables::goals(counted).await?;
     print_table(&goals);
     if options.accept {
         baseline::write(&counts)?;
         return Ok(true);
     }
-    let deviations = baseline::deviations(&counts, &baseline::read()?);
+    let committed = baseline::read()?;
+    let deviations = baseline::deviations(&counts, &committed);
     if !deviations.is_empty() {
         println!(
             "\n{}\nIf this is intended: cargo bench -- --accept",
@@ -78,4 +66,20 @@ pub async fn run(options: &Options) -> Result<bool> {
         );
     }
     Ok(deviations.is_empty())
+}
+
+/// Counts the instructions of a workload, prints them and adds them to `counts`.
+async fn count(workload: Workload, counts: &mut Counts) -> Result<Instructions> {
+    step(format!("counting instructions: {workload:?}"));
+    let instructions = instructions::count(workload).await?;
+    let Instructions { start, first, warm } = instructions;
+    let mut add = |what: &str, count: u64| {
+        let name = format!("{workload:?}: {what}");
+        println!("{name}: {count} instructions");
+        counts.insert(name, count);
+    };
+    add("start", start);
+    add("first request", first);
+    add("warm request", warm.instructions);
+    Ok(instructions)
 }

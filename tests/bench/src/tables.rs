@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::instructions::Instructions;
-use crate::observation::{cold, warm};
+use crate::observation::{measure_cold, measure_warm};
 use crate::peers::Peer;
 use crate::program::{Program, function};
 use crate::report::{megabytes, millions, milliseconds, step, thousands};
@@ -16,20 +16,25 @@ struct Goal {
     measured: String,
 }
 
-/// The goals of the functions beside what was measured. A customer, a signal and a batch of 100 are
-/// counted.
-pub(crate) async fn goals(
-    [customer, signal, of_100]: [Instructions; 3],
-) -> Result<Vec<[String; 3]>> {
+/// The instructions of each workload.
+#[derive(Clone, Copy)]
+pub(crate) struct CountedWorkloads {
+    pub(crate) customer: Instructions,
+    pub(crate) signal: Instructions,
+    pub(crate) batch: Instructions,
+}
+
+/// The goals of the functions beside what was counted, and what this measures.
+pub(crate) async fn goals(counted: CountedWorkloads) -> Result<Vec<[String; 3]>> {
     step("measuring calls, time and memory");
     let customers = function("customers")?;
     let signals = function("signals")?;
-    let of_customer = warm(&customers, &Workload::Customer.event()?).await?;
-    let of_100_signals = warm(&signals, &batch(100)?).await?;
-    let of_500 = warm(&signals, &batch(500)?).await?;
+    let of_customer = measure_warm(&customers, &Workload::Customer.event()?).await?;
+    let of_100_signals = measure_warm(&signals, &batch(100)?).await?;
+    let of_500 = measure_warm(&signals, &batch(500)?).await?;
     let cold = |counted: Instructions| format!("{:.2} M", millions(counted.start + counted.first));
     let without_sha256 = |counted: Instructions| counted.warm.instructions - counted.warm.sha256;
-    let of_signal = thousands(without_sha256(of_100) / 100);
+    let one_of_100_signals = thousands(without_sha256(counted.batch) / 100);
     let time = format!(
         "{}, {} connections",
         milliseconds(of_500.time),
@@ -39,22 +44,22 @@ pub(crate) async fn goals(
         Goal {
             what: "instructions, exec through first customer",
             limit: "5.6 M",
-            measured: cold(customer),
+            measured: cold(counted.customer),
         },
         Goal {
             what: "the same, a batch of one signal",
             limit: "5.6 M",
-            measured: cold(signal),
+            measured: cold(counted.signal),
         },
         Goal {
             what: "instructions, warm customer, without SHA-256",
             limit: "600 k",
-            measured: thousands(without_sha256(customer)),
+            measured: thousands(without_sha256(counted.customer)),
         },
         Goal {
             what: "instructions, signal in a warm batch of 100, without SHA-256",
             limit: "48 k",
-            measured: of_signal,
+            measured: one_of_100_signals,
         },
         Goal {
             what: "500 signals at 5 ms a call",
@@ -77,9 +82,12 @@ pub(crate) async fn goals(
             measured: of_100_signals.calls.to_string(),
         },
     ];
-    let header = ["what", "goal", "measured"].map(ToOwned::to_owned);
-    let rows = goals.map(|row| [row.what.to_owned(), row.limit.to_owned(), row.measured]);
-    Ok([vec![header], rows.to_vec()].concat())
+    let header = ["what", "goal", "measured"];
+    let mut rows = vec![header.map(ToOwned::to_owned)];
+    for goal in goals {
+        rows.push([goal.what.to_owned(), goal.limit.to_owned(), goal.measured]);
+    }
+    Ok(rows)
 }
 
 /// The functions beside their peers, which do the work of both in one program.
@@ -106,10 +114,10 @@ pub(crate) async fn peers(peers: &[Peer]) -> Result<Vec<[String; 6]>> {
 async fn peer_row(label: &str, customers: &Program, signals: &Program) -> Result<[String; 6]> {
     step(format!("measuring {label}"));
     let customer = Workload::Customer.event()?;
-    let first = cold(customers, &customer).await?;
-    let of_customer = warm(customers, &customer).await?;
-    let of_100 = warm(signals, &batch(100)?).await?;
-    let of_500 = warm(signals, &batch(500)?).await?;
+    let first = measure_cold(customers, &customer).await?;
+    let of_customer = measure_warm(customers, &customer).await?;
+    let of_100 = measure_warm(signals, &batch(100)?).await?;
+    let of_500 = measure_warm(signals, &batch(500)?).await?;
     Ok([
         label.to_owned(),
         milliseconds(first),

@@ -11,17 +11,15 @@ const SIGNALS: &str = include_str!("../../../events/signals-events.json");
 /// What instructions are counted of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
-    /// One customer
+    /// One customer.
     Customer,
-    /// A batch of one signal
+    /// A batch of one signal.
     Signal,
-    /// A batch of 100 signals
+    /// A batch of 100 signals.
     Batch,
 }
 
 impl Workload {
-    pub(crate) const ALL: [Self; 3] = [Self::Customer, Self::Signal, Self::Batch];
-
     /// The function that serves it.
     pub(crate) fn function(self) -> &'static str {
         match self {
@@ -60,8 +58,8 @@ pub(crate) fn batch(count: usize) -> Result<Bytes> {
             },
         })
     };
-    let body = json!({"signals": (0..count).map(signal).collect::<Vec<_>>()});
-    event(SIGNALS, &body)
+    let signals: Vec<Value> = (0..count).map(signal).collect();
+    event(SIGNALS, &json!({"signals": signals}))
 }
 
 fn event(example: &str, body: &Value) -> Result<Bytes> {
