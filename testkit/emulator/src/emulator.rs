@@ -7,9 +7,9 @@
 
 mod data_file;
 mod guarded;
+mod items;
 mod tables;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -18,21 +18,14 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use dynoxide::Database;
-use dynoxide::actions::scan::ScanResponse;
-use dynoxide::types::{AttributeValue, Item};
 use sandbox::http_server::HttpServer;
-use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
 use self::guarded::Guarded;
-use self::tables::request;
-use crate::template::{Table, Template};
+use crate::template::Template;
 
 /// How long requests that are under way may take when the emulator stops.
 const TIME_TO_FINISH: Duration = Duration::from_secs(1);
-
-/// Items of a page. Without a limit the whole rest of the table is read for each page.
-const PAGE: usize = 2_000;
 
 const CANNOT_START: &str = "Cannot start the DynamoDB emulator";
 
@@ -128,156 +121,6 @@ impl Emulator {
         format!("http://{}", self.address)
     }
 
-    /// Stores an item, given in DynamoDB's own JSON, without a request over HTTP.
-    ///
-    /// # Errors
-    /// What DynamoDB would answer.
-    pub fn put_item(&self, table: &str, item: &Value) -> Result<()> {
-        let database = self.database()?;
-        let put = request(json!({"TableName": table, "Item": item}))?;
-        database
-            .put_item(put)
-            .map(drop)
-            .with_context(|| format!("Cannot store an item in {table}"))
-    }
-
-    /// The item with this key, both in DynamoDB's own JSON.
-    ///
-    /// # Errors
-    /// What DynamoDB would answer.
-    pub fn item(&self, table: &str, key: &Value) -> Result<Option<Value>> {
-        let database = self.database()?;
-        let get = request(json!({"TableName": table, "Key": key}))?;
-        let found = database
-            .get_item(get)
-            .with_context(|| format!("Cannot read {table}"))?;
-        Ok(found.item.map(serde_json::to_value).transpose()?)
-    }
-
-    /// Deletes all items of a table, by creating it anew.
-    ///
-    /// # Errors
-    /// What DynamoDB would answer.
-    pub fn clear(&self, table: &Table) -> Result<()> {
-        let database = self.database()?;
-        let delete = request(json!({"TableName": table.name}))?;
-        database
-            .delete_table(delete)
-            .with_context(|| format!("Cannot empty {}", table.name))?;
-        tables::ensure(database, table)
-    }
-
-    /// Whether a table has no item.
-    ///
-    /// # Errors
-    /// What DynamoDB would answer.
-    pub fn is_empty(&self, table: &str) -> Result<bool> {
-        let page = self.scan(table, 1, &Value::Null)?;
-        Ok(page.count == 0)
-    }
-
-    /// Gives all items of a table to `each`, in DynamoDB's own JSON.
-    ///
-    /// # Errors
-    /// What DynamoDB would answer.
-    pub fn for_each_item(&self, table: &str, mut each: impl FnMut(&mut Value)) -> Result<()> {
-        self.read_all(table, |item| {
-            each(&mut serde_json::to_value(item)?);
-            Ok(())
-        })
-    }
-
-    /// Up to `most` items whose `pk` begins with `prefix`, those with the last texts in the
-    /// attribute `order`, in this order, and in DynamoDB's own JSON.
-    ///
-    /// # Errors
-    /// What DynamoDB would answer.
-    pub fn newest(
-        &self,
-        table: &str,
-        prefix: &str,
-        order: &str,
-        most: usize,
-    ) -> Result<Vec<Value>> {
-        let mut newest = BTreeMap::new();
-        self.read_all(table, |item| {
-            let partition = text_of(&item, "pk");
-            if !partition.starts_with(prefix) {
-                return Ok(());
-            }
-            let sort = text_of(&item, "sk");
-            newest.insert((text_of(&item, order), partition, sort), item);
-            if newest.len() > most {
-                newest.pop_first();
-            }
-            Ok(())
-        })?;
-        // Only now, because making JSON of all items would take most of the time.
-        let newest: Result<Vec<Value>, _> =
-            newest.into_values().map(serde_json::to_value).collect();
-        Ok(newest?)
-    }
-
-    fn read_all(&self, table: &str, mut each: impl FnMut(Item) -> Result<()>) -> Result<()> {
-        let mut after = Value::Null;
-        loop {
-            let page = self.scan(table, PAGE, &after)?;
-            for item in page.items.into_iter().flatten() {
-                each(item)?;
-            }
-            let Some(last) = page.last_evaluated_key else {
-                return Ok(());
-            };
-            after = serde_json::to_value(last)?;
-        }
-    }
-
-    /// Up to `most` items of a partition `pk`, those with the last sort keys, in their order, and
-    /// in DynamoDB's own JSON.
-    ///
-    /// # Errors
-    /// What DynamoDB would answer.
-    pub fn last_of(&self, table: &str, partition: &str, most: usize) -> Result<Vec<Value>> {
-        let database = self.database()?;
-        let mut found = Vec::new();
-        let mut after = Value::Null;
-        while found.len() < most {
-            let query = request(json!({
-                "TableName": table,
-                "KeyConditionExpression": "pk = :pk",
-                "ExpressionAttributeValues": {":pk": {"S": partition}},
-                "ScanIndexForward": false,
-                "Limit": most - found.len(),
-                "ExclusiveStartKey": after,
-            }))?;
-            let page = database
-                .query(query)
-                .with_context(|| format!("Cannot read {table}"))?;
-            for item in page.items.into_iter().flatten() {
-                found.push(serde_json::to_value(item)?);
-            }
-            let Some(last) = page.last_evaluated_key else {
-                break;
-            };
-            after = serde_json::to_value(last)?;
-        }
-        found.reverse();
-        Ok(found)
-    }
-
-    fn database(&self) -> Result<&Database> {
-        self.database.as_ref().context("The emulator has stopped.")
-    }
-
-    fn scan(&self, table: &str, limit: usize, after: &Value) -> Result<ScanResponse> {
-        let database = self.database()?;
-        let scan =
-            request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": after}))?;
-        database
-            .scan(scan)
-            .with_context(|| format!("Cannot read {table}"))
-    }
-
     /// Deletes the items whose time to live has passed, of all tables. The emulator never does so
     /// by itself, so that what a test stores stays until the test wants it gone.
     ///
@@ -318,14 +161,6 @@ async fn serve(listener: TcpListener, guarded: Guarded, stop: watch::Receiver<()
     stopped(stop).await;
     let _ = tokio::time::timeout(TIME_TO_FINISH, server.service.idle()).await;
     server.stop().await;
-}
-
-/// The text of an attribute of an item; empty when the item has no such text.
-fn text_of(item: &Item, attribute: &str) -> String {
-    match item.get(attribute) {
-        Some(AttributeValue::S(text)) => text.clone(),
-        _ => String::new(),
-    }
 }
 
 /// Waits until the sender is gone, which is all that it is there for.

@@ -3,6 +3,7 @@
 //! count. Must not know what is in a message.
 
 mod batch;
+mod calls;
 mod journal;
 mod queues;
 
@@ -19,8 +20,10 @@ use serde_json::{Value, json};
 use sandbox::http_server::{HttpServer, Service, response};
 
 pub use self::batch::{drained, event};
-use self::queues::{CallError, Queues};
-pub use self::queues::{DEAD_LETTER_QUEUE, Message, OVERFLOW_QUEUE, arn};
+use self::calls::CallError;
+pub use self::calls::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, arn};
+pub use self::queues::Message;
+use self::queues::Queues;
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]

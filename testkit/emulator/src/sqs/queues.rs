@@ -1,5 +1,5 @@
-//! The queues and what changes them, in memory or kept in a file, within SQS's limits. Must not
-//! know what is in a message.
+//! The queues and what changes them, in memory or kept in a file. Must not know what is in a
+//! message, nor how a call is written.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,23 +7,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use data_encoding::HEXLOWER;
-use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::journal::Journal;
 
-/// The URL of the overflow queue.
-pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/overflow";
-
-/// The URL of its dead-letter queue.
-pub const DEAD_LETTER_QUEUE: &str =
-    "https://sqs.eu-central-1.amazonaws.com/000000000000/dead-letters";
-
 /// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS
 /// message quotas").
-const MAX_BYTES: usize = 1024 * 1024;
+pub(super) const MAX_BYTES: usize = 1024 * 1024;
 
 /// A message that was received this often and not deleted becomes a dead letter. In template.yaml
 /// it is more often, over days.
@@ -66,41 +57,10 @@ pub(super) struct Queue {
     pub(super) counts: VecDeque<[u64; 3]>,
 }
 
-/// A call that SQS answers with an error.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CallError {
-    pub(super) status: u16,
-    pub(super) code: &'static str,
-    pub(super) message: &'static str,
-}
-
-impl CallError {
-    const INTERNAL: Self = Self {
-        status: 500,
-        code: "InternalError",
-        message: "",
-    };
-
-    const UNKNOWN_QUEUE: Self = Self {
-        status: 400,
-        code: "NonExistentQueue",
-        message: "The specified queue does not exist.",
-    };
-
-    /// The call breaks a rule of SQS.
-    const fn invalid(code: &'static str) -> Self {
-        Self {
-            status: 400,
-            code,
-            message: "",
-        }
-    }
-}
-
 /// A change of the queues, as their file has it.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Change {
+pub(super) enum Change {
     Sent {
         id: String,
         body: String,
@@ -113,14 +73,6 @@ enum Change {
     Cleared,
     /// All dead letters are back in the overflow queue.
     Redriven,
-}
-
-/// The ARN of the queue with this URL.
-pub fn arn(url: &str) -> String {
-    format!(
-        "arn:aws:sqs:eu-central-1:000000000000:{}",
-        url.rsplit('/').next().unwrap_or_default()
-    )
 }
 
 impl Queues {
@@ -149,19 +101,19 @@ impl Queues {
 
     /// Makes a change, and writes it to the file if there is one. When the file loses the change,
     /// the caller makes it again later: on AWS, too, a message may come back after it was deleted.
-    fn change(&mut self, change: Change) {
+    pub(super) fn change(&mut self, change: Change) {
         let _ = self.write_to_journal(&change);
         self.apply(change);
     }
 
-    fn write_to_journal(&mut self, change: &Change) -> io::Result<()> {
+    pub(super) fn write_to_journal(&mut self, change: &Change) -> io::Result<()> {
         match &mut self.journal {
             Some(journal) => journal.append(change),
             None => Ok(()),
         }
     }
 
-    fn apply(&mut self, change: Change) {
+    pub(super) fn apply(&mut self, change: Change) {
         let overflow = &mut self.overflow.messages;
         let dead_letters = &mut self.dead_letters.messages;
         let now = Instant::now();
@@ -204,89 +156,12 @@ impl Queues {
         }
     }
 
-    /// The body of the response to a call.
-    pub(super) fn answer(&mut self, operation: &str, call: Value) -> Result<Value, CallError> {
-        if self.is_unavailable {
-            return Err(CallError::INTERNAL);
-        }
-        if operation == "SendMessage" {
-            return match &self.answer_of_sends {
-                Some(answer) => Ok(answer.clone()),
-                None => self.send(&call),
-            };
-        }
-        let answer = match operation {
-            "GetQueueAttributes" => self.attributes(&call),
-            "StartMessageMoveTask" => {
-                self.change(Change::Redriven);
-                Ok(json!({"TaskHandle": "handle"}))
-            }
-            _ => Err(CallError::invalid("UnsupportedOperation")),
-        };
-        // The call of a message that was sent is not recorded: its queue has the message.
-        self.calls.push((operation.to_owned(), call));
-        answer
-    }
-
-    fn send(&mut self, call: &Value) -> Result<Value, CallError> {
-        let body = call["MessageBody"].as_str().unwrap_or_default();
-        if body.len() > MAX_BYTES || !body.chars().all(is_allowed) {
-            return Err(CallError::invalid("InvalidMessageContents"));
-        }
-        let group = call["MessageGroupId"].as_str();
-        if group.is_some_and(|group| !is_message_group_id(group)) {
-            return Err(CallError::invalid("InvalidParameterValue"));
-        }
-        let id = self.sent.to_string();
-        let reason = call
-            .pointer("/MessageAttributes/reason/StringValue")
-            .and_then(Value::as_str)
-            .map(ToOwned::to_owned);
-        let is_dead = match call["QueueUrl"].as_str().unwrap_or_default() {
-            OVERFLOW_QUEUE => false,
-            DEAD_LETTER_QUEUE => true,
-            _ => return Err(CallError::UNKNOWN_QUEUE),
-        };
-        let change = Change::Sent {
-            id: id.clone(),
-            body: body.to_owned(),
-            reason,
-            is_dead,
-        };
-        if self.write_to_journal(&change).is_err() {
-            return Err(CallError::INTERNAL);
-        }
-        self.apply(change);
-        self.groups.push(group.map(ToOwned::to_owned));
-        let body_md5 = HEXLOWER.encode(&Md5::digest(body));
-        Ok(json!({"MessageId": id, "MD5OfMessageBody": body_md5}))
-    }
-
     pub(super) fn delete(&mut self, id: &str) {
         self.change(Change::Deleted(id.to_owned()));
     }
 
     pub(super) fn clear(&mut self) {
         self.change(Change::Cleared);
-    }
-
-    /// The attributes that a call names, as SQS writes them.
-    fn attributes(&mut self, call: &Value) -> Result<Value, CallError> {
-        let url = call["QueueUrl"].as_str().unwrap_or_default();
-        if call["AttributeNames"] == json!(["QueueArn"]) {
-            return Ok(json!({"Attributes": {"QueueArn": arn(url)}}));
-        }
-        let queue = match url {
-            OVERFLOW_QUEUE => &mut self.overflow,
-            DEAD_LETTER_QUEUE => &mut self.dead_letters,
-            _ => return Err(CallError::UNKNOWN_QUEUE),
-        };
-        let [waiting, in_flight, delayed] = queue.counts(Instant::now());
-        Ok(json!({"Attributes": {
-            "ApproximateNumberOfMessages": waiting.to_string(),
-            "ApproximateNumberOfMessagesNotVisible": in_flight.to_string(),
-            "ApproximateNumberOfMessagesDelayed": delayed.to_string(),
-        }}))
     }
 
     /// Up to `most` messages that are visible, which are hidden for this long from `now` on.
@@ -328,7 +203,7 @@ impl Queues {
 
 impl Queue {
     /// Messages that wait, are in flight and are delayed.
-    fn counts(&mut self, now: Instant) -> [u64; 3] {
+    pub(super) fn counts(&mut self, now: Instant) -> [u64; 3] {
         let said_by_test = if self.counts.len() > 1 {
             self.counts.pop_front()
         } else {
@@ -357,16 +232,6 @@ impl Message {
             is_dead,
         }
     }
-}
-
-/// Whether a text is within SQS's limits of a `MessageGroupId`.
-fn is_message_group_id(text: &str) -> bool {
-    matches!(text.len(), 1..=128) && text.chars().all(|c| c.is_ascii_graphic())
-}
-
-/// Whether a message may have this character (`SendMessage` in the SQS API reference).
-fn is_allowed(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
 #[cfg(test)]

@@ -1,0 +1,177 @@
+//! The items of an emulator, which this process reads and writes without a request over HTTP. Must
+//! not know what an item is about.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result};
+use dynoxide::Database;
+use dynoxide::actions::scan::ScanResponse;
+use dynoxide::types::{AttributeValue, Item};
+use serde_json::{Value, json};
+
+use super::Emulator;
+use super::tables::{self, request};
+use crate::template::Table;
+
+/// Items of a page. Without a limit the whole rest of the table is read for each page.
+const PAGE: usize = 2_000;
+
+impl Emulator {
+    /// Stores an item, given in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn put_item(&self, table: &str, item: &Value) -> Result<()> {
+        let database = self.database()?;
+        let put = request(json!({"TableName": table, "Item": item}))?;
+        database
+            .put_item(put)
+            .map(drop)
+            .with_context(|| format!("Cannot store an item in {table}"))
+    }
+
+    /// The item with this key, both in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn item(&self, table: &str, key: &Value) -> Result<Option<Value>> {
+        let database = self.database()?;
+        let get = request(json!({"TableName": table, "Key": key}))?;
+        let found = database
+            .get_item(get)
+            .with_context(|| format!("Cannot read {table}"))?;
+        Ok(found.item.map(serde_json::to_value).transpose()?)
+    }
+
+    /// Deletes all items of a table, by creating it anew.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn clear(&self, table: &Table) -> Result<()> {
+        let database = self.database()?;
+        let delete = request(json!({"TableName": table.name}))?;
+        database
+            .delete_table(delete)
+            .with_context(|| format!("Cannot empty {}", table.name))?;
+        tables::ensure(database, table)
+    }
+
+    /// Whether a table has no item.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn is_empty(&self, table: &str) -> Result<bool> {
+        let page = self.scan(table, 1, &Value::Null)?;
+        Ok(page.count == 0)
+    }
+
+    /// Gives all items of a table to `each`, in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn for_each_item(&self, table: &str, mut each: impl FnMut(&mut Value)) -> Result<()> {
+        self.read_all(table, |item| {
+            each(&mut serde_json::to_value(item)?);
+            Ok(())
+        })
+    }
+
+    /// Up to `most` items whose `pk` begins with `prefix`, those with the last texts in the
+    /// attribute `order`, in this order, and in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn newest(
+        &self,
+        table: &str,
+        prefix: &str,
+        order: &str,
+        most: usize,
+    ) -> Result<Vec<Value>> {
+        let mut newest = BTreeMap::new();
+        self.read_all(table, |item| {
+            let partition = text_of(&item, "pk");
+            if !partition.starts_with(prefix) {
+                return Ok(());
+            }
+            let sort = text_of(&item, "sk");
+            newest.insert((text_of(&item, order), partition, sort), item);
+            if newest.len() > most {
+                newest.pop_first();
+            }
+            Ok(())
+        })?;
+        // Only now, because making JSON of all items would take most of the time.
+        let newest: Result<Vec<Value>, _> =
+            newest.into_values().map(serde_json::to_value).collect();
+        Ok(newest?)
+    }
+
+    fn read_all(&self, table: &str, mut each: impl FnMut(Item) -> Result<()>) -> Result<()> {
+        let mut after = Value::Null;
+        loop {
+            let page = self.scan(table, PAGE, &after)?;
+            for item in page.items.into_iter().flatten() {
+                each(item)?;
+            }
+            let Some(last) = page.last_evaluated_key else {
+                return Ok(());
+            };
+            after = serde_json::to_value(last)?;
+        }
+    }
+
+    /// Up to `most` items of a partition `pk`, those with the last sort keys, in their order, and
+    /// in DynamoDB's own JSON.
+    ///
+    /// # Errors
+    /// What DynamoDB would answer.
+    pub fn last_of(&self, table: &str, partition: &str, most: usize) -> Result<Vec<Value>> {
+        let database = self.database()?;
+        let mut found = Vec::new();
+        let mut after = Value::Null;
+        while found.len() < most {
+            let query = request(json!({
+                "TableName": table,
+                "KeyConditionExpression": "pk = :pk",
+                "ExpressionAttributeValues": {":pk": {"S": partition}},
+                "ScanIndexForward": false,
+                "Limit": most - found.len(),
+                "ExclusiveStartKey": after,
+            }))?;
+            let page = database
+                .query(query)
+                .with_context(|| format!("Cannot read {table}"))?;
+            for item in page.items.into_iter().flatten() {
+                found.push(serde_json::to_value(item)?);
+            }
+            let Some(last) = page.last_evaluated_key else {
+                break;
+            };
+            after = serde_json::to_value(last)?;
+        }
+        found.reverse();
+        Ok(found)
+    }
+
+    fn database(&self) -> Result<&Database> {
+        self.database.as_ref().context("The emulator has stopped.")
+    }
+
+    fn scan(&self, table: &str, limit: usize, after: &Value) -> Result<ScanResponse> {
+        let database = self.database()?;
+        let scan =
+            request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": after}))?;
+        database
+            .scan(scan)
+            .with_context(|| format!("Cannot read {table}"))
+    }
+}
+
+/// The text of an attribute of an item; empty when the item has no such text.
+fn text_of(item: &Item, attribute: &str) -> String {
+    match item.get(attribute) {
+        Some(AttributeValue::S(text)) => text.clone(),
+        _ => String::new(),
+    }
+}

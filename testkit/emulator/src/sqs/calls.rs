@@ -1,0 +1,145 @@
+//! The calls of SQS's API: their parameters, within SQS's limits, and their answers. Must not know
+//! how the queues are kept.
+
+use std::time::Instant;
+
+use data_encoding::HEXLOWER;
+use md5::{Digest as _, Md5};
+use serde_json::{Value, json};
+
+use super::queues::{Change, MAX_BYTES, Queues};
+
+/// The URL of the overflow queue.
+pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/overflow";
+
+/// The URL of its dead-letter queue.
+pub const DEAD_LETTER_QUEUE: &str =
+    "https://sqs.eu-central-1.amazonaws.com/000000000000/dead-letters";
+
+/// A call that SQS answers with an error. The server makes a response of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallError {
+    pub(super) status: u16,
+    pub(super) code: &'static str,
+    pub(super) message: &'static str,
+}
+
+impl CallError {
+    const INTERNAL: Self = Self {
+        status: 500,
+        code: "InternalError",
+        message: "",
+    };
+
+    const UNKNOWN_QUEUE: Self = Self {
+        status: 400,
+        code: "NonExistentQueue",
+        message: "The specified queue does not exist.",
+    };
+
+    /// The call breaks a rule of SQS.
+    const fn invalid(code: &'static str) -> Self {
+        Self {
+            status: 400,
+            code,
+            message: "",
+        }
+    }
+}
+
+/// The ARN of the queue with this URL.
+pub fn arn(url: &str) -> String {
+    format!(
+        "arn:aws:sqs:eu-central-1:000000000000:{}",
+        url.rsplit('/').next().unwrap_or_default()
+    )
+}
+
+impl Queues {
+    /// The body of the response to a call.
+    pub(super) fn answer(&mut self, operation: &str, call: Value) -> Result<Value, CallError> {
+        if self.is_unavailable {
+            return Err(CallError::INTERNAL);
+        }
+        if operation == "SendMessage" {
+            return match &self.answer_of_sends {
+                Some(answer) => Ok(answer.clone()),
+                None => self.send(&call),
+            };
+        }
+        let answer = match operation {
+            "GetQueueAttributes" => self.attributes(&call),
+            "StartMessageMoveTask" => {
+                self.change(Change::Redriven);
+                Ok(json!({"TaskHandle": "handle"}))
+            }
+            _ => Err(CallError::invalid("UnsupportedOperation")),
+        };
+        // The call of a message that was sent is not recorded: its queue has the message.
+        self.calls.push((operation.to_owned(), call));
+        answer
+    }
+
+    fn send(&mut self, call: &Value) -> Result<Value, CallError> {
+        let body = call["MessageBody"].as_str().unwrap_or_default();
+        if body.len() > MAX_BYTES || !body.chars().all(is_allowed) {
+            return Err(CallError::invalid("InvalidMessageContents"));
+        }
+        let group = call["MessageGroupId"].as_str();
+        if group.is_some_and(|group| !is_message_group_id(group)) {
+            return Err(CallError::invalid("InvalidParameterValue"));
+        }
+        let id = self.sent.to_string();
+        let reason = call
+            .pointer("/MessageAttributes/reason/StringValue")
+            .and_then(Value::as_str)
+            .map(ToOwned::to_owned);
+        let is_dead = match call["QueueUrl"].as_str().unwrap_or_default() {
+            OVERFLOW_QUEUE => false,
+            DEAD_LETTER_QUEUE => true,
+            _ => return Err(CallError::UNKNOWN_QUEUE),
+        };
+        let change = Change::Sent {
+            id: id.clone(),
+            body: body.to_owned(),
+            reason,
+            is_dead,
+        };
+        if self.write_to_journal(&change).is_err() {
+            return Err(CallError::INTERNAL);
+        }
+        self.apply(change);
+        self.groups.push(group.map(ToOwned::to_owned));
+        let body_md5 = HEXLOWER.encode(&Md5::digest(body));
+        Ok(json!({"MessageId": id, "MD5OfMessageBody": body_md5}))
+    }
+
+    /// The attributes that a call names, as SQS writes them.
+    fn attributes(&mut self, call: &Value) -> Result<Value, CallError> {
+        let url = call["QueueUrl"].as_str().unwrap_or_default();
+        if call["AttributeNames"] == json!(["QueueArn"]) {
+            return Ok(json!({"Attributes": {"QueueArn": arn(url)}}));
+        }
+        let queue = match url {
+            OVERFLOW_QUEUE => &mut self.overflow,
+            DEAD_LETTER_QUEUE => &mut self.dead_letters,
+            _ => return Err(CallError::UNKNOWN_QUEUE),
+        };
+        let [waiting, in_flight, delayed] = queue.counts(Instant::now());
+        Ok(json!({"Attributes": {
+            "ApproximateNumberOfMessages": waiting.to_string(),
+            "ApproximateNumberOfMessagesNotVisible": in_flight.to_string(),
+            "ApproximateNumberOfMessagesDelayed": delayed.to_string(),
+        }}))
+    }
+}
+
+/// Whether a text is within SQS's limits of a `MessageGroupId`.
+fn is_message_group_id(text: &str) -> bool {
+    matches!(text.len(), 1..=128) && text.chars().all(|c| c.is_ascii_graphic())
+}
+
+/// Whether a message may have this character (`SendMessage` in the SQS API reference).
+fn is_allowed(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
