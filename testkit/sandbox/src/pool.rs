@@ -83,7 +83,7 @@ struct NewProcess {
     process: FunctionProcess,
 }
 
-/// A process could not be started.
+/// A process could not be started. [`Pool::prepare`] returns the cause; [`Pool::serve`] reports it.
 struct StartError {
     program: PathBuf,
     cause: Error,
