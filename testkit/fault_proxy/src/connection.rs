@@ -35,7 +35,10 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
         }
         let fault = shared.decide(number, call.operation(), &call.body);
         let next = match fault {
-            None => Next::Answer(forward(&mut upstream, call, shared).await?),
+            None => {
+                let answer = forward(&mut upstream, call, shared).await?;
+                Next::Answer(answer)
+            }
             Some(fault) => carry_out(fault, &mut client, &mut upstream, call, shared).await?,
         };
         match next {

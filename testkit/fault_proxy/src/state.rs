@@ -88,7 +88,8 @@ impl Shared {
 
     /// A connection to DynamoDB.
     pub(crate) async fn connect(&self) -> io::Result<Stream> {
-        Ok(Stream::new(TcpStream::connect(self.upstream).await?))
+        let connection = TcpStream::connect(self.upstream).await?;
+        Ok(Stream::new(connection))
     }
 
     pub(crate) fn count_throttled(&self, is_throttled: bool) {

@@ -16,20 +16,17 @@ use store::customers::CustomersTable;
 use tokio::sync::mpsc;
 
 use crate::clock::SkewedClock;
+use crate::faults::{dynamodb_faults, sqs_faults};
 use crate::load::account_id;
 use crate::options::Options;
 use crate::windows::Windows;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
-use fault_proxy::{Capacity, Fault, FaultProxy, Limits, Plan, Rule};
+use fault_proxy::{Capacity, FaultProxy, Limits, Plan};
 use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Failure, Pool, PoolOptions};
 use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
 use testkit::{KEY_SNAPSHOT_BUCKET, Tables, TestApp, create_key, dynamodb_at, emulator_options};
-
-/// The share of the calls to DynamoDB that are faulted independently, beside the windows in which
-/// many fail.
-const FAULTS: f64 = 0.1;
 
 /// How long signals are kept.
 pub(super) const RETENTION: Duration = Duration::from_hours(30 * 24);
@@ -128,7 +125,7 @@ impl Deployment {
         let s3 = FakeS3::start().await?;
         let keys = create_keys(&emulator.endpoint(), &s3).await;
         let away = windows.rules_of_others();
-        let plan_of_sqs = Plan::of(away.iter().cloned().chain(queue_faults())).seed(options.seed);
+        let plan_of_sqs = Plan::of(away.iter().cloned().chain(sqs_faults())).seed(options.seed);
         let sqs_proxy = FaultProxy::start(&queue.endpoint(), plan_of_sqs).await?;
         let plan_of_s3 = Plan::of(away).seed(options.seed);
         let s3_proxy = FaultProxy::start(&s3.endpoint(), plan_of_s3).await?;
@@ -210,7 +207,7 @@ impl Surroundings<'_> {
         sqs: &str,
     ) -> Result<Function> {
         let seed = self.options.seed.wrapping_mul(1_000).wrapping_add(number);
-        let plan = Plan::of(self.windows.rules().into_iter().chain(faults()))
+        let plan = Plan::of(self.windows.rules().into_iter().chain(dynamodb_faults()))
             .capacity(self.capacity.clone())
             .seed(seed);
         let proxy = FaultProxy::start(&self.emulator, plan).await?;
@@ -291,40 +288,4 @@ fn variables(sqs: &str, s3: &str) -> [(String, OsString); 6] {
         ("SIGNAL_RETENTION_DAYS", &retention),
     ]
     .map(|(name, value)| (name.to_owned(), value.into()))
-}
-
-/// The faults of DynamoDB: every kind but refused credentials, which end a process.
-fn faults() -> impl Iterator<Item = Rule> {
-    let parts = [
-        (Fault::Throttled, 0.2),
-        (Fault::TableThrottled, 0.08),
-        (Fault::InternalServerError, 0.15),
-        (Fault::ServiceUnavailable, 0.08),
-        (Fault::ResetBefore, 0.12),
-        (Fault::ResetAfter, 0.17),
-        (Fault::CutBody, 0.06),
-        (Fault::Slow(Duration::from_millis(40)), 0.05),
-        (Fault::Stall, 0.002),
-        (Fault::Late(Duration::from_millis(10)), 0.002),
-        (Fault::Late(Duration::from_secs(3)), 0.002),
-        (Fault::Unprocessed { done: 0 }, 0.04),
-        (Fault::Unprocessed { done: 1 }, 0.04),
-        (Fault::Unprocessed { done: 12 }, 0.06),
-    ];
-    parts
-        .into_iter()
-        .map(move |(fault, part)| fault.in_share(FAULTS * part))
-}
-
-/// The faults of SQS: so rare that no message fails three times in a row.
-fn queue_faults() -> Vec<Rule> {
-    let parts = [
-        (Fault::ServiceUnavailable, 0.04),
-        (Fault::ResetAfter, 0.04),
-        (Fault::CutBody, 0.02),
-    ];
-    parts
-        .into_iter()
-        .map(|(fault, part)| fault.in_share(FAULTS * part))
-        .collect()
 }

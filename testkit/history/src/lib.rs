@@ -16,6 +16,7 @@ mod clock;
 pub mod consistency;
 mod deployment;
 mod drain;
+mod faults;
 mod imports;
 mod load;
 mod log_check;

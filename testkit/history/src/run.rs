@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::consistency::{History, checker};
 use anyhow::Result;
+use sandbox::pool::ProcessCounts;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
@@ -18,7 +19,7 @@ use crate::load::CANARY;
 use crate::log_check::LogCheck;
 use crate::options::Options;
 use crate::stored;
-use crate::summary::{Counts, RequestCounts, Summary, total_calls, total_processes};
+use crate::summary::{CallTotals, Counts, RequestCounts, Summary, total_calls, total_processes};
 use crate::updates;
 use crate::windows::Windows;
 
@@ -60,14 +61,7 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let mut secrets = vec![CANARY.to_owned()];
     secrets.extend(deployment.keys.iter().map(|account| account.key.clone()));
     let log_check = tokio::task::spawn_local(LogCheck::run(lines, secrets));
-    let Traffic {
-        signals,
-        customers,
-        drained,
-        drain_took,
-        kills,
-        took,
-    } = send(&options, &deployment, end, &progress).await?;
+    let traffic = send(&options, &deployment, end, &progress).await?;
     deployment.end().await;
     let calls = total_calls(&deployment);
     let processes = total_processes(&deployment);
@@ -79,36 +73,15 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     let stored = stored::read(&emulator, RETENTION);
     progress("checking");
     let history = History {
-        requests: signals.history.take().requests,
-        updates: customers.history.take().updates,
+        requests: traffic.signals.history.take().requests,
+        updates: traffic.customers.history.take().updates,
         unkept: log.unkept,
     };
-    let unavailable_signals = signals.counts.unavailable.take();
-    let unavailable_customers = customers.counts.unavailable.take();
-    let unexplained_503s = unavailable_signals
-        .iter()
-        .chain(&unavailable_customers)
-        .filter(|failure| !windows.explains(failure))
-        .count();
-    let counts = Counts {
-        signals: RequestCounts::new(&signals, &unavailable_signals),
-        customers: RequestCounts::new(&customers, &unavailable_customers),
-        imported: customers.counts.imported.get(),
-        unexplained_503s,
-        drained,
-        drain_took,
-        dead_letters,
-        kills,
-        calls: calls.calls,
-        faulted_calls: calls.faulted,
-        throttled_writes: calls.throttled_writes,
-        processes,
-        took,
-    };
+    let report = checker::check(&history, &stored);
     Ok(Summary {
-        report: checker::check(&history, &stored),
+        report,
         leaks: log.leaks,
-        counts,
+        counts: traffic.count(&windows, calls, processes, dead_letters),
     })
 }
 
@@ -120,6 +93,42 @@ struct Traffic {
     drain_took: Duration,
     kills: u64,
     took: Duration,
+}
+
+impl Traffic {
+    fn count(
+        &self,
+        windows: &Windows,
+        calls: CallTotals,
+        processes: ProcessCounts,
+        dead_letters: usize,
+    ) -> Counts {
+        let Self {
+            signals, customers, ..
+        } = self;
+        let unavailable_signals = signals.counts.unavailable.take();
+        let unavailable_customers = customers.counts.unavailable.take();
+        let unexplained_503s = unavailable_signals
+            .iter()
+            .chain(&unavailable_customers)
+            .filter(|failure| !windows.explains(failure))
+            .count();
+        Counts {
+            signals: RequestCounts::new(signals, &unavailable_signals),
+            customers: RequestCounts::new(customers, &unavailable_customers),
+            imported: customers.counts.imported.get(),
+            unexplained_503s,
+            drained: self.drained,
+            drain_took: self.drain_took,
+            dead_letters,
+            kills: self.kills,
+            calls: calls.calls,
+            faulted_calls: calls.faulted,
+            throttled_writes: calls.throttled_writes,
+            processes,
+            took: self.took,
+        }
+    }
 }
 
 /// Runs all clients to their end, kills processes meanwhile, and drains the queue.

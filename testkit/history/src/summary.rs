@@ -76,6 +76,7 @@ impl RequestCounts {
 }
 
 /// Calls of all functions to DynamoDB.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct CallTotals {
     pub(super) calls: u64,
     pub(super) faulted: u64,

@@ -46,10 +46,13 @@ pub async fn run(options: &Options) -> Result<bool> {
         return Ok(true);
     }
     let mut counts = Counts::new();
+    let customer = count(Workload::Customer, &mut counts).await?;
+    let signal = count(Workload::Signal, &mut counts).await?;
+    let batch = count(Workload::Batch, &mut counts).await?;
     let counted = CountedWorkloads {
-        customer: count(Workload::Customer, &mut counts).await?,
-        signal: count(Workload::Signal, &mut counts).await?,
-        batch: count(Workload::Batch, &mut counts).await?,
+        customer,
+        signal,
+        batch,
     };
     let goals = tables::goals(counted).await?;
     print_table(&goals);
