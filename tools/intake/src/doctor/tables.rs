@@ -78,8 +78,10 @@ pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict>
         .table
         .context("DynamoDB did not describe it")?;
     let mut faults = faults_of(stack, expected, &described);
-    faults.extend(check_time_to_live(stack, table, expected).await?);
-    faults.extend(check_recovery(stack, table, expected).await?);
+    let time_to_live = check_time_to_live(stack, table, expected).await?;
+    faults.extend(time_to_live);
+    let recovery = check_recovery(stack, table, expected).await?;
+    faults.extend(recovery);
     Ok(Verdict::from_faults(&faults, "as the template says"))
 }
 
@@ -137,14 +139,11 @@ async fn check_recovery(stack: &Stack, table: &str, expected: &Expected) -> Resu
 /// What is wrong with the table itself.
 fn faults_of(stack: &Stack, expected: &Expected, table: &TableDescription) -> Vec<String> {
     let mut faults = Vec::new();
-    if !matches!(
-        table.table_status(),
-        Some(TableStatus::Active | TableStatus::Updating)
-    ) {
-        faults.push(format!(
-            "its status is {}",
-            table.table_status().map_or("unknown", TableStatus::as_str)
-        ));
+    let status = table.table_status();
+    let is_usable = matches!(status, Some(TableStatus::Active | TableStatus::Updating));
+    if !is_usable {
+        let status = status.map_or("unknown", TableStatus::as_str);
+        faults.push(format!("its status is {status}"));
     }
     let billing = table
         .billing_mode_summary()

@@ -39,13 +39,15 @@ pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
         return Ok(None);
     };
     let region = stack.config.region().context("No AWS region")?.to_string();
+    let endpoint = endpoint("s3", ENDPOINT_VARIABLE, &region).await?;
+    let credentials = stack
+        .config
+        .credentials_provider()
+        .context("No AWS credentials")?;
     let connection = S3Connection {
-        endpoint: endpoint("s3", ENDPOINT_VARIABLE, &region).await?,
+        endpoint,
         region,
-        credentials: stack
-            .config
-            .credentials_provider()
-            .context("No AWS credentials")?,
+        credentials,
         connector: http_connector(CONNECT_TIMEOUT)?,
     };
     Ok(Some(Bucket::new(name, connection)))
@@ -205,8 +207,8 @@ pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
         Err(error) => return differs(&error.to_string()),
     };
     let now = Timestamp::now();
-    let keys = KeyTable::new(stack)?;
-    let stored = snapshot_keys(&keys.all().await?, now);
+    let keys = KeyTable::new(stack)?.all().await?;
+    let stored = snapshot_keys(&keys, now);
     // Whole keys are compared: a key that changed is in both, and differs.
     let table: HashSet<_> = stored.iter().collect();
     let snapshot: HashSet<_> = snapshot.keys_at(now).collect();
