@@ -8,7 +8,7 @@ use anyhow::{Context as _, Error, Result, ensure};
 use sandbox::cargo::cargo_command;
 
 use crate::function_process::ProcessOptions;
-use crate::test_app::template;
+use crate::tables::template;
 
 /// Builds the functions, once in a process, and returns the folder of their programs.
 ///

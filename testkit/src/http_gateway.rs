@@ -9,7 +9,8 @@ use hyper::{Request, Response};
 
 use crate::http_server::{HttpServer, Service, response};
 use crate::request_builder::RequestBuilder;
-use crate::test_app::{TestApp, template};
+use crate::tables::template;
+use crate::test_app::TestApp;
 
 /// The gateway, on a port of its own, until it is dropped.
 pub struct HttpGateway(HttpServer<App>);

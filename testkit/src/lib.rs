@@ -13,6 +13,7 @@
 //! | [`fake_s3`] | keeping objects | what is in them |
 //! | `functions` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
+//! | `tables`, `clients`, `keys` | template.yaml's tables; clients for them; API keys in them | what is called |
 //! | `other_dynamodb` | another emulator of DynamoDB | what is tested |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
 //! | [`fuzz_targets`] | what holds for every input of a fuzz target | where inputs come from |
@@ -23,22 +24,25 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
+mod clients;
 pub mod fake_s3;
 mod functions;
 pub mod fuzz_targets;
 mod http_gateway;
+mod keys;
 mod local_stack;
 mod other_dynamodb;
 mod request_builder;
+mod tables;
 mod test_app;
 
+pub use clients::{client_at, dynamodb_at};
 pub use fault_proxy;
 pub use functions::{build, build_functions, emulator_options};
 pub use http_gateway::HttpGateway;
+pub use keys::{create_key, key_record, store_key};
 pub use local_stack::{LocalStack, call};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{fake_targets, function_process, http_server, pool, runtime_api};
-pub use test_app::{
-    Endpoints, KEY_SNAPSHOT_BUCKET, Tables, TestApp, client_at, create_key, dynamodb_at,
-    key_record, store_key, template,
-};
+pub use tables::{Tables, template};
+pub use test_app::{Endpoints, KEY_SNAPSHOT_BUCKET, TestApp};

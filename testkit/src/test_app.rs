@@ -2,20 +2,13 @@
 //! them.
 
 use std::collections::HashMap;
-use std::path::Path;
-use std::sync::LazyLock;
 use std::time::Duration;
 
-use aws::client::dynamodb;
-use aws::environment::{CONNECT_TIMEOUT, defaults};
 use aws::queue::Queue;
-use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::types::AttributeValue;
 use customers::CustomersFunction;
-use emulator::{Emulator, Storage, Template};
-use model::api_key::ApiKey;
+use emulator::{Emulator, Storage};
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent, SqsMessage};
@@ -24,100 +17,19 @@ use service::context::RequestContext;
 use service::runtime::serve;
 use service::telemetry::log::Log;
 use signals::SignalsFunction;
-use store::api_keys::{ApiKeysTable, PARTITION_KEY};
-use store::attributes::to_item;
+use store::api_keys::ApiKeysTable;
 use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
+use crate::clients::{client_at, config_at, dynamodb_at};
 use crate::fake_s3::FakeS3;
+use crate::keys::create_key;
 use crate::other_dynamodb::other_dynamodb;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
+use crate::tables::{Tables, template};
 use emulator::sqs::{FakeSqs, OVERFLOW_QUEUE};
-
-static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../template.yaml");
-    Template::read(&path).expect("template.yaml can be read")
-});
-
-/// template.yaml, as the local stack reads it.
-pub fn template() -> &'static Template {
-    &TEMPLATE
-}
-
-/// The names that the tables of template.yaml have in an emulator.
-#[derive(Clone, Debug)]
-pub struct Tables;
-
-impl Tables {
-    /// The name of the table with this logical id.
-    pub fn name(logical_id: &str) -> &'static str {
-        &TEMPLATE
-            .table(logical_id)
-            .expect("the template has this table")
-            .name
-    }
-}
-
-/// The configuration of a function whose services are at `endpoint`.
-fn config_at(endpoint: &str) -> SdkConfig {
-    let credentials = Credentials::new("local", "local", None, None, "test");
-    defaults(CONNECT_TIMEOUT)
-        .expect("the roots can be used")
-        .region(Region::new("eu-central-1"))
-        .credentials_provider(SharedCredentialsProvider::new(credentials))
-        .endpoint_url(endpoint)
-        .build()
-}
-
-/// A client that looks into the tables, at `endpoint`.
-pub fn client_at(endpoint: &str) -> Client {
-    Client::new(&config_at(endpoint))
-}
-
-/// A client of a function's, pointed at `endpoint`.
-pub fn dynamodb_at(endpoint: &str) -> Client {
-    dynamodb(&config_at(endpoint))
-}
-
-/// Stores a new key of this account, whose record is changed before it is written.
-pub async fn create_key(
-    endpoint: &str,
-    account: &str,
-    change: impl FnOnce(&mut KeyEntry),
-) -> String {
-    let key = ApiKey::random().unwrap();
-    let mut record = key_record(account);
-    change(&mut record);
-    store_key(endpoint, &key, &record).await;
-    key.expose_secret().to_owned()
-}
-
-/// The record of a key of this account that is valid for all endpoints.
-pub fn key_record(account: &str) -> KeyEntry {
-    KeyEntry {
-        key_id: format!("key_of_{account}"),
-        account_id: account.parse().unwrap(),
-        name: "test".to_owned(),
-        created_at: Timestamp::now(),
-        expires_at: None,
-        revoked_at: None,
-        only: None,
-    }
-}
-
-/// Stores this key.
-pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyEntry) {
-    let partition_key = AttributeValue::S(key.hash().partition_key());
-    let mut item = to_item(record).unwrap();
-    item.insert(PARTITION_KEY.to_owned(), partition_key);
-    let put = client_at(endpoint)
-        .put_item()
-        .table_name(Tables::name("ApiKeysTable"))
-        .set_item(Some(item));
-    put.send().await.unwrap();
-}
 
 /// The tables of signals.
 struct SignalTables {
@@ -191,10 +103,10 @@ impl TestApp {
 
     /// An emulator with empty tables.
     pub fn emulator() -> Emulator {
-        if let Some(other) = other_dynamodb(&TEMPLATE) {
+        if let Some(other) = other_dynamodb(template()) {
             return other;
         }
-        Emulator::start(&TEMPLATE, &Storage::Memory, 0).expect("the emulator starts")
+        Emulator::start(template(), &Storage::Memory, 0).expect("the emulator starts")
     }
 
     /// A stack whose functions find the key table at one endpoint and the others at another.

@@ -1,0 +1,28 @@
+//! The clients of AWS's services, pointed at a server of a test. Must not know what is called.
+
+use aws::client::dynamodb;
+use aws::environment::{CONNECT_TIMEOUT, defaults};
+use aws_config::{Region, SdkConfig};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+
+/// The configuration of a function whose services are at `endpoint`.
+pub(crate) fn config_at(endpoint: &str) -> SdkConfig {
+    let credentials = Credentials::new("local", "local", None, None, "test");
+    defaults(CONNECT_TIMEOUT)
+        .expect("the roots can be used")
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .endpoint_url(endpoint)
+        .build()
+}
+
+/// A client that looks into the tables, at `endpoint`.
+pub fn client_at(endpoint: &str) -> Client {
+    Client::new(&config_at(endpoint))
+}
+
+/// A client of a function's, pointed at `endpoint`.
+pub fn dynamodb_at(endpoint: &str) -> Client {
+    dynamodb(&config_at(endpoint))
+}

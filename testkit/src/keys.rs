@@ -1,0 +1,49 @@
+//! API keys in the key table of a test. Must not know what they are used for.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use model::api_key::ApiKey;
+use model::key_entry::KeyEntry;
+use model::timestamp::Timestamp;
+use store::api_keys::PARTITION_KEY;
+use store::attributes::to_item;
+
+use crate::clients::client_at;
+use crate::tables::Tables;
+
+/// Stores a new key of this account, whose record is changed before it is written.
+pub async fn create_key(
+    endpoint: &str,
+    account: &str,
+    change: impl FnOnce(&mut KeyEntry),
+) -> String {
+    let key = ApiKey::random().unwrap();
+    let mut record = key_record(account);
+    change(&mut record);
+    store_key(endpoint, &key, &record).await;
+    key.expose_secret().to_owned()
+}
+
+/// The record of a key of this account that is valid for all endpoints.
+pub fn key_record(account: &str) -> KeyEntry {
+    KeyEntry {
+        key_id: format!("key_of_{account}"),
+        account_id: account.parse().unwrap(),
+        name: "test".to_owned(),
+        created_at: Timestamp::now(),
+        expires_at: None,
+        revoked_at: None,
+        only: None,
+    }
+}
+
+/// Stores this key.
+pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyEntry) {
+    let partition_key = AttributeValue::S(key.hash().partition_key());
+    let mut item = to_item(record).unwrap();
+    item.insert(PARTITION_KEY.to_owned(), partition_key);
+    let put = client_at(endpoint)
+        .put_item()
+        .table_name(Tables::name("ApiKeysTable"))
+        .set_item(Some(item));
+    put.send().await.unwrap();
+}
