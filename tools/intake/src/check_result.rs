@@ -12,13 +12,13 @@ pub(crate) enum CheckResult {
 
 /// The result of a check, with its reason.
 #[derive(Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct CheckOutcome {
     pub(crate) result: CheckResult,
     /// What was seen, or why the check was skipped.
     pub(crate) seen: String,
 }
 
-impl Verdict {
+impl CheckOutcome {
     pub(crate) fn held(seen: impl Into<String>) -> Self {
         Self {
             result: CheckResult::Held,

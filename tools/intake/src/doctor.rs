@@ -8,7 +8,7 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::aws_client::{AwsClient, CLOUDWATCH};
-use crate::check_result::{CheckResult, Verdict};
+use crate::check_result::{CheckOutcome, CheckResult};
 use crate::keys::{KeyTable, snapshot};
 use crate::output::{Format, Table, print_line};
 use crate::overflow::Queues;
@@ -24,9 +24,9 @@ pub(crate) async fn run(stack: &Stack, format: Format) -> Result<()> {
     let findings = find_all(stack).await?;
     let failed = findings
         .iter()
-        .filter(|finding| finding.verdict.result == CheckResult::Failed)
+        .filter(|finding| finding.outcome.result == CheckResult::Failed)
         .count();
-    // A reader that closes standard output does not change the verdict.
+    // A reader that closes standard output does not change the exit code.
     let printed = print(&findings, failed, format);
     ensure!(failed == 0, "{failed} check(s) failed.");
     printed
@@ -35,13 +35,13 @@ pub(crate) async fn run(stack: &Stack, format: Format) -> Result<()> {
 /// A check, and what it found.
 struct Finding {
     check: String,
-    verdict: Verdict,
+    outcome: CheckOutcome,
 }
 
 fn print(findings: &[Finding], failed: usize, format: Format) -> Result<()> {
     let mut table = Table::new(format, ["RESULT", "CHECK", "SEEN"]);
-    for Finding { check, verdict } in findings {
-        let Verdict { result, seen } = verdict;
+    for Finding { check, outcome } in findings {
+        let CheckOutcome { result, seen } = outcome;
         let json = json!({"check": check, "result": result, "seen": seen});
         table.add(&json, [result.as_str(), check, seen])?;
     }
@@ -54,13 +54,13 @@ fn print(findings: &[Finding], failed: usize, format: Format) -> Result<()> {
 
 async fn find_all(stack: &Stack) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let mut add = |check: &str, verdict: Result<Verdict>| {
+    let mut add = |check: &str, outcome: Result<CheckOutcome>| {
         // A check that cannot be done is no check that holds.
-        let verdict =
-            verdict.unwrap_or_else(|error| Verdict::failed(format!("unknown: {error:#}")));
+        let outcome =
+            outcome.unwrap_or_else(|error| CheckOutcome::failed(format!("unknown: {error:#}")));
         findings.push(Finding {
             check: check.to_owned(),
-            verdict,
+            outcome,
         });
     };
     let version = check_version(stack.optional(VERSION), OWN_VERSION);
@@ -77,8 +77,8 @@ async fn find_all(stack: &Stack) -> Result<Vec<Finding>> {
     let alarms = check_alarms(stack, &client).await;
     add("Alarms", alarms);
     let Some(queues) = Queues::find(stack)? else {
-        let verdict = Verdict::skipped(stack.no_queues_message());
-        add("Overflow queue", Ok(verdict));
+        let outcome = CheckOutcome::skipped(stack.no_queues_message());
+        add("Overflow queue", Ok(outcome));
         return Ok(findings);
     };
     let drains = check_drains(stack, &queues, &client).await;
@@ -92,15 +92,17 @@ async fn check_drains(
     stack: &Stack,
     queues: &Queues<'_>,
     client: &AwsClient<'_>,
-) -> Result<Verdict> {
+) -> Result<CheckOutcome> {
     if stack.is_local {
-        return Ok(Verdict::skipped("only CloudWatch counts its failed drains"));
+        return Ok(CheckOutcome::skipped(
+            "only CloudWatch counts its failed drains",
+        ));
     }
     drains::check(queues, client, stack.optional(OVERFLOW_FUNCTION)).await
 }
 
 /// Checks that no active API key ends soon.
-async fn check_expiries(stack: &Stack) -> Result<Verdict> {
+async fn check_expiries(stack: &Stack) -> Result<CheckOutcome> {
     let now = Timestamp::now();
     let mut active = KeyTable::new(stack)?.all().await?;
     active.retain(|key| key.record.is_active(now));
@@ -120,20 +122,20 @@ async fn check_expiries(stack: &Stack) -> Result<Verdict> {
         ));
     }
     let seen = format!("{} active key(s), none ends within 30 days", active.len());
-    Ok(Verdict::from_faults(&ends, seen))
+    Ok(CheckOutcome::from_faults(&ends, seen))
 }
 
 /// Compares the deployed version with that of this command line, which knows no newer release.
 /// `deployed` is the output of template.yaml, which is deployed together with the functions.
-fn check_version(deployed: Option<&str>, own: &str) -> Verdict {
+fn check_version(deployed: Option<&str>, own: &str) -> CheckOutcome {
     let Some(deployed) = deployed else {
-        return Verdict::skipped("the stack does not say its version");
+        return CheckOutcome::skipped("the stack does not say its version");
     };
     let (Some(stack), Some(known)) = (version_numbers(deployed), version_numbers(own)) else {
-        return Verdict::failed(format!("{deployed} is no version"));
+        return CheckOutcome::failed(format!("{deployed} is no version"));
     };
     if stack < known {
-        return Verdict::failed(format!(
+        return CheckOutcome::failed(format!(
             "{deployed} is deployed, this command line is {own}: upgrade the stack"
         ));
     }
@@ -146,7 +148,7 @@ fn check_version(deployed: Option<&str>, own: &str) -> Verdict {
             "{deployed}, as this command line; whether there is a newer release is not known here"
         )
     };
-    Verdict::held(seen)
+    CheckOutcome::held(seen)
 }
 
 /// The numbers of a version. What follows a hyphen, as in 1.2.3-rc.1, does not count.
@@ -161,9 +163,11 @@ fn version_numbers(version: &str) -> Option<Vec<u64>> {
 
 /// Checks that no alarm of the stack, or of the stack nested in it, fires. There are fewer alarms
 /// than one page has.
-async fn check_alarms(stack: &Stack, client: &AwsClient<'_>) -> Result<Verdict> {
+async fn check_alarms(stack: &Stack, client: &AwsClient<'_>) -> Result<CheckOutcome> {
     let Some(stack) = &stack.name else {
-        return Ok(Verdict::skipped("only a deployed stack (--stack) has them"));
+        return Ok(CheckOutcome::skipped(
+            "only a deployed stack (--stack) has them",
+        ));
     };
     let mut faults = Vec::new();
     let mut unknown = 0;
@@ -186,16 +190,16 @@ async fn check_alarms(stack: &Stack, client: &AwsClient<'_>) -> Result<Verdict> 
         faults.push("the stack has no alarms".to_owned());
     }
     let seen = format!("{count} alarms, none fires, {unknown} without data");
-    Ok(Verdict::from_faults(&faults, seen))
+    Ok(CheckOutcome::from_faults(&faults, seen))
 }
 
-async fn check_dead_letters(queues: &Queues<'_>) -> Result<Verdict> {
+async fn check_dead_letters(queues: &Queues<'_>) -> Result<CheckOutcome> {
     let counts = queues.count().await?;
     let count = counts.dead_letters.total();
     if count == 0 {
-        return Ok(Verdict::held("none"));
+        return Ok(CheckOutcome::held("none"));
     }
-    Ok(Verdict::failed(format!(
+    Ok(CheckOutcome::failed(format!(
         "{count} message(s): find out why, then `cargo intake overflow redrive`"
     )))
 }

@@ -6,7 +6,7 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::aws_client::{AwsClient, CLOUDWATCH};
-use crate::check_result::Verdict;
+use crate::check_result::CheckOutcome;
 use crate::overflow::Queues;
 
 /// How far back the metrics are read, in seconds: as far as the alarms look.
@@ -30,7 +30,7 @@ pub(super) async fn check(
     queues: &Queues<'_>,
     client: &AwsClient<'_>,
     function: Option<&str>,
-) -> Result<Verdict> {
+) -> Result<CheckOutcome> {
     let counts = queues.count().await?;
     let messages = counts.overflow.total();
     let function =
@@ -59,9 +59,9 @@ pub(super) async fn check(
     );
     let is_failing = failures + crashes + throttles > 0.0 || age >= MAX_AGE_SECONDS;
     if is_failing && messages > 0 {
-        return Ok(Verdict::failed(seen));
+        return Ok(CheckOutcome::failed(seen));
     }
-    Ok(Verdict::held(seen))
+    Ok(CheckOutcome::held(seen))
 }
 
 /// Reads the value of a metric over the whole period. Without data, it is 0.

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{
     TableDescription, TableStatus, TimeToLiveStatus,
 };
 
-use crate::check_result::Verdict;
+use crate::check_result::CheckOutcome;
 use crate::error::call_error;
 use crate::stack::{
     API_KEYS, CUSTOMERS, DELETION_PROTECTION, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack,
@@ -60,10 +60,10 @@ fn table(name: &'static str, variable: &'static str) -> Expected {
 /// The attribute with the time at which DynamoDB deletes an item.
 const TIME_TO_LIVE: &str = "expiresAt";
 
-pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict> {
+pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<CheckOutcome> {
     // The tables of `cargo dev` have no streams, no protection, no billing mode and no backups.
     if stack.is_local {
-        return Ok(Verdict::skipped(
+        return Ok(CheckOutcome::skipped(
             "only the tables of a deployed stack have all that the template says",
         ));
     }
@@ -82,7 +82,7 @@ pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<Verdict>
     faults.extend(time_to_live);
     let recovery = check_recovery(stack, table, expected).await?;
     faults.extend(recovery);
-    Ok(Verdict::from_faults(&faults, "as the template says"))
+    Ok(CheckOutcome::from_faults(&faults, "as the template says"))
 }
 
 async fn check_time_to_live(

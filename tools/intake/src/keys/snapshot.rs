@@ -16,7 +16,7 @@ use store::key_snapshot::{
 };
 
 use super::table::{KeyTable, StoredKey};
-use crate::check_result::Verdict;
+use crate::check_result::CheckOutcome;
 use crate::http::{CONNECT_TIMEOUT, endpoint};
 use crate::output::{Format, note};
 use crate::stack::{KEY_SNAPSHOT_BUCKET, Stack};
@@ -191,12 +191,12 @@ async fn get(bucket: &Bucket) -> Result<KeySnapshot, KeySnapshotError> {
 
 /// Compares the snapshot with the table, as functions would read it. They cannot tell a missing
 /// snapshot from one that they may not read: only here is it seen.
-pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
+pub(crate) async fn compare(stack: &Stack) -> Result<CheckOutcome> {
     let Some(bucket) = bucket(stack).await? else {
-        return Ok(Verdict::skipped("this stack has no bucket for one"));
+        return Ok(CheckOutcome::skipped("this stack has no bucket for one"));
     };
     let differs = |fault: &str| {
-        Ok(Verdict::failed(format!(
+        Ok(CheckOutcome::failed(format!(
             "{fault}: run `cargo intake keys publish`"
         )))
     };
@@ -217,7 +217,7 @@ pub(crate) async fn compare(stack: &Stack) -> Result<Verdict> {
         .map(|key| key.id())
         .collect();
     match differing.len() {
-        0 => Ok(Verdict::held(format!(
+        0 => Ok(CheckOutcome::held(format!(
             "{} key(s), as in the table",
             table.len()
         ))),

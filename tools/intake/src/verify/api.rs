@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use crate::check_result::Verdict;
+use crate::check_result::CheckOutcome;
 use crate::http::{HttpClient, repeat};
 
 pub(super) const CUSTOMERS: &str = "/api/customers";
@@ -222,15 +222,15 @@ impl Expected {
         self
     }
 
-    /// The verdict of a check that the response is as expected.
-    pub(super) fn verdict(&self, response: &Result<Response>) -> Verdict {
+    /// The outcome of a check that the response is as expected.
+    pub(super) fn outcome(&self, response: &Result<Response>) -> CheckOutcome {
         match self.check(response) {
-            Ok(response) => Verdict::held(format!(
+            Ok(response) => CheckOutcome::held(format!(
                 "{} in {} ms",
                 response.status,
                 response.took.as_millis()
             )),
-            Err(difference) => Verdict::failed(difference),
+            Err(difference) => CheckOutcome::failed(difference),
         }
     }
 

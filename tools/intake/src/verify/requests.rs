@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::api::{CUSTOMERS, Call, Expected, PING, SIGNALS};
 use super::batch::{Batch, subject_id};
 use super::run::{AnsweredBatch, Run};
-use crate::check_result::Verdict;
+use crate::check_result::CheckOutcome;
 
 /// The customer whose profile is updated.
 pub(super) const UPDATED: usize = 0;
@@ -102,12 +102,12 @@ pub(super) async fn check_handing_over(run: &Run<'_>) {
         .header("user-agent", "curl/8.7.1")
         .header("accept", "*/*");
     let answered = run.send_batch(batch, &zipped).await;
-    run.add("Endpoints", "gzip", answered.verdict());
+    run.add("Endpoints", "gzip", answered.outcome());
 
     let batch = Batch::new(1, 0);
     let largest = batch.call().padded_to(MAX_BODY_BYTES);
     let answered = run.send_batch(batch, &largest).await;
-    run.add("Limits", "A body of 4 MiB", answered.verdict());
+    run.add("Limits", "A body of 4 MiB", answered.outcome());
 
     let preflight = Call::new("OPTIONS", SIGNALS).key(None);
     let expected = Expected::status(204).header("allow", "POST");
@@ -193,7 +193,11 @@ pub(super) async fn check_gateway(run: &Run<'_>, is_gateway: bool) {
             let expected = Expected::gateway(status);
             run.check(PROMISE, name, &call, &expected).await;
         } else {
-            run.add(PROMISE, name, Verdict::skipped("only API Gateway shows it"));
+            run.add(
+                PROMISE,
+                name,
+                CheckOutcome::skipped("only API Gateway shows it"),
+            );
         }
     }
 }

@@ -10,7 +10,7 @@ use model::timestamp::Timestamp;
 use super::api::{Api, Call, Expected, Response};
 use super::batch::Batch;
 use super::report::Check;
-use crate::check_result::Verdict;
+use crate::check_result::CheckOutcome;
 
 pub(super) struct Run<'a> {
     pub(super) api: Api,
@@ -36,12 +36,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(super) fn add(&self, promise: &'static str, name: impl Into<String>, verdict: Verdict) {
+    pub(super) fn add(
+        &self,
+        promise: &'static str,
+        name: impl Into<String>,
+        outcome: CheckOutcome,
+    ) {
         let check = Check {
             name: name.into(),
             promise,
-            result: verdict.result,
-            detail: verdict.seen,
+            result: outcome.result,
+            detail: outcome.seen,
         };
         self.checks.borrow_mut().push(check);
     }
@@ -54,11 +59,13 @@ impl<'a> Run<'a> {
         faults: &[String],
         seen: String,
     ) {
-        let verdict = match faults.first() {
-            None => Verdict::held(seen),
-            Some(first) => Verdict::failed(format!("{} case(s); the first: {first}", faults.len())),
+        let outcome = match faults.first() {
+            None => CheckOutcome::held(seen),
+            Some(first) => {
+                CheckOutcome::failed(format!("{} case(s); the first: {first}", faults.len()))
+            }
         };
-        self.add(promise, name, verdict);
+        self.add(promise, name, outcome);
     }
 
     /// Sends a call and checks the response.
@@ -70,7 +77,7 @@ impl<'a> Run<'a> {
         expected: &Expected,
     ) {
         let response = self.send(call).await;
-        self.add(promise, name, expected.verdict(&response));
+        self.add(promise, name, expected.outcome(&response));
     }
 
     pub(super) async fn send(&self, call: &Call) -> Result<Response> {
@@ -103,8 +110,8 @@ pub(super) struct AnsweredBatch {
 }
 
 impl AnsweredBatch {
-    /// The verdict of a check that the response is as expected.
-    pub(super) fn verdict(&self) -> Verdict {
-        self.expected.verdict(&self.response)
+    /// The outcome of a check that the response is as expected.
+    pub(super) fn outcome(&self) -> CheckOutcome {
+        self.expected.outcome(&self.response)
     }
 }
