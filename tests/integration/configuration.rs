@@ -19,7 +19,7 @@ async fn missing_and_malformed_variables_are_different_errors() {
             "the environment variable SIGNAL_RETENTION_DAYS is malformed: it must be a whole number",
         ),
     ] {
-        // Nothing is called, so nothing listens there.
+        // The function makes no call, so no process listens there.
         let mut options = emulator_options(&programs.join("signals"), "http://127.0.0.1:1");
         options
             .variables

@@ -205,6 +205,16 @@ async fn stored() -> HashMap<&'static str, Vec<Item>> {
     items
 }
 
+/// The attributes of a table that are its keys, and what DynamoDB does with its items.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct TableKeys {
+    table: String,
+    partition_key: Option<String>,
+    sort_key: Option<String>,
+    time_to_live: Option<String>,
+    stream: Option<String>,
+}
+
 #[test]
 fn tables_keys_time_to_live_and_streams_are_those_of_the_template() {
     let name = |cell: &str| Some(cell.trim_matches('`').to_owned()).filter(|name| !name.is_empty());
@@ -236,14 +246,12 @@ fn tables_keys_time_to_live_and_streams_are_those_of_the_template() {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         })
-        .map(|row| {
-            (
-                row[0].clone(),
-                name(&row[1]),
-                name(&row[2]),
-                name(&row[3]),
-                name(&row[4]),
-            )
+        .map(|row| TableKeys {
+            table: row[0].clone(),
+            partition_key: name(&row[1]),
+            sort_key: name(&row[2]),
+            time_to_live: name(&row[3]),
+            stream: name(&row[4]),
         })
         .collect();
     let in_template: BTreeSet<_> = template()
@@ -254,15 +262,13 @@ fn tables_keys_time_to_live_and_streams_are_those_of_the_template() {
             let mut keys = schema
                 .iter()
                 .map(|key| key["AttributeName"].as_str().unwrap().to_owned());
-            let short = table.logical_id.strip_suffix("Table").unwrap().to_owned();
-            let stream = stream_of(&table.logical_id);
-            (
-                short,
-                keys.next(),
-                keys.next(),
-                table.time_to_live_attribute.clone(),
-                stream,
-            )
+            TableKeys {
+                table: table.logical_id.strip_suffix("Table").unwrap().to_owned(),
+                partition_key: keys.next(),
+                sort_key: keys.next(),
+                time_to_live: table.time_to_live_attribute.clone(),
+                stream: stream_of(&table.logical_id),
+            }
         })
         .collect();
     assert_eq!(documented, in_template);
@@ -358,8 +364,6 @@ fn example_of_the_key_snapshot_is_one_that_functions_read() {
         .parse()
         .unwrap();
     let record = snapshot.find(hash).unwrap();
-    assert_eq!(
-        (record.key_id.as_str(), record.expires_at.unwrap().seconds()),
-        ("key_3f2a9c81d04e", 1_802_990_024)
-    );
+    assert_eq!(record.key_id.as_str(), "key_3f2a9c81d04e");
+    assert_eq!(record.expires_at.unwrap().seconds(), 1_802_990_024);
 }

@@ -41,7 +41,7 @@ impl Delivery {
         Self::start_with_timeout(variables, Duration::from_secs(10)).await
     }
 
-    /// One whose invocations have so much time, of which the function leaves one second.
+    /// A process whose invocations have this timeout, of which the function leaves one second.
     async fn start_with_timeout(variables: &[(&str, &str)], invocation_timeout: Duration) -> Self {
         let targets = FakeTargets::start().await.unwrap();
         let (options, log) = options(&targets, variables);
@@ -132,7 +132,7 @@ fn options(
     };
     let endpoint = targets.endpoint();
     let common = [
-        // Each service's own variable wins.
+        // The SDK prefers each service's own variable to this one.
         ("AWS_ENDPOINT_URL", "http://127.0.0.1:1"),
         ("AWS_ENDPOINT_URL_EVENTBRIDGE", endpoint.as_str()),
         ("AWS_ENDPOINT_URL_FIREHOSE", endpoint.as_str()),

@@ -8,6 +8,9 @@ mod throttling;
 mod transient;
 mod unavailable;
 
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp, TestResponse};
@@ -27,14 +30,21 @@ const FAILURES: [Fault; 9] = [
     Fault::HtmlBody,
 ];
 
-/// An app with a fault proxy before every table but that of the keys, and a key.
-pub(crate) async fn app_behind_proxy(plan: impl Into<Plan>) -> (TestApp, FaultProxy, String) {
+/// An app, the fault proxy between it and its tables, and a key of the account `shop`.
+pub(crate) struct AppBehindProxy {
+    pub(crate) app: TestApp,
+    pub(crate) proxy: FaultProxy,
+    pub(crate) key: String,
+}
+
+/// An app with a fault proxy before every table but that of the keys.
+pub(crate) async fn app_behind_proxy(plan: impl Into<Plan>) -> AppBehindProxy {
     let emulator = TestApp::emulator();
     let keys = emulator.endpoint();
     let proxy = FaultProxy::start(&keys, plan).await.unwrap();
     let app = TestApp::over(emulator, &keys, &proxy.endpoint(), None);
     let key = app.key("shop").await;
-    (app, proxy, key)
+    AppBehindProxy { app, proxy, key }
 }
 
 fn signals(n: usize) -> Value {
@@ -57,14 +67,10 @@ fn customer() -> RequestBuilder {
 
 /// The numbers of the stored signals, in their order.
 async fn stored_numbers(app: &TestApp) -> Vec<usize> {
-    let number =
-        |item: &std::collections::HashMap<String, aws_sdk_dynamodb::types::AttributeValue>| {
-            item["data"].as_m().unwrap()["n"]
-                .as_n()
-                .unwrap()
-                .parse()
-                .unwrap()
-        };
+    let number = |item: &HashMap<String, AttributeValue>| {
+        let data = item["data"].as_m().unwrap();
+        data["n"].as_n().unwrap().parse().unwrap()
+    };
     app.history("shop", "c").await.iter().map(number).collect()
 }
 

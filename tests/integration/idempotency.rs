@@ -80,10 +80,8 @@ async fn idempotency_record_expires_before_dynamodb_deletes_it() {
     let response = app
         .send(RequestBuilder::signals(body(2)).key(&key).at(later))
         .await;
-    assert_eq!(
-        (response.status, &response.json()["replayed"]),
-        (200, &json!(false))
-    );
+    assert_eq!(response.status, 200);
+    assert_eq!(response.json()["replayed"], false);
     assert_eq!(app.items("SignalsTable").await.len(), 3);
 }
 

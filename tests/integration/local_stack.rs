@@ -14,49 +14,37 @@ use crate::page::root;
 
 #[tokio::test]
 async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
-    // A stack on the default port. A developer's may have it already.
+    // This is a stack on the default port. The one of a developer may have the port already.
     let other = Emulator::start(testkit::template(), &Storage::Memory, 8000);
-    // What is stored is read at once: on a busy machine, the queue might have it still.
+    // The test reads what is stored at once. With a queue, a busy machine might have it there still.
     let stack = LocalStack::start(&["--no-queue"]);
 
     let ping = stack.send("GET", "/api/sdk/ping", &[], b"");
-    assert_eq!(
-        (ping.status, ping.json()),
-        (200, json!({"response": "pong"}))
-    );
+    assert_eq!(ping.status, 200);
+    assert_eq!(ping.json(), json!({"response": "pong"}));
 
     let customer = r#"{"customerId": "c1", "customerData": {"firstName": "Ada", "dob": ""}}"#;
     let created = stack.send("POST", "/api/customers", &[], customer.as_bytes());
-    assert_eq!(
-        (created.status, &created.json()["result"]),
-        (200, &json!("created")),
-        "{created:?}"
-    );
+    assert_eq!(created.status, 200, "{created:?}");
+    assert_eq!(created.json()["result"], "created", "{created:?}");
     let updated = stack.send("PATCH", "/api/customers", &[], customer.as_bytes());
-    assert_eq!(
-        (updated.status, &updated.json()["result"]),
-        (200, &json!("updated")),
-        "{updated:?}"
-    );
+    assert_eq!(updated.status, 200, "{updated:?}");
+    assert_eq!(updated.json()["result"], "updated", "{updated:?}");
 
     let unreadable = stack.send("POST", "/api/customers", &[], b"{\"customerId\": \"\xff\"}");
+    assert_eq!(unreadable.status, 400, "{unreadable:?}");
     assert_eq!(
-        (unreadable.status, &unreadable.json()["code"]),
-        (400, &json!("malformed-json")),
+        unreadable.json()["code"],
+        "malformed-json",
         "{unreadable:?}"
     );
 
     let signals =
         r#"{"signals": [{"customerId": "c1", "eventType": "bought"}, {"customerId": "c1"}]}"#;
     let batch = stack.send("POST", "/api/event-flows/signal", &[], signals.as_bytes());
-    assert_eq!(
-        (
-            batch.status,
-            &batch.json()["accepted"],
-            &batch.json()["rejected"]
-        ),
-        (200, &json!(1), &json!(1))
-    );
+    assert_eq!(batch.status, 200);
+    assert_eq!(batch.json()["accepted"], 1);
+    assert_eq!(batch.json()["rejected"], 1);
 
     for variable in ["AWS_ENDPOINT_URL_DYNAMODB", "BASE_URL"] {
         let foreign = call(
@@ -73,16 +61,12 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
         &[("Origin", "http://127.0.0.1:3000")],
         b"{}",
     );
-    assert_eq!(
-        (page.status, page.header("access-control-allow-origin")),
-        (403, "")
-    );
+    assert_eq!(page.status, 403);
+    assert_eq!(page.header("access-control-allow-origin"), "");
 
     let unknown = stack.send("GET", "/api/nothing", &[], b"");
-    assert_eq!(
-        (unknown.status, unknown.header("content-type")),
-        (404, "application/json")
-    );
+    assert_eq!(unknown.status, 404);
+    assert_eq!(unknown.header("content-type"), "application/json");
     assert_eq!(unknown.json(), json!({"message": "Not Found"}));
 
     let customers = stored(&stack, "CUSTOMERS_TABLE").await;
@@ -94,17 +78,10 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     assert_eq!(customers[0]["dob"].as_s().unwrap(), "");
     assert_eq!(stored(&stack, "SIGNALS_TABLE").await.len(), 1);
     if let Ok(other) = other {
-        let customers = stack.variable("CUSTOMERS_TABLE");
-        assert_eq!(
-            client_at(&other.endpoint())
-                .scan()
-                .table_name(customers)
-                .send()
-                .await
-                .unwrap()
-                .count,
-            0
-        );
+        let scan = client_at(&other.endpoint())
+            .scan()
+            .table_name(stack.variable("CUSTOMERS_TABLE"));
+        assert_eq!(scan.send().await.unwrap().count, 0);
     }
 
     let stderr = stack.stop("INT");
@@ -115,25 +92,15 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
 async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
     let customer = r#"{"customerId": "c1", "customerData": {}}"#;
     let signals = r#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
-    let send = |stack: &LocalStack, path: &str, body: &str| {
-        let response = stack.send("POST", path, &[], body.as_bytes());
-        let json = response.json();
-        (
-            response.status,
-            json["code"].clone(),
-            json["result"].clone(),
-            json["deferred"].clone(),
-        )
-    };
+    let send =
+        |stack: &LocalStack, path: &str, body: &str| stack.send("POST", path, &[], body.as_bytes());
     let stack = LocalStack::start(&["--faults", "1"]);
-    assert_eq!(
-        send(&stack, "/api/customers", customer),
-        (200, Value::Null, json!("deferred"), Value::Null)
-    );
-    assert_eq!(
-        send(&stack, "/api/event-flows/signal", signals),
-        (200, Value::Null, Value::Null, json!(1))
-    );
+    let update = send(&stack, "/api/customers", customer);
+    assert_eq!(update.status, 200, "{update:?}");
+    assert_eq!(update.json()["result"], "deferred", "{update:?}");
+    let batch = send(&stack, "/api/event-flows/signal", signals);
+    assert_eq!(batch.status, 200, "{batch:?}");
+    assert_eq!(batch.json()["deferred"], 1, "{batch:?}");
     assert_eq!(
         queued(&stack, "OVERFLOW_QUEUE_URL"),
         2,
@@ -151,13 +118,11 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
         "{stderr}"
     );
 
-    let unavailable = (503, json!("storage-unavailable"), Value::Null, Value::Null);
     let stack = LocalStack::start(&["--faults", "1", "--no-queue"]);
-    assert_eq!(send(&stack, "/api/customers", customer), unavailable);
-    assert_eq!(
-        send(&stack, "/api/event-flows/signal", signals),
-        unavailable
-    );
+    let update = send(&stack, "/api/customers", customer);
+    update.assert_problem(503, "storage-unavailable");
+    let batch = send(&stack, "/api/event-flows/signal", signals);
+    batch.assert_problem(503, "storage-unavailable");
     stack.stop("TERM");
 }
 
@@ -223,16 +188,9 @@ async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
         call_queue(&stack, "SendMessage", &call);
     }
     for header in [("Origin", "http://page.example"), ("Host", "page.example")] {
-        assert_eq!(
-            call(
-                "POST",
-                stack.variable("AWS_ENDPOINT_URL_SQS"),
-                &[header],
-                b"{}"
-            )
-            .status,
-            403
-        );
+        let queue = stack.variable("AWS_ENDPOINT_URL_SQS");
+        let foreign = call("POST", queue, &[header], b"{}");
+        assert_eq!(foreign.status, 403, "{header:?}");
     }
     wait_until_drained(&stack).await;
     assert_eq!(
@@ -251,11 +209,8 @@ async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one
     let signals = br#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
     let stack = LocalStack::start(&["--data", data.to_str().unwrap(), "--faults", "1"]);
     let deferred = stack.send("POST", "/api/event-flows/signal", &[], signals);
-    assert_eq!(
-        (deferred.status, &deferred.json()["deferred"]),
-        (200, &json!(1)),
-        "{deferred:?}"
-    );
+    assert_eq!(deferred.status, 200, "{deferred:?}");
+    assert_eq!(deferred.json()["deferred"], 1, "{deferred:?}");
     let stderr = stack.stop("INT");
     assert!(
         stderr.contains("dev.sqlite.queue: 1.\nStopped.\n"),
@@ -265,11 +220,8 @@ async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one
         .unwrap()
         .map(Result::unwrap)
     {
-        assert_eq!(
-            file.metadata().unwrap().permissions().mode() & 0o777,
-            0o600,
-            "{file:?}"
-        );
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file:?}");
     }
 
     let stack = LocalStack::start(&["--data", data.to_str().unwrap()]);

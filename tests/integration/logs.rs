@@ -1,5 +1,5 @@
-//! Each request writes one log line. No line contains a key, a profile value or a body; the
-//! requestIdentifier it may.
+//! Each request writes one log line. No line contains a key, a profile value or a body. Of the
+//! client's values, a line has only the requestIdentifier.
 
 mod bytes;
 mod queries;
@@ -34,7 +34,7 @@ impl io::Write for Lines {
 }
 
 impl Lines {
-    /// A log that writes to them.
+    /// A log that writes to these lines.
     fn log(&self) -> Log {
         let lines = self.clone();
         Log::new("local", move |line| {
@@ -106,7 +106,7 @@ async fn send_requests(log: Log) -> String {
             RequestBuilder::signals(format!("{{\"{CANARY}")).key(&key),
             RequestBuilder::ping().key(CANARY),
         ] {
-            // At one time, so that the invalid key stays cached however long the others take.
+            // All arrive at one time, so that the invalid key stays cached however long they take.
             app.send(call.at(NOW)).await;
         }
     }
@@ -116,7 +116,8 @@ async fn send_requests(log: Log) -> String {
 #[tokio::test]
 async fn request_line_has_the_outcome_and_no_sent_value() {
     let (key, log) = log_of(send_requests).await;
-    assert!(!log.contains(CANARY) && !log.contains(&key), "{log}");
+    assert!(!log.contains(CANARY), "{log}");
+    assert!(!log.contains(&key), "{log}");
     let lines = request_lines(&log);
     let statuses: Vec<_> = lines
         .iter()
@@ -128,40 +129,33 @@ async fn request_line_has_the_outcome_and_no_sent_value() {
         "{log}"
     );
     let batch = &lines[2];
-    assert_eq!(
-        (&batch["accountId"], &batch["keyId"]),
-        (&json!("shop"), &json!("key_of_shop"))
-    );
+    assert_eq!(batch["accountId"], "shop");
+    assert_eq!(batch["keyId"], "key_of_shop");
     assert_eq!(batch["path"], "/api/event-flows/signal");
     let identifiers: Vec<_> = lines
         .iter()
         .map(|line| line["requestIdentifier"].as_str())
         .collect();
-    let (batch_only, none) = (Some(REQUEST), None);
+    let of_batch = Some(REQUEST);
     assert_eq!(
         identifiers,
         [
-            none, none, batch_only, none, none, none, none, batch_only, none, none
+            None, None, of_batch, None, None, None, None, of_batch, None, None
         ]
     );
-    assert_eq!(
-        [
-            &batch["SignalsAccepted"],
-            &batch["SignalsRejected"],
-            &batch["RejectionRate"]
-        ],
-        [1, 1, 50]
-    );
+    assert_eq!(batch["SignalsAccepted"], 1);
+    assert_eq!(batch["SignalsRejected"], 1);
+    assert_eq!(batch["RejectionRate"], 50);
     assert_eq!(batch["fieldErrorCounts"], json!({"invalid-type": 1}));
 }
 
 /// A line without what differs from run to run.
 fn stable(mut line: Value) -> String {
     let members = line.as_object_mut().unwrap();
-    assert!(
-        members.remove("DynamoDbLatency").unwrap().is_number()
-            && members.remove("durationMs").unwrap().is_number()
-    );
+    for name in ["DynamoDbLatency", "durationMs"] {
+        let value = members.remove(name).unwrap();
+        assert!(value.is_number(), "{name} is {value}");
+    }
     line.to_string()
 }
 
@@ -232,7 +226,7 @@ async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
             stack.send(&batch, NOW).await
         })
         .await;
-        assert_eq!(response.0, 200, "{response:?}");
+        assert_eq!(response.status, 200, "{response:?}");
         let lines = request_lines(&log);
         assert_eq!(lines[0]["SignalsDeferred"], 1, "{log}");
         assert_eq!(lines[0]["storeError"], reason, "{log}");
@@ -244,12 +238,13 @@ async fn each_line_of_a_request_has_its_id() {
     let mut stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.sqs.set_unavailable(true);
     let batch = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
-    let ((status, response), log) = log_of(async |log| {
+    let (response, log) = log_of(async |log| {
         stack.app.log = log;
         stack.send(&batch, NOW).await
     })
     .await;
-    assert_eq!(status, 503, "{response}");
+    assert_eq!(response.status, 503, "{response:?}");
+    let response = response.json();
     let lines: Vec<Value> = log
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -297,36 +292,29 @@ async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
     };
     let ((), log) = log_of(requests).await;
     let lines = request_lines(&log);
-    let outcomes: Vec<_> = lines
-        .iter()
-        .map(|line| {
-            [
-                &line["status"],
-                &line["reason"],
-                &line["keyId"],
-                &line["accountId"],
-            ]
-        })
-        .collect();
-    let expected = json!([
-        [401, "missing", null, null],
-        [401, "malformed", null, null],
-        [401, "unknown", null, null],
-        [401, "expired", "key_of_shop", "shop"],
-        [401, "revoked", "key_of_shop", "shop"],
-    ]);
-    for half in outcomes.chunks(5) {
-        assert_eq!(json!(half), expected);
-    }
-    for (line, is_inactive) in lines
-        .iter()
-        .zip([false, false, false, true, true].repeat(2))
-    {
-        assert_eq!(
-            metrics(line).contains(&"InactiveKeys"),
-            is_inactive,
-            "{line}"
-        );
+    assert_eq!(lines.len(), 10, "{log}");
+    for round in lines.chunks(5) {
+        let [missing, malformed, unknown, expired, revoked] = round else {
+            panic!("{round:?}")
+        };
+        for (line, reason) in [
+            (missing, "missing"),
+            (malformed, "malformed"),
+            (unknown, "unknown"),
+        ] {
+            assert_eq!(line["status"], 401, "{line}");
+            assert_eq!(line["reason"], reason, "{line}");
+            assert_eq!(line["keyId"], Value::Null, "{line}");
+            assert_eq!(line["accountId"], Value::Null, "{line}");
+            assert!(!metrics(line).contains(&"InactiveKeys"), "{line}");
+        }
+        for (line, reason) in [(expired, "expired"), (revoked, "revoked")] {
+            assert_eq!(line["status"], 401, "{line}");
+            assert_eq!(line["reason"], reason, "{line}");
+            assert_eq!(line["keyId"], "key_of_shop", "{line}");
+            assert_eq!(line["accountId"], "shop", "{line}");
+            assert!(metrics(line).contains(&"InactiveKeys"), "{line}");
+        }
     }
 }
 
@@ -349,30 +337,53 @@ async fn metric_of_401s_is_written_by_reason() {
     else {
         panic!("{log}")
     };
-    assert_eq!(
-        (&line["Reason"], &line["Unauthorized"]),
-        (&json!("unknown"), &json!(1))
-    );
+    assert_eq!(line["Reason"], "unknown");
+    assert_eq!(line["Unauthorized"], 1);
     assert_eq!(
         line["_aws"]["CloudWatchMetrics"][0]["Dimensions"],
         json!([["FunctionName", "Reason"]])
     );
 }
 
+/// A key that will expire, and the days that the line of its request reports.
+#[derive(Debug)]
+struct ExpiringKey {
+    lifetime_seconds: u64,
+    seconds_left: u64,
+    reported_days: Option<u64>,
+}
+
 #[tokio::test]
 async fn key_that_expires_within_thirty_days_reports_the_days_left() {
     const DAY: u64 = 24 * 60 * 60;
-    // The whole lifetime of the last key is under 7 days, so its near end needs no alarm.
-    let keys = [
-        (365 * DAY, 30 * DAY, None),
-        (365 * DAY, 30 * DAY - 1, Some(29)),
-        (7 * DAY, 1, Some(0)),
-        (7 * DAY - 1, 1, None),
-    ];
-    for (lifetime, left, reported) in keys {
+    for key in [
+        ExpiringKey {
+            lifetime_seconds: 365 * DAY,
+            seconds_left: 30 * DAY,
+            reported_days: None,
+        },
+        ExpiringKey {
+            lifetime_seconds: 365 * DAY,
+            seconds_left: 30 * DAY - 1,
+            reported_days: Some(29),
+        },
+        ExpiringKey {
+            lifetime_seconds: 7 * DAY,
+            seconds_left: 1,
+            reported_days: Some(0),
+        },
+        // The whole lifetime is under 7 days, so the near end needs no alarm.
+        ExpiringKey {
+            lifetime_seconds: 7 * DAY - 1,
+            seconds_left: 1,
+            reported_days: None,
+        },
+    ] {
         // A key expires at a whole second, but is created at any millisecond.
-        let expires_at = Timestamp::from_millis((NOW.seconds() + left) * 1000);
-        let created_at = Timestamp::from_millis((expires_at.seconds() - lifetime) * 1000 + 999);
+        let expires_at_seconds = NOW.seconds() + key.seconds_left;
+        let created_at_seconds = expires_at_seconds - key.lifetime_seconds;
+        let expires_at = Timestamp::from_millis(expires_at_seconds * 1000);
+        let created_at = Timestamp::from_millis(created_at_seconds * 1000 + 999);
         let now = Timestamp::from_millis(NOW.seconds() * 1000);
         let request = async |log| {
             let mut app = TestApp::start();
@@ -387,10 +398,9 @@ async fn key_that_expires_within_thirty_days_reports_the_days_left() {
         };
         let (response, log) = log_of(request).await;
         let line = &request_lines(&log)[0];
-        assert_eq!(
-            (response.status, line["KeyDaysLeft"].as_u64()),
-            (200, reported)
-        );
-        assert_eq!(metrics(line).contains(&"KeyDaysLeft"), reported.is_some());
+        assert_eq!(response.status, 200);
+        assert_eq!(line["KeyDaysLeft"].as_u64(), key.reported_days, "{key:?}");
+        let is_metric = metrics(line).contains(&"KeyDaysLeft");
+        assert_eq!(is_metric, key.reported_days.is_some(), "{key:?}");
     }
 }

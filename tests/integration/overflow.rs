@@ -1,5 +1,9 @@
 //! Signals that DynamoDB does not acknowledge in time go to the overflow queue, and a drain stores
 //! them (docs/reliability.md, Overflow).
+#![expect(
+    clippy::indexing_slicing,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
 
 mod customers;
 mod drain;
@@ -15,15 +19,17 @@ use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{Endpoints, RequestBuilder, TestApp};
+use testkit::{Endpoints, RequestBuilder, TestApp, TestResponse};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
-/// A minute later.
+/// When the messages are drained: a minute after [`NOW`].
 const DRAINED_AT: Timestamp = Timestamp::from_millis(1_795_214_084_123);
 
 const RETENTION: Duration = Duration::from_hours(7 * 24);
+
+const NO_MESSAGES: [&str; 0] = [];
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -37,7 +43,8 @@ pub(crate) struct Stack {
 
 impl Stack {
     pub(crate) async fn start(plan: impl Into<Plan>) -> Self {
-        let (emulator, sqs) = (TestApp::emulator(), FakeSqs::start().await.unwrap());
+        let emulator = TestApp::emulator();
+        let sqs = FakeSqs::start().await.unwrap();
         let keys = emulator.endpoint();
         let proxy = FaultProxy::start(&keys, plan).await.unwrap();
         let endpoints = Endpoints {
@@ -56,20 +63,31 @@ impl Stack {
         }
     }
 
-    pub(crate) async fn send(&self, body: &Value, at: Timestamp) -> (u16, Value) {
-        let response = self
-            .app
-            .send(RequestBuilder::signals(body).key(&self.key).at(at))
-            .await;
-        (response.status, response.json())
+    /// Sends a batch of signals that arrives at this time.
+    pub(crate) async fn send(&self, body: &Value, at: Timestamp) -> TestResponse {
+        let call = RequestBuilder::signals(body).key(&self.key).at(at);
+        self.app.send(call).await
     }
 
-    /// Takes all messages and drains them; returns those that are to be delivered again.
-    async fn drain(&self) -> Vec<String> {
-        self.drain_all(&self.sqs.take_messages()).await
+    /// Sends a batch of which so many signals are deferred.
+    async fn send_deferred(&self, body: &Value, at: Timestamp, count: usize) {
+        let response = self.send(body, at).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        assert_eq!(response.json()["deferred"], count, "{response:?}");
     }
 
-    async fn drain_all(&self, messages: &[String]) -> Vec<String> {
+    /// Drains all messages of the queue. None is to be delivered again.
+    async fn drain(&self) {
+        self.drain_messages(&self.sqs.take_messages()).await;
+    }
+
+    /// Drains these messages. None is to be delivered again.
+    async fn drain_messages(&self, messages: &[String]) {
+        assert_eq!(self.undrained(messages).await, NO_MESSAGES);
+    }
+
+    /// Drains these messages, and returns those that are to be delivered again.
+    async fn undrained(&self, messages: &[String]) -> Vec<String> {
         self.app.drain(messages, DRAINED_AT).await
     }
 
@@ -89,16 +107,19 @@ fn named(n: usize) -> Value {
     json!({"requestIdentifier": REQUEST, "signals": signals(n)})
 }
 
+/// The batch was accepted, and none of its signals is deferred: then the count is absent.
+#[track_caller]
+fn assert_stored(response: &TestResponse) {
+    assert_eq!(response.status, 200, "{response:?}");
+    assert_eq!(response.json().get("deferred"), None, "{response:?}");
+}
+
 /// The items that a request leaves when nothing fails.
 async fn items_without_a_fault(body: &Value) -> Vec<Item> {
     let stack = Stack::start(Plan::none()).await;
-    let (status, response) = stack.send(body, NOW).await;
-    assert_eq!(
-        (status, response.get("deferred")),
-        (200, None),
-        "absent when 0: {response}"
-    );
-    assert_eq!(stack.sqs.take_messages(), [""; 0]);
+    let response = stack.send(body, NOW).await;
+    assert_stored(&response);
+    assert_eq!(stack.sqs.take_messages(), NO_MESSAGES);
     stack.stored().await
 }
 
@@ -108,7 +129,7 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
     for (fault, deferred) in [
         (Fault::Throttled.always().of("BatchWriteItem"), 60),
         (Fault::ResetBefore.always().of("BatchWriteItem"), 60),
-        // Whether the record is written is not known, so nothing is written now.
+        // The function does not know whether the record is written, so it writes nothing more.
         (Fault::InternalServerError.always().of("PutItem"), 60),
         (Fault::ResetAfter.always().of("PutItem"), 60),
         // The first two batches are stored.
@@ -120,16 +141,15 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
         ),
     ] {
         let stack = Stack::start(fault.clone()).await;
-        let (status, response) = stack.send(&named(60), NOW).await;
-        assert_eq!(
-            (status, &response["accepted"], &response["deferred"]),
-            (200, &json!(60), &json!(deferred)),
-            "{fault:?}"
-        );
-        assert_eq!(response["replayed"], false);
+        let response = stack.send(&named(60), NOW).await;
+        assert_eq!(response.status, 200, "{fault:?}: {response:?}");
+        let body = response.json();
+        assert_eq!(body["accepted"], 60, "{fault:?}: {body}");
+        assert_eq!(body["deferred"], deferred, "{fault:?}: {body}");
+        assert_eq!(body["replayed"], false, "{fault:?}: {body}");
         assert_eq!(stack.stored().await.len(), 60 - deferred, "{fault:?}");
         stack.proxy.set(Plan::none());
-        assert_eq!(stack.drain().await, [""; 0]);
+        stack.drain().await;
         assert_eq!(stack.stored().await, expected, "{fault:?}");
     }
 }
@@ -137,8 +157,9 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
 #[tokio::test]
 async fn signals_without_an_identifier_are_deferred_without_a_record() {
     let stack = Stack::start(Fault::TableThrottled.always().of("BatchWriteItem")).await;
-    let (status, response) = stack.send(&json!({"signals": signals(3)}), NOW).await;
-    assert_eq!((status, &response["deferred"]), (200, &json!(3)));
+    stack
+        .send_deferred(&json!({"signals": signals(3)}), NOW, 3)
+        .await;
     stack.proxy.set(Plan::none());
     stack.drain().await;
     assert_eq!(stack.stored().await.len(), 3);
@@ -152,16 +173,11 @@ async fn retry_before_the_drain_stores_its_signals_once() {
         Fault::Throttled.always().of("BatchWriteItem"),
     ] {
         let stack = Stack::start(fault.clone()).await;
-        assert_eq!(
-            stack.send(&named(30), NOW).await.1["deferred"],
-            30,
-            "{fault:?}"
-        );
+        stack.send_deferred(&named(30), NOW, 30).await;
         stack.proxy.set(Plan::none());
         let later = NOW.plus(Duration::from_secs(5));
-        let (status, response) = stack.send(&named(30), later).await;
-        assert_eq!((status, response.get("deferred")), (200, None));
-        assert_eq!(stack.drain().await, [""; 0]);
+        assert_stored(&stack.send(&named(30), later).await);
+        stack.drain().await;
         assert_eq!(stack.stored().await.len(), 30, "{fault:?}");
     }
 }
@@ -174,18 +190,19 @@ async fn two_deferred_attempts_that_are_drained_together_are_stored_once() {
         .send(&named(2), NOW.plus(Duration::from_secs(1)))
         .await;
     stack.proxy.set(Plan::none());
-    assert_eq!(stack.drain().await, [""; 0]);
+    stack.drain().await;
     assert_eq!(stack.stored().await.len(), 2);
 }
 
 #[tokio::test]
 async fn identifier_that_another_body_took_keeps_the_deferred_signals() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
-    assert_eq!(stack.send(&named(2), NOW).await.1["deferred"], 2);
+    stack.send_deferred(&named(2), NOW, 2).await;
     stack.proxy.set(Plan::none());
     let later = NOW.plus(Duration::from_secs(1));
-    assert_eq!(stack.send(&named(1), later).await.0, 200);
-    assert_eq!(stack.drain().await, [""; 0]);
+    let another_body = stack.send(&named(1), later).await;
+    assert_eq!(another_body.status, 200, "{another_body:?}");
+    stack.drain().await;
     let times: Vec<_> = stack
         .stored()
         .await
@@ -198,16 +215,14 @@ async fn identifier_that_another_body_took_keeps_the_deferred_signals() {
 #[tokio::test]
 async fn record_that_arrives_late_changes_no_key() {
     let stack = Stack::start(Fault::Held.always().of("PutItem")).await;
-    assert_eq!(stack.send(&named(2), NOW).await.1["deferred"], 2);
+    stack.send_deferred(&named(2), NOW, 2).await;
     stack.proxy.set(Plan::none());
     let later = NOW.plus(Duration::from_secs(1));
-    assert_eq!(
-        stack.send(&named(2), later).await.1["replayed"],
-        false,
-        "there is no record yet"
-    );
-    assert!(stack.proxy.apply_held().await.unwrap() > 0);
-    assert_eq!(stack.drain().await, [""; 0]);
+    let retry = stack.send(&named(2), later).await.json();
+    assert_eq!(retry["replayed"], false, "there is no record yet");
+    let applied = stack.proxy.apply_held().await.unwrap();
+    assert!(applied > 0);
+    stack.drain().await;
     assert_eq!(stack.stored().await.len(), 2);
 }
 
@@ -220,17 +235,17 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
     )
     .await;
     stack.sqs.set_unavailable(true);
-    let (status, failed) = stack.send(&json!({"signals": signals(30)}), NOW).await;
-    assert_eq!(status, 503);
+    let failed = stack.send(&json!({"signals": signals(30)}), NOW).await;
+    assert_eq!(failed.status, 503);
+    let identifier = failed.json()["requestIdentifier"].clone();
     stack.sqs.set_unavailable(false);
     stack.proxy.set(Fault::ResetAfter.always());
-    let retry = json!({"requestIdentifier": failed["requestIdentifier"], "signals": signals(30)});
-    assert_eq!(
-        stack.send(&retry, NOW.plus(Duration::from_secs(1))).await.1["deferred"],
-        30
-    );
+    let retry = json!({"requestIdentifier": identifier, "signals": signals(30)});
+    stack
+        .send_deferred(&retry, NOW.plus(Duration::from_secs(1)), 30)
+        .await;
     stack.proxy.set(Plan::none());
-    assert_eq!(stack.drain().await, [""; 0]);
+    stack.drain().await;
     assert_eq!(stack.stored().await.len(), 30);
 }
 
@@ -245,18 +260,15 @@ async fn answer_of_sqs_without_an_id_or_with_another_md5_acknowledges_nothing() 
         json!({"MessageId": "1", "MD5OfMessageBody": "00"}),
     ] {
         stack.sqs.answer_sends_with(Some(answer.clone()));
-        let (status, _) = stack.send(&json!({"signals": signals(1)}), NOW).await;
-        assert_eq!(
-            (status, stack.app.send(customer()).await.status),
-            (503, 503),
-            "{answer}"
-        );
+        let batch = stack.send(&json!({"signals": signals(1)}), NOW).await;
+        assert_eq!(batch.status, 503, "{answer}");
+        let update = stack.app.send(customer()).await;
+        assert_eq!(update.status, 503, "{answer}");
     }
     stack.sqs.answer_sends_with(None);
-    assert_eq!(
-        stack.send(&json!({"signals": signals(1)}), NOW).await.1["deferred"],
-        1
-    );
+    stack
+        .send_deferred(&json!({"signals": signals(1)}), NOW, 1)
+        .await;
 }
 
 #[tokio::test]
@@ -268,22 +280,22 @@ async fn rejected_signals_of_a_deferred_batch_are_reported_and_kept() {
     )
     .await;
     let body = json!({"signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}]});
-    let (status, response) = stack.send(&body, NOW).await;
-    let counts = ["received", "accepted", "rejected", "deferred"].map(|name| &response[name]);
-    assert_eq!(
-        (status, counts),
-        (200, [&json!(2), &json!(1), &json!(1), &json!(1)]),
-        "{response}"
-    );
+    let response = stack.send(&body, NOW).await;
+    assert_eq!(response.status, 200, "{response:?}");
+    let counts = response.json();
+    assert_eq!(counts["received"], 2, "{counts}");
+    assert_eq!(counts["accepted"], 1, "{counts}");
+    assert_eq!(counts["rejected"], 1, "{counts}");
+    assert_eq!(counts["deferred"], 1, "{counts}");
     assert_eq!(stack.app.items("RejectedSignalsTable").await.len(), 1);
 }
 
 #[tokio::test]
-async fn messages_of_an_account_are_its_group() {
+async fn message_has_its_account_as_its_group_and_an_unreadable_one_has_none() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.send(&named(1), NOW).await;
     assert_eq!(stack.sqs.take_groups(), [Some("shop".to_owned())]);
-    stack.drain_all(&["unreadable".to_owned()]).await;
+    stack.undrained(&["unreadable".to_owned()]).await;
     assert_eq!(stack.sqs.take_groups(), [None]);
 }
 
@@ -293,10 +305,10 @@ async fn body_of_4_mib_is_deferred_whole() {
     let large = "x".repeat(200 * 1024);
     let signal = |n| json!({"customerId": "c", "eventType": "e", "data": {"n": n, "large": large}});
     let body = json!({"signals": (0..20).map(signal).collect::<Value>()});
-    assert_eq!(stack.send(&body, NOW).await.1["deferred"], 20);
+    stack.send_deferred(&body, NOW, 20).await;
     let messages = stack.sqs.take_messages();
     assert!(messages.len() >= 4, "{}", messages.len());
     stack.proxy.set(Plan::none());
-    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+    stack.drain_messages(&messages).await;
     assert_eq!(stack.stored().await.len(), 20);
 }

@@ -170,7 +170,7 @@ fn accepted_signals_are_stored_exactly() {
         prop_assert_eq!(fixture.stored_signals(&account, &subject_ids), expected);
         Ok(())
     });
-    // Otherwise a service that rejects everything would pass.
+    // Without this floor, a service that rejects everything would pass.
     let all_accepted = all_accepted.get();
     assert!(all_accepted >= 60, "{all_accepted} accepted signals");
 }
@@ -269,7 +269,7 @@ fn largest_response_fits_into_the_limit_of_lambda() {
         },
     );
     let largest = largest.get();
-    // Otherwise one that names no error would pass.
+    // Without this floor, a service that names no error would pass.
     assert!(
         largest >= 200_000,
         "the largest response has {largest} bytes"

@@ -21,7 +21,7 @@ use self::body::HostileBody;
 /// Memory limit of a process that serves one request, in bytes.
 const MAX_MEMORY: u64 = 64_000_000;
 
-/// The same where DynamoDB returns all signals unprocessed.
+/// Memory limit of a process to which DynamoDB returns all signals unprocessed, in bytes.
 const MAX_MEMORY_UNPROCESSED: u64 = 80_000_000;
 
 /// Limit of the processor time of a released function for one request, its start included.
@@ -33,8 +33,14 @@ const DYNAMODB_TIME: Duration = Duration::from_millis(20);
 /// Processes that run at the same time.
 const CONCURRENT: usize = 2;
 
-/// The name of a body, bytes of memory, processor time.
-type Usage = (&'static str, u64, Duration);
+/// What a process used for the request with a body.
+#[derive(Debug)]
+struct Usage {
+    #[expect(dead_code, reason = "it is read when it is printed")]
+    body: &'static str,
+    memory_bytes: u64,
+    processor_time: Duration,
+}
 
 #[tokio::test]
 async fn hostile_body_uses_at_most_64_mb() {
@@ -58,11 +64,11 @@ async fn assert_usage(bodies: Vec<HostileBody>, plan: &Plan, max_memory: u64) {
         .clone()
         .unwrap_or_else(|| build_functions().unwrap());
     let app = TestApp::start();
-    let (key, endpoint) = (app.key("shop").await, app.emulator.endpoint());
-    let (programs, key, endpoint) = (&programs, key.as_str(), endpoint.as_str());
-    let usages =
-        stream::iter(bodies).map(async |body| measure(&body, programs, key, endpoint, plan).await);
-    let usages: Vec<Usage> = usages.buffer_unordered(CONCURRENT).collect().await;
+    let key = app.key("shop").await;
+    let endpoint = app.emulator.endpoint();
+    let measured = stream::iter(bodies)
+        .map(async |body| measure(&body, &programs, &key, &endpoint, plan).await);
+    let usages: Vec<Usage> = measured.buffer_unordered(CONCURRENT).collect().await;
     // The function sends unprocessed signals again until the deadline, so its processor time is not
     // bounded by the body.
     let is_bounded = released.is_some() && max_memory == MAX_MEMORY;
@@ -73,7 +79,7 @@ async fn assert_usage(bodies: Vec<HostileBody>, plan: &Plan, max_memory: u64) {
     };
     let over: Vec<_> = usages
         .iter()
-        .filter(|(_, memory, time)| *memory > max_memory || *time > max_time)
+        .filter(|usage| usage.memory_bytes > max_memory || usage.processor_time > max_time)
         .collect();
     assert!(
         over.is_empty(),
@@ -119,9 +125,9 @@ async fn measure(
             body.name
         );
     }
-    (
-        body.name,
-        process.peak_memory().unwrap(),
-        process.processor_time().unwrap(),
-    )
+    Usage {
+        body: body.name,
+        memory_bytes: process.peak_memory().unwrap(),
+        processor_time: process.processor_time().unwrap(),
+    }
 }

@@ -108,7 +108,8 @@ async fn every_record_is_delivered_while_processes_die_and_targets_fail() {
             }
         }
     }
-    assert_eq!((kills, process.invocation_errors()), (KILLS, 0));
+    assert_eq!(kills, KILLS);
+    assert_eq!(process.invocation_errors(), 0);
     let expected = ids_of((0..records).filter(|number| *number != RECORDS / 2));
     let lines: Vec<_> = targets
         .take_records()
@@ -119,7 +120,7 @@ async fn every_record_is_delivered_while_processes_die_and_targets_fail() {
     let detail = |entry: &Value| serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
     let on_the_bus: Vec<Value> = targets.take_entries().iter().map(detail).collect();
     for delivered in [ids_of_lines(&lines), ids(&on_the_bus)] {
-        // Nothing else, and the last copies in the order of the stream.
+        // Nothing else is delivered, and the last copies are in the order of the stream.
         assert_eq!(last_copies(&delivered), expected.iter().collect::<Vec<_>>());
         assert!(
             delivered.len() > expected.len(),

@@ -24,7 +24,7 @@ async fn entry_that_the_bus_does_not_take_is_the_first_undelivered_record() {
         delivery.first_undelivered(&batch).await.as_deref(),
         Some("s13")
     );
-    // The rest of the call that failed, and no call after it.
+    // The bus has the rest of the call that failed, and nothing of a later call.
     assert_eq!(
         ids(&delivery.on_the_bus()),
         ids_of((0..13).chain([14]).chain(16..20))
@@ -40,7 +40,7 @@ async fn record_that_the_lake_does_not_take_keeps_its_events_from_the_bus() {
     let batch: Vec<_> = (0..12)
         .map(|n| signal(n, &json!({"x": {"S": "x".repeat(240_000)}})))
         .collect();
-    // Four to a record.
+    // A record of Firehose has four of these events.
     delivery
         .targets
         .refuse(Target::Lake, "#0006", "ServiceUnavailableException");
@@ -70,11 +70,8 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
             Some("s0")
         );
         let line = delivery.line().await;
-        assert_eq!(
-            (&line["failedTarget"], &line["cause"]),
-            (&json!(name), &json!("InternalFailure")),
-            "{line}"
-        );
+        assert_eq!(line["failedTarget"], name, "{line}");
+        assert_eq!(line["cause"], "InternalFailure", "{line}");
         let tries = delivery
             .targets
             .take_calls()
@@ -96,7 +93,7 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
 #[tokio::test]
 async fn lake_that_stops_answering_leaves_the_bus_time_for_what_it_took() {
     let targets = FakeTargets::start().await.unwrap();
-    // It takes the first call, and answers no later one.
+    // Firehose takes the first call and answers no later one.
     let silent = (2..20).map(|n| Fault::Stall.at(n));
     let firehose = targets.endpoint();
     let firehose = FaultProxy::start(&firehose, Plan::of(silent))
@@ -110,7 +107,7 @@ async fn lake_that_stops_answering_leaves_the_bus_time_for_what_it_took() {
         ..options
     };
     let process = FunctionProcess::start(&options).await.unwrap();
-    // Twelve to a call.
+    // A call has twelve of these events.
     let batch: Vec<_> = (0..16)
         .map(|n| signal(n, &json!({"x": {"S": "x".repeat(240_000)}})))
         .collect();
@@ -204,19 +201,45 @@ async fn record_without_a_sequence_number_delays_the_whole_batch() {
     );
 }
 
+/// A code with which a target takes no event.
+struct Refusal {
+    target: Target,
+    /// What the log line calls the target.
+    target_in_log: &'static str,
+    code: &'static str,
+}
+
 #[tokio::test]
 async fn target_that_takes_no_event_of_several_keeps_the_stream_waiting() {
-    for (target, code, name) in [
-        (Target::Bus, "MalformedDetail", "bus"),
-        (Target::Bus, "ValidationException", "bus"),
-        (Target::Lake, "InvalidArgumentException", "lake"),
+    for refusal in [
+        Refusal {
+            target: Target::Bus,
+            target_in_log: "bus",
+            code: "MalformedDetail",
+        },
+        Refusal {
+            target: Target::Bus,
+            target_in_log: "bus",
+            code: "ValidationException",
+        },
+        Refusal {
+            target: Target::Lake,
+            target_in_log: "lake",
+            code: "InvalidArgumentException",
+        },
     ] {
+        let Refusal {
+            target,
+            target_in_log,
+            code,
+        } = refusal;
         let mut delivery = Delivery::start(BOTH).await;
-        match code {
-            "MalformedDetail" => delivery.targets.refuse(target, "", code),
-            _ => delivery
-                .targets
-                .answer(target, "", 400, json!({"__type": code})),
+        if code == "MalformedDetail" {
+            // The bus refuses each entry, and takes the call.
+            delivery.targets.refuse(target, "", code);
+        } else {
+            let answer = json!({"__type": code});
+            delivery.targets.answer(target, "", 400, answer);
         }
         for batch in [signals(0..25), signals(0..2)] {
             assert_eq!(
@@ -225,17 +248,14 @@ async fn target_that_takes_no_event_of_several_keeps_the_stream_waiting() {
                 "{code}"
             );
             let line = delivery.line().await;
-            assert_eq!(
-                (&line["failedTarget"], &line["cause"]),
-                (&json!(name), &json!(code)),
-                "{line}"
-            );
+            assert_eq!(line["failedTarget"], target_in_log, "{line}");
+            assert_eq!(line["cause"], code, "{line}");
         }
         assert!(
             delivery.kept().len() <= 1,
             "the record whose reference was tried"
         );
-        // One record alone never keeps it waiting.
+        // One record alone never keeps the stream waiting.
         assert_eq!(
             delivery.first_undelivered(&signals([7])).await,
             None,

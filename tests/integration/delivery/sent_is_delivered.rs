@@ -47,7 +47,7 @@ fn text_of<'e>(event: &'e BTreeMap<String, Exact>, name: &str) -> &'e str {
     }
 }
 
-/// The app, and the function that delivers.
+/// An app that stores, and the function that delivers what it stored.
 struct Fixture {
     sender: properties::Fixture,
     delivery: Delivery,
@@ -123,7 +123,7 @@ fn delivered_signals_equal_the_accepted_ones() {
         }
         Ok(())
     });
-    // Otherwise a service that rejects everything would pass.
+    // Without this floor, a service that rejects everything would pass.
     let all_delivered = all_delivered.get();
     assert!(all_delivered >= 40, "{all_delivered} delivered signals");
 }

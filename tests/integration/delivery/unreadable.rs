@@ -79,7 +79,7 @@ async fn record_of_an_unknown_shape_is_kept_and_the_shard_goes_on() {
 }
 
 #[tokio::test]
-async fn name_of_a_record_that_is_not_one_is_no_part_of_a_key() {
+async fn record_whose_event_id_has_another_form_is_kept_under_its_sequence_number() {
     let delivery = Delivery::start(BOTH).await;
     let mut batch = signals(0..1);
     batch[0]["eventID"] = json!("../../other");
@@ -103,11 +103,8 @@ async fn record_that_cannot_be_kept_is_delivered_again() {
     );
     assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 1]));
     let line = delivery.line().await;
-    assert_eq!(
-        (&line["failedTarget"], &line["cause"]),
-        (&json!("failure bucket"), &json!("ServerError")),
-        "{line}"
-    );
+    assert_eq!(line["failedTarget"], "failure bucket", "{line}");
+    assert_eq!(line["cause"], "ServerError", "{line}");
     delivery.targets.refuse_nothing();
     assert_eq!(delivery.first_undelivered(&batch[2..]).await, None);
     assert_eq!(delivery.kept().keys().collect::<Vec<_>>(), [&key(2)]);
@@ -126,7 +123,8 @@ async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
     while let Some(undelivered) = delivery.first_undelivered(&batch[first..]).await {
         let undelivered = undelivered[1..].parse().unwrap();
         assert!(undelivered > first, "no progress at {first}");
-        (first, invocations) = (undelivered, invocations + 1);
+        first = undelivered;
+        invocations += 1;
     }
     assert!(invocations < 10, "{invocations}");
     assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 501]));
@@ -155,7 +153,12 @@ async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
         assert_eq!(events[1], reference(1, "urn:intake:lake"));
         let lines = delivery.lines_of_the_lake();
         assert_eq!(ids_of_lines(&lines), ids_of(0..3));
-        assert!(lines[1].contains("\"data\":{\"customerId\"") && !lines[1].contains("dataref"));
+        assert!(
+            lines[1].contains("\"data\":{\"customerId\""),
+            "{}",
+            lines[1]
+        );
+        assert!(!lines[1].contains("dataref"), "{}", lines[1]);
     }
     assert_eq!(delivery.kept().len(), 0);
 }
@@ -172,11 +175,9 @@ async fn reference_leads_to_the_lake_that_another_function_fills() {
         );
         assert_eq!(delivery.on_the_bus()[1], reference(1, "urn:intake:lake"));
     }
-    assert_eq!(
-        (delivery.lines_of_the_lake().len(), delivery.kept().len()),
-        (0, 0)
-    );
-    // No lake can have this one.
+    assert_eq!(delivery.lines_of_the_lake().len(), 0);
+    assert_eq!(delivery.kept().len(), 0);
+    // This event is too large for any lake.
     let too_large = signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}}));
     assert_eq!(delivery.first_undelivered(&[too_large]).await, None);
     assert_eq!(
@@ -202,7 +203,7 @@ async fn event_that_the_bus_cannot_have_is_kept_where_there_is_no_lake() {
 
 #[tokio::test]
 async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
-    // No client can send one: DynamoDB's items are smaller.
+    // No client can send such an event: an item of DynamoDB is smaller.
     let batch = [
         signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}})),
         signal(1, &json!({})),
@@ -220,11 +221,8 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
     assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([1]));
     assert_eq!(delivery.kept()[&key(0)]["record"], batch[0]);
     let line = delivery.line().await;
-    assert_eq!(
-        (&line["RecordsDelivered"], &line["RecordsUnreadable"]),
-        (&json!(1), &json!(1)),
-        "{line}"
-    );
+    assert_eq!(line["RecordsDelivered"], 1, "{line}");
+    assert_eq!(line["RecordsUnreadable"], 1, "{line}");
 }
 
 #[tokio::test]
@@ -244,7 +242,7 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference(
             references,
             [&reference(11, &format!("s3://{BUCKET}/{}", key(11)))]
         );
-        // The rest of the call that failed comes twice.
+        // The function sends the rest of the call that failed twice.
         assert_eq!(
             ids(&events),
             ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 12, 13, 14, 11])
@@ -315,11 +313,8 @@ async fn event_that_costs_the_whole_call_of_the_lake_is_kept_and_the_others_are_
         "Firehose does not take the event: InvalidArgumentException"
     );
     let line = delivery.line().await;
-    assert_eq!(
-        (&line["RecordsDelivered"], &line["RecordsUnreadable"]),
-        (&json!(999), &json!(1)),
-        "{line}"
-    );
+    assert_eq!(line["RecordsDelivered"], 999, "{line}");
+    assert_eq!(line["RecordsUnreadable"], 1, "{line}");
     let calls = delivery
         .targets
         .take_calls()

@@ -81,16 +81,13 @@ async fn customer_change_has_its_own_detail_type_and_source() {
     );
     let [created, updated, deleted] =
         [0, 1, 2].map(|n| serde_json::from_str::<Value>(&lines[n]).unwrap());
+    assert_eq!(created["type"], "intake.customer.created");
+    assert_eq!(created["data"], json!({"new": {"city": "Rome"}}));
+    assert_eq!(updated["type"], "intake.customer.updated");
+    assert_eq!(updated["time"], "2026-11-21T22:33:44.123Z");
     assert_eq!(
-        (&created["type"], &created["data"]),
-        (
-            &json!("intake.customer.created"),
-            &json!({"new": {"city": "Rome"}})
-        )
-    );
-    assert_eq!(
-        json!([updated["type"], updated["time"], updated["data"]]),
-        json!(["intake.customer.updated", "2026-11-21T22:33:44.123Z", {"old": {"city": "Rome"}, "new": {"city": "Oslo"}}])
+        updated["data"],
+        json!({"old": {"city": "Rome"}, "new": {"city": "Oslo"}})
     );
     let expected = json!({"specversion": "1.0", "id": "REMOVE", "source": "/accounts/acme/customers", "subject": "c",
         "type": "intake.customer.deleted", "time": "2026-11-20T22:33:44.000Z"});
@@ -98,7 +95,7 @@ async fn customer_change_has_its_own_detail_type_and_source() {
 }
 
 #[tokio::test]
-async fn each_target_may_be_absent_or_empty() {
+async fn target_whose_variable_is_absent_or_empty_gets_no_call() {
     for (variables, target) in [
         (&[("EVENT_BUS_NAME", "company")][..], Target::Bus),
         (
@@ -194,11 +191,8 @@ async fn payload_that_is_no_event_of_a_stream_fails_the_invocation() {
             "the payload is not an event of a DynamoDB stream"
         );
         let line = delivery.line().await;
-        assert_eq!(
-            (&line["level"], &line["message"]),
-            (&json!("ERROR"), &response["errorMessage"]),
-            "{line}"
-        );
+        assert_eq!(line["level"], "ERROR", "{line}");
+        assert_eq!(line["message"], response["errorMessage"], "{line}");
         let of_the_runtime = delivery.line().await;
         assert_eq!(of_the_runtime["message"], "UnreadableEvent");
         assert!(

@@ -6,7 +6,7 @@ use model::timestamp::Timestamp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{RequestBuilder, TestApp};
 
-use super::{assert_unavailable, customer, without_identifier};
+use super::{AppBehindProxy, assert_unavailable, customer, without_identifier};
 
 /// Random keys that are sent unless `INTAKE_RANDOM_KEYS` says otherwise.
 const RANDOM_KEYS: usize = 500;
@@ -14,21 +14,25 @@ const RANDOM_KEYS: usize = 500;
 /// Invalid keys that a function caches.
 const MAX_INVALID_KEYS: usize = 8_192;
 
-/// An app with a fault proxy before the key table alone, and a key.
-pub(super) async fn app_behind_key_proxy() -> (TestApp, FaultProxy, String) {
+/// An app with a fault proxy before the key table alone.
+pub(super) async fn app_behind_key_proxy() -> AppBehindProxy {
     let emulator = TestApp::emulator();
     let direct = emulator.endpoint();
     let proxy = FaultProxy::start(&direct, Plan::none()).await.unwrap();
     let app = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
     let key = app.key("shop").await;
-    (app, proxy, key)
+    AppBehindProxy { app, proxy, key }
 }
 
 #[tokio::test]
 async fn random_keys_are_read_once_each_and_evict_no_valid_key() {
     let count =
         std::env::var("INTAKE_RANDOM_KEYS").map_or(RANDOM_KEYS, |count| count.parse().unwrap());
-    let (app, proxy, valid) = app_behind_key_proxy().await;
+    let AppBehindProxy {
+        app,
+        proxy,
+        key: valid,
+    } = app_behind_key_proxy().await;
     let now = Timestamp::now();
     let status = async |key: &str| {
         app.send(RequestBuilder::ping().key(key).at(now))
@@ -36,7 +40,8 @@ async fn random_keys_are_read_once_each_and_evict_no_valid_key() {
             .status
     };
     let reads = || proxy.counts().of("GetItem");
-    assert_eq!((status(&valid).await, reads()), (200, 1));
+    assert_eq!(status(&valid).await, 200);
+    assert_eq!(reads(), 1);
     let keys: Vec<String> = (0..count)
         .map(|_| uuid::Uuid::new_v4().to_string())
         .collect();
@@ -45,28 +50,30 @@ async fn random_keys_are_read_once_each_and_evict_no_valid_key() {
     }
     assert_eq!(reads(), 1 + count as u64);
     assert_eq!(
-        (status(&valid).await, reads()),
-        (200, 1 + count as u64),
+        status(&valid).await,
+        200,
         "random keys do not evict a valid one"
     );
-    // The cache holds no more than its limit: beyond that, the oldest key was evicted and is read
-    // again.
+    assert_eq!(
+        reads(),
+        1 + count as u64,
+        "random keys do not evict a valid one"
+    );
+    // Beyond the limit of the cache, the oldest key was evicted, so the function reads it again.
     let evicted = u64::from(count > MAX_INVALID_KEYS);
     assert_eq!(
-        (status(&keys[count - 1]).await, reads()),
-        (401, 1 + count as u64),
+        status(&keys[count - 1]).await,
+        401,
         "the newest key is cached"
     );
-    assert_eq!(
-        (status(&keys[0]).await, reads()),
-        (401, 1 + count as u64 + evicted),
-        "{count} keys"
-    );
+    assert_eq!(reads(), 1 + count as u64, "the newest key is cached");
+    assert_eq!(status(&keys[0]).await, 401, "{count} keys");
+    assert_eq!(reads(), 1 + count as u64 + evicted, "{count} keys");
 }
 
 #[tokio::test]
 async fn invalid_key_is_read_once_in_ten_seconds() {
-    let (app, proxy, _) = app_behind_key_proxy().await;
+    let AppBehindProxy { app, proxy, .. } = app_behind_key_proxy().await;
     let first = Timestamp::now();
     for n in 0..1_000 {
         let call = RequestBuilder::ping()
@@ -85,17 +92,12 @@ async fn invalid_key_is_read_once_in_ten_seconds() {
 #[tokio::test]
 async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
     for fault in [Fault::EmptyBody, Fault::HtmlBody, Fault::CutBody] {
-        let (app, proxy, key) = app_behind_key_proxy().await;
+        let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
         proxy.set(fault.always().of("GetItem"));
         for key in [&*key, "an-unknown-key"] {
-            assert_unavailable(
-                &app.send(
-                    RequestBuilder::ping()
-                        .key(key)
-                        .within(Duration::from_secs(1)),
-                )
-                .await,
-            );
+            let ping = RequestBuilder::ping().key(key);
+            let response = app.send(ping.within(Duration::from_secs(1))).await;
+            assert_unavailable(&response);
         }
         assert!(
             proxy.counts().of("GetItem") >= 8,
@@ -106,7 +108,7 @@ async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
 
 #[tokio::test]
 async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
-    let (app, proxy, key) = app_behind_key_proxy().await;
+    let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
     let first = Timestamp::now();
     let at = |seconds| first.plus(Duration::from_secs(seconds));
     let ping = |seconds| RequestBuilder::ping().key(&key).at(at(seconds));
@@ -166,7 +168,7 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
 
 #[tokio::test]
 async fn look_up_that_dynamodb_rejects_is_a_503() {
-    let (app, proxy, key) = app_behind_key_proxy().await;
+    let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
     proxy.set(Fault::Invalid.always().of("GetItem"));
     app.send(RequestBuilder::ping().key(&key))
         .await

@@ -10,8 +10,8 @@ use testkit::fault_proxy::{Capacity, Fault, Limits, Plan};
 use testkit::{RequestBuilder, Tables};
 
 use super::{
-    app_behind_proxy, assert_unavailable, customer, stored_numbers, with_identifier,
-    without_identifier,
+    AppBehindProxy, app_behind_proxy, assert_unavailable, customer, stored_numbers,
+    with_identifier, without_identifier,
 };
 
 /// The customer whose partition is hot. The proxy finds its calls by this text.
@@ -42,99 +42,120 @@ fn hot_customer() -> RequestBuilder {
     RequestBuilder::customer(json!({"customerId": HOT, "customerData": {"city": "Ulm"}}))
 }
 
-/// Asserts that a request gets 200 in spite of the faults of `plan`, and that all of it is stored.
-async fn assert_stored(call: RequestBuilder, signals: usize, plan: Plan, what: &str) {
-    let (app, proxy, key) = app_behind_proxy(plan).await;
+/// A request, and the faults in spite of which it is stored.
+struct Case {
+    name: String,
+    call: RequestBuilder,
+    /// How many signals the request has. One of a customer has none.
+    signals: usize,
+    plan: Plan,
+}
+
+/// Fails unless the request gets a 200 and all of it is stored.
+async fn assert_stored(case: Case) {
+    let Case {
+        name,
+        call,
+        signals,
+        plan,
+    } = case;
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(plan).await;
     let began = Instant::now();
     let response = app.send(call.key(&key)).await;
-    assert_eq!(
-        response.status,
-        200,
-        "{what}, after {:?}: {}",
-        began.elapsed(),
-        response.text
-    );
-    assert!(proxy.counts().faulted > 0, "{what}: no call was throttled");
-    assert_eq!(app.items("SignalsTable").await.len(), signals, "{what}");
-    assert_eq!(
-        app.items("CustomersTable").await.len(),
-        usize::from(signals == 0),
-        "{what}"
-    );
+    let took = began.elapsed();
+    assert_eq!(response.status, 200, "{name}, after {took:?}: {response:?}");
+    assert!(proxy.counts().faulted > 0, "{name}: no call was throttled");
+    assert_eq!(app.items("SignalsTable").await.len(), signals, "{name}");
+    let customers = usize::from(signals == 0);
+    assert_eq!(app.items("CustomersTable").await.len(), customers, "{name}");
+}
+
+/// Requests that DynamoDB answers with this exception for a while.
+fn cases_of_exceptions(exception: Fault, window: Duration) -> [Case; 4] {
+    let of_everything = exception.lasting(window);
+    let of_a_partition = exception.lasting(window).about(HOT);
+    [
+        Case {
+            name: format!("{exception:?} for {window:?}, signals"),
+            call: with_identifier(10),
+            signals: 10,
+            plan: of_everything.clone().into(),
+        },
+        Case {
+            name: format!("{exception:?} for {window:?}, customer"),
+            call: customer(),
+            signals: 0,
+            plan: of_everything.into(),
+        },
+        Case {
+            name: format!("{exception:?} of a partition for {window:?}, signals"),
+            call: mixed(10),
+            signals: 10,
+            plan: of_a_partition.clone().into(),
+        },
+        Case {
+            name: format!("{exception:?} of a partition for {window:?}, customer"),
+            call: hot_customer(),
+            signals: 0,
+            plan: of_a_partition.into(),
+        },
+    ]
+}
+
+/// Requests of which DynamoDB throttles one table for a while.
+fn cases_of_tables(window: Duration) -> [Case; 2] {
+    let throttled = |table| {
+        Fault::Throttled
+            .lasting(window)
+            .about(Tables::name(table))
+            .into()
+    };
+    [
+        Case {
+            name: format!("idempotency table for {window:?}"),
+            call: with_identifier(10),
+            signals: 10,
+            plan: throttled("IdempotencyTable"),
+        },
+        Case {
+            name: format!("signals table for {window:?}"),
+            call: with_identifier(500),
+            signals: 500,
+            plan: throttled("SignalsTable"),
+        },
+    ]
+}
+
+/// Requests of which DynamoDB returns items as unprocessed for a while.
+fn cases_of_unprocessed_items(window: Duration) -> [Case; 2] {
+    let all = Fault::Unprocessed { done: 0 }.lasting(window);
+    let of_a_partition = Fault::UnprocessedWhere(HOT).lasting(window).about(HOT);
+    [
+        Case {
+            name: format!("unprocessed for {window:?}"),
+            call: without_identifier(500),
+            signals: 500,
+            plan: all.into(),
+        },
+        Case {
+            name: format!("unprocessed of a partition for {window:?}"),
+            call: mixed(500),
+            signals: 500,
+            plan: of_a_partition.into(),
+        },
+    ]
 }
 
 #[tokio::test]
 async fn throttling_of_up_to_3_s_fails_no_request() {
     let mut cases = Vec::new();
     for window in WINDOWS {
-        for (how, fault) in [
-            ("exception", Fault::Throttled),
-            ("table exception", Fault::TableThrottled),
-        ] {
-            let everything = || Plan::from(fault.lasting(window));
-            cases.push((
-                with_identifier(10),
-                10,
-                everything(),
-                format!("everything by {how} for {window:?}, 10"),
-            ));
-            cases.push((
-                customer(),
-                0,
-                everything(),
-                format!("everything by {how} for {window:?}, customer"),
-            ));
-            let partition = || Plan::from(fault.lasting(window).about(HOT));
-            cases.push((
-                mixed(10),
-                10,
-                partition(),
-                format!("partition by {how} for {window:?}, 10"),
-            ));
-            cases.push((
-                hot_customer(),
-                0,
-                partition(),
-                format!("partition by {how} for {window:?}, customer"),
-            ));
-        }
-        let idempotency = Fault::Throttled
-            .lasting(window)
-            .about(Tables::name("IdempotencyTable"));
-        cases.push((
-            with_identifier(10),
-            10,
-            idempotency.into(),
-            format!("idempotency table for {window:?}, 10"),
-        ));
-        let signals = Fault::Throttled
-            .lasting(window)
-            .about(Tables::name("SignalsTable"));
-        cases.push((
-            with_identifier(500),
-            500,
-            signals.into(),
-            format!("signals table for {window:?}, 500"),
-        ));
-        let unprocessed = Fault::Unprocessed { done: 0 }.lasting(window);
-        cases.push((
-            without_identifier(500),
-            500,
-            unprocessed.into(),
-            format!("unprocessed for {window:?}, 500"),
-        ));
-        let hot = Fault::UnprocessedWhere(HOT).lasting(window).about(HOT);
-        cases.push((
-            mixed(500),
-            500,
-            hot.into(),
-            format!("partition unprocessed for {window:?}, 500"),
-        ));
+        cases.extend(cases_of_exceptions(Fault::Throttled, window));
+        cases.extend(cases_of_exceptions(Fault::TableThrottled, window));
+        cases.extend(cases_of_tables(window));
+        cases.extend(cases_of_unprocessed_items(window));
     }
-    let run = |(call, signals, plan, what): (RequestBuilder, usize, Plan, String)| async move {
-        assert_stored(call, signals, plan, &what).await;
-    };
-    stream::iter(cases.into_iter().map(run))
+    stream::iter(cases.into_iter().map(assert_stored))
         .buffer_unordered(12)
         .collect::<Vec<()>>()
         .await;
@@ -144,7 +165,8 @@ async fn throttling_of_up_to_3_s_fails_no_request() {
 async fn lasting_throttling_is_a_503_after_a_bounded_number_of_calls() {
     let faults = [Fault::Throttled, Fault::Unprocessed { done: 0 }];
     join_all(faults.map(async |fault| {
-        let (app, proxy, key) = app_behind_proxy(fault.always().of("BatchWriteItem")).await;
+        let AppBehindProxy { app, proxy, key } =
+            app_behind_proxy(fault.always().of("BatchWriteItem")).await;
         let began = Instant::now();
         assert_unavailable(&app.send(with_identifier(500).key(&key)).await);
         assert!(
@@ -171,7 +193,7 @@ async fn lasting_throttling_is_a_503_after_a_bounded_number_of_calls() {
 
 #[tokio::test]
 async fn hot_partition_delays_no_other_customer() {
-    let (app, proxy, key) =
+    let AppBehindProxy { app, proxy, key } =
         app_behind_proxy(Fault::UnprocessedWhere(HOT).where_body_has(HOT)).await;
     let response = app
         .send(mixed(100).key(&key).within(Duration::from_millis(1_500)))
@@ -194,21 +216,18 @@ async fn request_over_the_capacity_of_a_partition_is_stored_as_it_refills() {
         burst: Duration::ZERO,
         ..Limits::default()
     };
-    let (app, proxy, key) = app_behind_proxy(Plan::none().capacity(Capacity::new(limits))).await;
+    let AppBehindProxy { app, proxy, key } =
+        app_behind_proxy(Plan::none().capacity(Capacity::new(limits))).await;
     let response = app.send(with_identifier(40).key(&key)).await;
-    assert_eq!(
-        (response.status, &response.json()["accepted"]),
-        (200, &json!(40)),
-        "{}",
-        response.text
-    );
+    assert_eq!(response.status, 200, "{}", response.text);
+    assert_eq!(response.json()["accepted"], 40, "{}", response.text);
     assert_eq!(stored_numbers(&app).await, (0..40).collect::<Vec<_>>());
     assert!(proxy.counts().throttled > 0);
 }
 
 #[tokio::test]
 async fn throttling_uses_no_retry_budget() {
-    let (app, proxy, key) =
+    let AppBehindProxy { app, proxy, key } =
         app_behind_proxy(Fault::Throttled.lasting(Duration::from_millis(500))).await;
     assert_eq!(
         app.send(without_identifier(500).key(&key)).await.status,

@@ -4,14 +4,13 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use serde_json::json;
 use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
 use super::auth::app_behind_key_proxy;
 use super::{
-    FAILURES, REQUEST, app_behind_proxy, assert_unavailable, customer, stored_numbers,
-    with_identifier, without_identifier,
+    AppBehindProxy, FAILURES, REQUEST, app_behind_proxy, assert_unavailable, customer,
+    stored_numbers, with_identifier, without_identifier,
 };
 
 /// Faults of one call, after which the same call succeeds.
@@ -26,7 +25,7 @@ async fn transient_fault_of_any_call_stores_each_signal_once() {
     for fault in transient() {
         // Call 1 writes the idempotency record, calls 2 and 3 the batches.
         for nth in 1..=3 {
-            let (app, proxy, key) = app_behind_proxy(fault.at(nth)).await;
+            let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.at(nth)).await;
             let response = app.send(with_identifier(40).key(&key)).await;
             assert_eq!(
                 response.status, 200,
@@ -52,11 +51,12 @@ async fn transient_fault_of_any_call_stores_each_signal_once() {
 #[tokio::test]
 async fn transient_fault_without_identifier_stores_signals_once() {
     for fault in transient() {
-        let (app, proxy, key) = app_behind_proxy(fault.at(1)).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.at(1)).await;
         let response = app.send(without_identifier(3).key(&key)).await;
+        assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
         assert_eq!(
-            (response.status, stored_numbers(&app).await),
-            (200, vec![0, 1, 2]),
+            stored_numbers(&app).await,
+            vec![0, 1, 2],
             "{fault:?}: {}",
             response.text
         );
@@ -71,15 +71,15 @@ async fn transient_fault_without_identifier_stores_signals_once() {
 #[tokio::test]
 async fn customer_created_by_a_lost_attempt_is_created() {
     for fault in transient() {
-        let (app, _proxy, key) = app_behind_proxy(fault.at(1)).await;
+        let AppBehindProxy {
+            app,
+            proxy: _proxy,
+            key,
+        } = app_behind_proxy(fault.at(1)).await;
         let response = app.send(customer().key(&key)).await;
         let result = &response.json()["result"];
-        assert_eq!(
-            (response.status, result),
-            (200, &json!("created")),
-            "{fault:?}: {}",
-            response.text
-        );
+        assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
+        assert_eq!(result, "created", "{fault:?}: {}", response.text);
         assert_eq!(
             app.send(customer().key(&key)).await.json()["result"],
             "updated"
@@ -96,7 +96,7 @@ async fn customer_created_by_a_lost_attempt_is_created() {
 #[tokio::test]
 async fn transient_fault_of_the_key_table_fails_no_request() {
     for fault in transient() {
-        let (app, proxy, key) = app_behind_key_proxy().await;
+        let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
         proxy.set(fault.at(1));
         assert_eq!(
             app.send(RequestBuilder::ping().key(&key)).await.status,
@@ -114,7 +114,11 @@ async fn transient_fault_of_the_key_table_fails_no_request() {
 #[tokio::test]
 async fn stalled_call_is_retried_before_the_deadline() {
     join_all([with_identifier(3), customer()].map(async |call| {
-        let (app, _proxy, key) = app_behind_proxy(Fault::Stall.at(1)).await;
+        let AppBehindProxy {
+            app,
+            proxy: _proxy,
+            key,
+        } = app_behind_proxy(Fault::Stall.at(1)).await;
         let began = Instant::now();
         let response = app.send(call.key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
@@ -138,12 +142,13 @@ async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_
         Fault::EmptyBody,
         Fault::HtmlBody,
     ] {
-        let (app, proxy, key) = app_behind_proxy(fault.at(1)).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.at(1)).await;
         for _ in 0..3 {
             assert_eq!(app.send(customer().key(&key)).await.status, 200);
         }
         let counts = proxy.counts();
-        assert_eq!((counts.faulted, counts.after_a_fault), (1, 0), "{fault:?}");
+        assert_eq!(counts.faulted, 1, "{fault:?}");
+        assert_eq!(counts.after_a_fault, 0, "{fault:?}");
     }
 }
 
@@ -152,14 +157,10 @@ async fn unprocessed_items_are_sent_again_until_all_are_stored() {
     for done in [0, 1, 7, 24] {
         let first = Fault::Unprocessed { done }.at(1);
         let again = Fault::Unprocessed { done: 0 }.at(3);
-        let (app, proxy, key) = app_behind_proxy(Plan::of([first, again])).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::of([first, again])).await;
         let response = app.send(with_identifier(30).key(&key)).await;
-        assert_eq!(
-            (response.status, &response.json()["accepted"]),
-            (200, &json!(30)),
-            "{}",
-            response.text
-        );
+        assert_eq!(response.status, 200, "{}", response.text);
+        assert_eq!(response.json()["accepted"], 30, "{}", response.text);
         assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
         assert_eq!(
             proxy.counts().of("BatchWriteItem"),
@@ -171,11 +172,9 @@ async fn unprocessed_items_are_sent_again_until_all_are_stored() {
 
 #[tokio::test]
 async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
-    let (some, none) = (
-        Fault::Unprocessed { done: 1 }.at(2),
-        Fault::Unprocessed { done: 0 }.always(),
-    );
-    let (app, proxy, key) = app_behind_proxy(Plan::of([some, none])).await;
+    let some = Fault::Unprocessed { done: 1 }.at(2);
+    let none = Fault::Unprocessed { done: 0 }.always();
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::of([some, none])).await;
     let timeout = Duration::from_millis(1_200);
     let began = Instant::now();
     let response = app
@@ -190,11 +189,7 @@ async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
     assert_eq!(response.json()["requestIdentifier"], REQUEST);
     proxy.set(Plan::none());
     let response = app.send(with_identifier(25).key(&key)).await;
-    assert_eq!(
-        (response.status, &response.json()["replayed"]),
-        (200, &json!(true)),
-        "{}",
-        response.text
-    );
+    assert_eq!(response.status, 200, "{}", response.text);
+    assert_eq!(response.json()["replayed"], true, "{}", response.text);
     assert_eq!(stored_numbers(&app).await, (0..25).collect::<Vec<_>>());
 }

@@ -10,8 +10,8 @@ use testkit::function_process::FunctionProcess;
 use testkit::{RequestBuilder, Tables, TestApp, build_functions, emulator_options};
 
 use super::{
-    FAILURES, app_behind_proxy, assert_unavailable, customer, signals, stored_numbers,
-    with_identifier, without_identifier,
+    AppBehindProxy, FAILURES, app_behind_proxy, assert_unavailable, customer, signals,
+    stored_numbers, with_identifier, without_identifier,
 };
 
 /// How long a request of these tests may take: long enough for its steps on a busy machine.
@@ -28,7 +28,11 @@ fn lasting() -> impl Iterator<Item = Fault> {
 async fn lasting_fault_is_a_503_before_the_deadline() {
     let timeout = Duration::from_millis(600);
     join_all(lasting().map(async |fault| {
-        let (app, _proxy, key) = app_behind_proxy(fault.always()).await;
+        let AppBehindProxy {
+            app,
+            proxy: _proxy,
+            key,
+        } = app_behind_proxy(fault.always()).await;
         for call in [customer(), with_identifier(30), without_identifier(30)] {
             let began = Instant::now();
             let response = app.send(call.key(&key).within(timeout)).await;
@@ -84,7 +88,7 @@ async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
     let fault = Fault::InternalServerError
         .always()
         .about(Tables::name("RejectedSignalsTable"));
-    let (app, proxy, key) = app_behind_proxy(fault).await;
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault).await;
     let mixed = || {
         RequestBuilder::signals(json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]}))
             .key(&key)
@@ -107,12 +111,10 @@ async fn request_repeats_its_calls_few_times_and_beyond_a_budget_without_retries
         Fault::HtmlBody,
     ];
     join_all(faults.map(async |fault| {
-        let (app, proxy, key) = app_behind_proxy(fault.always()).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.always()).await;
         for _ in 0..REQUESTS {
-            assert_unavailable(
-                &app.send(customer().key(&key).within(Duration::from_millis(400)))
-                    .await,
-            );
+            let update = customer().key(&key).within(Duration::from_millis(400));
+            assert_unavailable(&app.send(update).await);
         }
         // The SDK makes at most 20 retries. The waits between the calls of a request double.
         let calls = proxy.counts().calls();
@@ -143,7 +145,8 @@ async fn burst_of_failures_of_up_to_3_s_fails_no_request() {
         .into_iter()
         .flat_map(|fault| calls().map(|call| (fault, call)));
     join_all(cases.map(async |(fault, call)| {
-        let (app, proxy, key) = app_behind_proxy(fault.lasting(Duration::from_secs(3))).await;
+        let AppBehindProxy { app, proxy, key } =
+            app_behind_proxy(fault.lasting(Duration::from_secs(3))).await;
         let response = app.send(call.key(&key)).await;
         assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
         assert!(
@@ -160,7 +163,7 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once() {
     let second = Fault::InternalServerError
         .where_body_has("\"29\"")
         .of("BatchWriteItem");
-    let (app, proxy, key) = app_behind_proxy(second).await;
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(second).await;
     let response = app
         .send(without_identifier(30).key(&key).within(PATIENCE))
         .await;
@@ -170,12 +173,8 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once() {
     let retry =
         json!({"requestIdentifier": response.json()["requestIdentifier"], "signals": signals(30)});
     let response = app.send(RequestBuilder::signals(retry).key(&key)).await;
-    assert_eq!(
-        (response.status, &response.json()["replayed"]),
-        (200, &json!(true)),
-        "{}",
-        response.text
-    );
+    assert_eq!(response.status, 200, "{}", response.text);
+    assert_eq!(response.json()["replayed"], true, "{}", response.text);
     assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
 }
 

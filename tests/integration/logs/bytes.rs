@@ -112,10 +112,8 @@ async fn lines_of_a_stored_request_have_at_most_700_bytes() {
     }
     let member =
         |line: &str, name: &str| serde_json::from_str::<Value>(line).unwrap()[name].clone();
-    assert_eq!(
-        (member(cold, "coldStart"), member(one, "coldStart")),
-        (json!(true), json!(null))
-    );
+    assert_eq!(member(cold, "coldStart"), true);
+    assert_eq!(member(one, "coldStart"), json!(null));
     assert!(
         member(cold, "initDurationMs").as_f64().unwrap() > 0.0,
         "{cold}"

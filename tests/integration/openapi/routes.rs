@@ -78,7 +78,7 @@ async fn options_response_equals_the_document_whatever_is_sent() {
 }
 
 #[test]
-fn gateway_responses_are_messages() {
+fn responses_of_api_gateway_have_the_schema_of_its_messages() {
     let document = Document::read();
     for operation in document.operations() {
         for (status, response) in operation.definition["responses"].as_object().unwrap() {

@@ -6,31 +6,31 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, Tables};
+use testkit::{RequestBuilder, Tables, TestResponse};
 
-use super::{Item, NOW, Stack};
+use super::{Item, NO_MESSAGES, NOW, Stack};
 
 impl Stack {
-    pub(super) async fn update(&self, profile: impl Display, at: Timestamp) -> (u16, Value) {
+    /// Sends an update of the customer that arrives at this time.
+    pub(super) async fn update(&self, profile: impl Display, at: Timestamp) -> TestResponse {
         let body = format!("{{\"customerId\":\"c\",\"customerData\":{profile}}}");
-        let response = self
-            .app
-            .send(RequestBuilder::customer(&body).key(&self.key).at(at))
-            .await;
-        (response.status, response.json())
+        let call = RequestBuilder::customer(&body).key(&self.key).at(at);
+        self.app.send(call).await
     }
 
-    /// Defers an update, and returns its messages.
-    pub(super) async fn deferred(&self, profile: impl Display, at: Timestamp) -> Vec<String> {
+    /// Sends an update that is acknowledged.
+    pub(super) async fn store_update(&self, profile: impl Display, at: Timestamp) {
+        let response = self.update(profile, at).await;
+        assert_eq!(response.status, 200, "{response:?}");
+    }
+
+    /// Sends an update that is deferred, and returns its messages.
+    pub(super) async fn defer_update(&self, profile: impl Display, at: Timestamp) -> Vec<String> {
         self.proxy.set(Fault::ResetBefore.always());
-        let (status, response) = self.update(profile, at).await;
-        assert_eq!(
-            (status, response.get("result")),
-            (200, Some(&json!("deferred"))),
-            "{response}"
-        );
+        let response = self.update(profile, at).await;
+        assert_result(&response, "deferred");
         self.proxy.set(Plan::none());
         self.sqs.take_messages()
     }
@@ -60,8 +60,7 @@ impl Stack {
     /// Drains messages of an update, and does `work` after the drain has met a newer item and
     /// before it writes the rest.
     async fn drain_with_between(&self, messages: &[String], work: impl Future<Output = ()>) {
-        let undrained = self.between(self.drain_all(messages), work).await;
-        assert_eq!(undrained, [""; 0]);
+        self.between(self.drain_messages(messages), work).await;
     }
 
     /// Deletes the item of the customer, as an operator's erasure does.
@@ -79,6 +78,13 @@ impl Stack {
     pub(super) async fn customer(&self) -> Item {
         self.app.customer("shop", "c").await.unwrap()
     }
+}
+
+/// The update was acknowledged, with this result.
+#[track_caller]
+pub(super) fn assert_result(response: &TestResponse, result: &str) {
+    assert_eq!(response.status, 200, "{response:?}");
+    assert_eq!(response.json()["result"], result, "{response:?}");
 }
 
 pub(super) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
@@ -105,24 +111,14 @@ async fn deferred_update_becomes_the_item_that_the_request_would_have_written() 
         Fault::Stall,
     ] {
         let stack = Stack::start(fault.always()).await;
-        let (status, response) = stack.update(profile, NOW).await;
-        let expected =
-            json!({"customerId": "c", "result": "deferred", "updatedAt": NOW.to_string()});
-        assert_eq!(
-            (status, response["warnings"].as_array().unwrap().len()),
-            (200, 2),
-            "{fault:?}"
-        );
-        assert!(
-            expected
-                .as_object()
-                .unwrap()
-                .iter()
-                .all(|(name, value)| response[name] == *value),
-            "{response}"
-        );
+        let response = stack.update(profile, NOW).await;
+        assert_result(&response, "deferred");
+        let body = response.json();
+        assert_eq!(body["customerId"], "c", "{fault:?}");
+        assert_eq!(body["updatedAt"], NOW.to_string(), "{fault:?}");
+        assert_eq!(body["warnings"].as_array().unwrap().len(), 2, "{fault:?}");
         stack.proxy.set(Plan::none());
-        assert_eq!(stack.drain().await, [""; 0], "{fault:?}");
+        stack.drain().await;
         let mut item = stack.customer().await;
         let written = fence(&item, "fence");
         for field in ["email", "gender", "loyalty", "more"] {
@@ -161,34 +157,20 @@ async fn deferred_update_becomes_the_item_that_the_request_would_have_written() 
 #[tokio::test]
 async fn field_that_a_newer_update_changed_is_kept_and_the_others_are_applied() {
     let stack = Stack::start(Plan::none()).await;
-    assert_eq!(
-        stack
-            .update(json!({"city": "Rom", "state": "x"}), NOW)
-            .await
-            .1["result"],
-        "created"
-    );
-    let messages = stack
-        .deferred(
-            json!({"city": "Ulm", "zip": "89073", "state": null}),
-            later(1),
-        )
+    let created = stack
+        .update(json!({"city": "Rom", "state": "x"}), NOW)
         .await;
-    assert_eq!(
-        stack.update(json!({"city": "Bonn"}), later(2)).await.1["result"],
-        "updated"
-    );
+    assert_result(&created, "created");
+    let profile = json!({"city": "Ulm", "zip": "89073", "state": null});
+    let messages = stack.defer_update(profile, later(1)).await;
+    let updated = stack.update(json!({"city": "Bonn"}), later(2)).await;
+    assert_result(&updated, "updated");
     let before = stack.customer().await;
-    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+    stack.drain_messages(&messages).await;
     let item = stack.customer().await;
-    assert_eq!(
-        (
-            text(&item, "city"),
-            text(&item, "zip"),
-            text(&item, "state")
-        ),
-        (Some("Bonn"), Some("89073"), None)
-    );
+    assert_eq!(text(&item, "city"), Some("Bonn"));
+    assert_eq!(text(&item, "zip"), Some("89073"));
+    assert_eq!(text(&item, "state"), None);
     assert!(
         fence(&item, "fence") > fence(&before, "fence"),
         "the stream sees the change as the newest"
@@ -202,22 +184,21 @@ async fn field_that_a_newer_update_changed_is_kept_and_the_others_are_applied() 
         "the field has the fence of its update"
     );
     // SQS may deliver a message twice.
-    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+    stack.drain_messages(&messages).await;
     assert_eq!(stack.customer().await, item);
 }
 
 #[tokio::test]
 async fn attempt_that_takes_effect_after_the_drain_changes_nothing() {
     let stack = Stack::start(Fault::Held.always()).await;
-    assert_eq!(
-        stack.update(json!({"city": "Ulm"}), NOW).await.1["result"],
-        "deferred"
-    );
+    let response = stack.update(json!({"city": "Ulm"}), NOW).await;
+    assert_result(&response, "deferred");
     stack.proxy.set(Plan::none());
-    assert_eq!(stack.drain().await, [""; 0]);
-    assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
+    stack.drain().await;
+    stack.store_update(json!({"city": "Bonn"}), later(1)).await;
     let item = stack.customer().await;
-    assert!(stack.proxy.apply_held().await.unwrap() > 0);
+    let applied = stack.proxy.apply_held().await.unwrap();
+    assert!(applied > 0);
     assert_eq!(stack.customer().await, item);
 }
 
@@ -225,38 +206,35 @@ async fn attempt_that_takes_effect_after_the_drain_changes_nothing() {
 async fn field_that_is_changed_during_the_drain_is_kept() {
     let stack = Stack::start(Plan::none()).await;
     let messages = stack
-        .deferred(json!({"city": "Ulm", "zip": "89073"}), NOW)
+        .defer_update(json!({"city": "Ulm", "zip": "89073"}), NOW)
         .await;
-    assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
-    let update = async { assert_eq!(stack.update(json!({"zip": "53111"}), later(2)).await.0, 200) };
+    stack.store_update(json!({"city": "Bonn"}), later(1)).await;
+    let update = stack.store_update(json!({"zip": "53111"}), later(2));
     stack.drain_with_between(&messages, update).await;
     let item = stack.customer().await;
-    assert_eq!(
-        (text(&item, "city"), text(&item, "zip")),
-        (Some("Bonn"), Some("53111"))
-    );
+    assert_eq!(text(&item, "city"), Some("Bonn"));
+    assert_eq!(text(&item, "zip"), Some("53111"));
 }
 
 #[tokio::test]
 async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
     let stack = Stack::start(Plan::none()).await;
     let messages = stack
-        .deferred(json!({"city": "Ulm", "zip": "89073"}), NOW)
+        .defer_update(json!({"city": "Ulm", "zip": "89073"}), NOW)
         .await;
-    assert_eq!(
-        stack.update(json!({"city": "Bonn"}), later(120)).await.0,
-        200
-    );
+    stack
+        .store_update(json!({"city": "Bonn"}), later(120))
+        .await;
     let update = async {
-        assert_eq!(
-            stack.update(json!({"state": "NRW"}), later(180)).await.0,
-            200
-        );
+        stack
+            .store_update(json!({"state": "NRW"}), later(180))
+            .await;
     };
     stack.drain_with_between(&messages, update).await;
     let item = stack.customer().await;
-    let fields = ["city", "zip", "state"].map(|name| text(&item, name));
-    assert_eq!(fields, [Some("Bonn"), Some("89073"), Some("NRW")]);
+    assert_eq!(text(&item, "city"), Some("Bonn"));
+    assert_eq!(text(&item, "zip"), Some("89073"));
+    assert_eq!(text(&item, "state"), Some("NRW"));
     assert!(
         text(&item, "updatedAt") >= Some(later(180).to_string().as_str()),
         "{item:?}"
@@ -267,51 +245,47 @@ async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
 async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
     let stack = Stack::start(Plan::none()).await;
     let messages = stack
-        .deferred(json!({"city": "Ulm", "zip": "89073"}), NOW)
+        .defer_update(json!({"city": "Ulm", "zip": "89073"}), NOW)
         .await;
-    assert_eq!(stack.update(json!({"city": "Bonn"}), later(1)).await.0, 200);
+    stack.store_update(json!({"city": "Bonn"}), later(1)).await;
     let erase = Box::pin(stack.erase());
     stack.drain_with_between(&messages, erase).await;
     let item = stack.customer().await;
-    assert_eq!(
-        (text(&item, "city"), text(&item, "zip")),
-        (Some("Ulm"), Some("89073"))
-    );
+    assert_eq!(text(&item, "city"), Some("Ulm"));
+    assert_eq!(text(&item, "zip"), Some("89073"));
     assert_eq!(text(&item, "customerId"), Some("c"));
 }
 
 #[tokio::test]
 async fn update_that_dynamodb_finds_invalid_at_the_drain_is_a_dead_letter_with_its_reason() {
     let stack = Stack::start(Plan::none()).await;
-    let messages = stack.deferred(json!({"city": "Ulm"}), NOW).await;
+    let messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
     stack.proxy.set(Fault::Invalid.always().of("UpdateItem"));
-    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
-    let dead = stack.sqs.receive(10, Duration::ZERO);
-    assert_eq!(
-        (dead.len(), &dead[0].body, dead[0].reason.as_deref()),
-        (1, &messages[0], Some("ValidationException"))
-    );
+    stack.drain_messages(&messages).await;
+    let dead_letters = stack.sqs.receive(10, Duration::ZERO);
+    let [dead_letter] = &dead_letters[..] else {
+        panic!("{dead_letters:?}")
+    };
+    assert_eq!(dead_letter.body, messages[0]);
+    assert_eq!(dead_letter.reason.as_deref(), Some("ValidationException"));
 }
 
 #[tokio::test]
 async fn message_of_a_newer_version_is_left_for_a_newer_function() {
     let stack = Stack::start(Plan::none()).await;
-    let mut messages = stack.deferred(json!({"city": "Ulm"}), NOW).await;
+    let mut messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
     messages.push(json!({"version": 1, "unknown": true}).to_string());
     for message in &mut messages {
         *message = message.replace("\"version\":1", "\"version\":2");
     }
-    assert_eq!(stack.drain_all(&messages).await, messages);
-    assert_eq!(stack.sqs.take_messages(), [""; 0], "no dead letter");
+    assert_eq!(stack.undrained(&messages).await, messages);
+    assert_eq!(stack.sqs.take_messages(), NO_MESSAGES, "no dead letter");
 }
 
 #[tokio::test]
 async fn response_is_a_503_when_neither_dynamodb_nor_sqs_acknowledges_an_update() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.sqs.set_unavailable(true);
-    let (status, response) = stack.update(json!({"city": "Ulm"}), NOW).await;
-    assert_eq!(
-        (status, &response["code"]),
-        (503, &json!("storage-unavailable"))
-    );
+    let response = stack.update(json!({"city": "Ulm"}), NOW).await;
+    response.assert_problem(503, "storage-unavailable");
 }

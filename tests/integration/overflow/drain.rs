@@ -1,5 +1,5 @@
-//! Draining: messages that fail, that are throttled, that are refused or cannot be read, and what
-//! they have of rejected signals.
+//! The drain of messages that fail, are throttled or refused, cannot be read, or contain rejected
+//! signals.
 
 use std::time::{Duration, Instant};
 
@@ -18,51 +18,49 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     stack.send(&named(60), NOW).await;
     let messages = stack.sqs.take_messages();
     assert_eq!(
-        stack.drain_all(&messages).await,
+        stack.undrained(&messages).await,
         messages,
         "DynamoDB is still away"
     );
     stack.proxy.set(Fault::ResetBefore.always().of("PutItem"));
     assert_eq!(
-        (stack.drain_all(&messages).await, stack.stored().await.len()),
-        (messages.clone(), 0),
-        "no record"
+        stack.undrained(&messages).await,
+        messages,
+        "the record cannot be written"
     );
+    assert_eq!(stack.stored().await.len(), 0);
     stack.proxy.set(
         Fault::InternalServerError
             .where_body_has("\"59\"")
             .of("BatchWriteItem"),
     );
-    assert_eq!(stack.drain_all(&messages).await, messages);
+    assert_eq!(stack.undrained(&messages).await, messages);
     assert_eq!(stack.stored().await.len(), 50);
     stack.proxy.set(Plan::none());
     // SQS may deliver a message twice.
     let twice = [messages.clone(), messages].concat();
-    assert_eq!(stack.drain_all(&twice).await, [""; 0]);
+    stack.drain_messages(&twice).await;
     assert_eq!(stack.stored().await.len(), 60);
 }
 
 #[tokio::test]
 async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
     let body = json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}, 17]});
-    let mut expected = {
-        let stack = Stack::start(Plan::none()).await;
-        stack.send(&body, NOW).await;
-        stack.app.items("RejectedSignalsTable").await
-    };
+    let without_fault = Stack::start(Plan::none()).await;
+    without_fault.send(&body, NOW).await;
+    let mut expected = without_fault.app.items("RejectedSignalsTable").await;
     let stack = Stack::start(Fault::ResetBefore.always()).await;
-    let (status, response) = stack.send(&body, NOW).await;
-    assert_eq!(
-        (status, &response["rejected"], &response["deferred"]),
-        (200, &json!(2), &json!(1)),
-        "{response}"
-    );
+    let response = stack.send(&body, NOW).await;
+    assert_eq!(response.status, 200, "{response:?}");
+    let counts = response.json();
+    assert_eq!(counts["rejected"], 2, "{counts}");
+    assert_eq!(counts["deferred"], 1, "{counts}");
     stack.proxy.set(Plan::none());
-    assert_eq!(stack.drain().await, [""; 0]);
-    let drained = NOW.plus(Duration::from_mins(1));
+    stack.drain().await;
+    let expires_at = DRAINED_AT.plus(Duration::from_hours(14 * 24)).seconds();
+    let expires_at = AttributeValue::N(expires_at.to_string());
     for item in &mut expected {
-        let end = drained.plus(Duration::from_hours(14 * 24)).seconds();
-        item.insert("expiresAt".to_owned(), AttributeValue::N(end.to_string()));
+        item.insert("expiresAt".to_owned(), expires_at.clone());
     }
     assert_eq!(stack.app.items("RejectedSignalsTable").await, expected);
     assert_eq!(stack.stored().await.len(), 1);
@@ -70,71 +68,67 @@ async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
 
 #[tokio::test]
 async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
-    join_all(
-        [
-            (Fault::UnprocessedWhere("hot-customer"), 1),
-            (Fault::Throttled, 1),
-            (Fault::Stall, 9),
-        ]
-        .map(async |(hot, count)| {
-            let stack = Stack::start(Fault::ResetBefore.always()).await;
-            for n in 0..10 {
-                let customer = if n < count {
-                    "hot-customer".to_owned()
-                } else {
-                    format!("c{n}")
-                };
-                let signal = json!({"customerId": customer, "eventType": "view"});
-                assert_eq!(
-                    stack
-                        .send(&json!({"signals": [signal, signal, signal]}), NOW)
-                        .await
-                        .1["deferred"],
-                    3
-                );
-            }
-            let messages = stack.sqs.take_messages();
-            stack.proxy.set(hot.where_body_has("hot-customer"));
-            let drain = async { (stack.drain_all(&messages).await, Instant::now()) };
-            let others_are_stored = async {
-                while stack.stored().await.len() < 3 * (10 - count) {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
-                Instant::now()
+    let faults_and_messages = [
+        (Fault::UnprocessedWhere("hot-customer"), 1),
+        (Fault::Throttled, 1),
+        (Fault::Stall, 9),
+    ];
+    join_all(faults_and_messages.map(async |(fault, hot_messages)| {
+        let stack = Stack::start(Fault::ResetBefore.always()).await;
+        for n in 0..10 {
+            let customer = if n < hot_messages {
+                "hot-customer".to_owned()
+            } else {
+                format!("c{n}")
             };
-            let others_are_stored = timeout(Duration::from_mins(1), others_are_stored);
-            let began = Instant::now();
-            let ((failed, drained), stored) = tokio::join!(drain, others_are_stored);
-            let stored = stored.expect("the other messages are stored");
-            assert_eq!(failed, messages[..count]);
-            assert!(stored < drained, "the others waited");
-            assert!(
-                began.elapsed() < Duration::from_secs(20),
-                "{:?}",
-                began.elapsed()
-            );
-            stack.proxy.set(Plan::none());
-            assert_eq!(stack.drain_all(&failed).await, [""; 0]);
-            assert_eq!(stack.stored().await.len(), 30);
-        }),
-    )
+            let signal = json!({"customerId": customer, "eventType": "view"});
+            stack
+                .send_deferred(&json!({"signals": [signal, signal, signal]}), NOW, 3)
+                .await;
+        }
+        let messages = stack.sqs.take_messages();
+        stack.proxy.set(fault.where_body_has("hot-customer"));
+        let mut drained_at = None;
+        let drain = async {
+            let failed = stack.undrained(&messages).await;
+            drained_at = Some(Instant::now());
+            failed
+        };
+        let mut stored_at = None;
+        let others_are_stored = async {
+            while stack.stored().await.len() < 3 * (10 - hot_messages) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            stored_at = Some(Instant::now());
+        };
+        let others_are_stored = timeout(Duration::from_mins(1), others_are_stored);
+        let began = Instant::now();
+        let (failed, in_time) = tokio::join!(drain, others_are_stored);
+        let took = began.elapsed();
+        in_time.expect("the other messages are stored");
+        assert_eq!(failed, messages[..hot_messages]);
+        assert!(stored_at < drained_at, "the others waited");
+        assert!(took < Duration::from_secs(20), "{took:?}");
+        stack.proxy.set(Plan::none());
+        stack.drain_messages(&failed).await;
+        assert_eq!(stack.stored().await.len(), 30);
+    }))
     .await;
 }
 
 #[tokio::test]
 async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_invocation() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
-    assert_eq!(
-        stack.send(&json!({"signals": signals(500)}), NOW).await.1["deferred"],
-        500
-    );
+    stack
+        .send_deferred(&json!({"signals": signals(500)}), NOW, 500)
+        .await;
     stack.proxy.set(
         Fault::Slow(Duration::from_millis(700))
             .always()
             .of("BatchWriteItem"),
     );
     let began = Instant::now();
-    assert_eq!(stack.drain().await, [""; 0]);
+    stack.drain().await;
     assert!(
         began.elapsed() > Duration::from_secs(5),
         "{:?}",
@@ -147,21 +141,20 @@ async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_i
 async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.send(&named(3), NOW).await;
-    stack
-        .proxy
-        .set(Plan::of(["BatchWriteItem", "PutItem"].map(|of| {
-            Fault::Invalid
-                .where_body_has("\"data\":{\"M\":{\"n\":{\"N\":\"1\"}")
-                .of(of)
-        })));
-    assert_eq!(stack.drain().await, [""; 0]);
+    let second_signal = "\"data\":{\"M\":{\"n\":{\"N\":\"1\"}";
+    let refused = Fault::Invalid.where_body_has(second_signal);
+    stack.proxy.set(Plan::of([
+        refused.clone().of("BatchWriteItem"),
+        refused.of("PutItem"),
+    ]));
+    stack.drain().await;
     assert_eq!(stack.stored().await.len(), 2);
     let rejected = stack.app.items("RejectedSignalsTable").await;
     assert_eq!(rejected.len(), 1);
     let rejected = &rejected[0];
     assert_eq!(rejected["index"].as_n().unwrap(), "1");
     assert_eq!(rejected["keyId"].as_s().unwrap(), "key_of_shop");
-    // The operator has the whole retention from the drain on, however long the message waited.
+    // However long the message waited, the operator has the whole retention from the drain on.
     let expires_at = DRAINED_AT.plus(RETENTION).seconds();
     assert_eq!(
         rejected["expiresAt"].as_n().unwrap(),
@@ -173,12 +166,12 @@ async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
 async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
     let stack = Stack::start(Plan::none()).await;
     let unreadable = ["", "not JSON", "{}", r#"{"accountId":"a b"}"#].map(ToOwned::to_owned);
-    assert_eq!(stack.drain_all(&unreadable).await, [""; 0]);
+    stack.drain_messages(&unreadable).await;
     assert_eq!(stack.sqs.take_messages(), unreadable);
     stack.sqs.set_unavailable(true);
     assert_eq!(
-        stack.drain_all(&unreadable).await,
+        stack.undrained(&unreadable).await,
         unreadable,
-        "delivered again rather than lost"
+        "they are delivered again and not lost"
     );
 }

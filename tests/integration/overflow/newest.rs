@@ -14,9 +14,9 @@ use store::customers::CustomersTable;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, client_at};
 
-use super::customers::{fence, later, text};
-use super::{NOW, Stack};
-use crate::faults::app_behind_proxy;
+use super::customers::{assert_result, fence, later, text};
+use super::{NO_MESSAGES, NOW, Stack};
+use crate::faults::{AppBehindProxy, app_behind_proxy};
 
 /// What wrote a field with a clock that is ahead.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ impl Stack {
     async fn set_zip(&self, ahead: Ahead, time: Timestamp) {
         let zip = json!({"zip": "89073"});
         match ahead {
-            Ahead::Process => assert_eq!(self.update(zip, time).await.0, 200),
+            Ahead::Process => self.store_update(zip, time).await,
             Ahead::Import => {
                 let body = json!({"customerId": "c", "customerData": zip}).to_string();
                 let update = CustomerUpdate::parse(JsonText::parse(&body).unwrap()).unwrap();
@@ -39,15 +39,19 @@ impl Stack {
                 let table = CustomersTable::new(client, Tables::name("CustomersTable"));
                 let deadline = Deadline::after(Duration::from_mins(1));
                 let account = "shop".parse().unwrap();
-                let is_written = table.upsert_unless_newer(&account, &update, time, deadline);
-                assert!(is_written.await.unwrap());
+                let is_written = table
+                    .upsert_unless_newer(&account, &update, time, deadline)
+                    .await
+                    .unwrap();
+                assert!(is_written);
             }
             Ahead::Drain => {
                 // The part of an update that a drain writes over a newer item raises the fence of
                 // the item to the time of the drain.
-                let messages = self.deferred(zip, NOW).await;
-                assert_eq!(self.update(json!({"state": "BW"}), later(1)).await.0, 200);
-                assert_eq!(self.app.drain(&messages, time).await, [""; 0]);
+                let messages = self.defer_update(zip, NOW).await;
+                self.store_update(json!({"state": "BW"}), later(1)).await;
+                let undrained = self.app.drain(&messages, time).await;
+                assert_eq!(undrained, NO_MESSAGES);
             }
         }
     }
@@ -72,22 +76,22 @@ async fn deferred_update_wins_over_older_ones_although_another_field_is_ahead() 
         for seconds in [60, 290, 3600] {
             let stack = Stack::start(Plan::none()).await;
             stack.set_zip(ahead, later(seconds)).await;
-            let (status, response) = stack.update(json!({"city": "old"}), later(2)).await;
-            assert_eq!((status, &response["result"]), (200, &json!("updated")));
+            let response = stack.update(json!({"city": "old"}), later(2)).await;
+            assert_result(&response, "updated");
             let item = stack.customer().await;
             assert_eq!(
                 text(&item, "updatedAt"),
-                response["updatedAt"].as_str(),
+                response.json()["updatedAt"].as_str(),
                 "{ahead:?} {seconds}"
             );
-            let messages = stack.deferred(json!({"city": "NEWEST"}), later(4)).await;
-            assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+            let messages = stack
+                .defer_update(json!({"city": "NEWEST"}), later(4))
+                .await;
+            stack.drain_messages(&messages).await;
             let item = stack.customer().await;
-            assert_eq!(
-                (text(&item, "city"), text(&item, "zip")),
-                (Some("NEWEST"), Some("89073")),
-                "{ahead:?}, {seconds} s ahead"
-            );
+            let case = format!("{ahead:?}, {seconds} s ahead");
+            assert_eq!(text(&item, "city"), Some("NEWEST"), "{case}");
+            assert_eq!(text(&item, "zip"), Some("89073"), "{case}");
         }
     }
 }
@@ -95,22 +99,21 @@ async fn deferred_update_wins_over_older_ones_although_another_field_is_ahead() 
 #[tokio::test]
 async fn deferred_update_of_which_every_field_is_newer_changes_nothing() {
     let stack = Stack::start(Plan::none()).await;
-    let messages = stack.deferred(json!({"city": "old"}), NOW).await;
-    assert_eq!(stack.update(json!({"city": "new"}), later(1)).await.0, 200);
+    let messages = stack.defer_update(json!({"city": "old"}), NOW).await;
+    stack.store_update(json!({"city": "new"}), later(1)).await;
     let before = stack.customer().await;
-    assert_eq!(stack.drain_all(&messages).await, [""; 0]);
+    stack.drain_messages(&messages).await;
     assert_eq!(stack.customer().await, before);
 }
 
 #[tokio::test]
 async fn update_that_arrives_replaces_a_field_that_another_clock_wrote_ahead() {
     let stack = Stack::start(Plan::none()).await;
-    assert_eq!(
-        stack.update(json!({"city": "Rom"}), later(3600)).await.0,
-        200
-    );
+    stack
+        .store_update(json!({"city": "Rom"}), later(3600))
+        .await;
     let before = stack.customer().await;
-    assert_eq!(stack.update(json!({"city": "Ulm"}), NOW).await.0, 200);
+    stack.store_update(json!({"city": "Ulm"}), NOW).await;
     let item = stack.customer().await;
     assert_eq!(text(&item, "city"), Some("Ulm"));
     assert!(fence(&item, "fence:city") > fence(&before, "fence:city"));
@@ -121,16 +124,16 @@ async fn update_that_arrives_replaces_a_field_that_another_clock_wrote_ahead() {
 async fn update_over_a_newer_item_takes_back_nothing_that_is_written_meanwhile() {
     for other in [json!({"city": "Bonn"}), json!({"state": "NRW"})] {
         let stack = Stack::start(Plan::none()).await;
-        assert_eq!(stack.update(json!({"zip": "1"}), later(60)).await.0, 200);
+        stack.store_update(json!({"zip": "1"}), later(60)).await;
         let mut before = None;
         let update = Box::pin(stack.update(json!({"city": "Ulm"}), NOW));
         let meanwhile = async {
-            assert_eq!(stack.update(other.clone(), later(120)).await.0, 200);
+            stack.store_update(other.clone(), later(120)).await;
             before = Some(stack.customer().await);
         };
-        let (status, _) = stack.between(update, Box::pin(meanwhile)).await;
+        let response = stack.between(update, Box::pin(meanwhile)).await;
         let before = before.unwrap();
-        assert_eq!(status, 200);
+        assert_eq!(response.status, 200, "{response:?}");
         let item = stack.customer().await;
         assert_eq!(text(&item, "city"), Some("Ulm"), "{other}");
         for (name, value) in &before {
@@ -151,16 +154,14 @@ async fn update_over_a_newer_item_takes_back_nothing_that_is_written_meanwhile()
 #[tokio::test]
 async fn update_over_a_newer_item_that_is_erased_meanwhile_is_stored_whole() {
     let stack = Stack::start(Plan::none()).await;
-    assert_eq!(stack.update(json!({"zip": "1"}), later(60)).await.0, 200);
+    stack.store_update(json!({"zip": "1"}), later(60)).await;
     let erase = Box::pin(stack.erase());
     let update = Box::pin(stack.update(json!({"city": "Ulm"}), NOW));
-    let (status, response) = stack.between(update, erase).await;
-    assert_eq!((status, &response["result"]), (200, &json!("created")));
+    let response = stack.between(update, erase).await;
+    assert_result(&response, "created");
     let item = stack.customer().await;
-    assert_eq!(
-        (text(&item, "city"), text(&item, "zip")),
-        (Some("Ulm"), None)
-    );
+    assert_eq!(text(&item, "city"), Some("Ulm"));
+    assert_eq!(text(&item, "zip"), None);
     assert_eq!(text(&item, "customerId"), Some("c"));
 }
 
@@ -172,7 +173,7 @@ fn fence_at(time: Timestamp) -> AttributeValue {
 #[tokio::test]
 async fn fence_of_a_field_removed_long_ago_goes_with_the_next_update_that_meets_it() {
     let stack = Stack::start(Plan::none()).await;
-    assert_eq!(stack.update(json!({"city": "Rom"}), later(60)).await.0, 200);
+    stack.store_update(json!({"city": "Rom"}), later(60)).await;
     let days_ago = |days: u64| fence_at(NOW.minus(Duration::from_hours(days * 24)));
     stack
         .set_attributes([
@@ -182,7 +183,7 @@ async fn fence_of_a_field_removed_long_ago_goes_with_the_next_update_that_meets_
             ("set-long-ago".to_owned(), AttributeValue::S("x".to_owned())),
         ])
         .await;
-    assert_eq!(stack.update(json!({"zip": "1"}), NOW).await.0, 200);
+    stack.store_update(json!({"zip": "1"}), NOW).await;
     let item = stack.customer().await;
     assert!(!item.contains_key("fence:removed-long-ago"), "{item:?}");
     for kept in ["fence:removed-lately", "fence:set-long-ago", "set-long-ago"] {
@@ -193,12 +194,12 @@ async fn fence_of_a_field_removed_long_ago_goes_with_the_next_update_that_meets_
 #[tokio::test]
 async fn field_removed_long_ago_can_be_set_again() {
     let stack = Stack::start(Plan::none()).await;
-    assert_eq!(stack.update(json!({"city": "Rom"}), later(60)).await.0, 200);
+    stack.store_update(json!({"city": "Rom"}), later(60)).await;
     let old = fence_at(NOW.minus(Duration::from_hours(30 * 24)));
     let name = "fence:zip".to_owned();
     stack.set_attributes([(name.clone(), old)]).await;
     let before = stack.customer().await;
-    assert_eq!(stack.update(json!({"zip": "1"}), NOW).await.0, 200);
+    stack.store_update(json!({"zip": "1"}), NOW).await;
     let item = stack.customer().await;
     assert_eq!(text(&item, "zip"), Some("1"));
     assert!(fence(&item, &name) > fence(&before, &name));
@@ -207,25 +208,27 @@ async fn field_removed_long_ago_can_be_set_again() {
 #[tokio::test]
 async fn fence_of_a_removed_field_that_is_set_meanwhile_is_kept() {
     let stack = Stack::start(Plan::none()).await;
-    assert_eq!(stack.update(json!({"city": "Rom"}), later(60)).await.0, 200);
+    stack.store_update(json!({"city": "Rom"}), later(60)).await;
     let old = fence_at(NOW.minus(Duration::from_hours(30 * 24)));
     let name = "fence:removed-long-ago".to_owned();
     stack.set_attributes([(name.clone(), old)]).await;
     let update = Box::pin(stack.update(json!({"zip": "1"}), NOW));
     let meanwhile = Box::pin(stack.set_attributes([(name.clone(), fence_at(NOW))]));
-    let (status, _) = stack.between(update, meanwhile).await;
-    assert_eq!(status, 200);
+    let response = stack.between(update, meanwhile).await;
+    assert_eq!(response.status, 200, "{response:?}");
     let item = stack.customer().await;
-    assert_eq!(
-        (item.get(&name), text(&item, "zip")),
-        (Some(&fence_at(NOW)), Some("1"))
-    );
+    assert_eq!(item.get(&name), Some(&fence_at(NOW)));
+    assert_eq!(text(&item, "zip"), Some("1"));
 }
 
 #[tokio::test]
 async fn profile_full_of_fences_of_removed_fields_takes_a_new_field() {
     // Without a queue there is time to write an item of 400 KB in an unoptimized build.
-    let (app, _proxy, key) = app_behind_proxy(Plan::none()).await;
+    let AppBehindProxy {
+        app,
+        proxy: _proxy,
+        key,
+    } = app_behind_proxy(Plan::none()).await;
     let update = async |profile: serde_json::Value| {
         let body = json!({"customerId": "c", "customerData": profile});
         app.send(RequestBuilder::customer(body).key(&key).at(NOW))
@@ -251,7 +254,7 @@ async fn profile_full_of_fences_of_removed_fields_takes_a_new_field() {
 #[tokio::test]
 async fn drain_of_a_customer_that_is_written_all_the_time_ends() {
     let stack = Stack::start(Plan::none()).await;
-    let messages = stack.deferred(json!({"zip": "89073"}), NOW).await;
+    let messages = stack.defer_update(json!({"zip": "89073"}), NOW).await;
     stack
         .proxy
         .set(Fault::Slow(Duration::from_millis(10)).always());
@@ -259,14 +262,13 @@ async fn drain_of_a_customer_that_is_written_all_the_time_ends() {
     let writer = async |n: usize| {
         while !*is_done.borrow() {
             let now = Timestamp::now();
-            assert_eq!(
-                stack.update(json!({"city": n.to_string()}), now).await.0,
-                200
-            );
+            stack
+                .store_update(json!({"city": n.to_string()}), now)
+                .await;
         }
     };
     let drain = async {
-        // After the first updates of the writers.
+        // The drain begins after the first updates of the writers.
         tokio::time::sleep(Duration::from_millis(50)).await;
         let undrained = stack.app.drain(&messages, Timestamp::now()).await;
         done.send(true).unwrap();
@@ -276,6 +278,6 @@ async fn drain_of_a_customer_that_is_written_all_the_time_ends() {
     let (undrained, _) = tokio::time::timeout(Duration::from_mins(1), both)
         .await
         .expect("the drain ends");
-    assert_eq!(undrained, [""; 0]);
+    assert_eq!(undrained, NO_MESSAGES);
     assert_eq!(text(&stack.customer().await, "zip"), Some("89073"));
 }

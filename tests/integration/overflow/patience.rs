@@ -10,7 +10,7 @@ use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
 use super::{NOW, REQUEST, Stack, named, signals};
-use crate::faults::app_behind_proxy;
+use crate::faults::{AppBehindProxy, app_behind_proxy};
 
 /// A request's deferred signals, and how long its response took.
 struct Answer {
@@ -20,24 +20,23 @@ struct Answer {
 
 async fn answer(stack: &Stack, body: &Value) -> Answer {
     let began = Instant::now();
-    let (status, response) = stack.send(body, NOW).await;
-    assert_eq!(status, 200, "{response}");
-    let deferred = response.get("deferred").map(serde_json::Value::as_u64);
-    Answer {
-        deferred: deferred.flatten().unwrap_or_default(),
-        took: began.elapsed(),
-    }
+    let response = stack.send(body, NOW).await;
+    let took = began.elapsed();
+    assert_eq!(response.status, 200, "{response:?}");
+    // The count is absent when it is 0.
+    let deferred = response.json()["deferred"].as_u64().unwrap_or_default();
+    Answer { deferred, took }
 }
 
-fn of(customer: &str) -> Value {
+fn signal_of(customer: &str) -> Value {
     json!({"customerId": customer, "eventType": "view"})
 }
 
 #[tokio::test]
 async fn request_that_dynamodb_does_not_answer_is_deferred_after_one_patience() {
     let stack = Stack::start(Fault::Stall.always()).await;
-    let valid_and_rejected = json!({"signals": [of("c"), 17]});
-    // The second of each has the time of the first: nothing is remembered between requests.
+    let valid_and_rejected = json!({"signals": [signal_of("c"), 17]});
+    // The third request waits as long as the first: the function remembers nothing of a request.
     for body in [&named(2), &valid_and_rejected, &named(2)] {
         let answer = answer(&stack, body).await;
         assert!(answer.deferred > 0, "{body}");
@@ -47,7 +46,7 @@ async fn request_that_dynamodb_does_not_answer_is_deferred_after_one_patience() 
             answer.took
         );
     }
-    // An outage leaves no trace: the tables have their time again at once.
+    // After the outage, DynamoDB has its whole time again at once.
     stack
         .proxy
         .set(Fault::Slow(Duration::from_millis(600)).always());
@@ -79,13 +78,13 @@ async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
     let never = Fault::Stall.at(2);
     let plan = Plan::of([slow.of("BatchWriteItem"), never.of("BatchWriteItem")]);
     let stack = Stack::start(plan).await;
-    let answer = answer(&stack, &json!({"signals": [of("c")]})).await;
+    let answer = answer(&stack, &json!({"signals": [signal_of("c")]})).await;
     assert_eq!(answer.deferred, 0);
 }
 
 #[tokio::test]
 async fn update_without_a_queue_has_its_whole_time_after_one_that_hung() {
-    let (app, proxy, key) = app_behind_proxy(Fault::Stall.always()).await;
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Stall.always()).await;
     let customer =
         || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&key);
     let short = customer().within(Duration::from_millis(300));
@@ -99,9 +98,9 @@ async fn throttled_customer_defers_nothing_of_another() {
     let hot = Fault::Throttled.where_body_has("hot-customer");
     let stack = Stack::start(hot.of("BatchWriteItem")).await;
     for _ in 0..2 {
-        let hot = answer(&stack, &json!({"signals": [of("hot-customer")]})).await;
+        let hot = answer(&stack, &json!({"signals": [signal_of("hot-customer")]})).await;
         assert_eq!(hot.deferred, 1);
-        let other = answer(&stack, &json!({"signals": [of("c")]})).await;
+        let other = answer(&stack, &json!({"signals": [signal_of("c")]})).await;
         assert_eq!(other.deferred, 0);
     }
 }
@@ -109,19 +108,19 @@ async fn throttled_customer_defers_nothing_of_another() {
 #[tokio::test]
 async fn rejected_signals_that_are_not_acknowledged_are_queued() {
     for body in [
-        json!({"requestIdentifier": REQUEST, "signals": [of("c"), 17]}),
+        json!({"requestIdentifier": REQUEST, "signals": [signal_of("c"), 17]}),
         json!({"requestIdentifier": REQUEST, "signals": [17]}),
     ] {
         let plan = Fault::InternalServerError
             .always()
             .about(testkit::Tables::name("RejectedSignalsTable"));
         let stack = Stack::start(plan).await;
-        let (_, response) = stack.send(&body, NOW).await;
+        let response = stack.send(&body, NOW).await.json();
         assert_eq!(response.get("deferred"), None, "{response}");
         assert_eq!(response["rejected"], 1, "{response}");
         assert_eq!(stack.app.items("RejectedSignalsTable").await, []);
         stack.proxy.set(Plan::none());
-        assert_eq!(stack.drain().await, [""; 0]);
+        stack.drain().await;
         let rejected = stack.app.items("RejectedSignalsTable").await;
         assert_eq!(rejected.len(), 1, "{body}");
         let valid = body["signals"].as_array().unwrap().len() - 1;
@@ -138,10 +137,10 @@ async fn rejected_signals_that_are_not_acknowledged_are_queued() {
 async fn request_whose_record_is_unknown_gets_no_identifier_to_retry_with() {
     let stack = Stack::start(Fault::ResetBefore.always()).await;
     stack.sqs.set_unavailable(true);
-    let (status, response) = stack.send(&named(2), NOW).await;
-    assert_eq!(status, 503, "{response}");
-    assert_eq!(response["code"], "storage-unavailable");
-    assert_eq!(response.get("requestIdentifier"), None, "{response}");
+    let response = stack.send(&named(2), NOW).await;
+    response.assert_problem(503, "storage-unavailable");
+    let body = response.json();
+    assert_eq!(body.get("requestIdentifier"), None, "{body}");
 }
 
 #[tokio::test]

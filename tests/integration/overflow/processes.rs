@@ -14,7 +14,7 @@ use super::{NOW, Stack, named};
 #[tokio::test]
 async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables() {
     let stack = Stack::start(Fault::InternalServerError.always().of("BatchWriteItem")).await;
-    assert_eq!(stack.send(&named(3), NOW).await.1["deferred"], 3);
+    stack.send_deferred(&named(3), NOW, 3).await;
     let mut options = emulator_options(
         &build_functions().unwrap().join("overflow"),
         &stack.proxy.endpoint(),

@@ -8,7 +8,7 @@ use testkit::RequestBuilder;
 /// As many signals of the largest size as a body has room for.
 const LARGEST: usize = MAX_BODY_BYTES / MAX_SIGNAL_BYTES;
 
-/// What is filled into each of them.
+/// The text that fills each of these signals.
 const LARGEST_ROOM: usize = MAX_SIGNAL_BYTES - 200;
 
 /// What is filled into each of as many signals as a request may have.
@@ -78,7 +78,7 @@ pub(super) const BODIES: &[HostileBody] = &[
     }),
 ];
 
-/// Those that grow the most on their way to DynamoDB, and so on their way back.
+/// The bodies that grow the most on their way to DynamoDB, and so on their way back.
 pub(super) const UNPROCESSED: &[HostileBody] = &[
     unavailable("16 signals of dense digits, unprocessed", || {
         plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))

@@ -26,15 +26,8 @@ fn errors(json: &str) -> Vec<(String, &'static str)> {
         .errors
         .into_iter()
         .map(|error| {
-            (
-                error
-                    .at
-                    .pointer
-                    .strip_prefix("/signals/3")
-                    .unwrap()
-                    .to_owned(),
-                error.code.as_str(),
-            )
+            let pointer = error.at.pointer.strip_prefix("/signals/3").unwrap();
+            (pointer.to_owned(), error.code.as_str())
         })
         .collect()
 }
@@ -113,13 +106,8 @@ fn only_the_first_five_errors_are_reported() {
         .map(|n| format!("\"n{n}\":1e999"))
         .collect::<Vec<_>>()
         .join(",");
-    assert_eq!(
-        errors(&format!(
-            r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#
-        ))
-        .len(),
-        5
-    );
+    let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#);
+    assert_eq!(errors(&signal).len(), 5);
 }
 
 #[test]
@@ -141,18 +129,14 @@ fn signal_over_256_kib_with_padding_is_too_large() {
 #[test]
 fn unknown_field_nests_one_level_less_than_data() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    let deepest = nested(30);
     accepted(&format!(
-        r#"{{"customerId":"c","eventType":"t","data":{{"a":{}}},"x":{}}}"#,
-        nested(30),
-        nested(30)
+        r#"{{"customerId":"c","eventType":"t","data":{{"a":{deepest}}},"x":{deepest}}}"#
     ));
-    assert_eq!(
-        errors(&format!(
-            r#"{{"customerId":"c","eventType":"t","x":{}}}"#,
-            nested(31)
-        )),
-        [(format!("/x{}", "/0".repeat(30)), "nested-too-deep")]
-    );
+    let too_deep = nested(31);
+    let signal = format!(r#"{{"customerId":"c","eventType":"t","x":{too_deep}}}"#);
+    let pointer = format!("/x{}", "/0".repeat(30));
+    assert_eq!(errors(&signal), [(pointer, "nested-too-deep")]);
 }
 
 /// The pointers and messages of the warnings of a signal.
@@ -171,20 +155,24 @@ fn warnings(json: &str) -> Vec<(String, String)> {
 #[test]
 fn attribute_of_another_type_in_the_data_of_an_event_has_a_warning() {
     let event = |data: &str| format!(r#"{{"customerId":"c","eventType":"t","data":{{{data}}}}}"#);
-    for (data, name, expected) in [
-        (r#""price":"49.90""#, "price", "a number"),
-        (r#""price":true"#, "price", "a number"),
-        (r#""brand":7"#, "brand", "a string"),
-        (r#""productId":17"#, "productId", "a string"),
-        (r#""category":["shoes"]"#, "category", "a string"),
-        (r#""subCategory1":{}"#, "subCategory1", "a string"),
-        (r#""subCategory2":1"#, "subCategory2", "a string"),
-        (r#""sub\u0043ategory3":1"#, "subCategory3", "a string"),
-    ] {
+    let assert_warning = |data: &str, name: &str, expected: &str| {
         let message =
             format!("signals[3].data.{name} should be {expected}; it is stored as it was sent.");
         assert_eq!(warnings(&event(data)), [(format!("/data/{name}"), message)]);
         assert_eq!(accepted(&event(data)).data.as_str(), format!("{{{data}}}"));
+    };
+    for data in [r#""price":"49.90""#, r#""price":true"#] {
+        assert_warning(data, "price", "a number");
+    }
+    for (data, name) in [
+        (r#""brand":7"#, "brand"),
+        (r#""productId":17"#, "productId"),
+        (r#""category":["shoes"]"#, "category"),
+        (r#""subCategory1":{}"#, "subCategory1"),
+        (r#""subCategory2":1"#, "subCategory2"),
+        (r#""sub\u0043ategory3":1"#, "subCategory3"),
+    ] {
+        assert_warning(data, name, "a string");
     }
     let documented = r#""price":1e2,"brand":"","productId":null,"x":{"price":"1"},"Price":"1""#;
     assert_eq!(warnings(&event(documented)), []);

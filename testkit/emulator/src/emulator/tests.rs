@@ -48,7 +48,7 @@ fn file_with_other_keys_than_the_template_is_an_error() {
 }
 
 #[test]
-fn data_file_is_that_of_one_emulator_at_a_time() {
+fn data_file_of_a_running_emulator_is_refused_to_another_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
     let storage = Storage::File(path.clone());
@@ -107,7 +107,7 @@ fn own_ports() -> Vec<u16> {
 
 /// What a port answers to a call with this header.
 fn answer(port: u16, header: &str, operation: &str, call: &str) -> String {
-    // Emulators of other tests come and go.
+    // An emulator of another test may have ended meanwhile.
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
         return String::new();
     };
@@ -123,7 +123,7 @@ fn answer(port: u16, header: &str, operation: &str, call: &str) -> String {
         call.len()
     );
     let mut answer = Vec::new();
-    // It ends with a timeout where nothing answers.
+    // Where nothing answers, reading ends with a timeout.
     let _ = stream
         .write_all(request.as_bytes())
         .and_then(|()| stream.read_to_end(&mut answer));
@@ -146,7 +146,7 @@ fn failure_of_the_database_is_told_with_its_reason() {
     let (failures, mut failed) = mpsc::unbounded_channel();
     let emulator = Emulator::start_on(&template(), &storage, listener, Some(failures)).unwrap();
 
-    // A disk that fails.
+    // A file that is cut off is like a disk that fails.
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.set_len(FIRST_PAGE).unwrap();
     let port = emulator.address.port();

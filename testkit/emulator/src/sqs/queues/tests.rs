@@ -18,15 +18,15 @@ fn queues(bodies: &[&str]) -> Queues {
     queues
 }
 
-fn counts(queues: &mut Queues, url: &str) -> [String; 2] {
-    let attributes = queues
+/// The queue says that it has so many messages that wait and so many that are hidden.
+#[track_caller]
+fn assert_counts(queues: &mut Queues, url: &str, waiting: &str, hidden: &str) {
+    let answer = queues
         .answer("GetQueueAttributes", json!({"QueueUrl": url}))
         .unwrap();
-    [
-        "ApproximateNumberOfMessages",
-        "ApproximateNumberOfMessagesNotVisible",
-    ]
-    .map(|name| attributes["Attributes"][name].as_str().unwrap().to_owned())
+    let attributes = &answer["Attributes"];
+    assert_eq!(attributes["ApproximateNumberOfMessages"], waiting);
+    assert_eq!(attributes["ApproximateNumberOfMessagesNotVisible"], hidden);
 }
 
 fn ids(messages: &[Message]) -> Vec<&str> {
@@ -39,7 +39,7 @@ fn received_message_is_hidden_until_its_timeout() {
     let now = Instant::now();
     assert_eq!(ids(&queues.receive(1, HIDDEN, now)), ["0"]);
     assert_eq!(ids(&queues.receive(10, HIDDEN, now)), ["1"]);
-    assert_eq!(counts(&mut queues, OVERFLOW_QUEUE), ["0", "2"]);
+    assert_counts(&mut queues, OVERFLOW_QUEUE, "0", "2");
     assert!(queues.receive(10, HIDDEN, now + HIDDEN / 2).is_empty());
     assert_eq!(ids(&queues.receive(10, HIDDEN, now + HIDDEN)), ["0", "1"]);
 }
@@ -66,8 +66,8 @@ fn message_that_is_never_deleted_becomes_a_dead_letter_and_is_redriven() {
     assert_eq!(queues.overflow.messages.len(), 0);
 
     queues.answer("StartMessageMoveTask", json!({})).unwrap();
-    assert_eq!(counts(&mut queues, OVERFLOW_QUEUE), ["1", "0"]);
-    assert_eq!(counts(&mut queues, DEAD_LETTER_QUEUE), ["0", "0"]);
+    assert_counts(&mut queues, OVERFLOW_QUEUE, "1", "0");
+    assert_counts(&mut queues, DEAD_LETTER_QUEUE, "0", "0");
 }
 
 /// The ids and bodies of the messages of a queue.
