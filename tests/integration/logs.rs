@@ -13,6 +13,7 @@ use service::telemetry;
 use service::telemetry::log::Log;
 use testkit::fault_proxy::Fault;
 use testkit::{RequestBuilder, TestApp};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
@@ -70,6 +71,20 @@ fn request_lines(log: &str) -> Vec<Value> {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["status"].is_u64()).collect()
+}
+
+/// The request lines that a process has written until it ended.
+pub(crate) async fn request_lines_of_process(mut lines: UnboundedReceiver<String>) -> Vec<Value> {
+    let mut request_lines = Vec::new();
+    while let Some(line) = lines.recv().await {
+        // A process may end with a line of text that says why.
+        let line: Value = serde_json::from_str(&line).unwrap_or_default();
+        let has_status = line.get("status").is_some_and(Value::is_u64);
+        if has_status {
+            request_lines.push(line);
+        }
+    }
+    request_lines
 }
 
 /// A value that each request sends and no log line may contain.

@@ -90,31 +90,18 @@ fn codes_of_field_errors_are_those_of_the_code() {
 
 #[test]
 fn every_profile_field_and_every_reserved_name_is_listed() {
-    let section = api()
-        .section("Customers")
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    let documented = section
-        .split("The documented profile fields are ")
-        .nth(1)
-        .unwrap()
-        .split(". ")
-        .next()
-        .unwrap();
-    assert_eq!(
-        quoted(documented).collect::<BTreeSet<_>>(),
-        PROFILE_FIELDS.into()
-    );
-    let reserved = section
-        .split("(`reserved-name`): ")
-        .nth(1)
-        .unwrap()
-        .split(". ")
-        .next()
-        .unwrap();
-    assert_eq!(
-        quoted(reserved).collect::<BTreeSet<_>>(),
-        RESERVED_FIELDS.into()
-    );
+    let page = api();
+    let words: Vec<_> = page.section("Customers").split_whitespace().collect();
+    let section = words.join(" ");
+    let documented = names_after(&section, "The documented profile fields are ");
+    assert_eq!(documented, PROFILE_FIELDS.into());
+    let reserved = names_after(&section, "(`reserved-name`): ");
+    assert_eq!(reserved, RESERVED_FIELDS.into());
+}
+
+/// The names in backticks between `begin` and the end of its sentence.
+fn names_after<'a>(text: &'a str, begin: &str) -> BTreeSet<&'a str> {
+    let (_, after) = text.split_once(begin).unwrap();
+    let (sentence, _) = after.split_once(". ").unwrap();
+    quoted(sentence).collect()
 }

@@ -8,6 +8,7 @@ use testkit::function_process::FunctionProcess;
 use testkit::{KEY_SNAPSHOT_BUCKET, RequestBuilder, build_functions, emulator_options, key_record};
 
 use super::{KEY, Stack, signal};
+use crate::logs::request_lines_of_process;
 
 #[tokio::test]
 async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
@@ -26,7 +27,7 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
         options
             .variables
             .extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
-        let (log, mut lines) = tokio::sync::mpsc::unbounded_channel();
+        let (log, lines) = tokio::sync::mpsc::unbounded_channel();
         options.log = Some(log);
         let mut process = FunctionProcess::start(&options).await.unwrap();
         // The log ends with the last of its senders.
@@ -54,16 +55,10 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
             "{fault:?}"
         );
         process.kill().await.unwrap();
-        let mut lines_of_requests = Vec::new();
-        while let Some(line) = lines.recv().await {
-            let line: Value = serde_json::from_str(&line).unwrap();
-            if line["status"].is_u64() {
-                lines_of_requests.push(line);
-            }
-        }
-        assert_eq!(lines_of_requests.len(), 2, "{lines_of_requests:?}");
-        assert_eq!(lines_of_requests[0]["KeyTableUnavailable"], 1);
-        assert_eq!(lines_of_requests[1]["KeyTableUnavailable"], Value::Null);
+        let lines = request_lines_of_process(lines).await;
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0]["KeyTableUnavailable"], 1);
+        assert_eq!(lines[1]["KeyTableUnavailable"], Value::Null);
     }))
     .await;
 }

@@ -10,6 +10,7 @@ use testkit::function_process::FunctionProcess;
 use testkit::{RequestBuilder, build_functions, emulator_options};
 
 use super::{NOW, Stack, named};
+use crate::logs::request_lines_of_process;
 
 #[tokio::test]
 async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables() {
@@ -67,7 +68,7 @@ async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
     options
         .variables
         .extend(queue.map(|(name, value)| (name.to_owned(), value.into())));
-    let (log, mut lines) = tokio::sync::mpsc::unbounded_channel();
+    let (log, lines) = tokio::sync::mpsc::unbounded_channel();
     options.log = Some(log);
     let mut process = FunctionProcess::start(&options).await.unwrap();
     // The log ends with the last of its senders.
@@ -79,15 +80,8 @@ async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
     let body: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
     assert_eq!(body["result"], "deferred", "{answer}");
     process.ended().await.unwrap();
-    let mut request_lines = Vec::new();
-    while let Some(line) = lines.recv().await {
-        // The process ends with a line of text that says why.
-        let line: Value = serde_json::from_str(&line).unwrap_or_default();
-        if line["status"].is_u64() {
-            request_lines.push(line);
-        }
-    }
-    assert_eq!(request_lines.len(), 1, "{request_lines:?}");
-    assert_eq!(request_lines[0]["CustomersDeferred"], 1);
-    assert_eq!(request_lines[0]["storeError"], "InvalidCredentials");
+    let lines = request_lines_of_process(lines).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["CustomersDeferred"], 1);
+    assert_eq!(lines[0]["storeError"], "InvalidCredentials");
 }

@@ -1,22 +1,21 @@
-//! `customers`.
+//! `customers show`, `customers find` and `customers export`.
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::{CommandOutput, Operator};
-use crate::running::Running;
 
 /// Characters that a terminal would obey, and one that it would not.
 const OBEYED: &str = "\u{9b}2J\u{202e}\u{61c}é";
 
-async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
+pub(crate) async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
     let response = app.send(call.key(key)).await;
     assert_eq!(response.status, 200, "{response:?}");
 }
 
 /// Sends a batch of signals that are all rejected.
-async fn send_rejected(app: &TestApp, key: &str, signals: Value) {
+pub(crate) async fn send_rejected(app: &TestApp, key: &str, signals: Value) {
     let body = json!({ "signals": signals });
     let call = RequestBuilder::signals(body).key(key).at(Timestamp::now());
     let response = app.send(call).await;
@@ -259,94 +258,4 @@ async fn export_has_the_profile_and_all_signals_and_rejected_signals() {
     let documents = printed.json();
     assert_eq!(documents.len(), 1);
     assert_eq!(documents[0]["signals"], document["signals"]);
-}
-
-#[tokio::test]
-async fn erasure_deletes_all_data_of_one_customer_only() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    // The second customer is named like a part of a key.
-    for (account, subject_id) in [
-        ("shop", "ada"),
-        ("shop", "ada#2026-11-20"),
-        ("shop-2", "ada"),
-    ] {
-        let key = app.key(account).await;
-        let customer = json!({"customerId": subject_id, "customerData": {"city": "X"}});
-        send(&app, &key, RequestBuilder::customer(customer)).await;
-        let mut signals = vec![json!({"customerId": subject_id, "eventType": "t"}); 60];
-        signals.push(json!({"customerId": subject_id, "eventType": ""}));
-        // This signal names both subjects, so it is about both.
-        signals.push(json!({"customerId": subject_id, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
-        let batch = json!({"signals": signals});
-        send(&app, &key, RequestBuilder::signals(batch)).await;
-    }
-    let erase = ["customers", "erase", "--account", "shop", "ada"];
-    let unconfirmed = operator.run(&erase).error_message();
-    assert!(
-        unconfirmed.contains("1 profile(s), 60 signal(s), 2 rejected signal(s)"),
-        "{unconfirmed}"
-    );
-    assert!(app.customer("shop", "ada").await.is_some());
-
-    let erasing = Running::start(&operator, &[&erase[..], &["--yes", "--json"]].concat());
-    assert_eq!(erasing.note(), "Counting what is stored of \"ada\" ...");
-    let waiting =
-        "Waiting 10 s: a request that a function received before may store something until then.";
-    assert_eq!(erasing.note(), waiting);
-    assert!(app.customer("shop", "ada").await.is_none());
-    // An update that lands after the deletion is erased, too.
-    let update = json!({"customerId": "ada", "customerData": {"city": "X"}});
-    let key = app.key("shop").await;
-    send(&app, &key, RequestBuilder::customer(update)).await;
-    let mut erased = erasing.json();
-    let erased_at = erased.as_object_mut().unwrap().remove("erasedAt").unwrap();
-    let erased_at = erased_at.as_str().unwrap();
-    assert!(erased_at.parse::<Timestamp>().is_ok(), "{erased_at}");
-    assert_eq!(
-        erased,
-        json!({"accountId": "shop", "id": "ada", "profiles": 2, "signals": 60, "rejectedSignals": 2})
-    );
-    assert!(app.customer("shop", "ada").await.is_none());
-    assert_eq!(app.history("shop", "ada").await, []);
-    let left = async |table| app.items(table).await.len();
-    assert_eq!(left("CustomersTable").await, 2);
-    assert_eq!(left("SignalsTable").await, 120);
-    assert_eq!(left("RejectedSignalsTable").await, 4);
-
-    // An emitter has no profile.
-    let erase = ["customers", "erase", "--account", "shop", "both", "--yes"];
-    let erasing = Running::start(&operator, &erase);
-    assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");
-    assert_eq!(erasing.note(), waiting);
-    let ended = erasing.interrupt();
-    assert_eq!(ended.code, Some(1));
-    assert_eq!(ended.stdout, Vec::<String>::new());
-    assert_eq!(
-        ended.stderr,
-        ["error: Interrupted. To erase what is left, run the command again."]
-    );
-    assert_eq!(left("RejectedSignalsTable").await, 3);
-
-    // The command looks again also when it finds nothing: the request below was on its way.
-    let again = Running::start(&operator, &erase);
-    assert!(again.note().starts_with("Counting"));
-    assert_eq!(
-        again.note(),
-        "Nothing is stored of \"both\" in the account shop."
-    );
-    assert_eq!(again.note(), waiting);
-    let key = app.key("shop").await;
-    let late = json!([{"emitterId": "both", "stepNodeId": ""}]);
-    send_rejected(&app, &key, late).await;
-    let erased = again.line();
-    assert!(
-        erased.starts_with("Erased \"both\" in the account shop at 20"),
-        "{erased}"
-    );
-    assert!(
-        erased.ends_with("Z: 0 profile(s), 0 signal(s), 1 rejected signal(s)."),
-        "{erased}"
-    );
-    assert_eq!(left("RejectedSignalsTable").await, 3);
 }

@@ -1,10 +1,9 @@
-//! `signals list` and `signals erase`.
+//! `signals list`.
 
 use std::io::Read as _;
 use std::ops::Range;
 use std::process::Stdio;
 
-use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
@@ -12,10 +11,10 @@ use testkit::{RequestBuilder, TestApp};
 use crate::operator::{CommandOutput, Operator};
 use crate::running::Running;
 
-const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
+pub(crate) const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
 /// Sends these signals as if they had arrived at this time.
-async fn send_at(app: &TestApp, key: &str, received_at: Timestamp, signals: Value) {
+pub(crate) async fn send_at(app: &TestApp, key: &str, received_at: Timestamp, signals: Value) {
     let call = RequestBuilder::signals(json!({ "signals": signals }));
     let response = app.send(call.key(key).at(received_at)).await;
     assert_eq!(response.status, 200, "{}", response.text);
@@ -188,144 +187,4 @@ async fn follow_ends_with_the_first_signal_after_its_reader_has_gone() {
     stderr.read_exact(&mut first_byte).unwrap();
     send_event(&app, &key, "fourth").await;
     assert!(process.wait().unwrap().success());
-}
-
-/// Sends signals of the type `card_entered` and others, of two accounts: ten, five and two days
-/// ago.
-async fn send_cards(app: &TestApp) {
-    for account in ["shop", "shop-2"] {
-        let key = app.key(account).await;
-        for days_ago in [10, 5, 2] {
-            let mut signals = vec![json!({"customerId": "c", "eventType": "card_entered"}); 60];
-            signals.extend([
-                json!({"customerId": "c", "eventType": "card_entered_2"}),
-                json!({"customerId": "c", "eventType": "t", "data": {"eventType": "card_entered"}}),
-                json!({"emitterId": "e", "stepNodeId": "card_entered", "eventflowIdentifier": FLOW}),
-                // These two are rejected.
-                json!({"customerId": "", "eventType": "card_entered"}),
-                json!({"customerId": "card_entered", "eventType": ""}),
-            ]);
-            let now = Timestamp::now().millis();
-            let received_at = Timestamp::from_millis(now - days_ago * 86_400_000);
-            send_at(app, &key, received_at, json!(signals)).await;
-        }
-    }
-}
-
-const ERASE: [&str; 10] = [
-    "signals",
-    "erase",
-    "--account",
-    "shop",
-    "--type",
-    "card_entered",
-    "--since",
-    "6d",
-    "--until",
-    "3d",
-];
-
-#[tokio::test]
-async fn erasure_by_type_deletes_one_type_of_one_account_in_one_period() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    send_cards(&app).await;
-    let assert_stored = async |signals: usize, rejected: usize| {
-        assert_eq!(app.items("SignalsTable").await.len(), signals);
-        assert_eq!(app.items("RejectedSignalsTable").await.len(), rejected);
-    };
-    let erase = |more: &[&str]| operator.run(&[&ERASE[..], more].concat());
-    assert_stored(378, 12).await;
-
-    let counted = erase(&["--dry-run", "--json"]).success().json()[0].clone();
-    assert_eq!(counted["signals"], 61);
-    assert_eq!(counted["rejectedSignals"], 1);
-    assert_eq!(counted["type"], "card_entered");
-    assert!(counted.get("erasedAt").is_none());
-    let unconfirmed = erase(&[]).error_message();
-    assert!(
-        unconfirmed.starts_with(
-            "Erase 61 signal(s) and 1 rejected signal(s): what the account shop sent of the type"
-        ),
-        "{unconfirmed}"
-    );
-    assert_stored(378, 12).await;
-
-    let erased = erase(&["--yes"]).success();
-    assert!(
-        erased
-            .stdout
-            .starts_with("Erased what the account shop sent of the type \"card_entered\", from 20"),
-        "{}",
-        erased.stdout
-    );
-    assert!(
-        erased
-            .stdout
-            .ends_with("Z: 61 signal(s), 1 rejected signal(s).\n"),
-        "{}",
-        erased.stdout
-    );
-    assert_stored(317, 11).await;
-    let again = erase(&["--yes", "--json"]).success().json()[0].clone();
-    assert_eq!(again["signals"], 0);
-    assert_eq!(again["rejectedSignals"], 0);
-}
-
-#[tokio::test]
-async fn erasure_by_type_refuses_a_period_that_is_not_over() {
-    let operator = Operator::of(&TestApp::start());
-    let erase = |since, until| {
-        let period = ["--since", since, "--until", until];
-        operator
-            .run(&[&ERASE[..6], &period].concat())
-            .error_message()
-    };
-    assert_eq!(
-        erase("1h", "2199-01-01"),
-        "--until must not be in the future: what arrives after the erasure would stay."
-    );
-    assert_eq!(erase("1h", "2h"), "--since must be before --until.");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn erasure_by_type_is_refused_while_messages_are_queued() {
-    let app = TestApp::start();
-    let sqs = FakeSqs::start().await.unwrap();
-    let operator = Operator::of(&app).with_queues(&sqs);
-    send_cards(&app).await;
-    sqs.set_counts([[1, 0, 0]], [[0, 0, 0]]);
-    let erase = |more: &[&str]| operator.run(&[&ERASE[..], more].concat());
-    let refused = erase(&["--yes"]).error_message();
-    assert!(
-        refused.starts_with("The overflow queue has 1 message(s)"),
-        "{refused}"
-    );
-    erase(&["--dry-run"]).success();
-    erase(&["--yes", "--anyway"]).success();
-    assert_eq!(app.items("SignalsTable").await.len(), 317);
-}
-
-#[tokio::test]
-async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
-    let app = TestApp::start();
-    let operator = Operator::of(&app);
-    send_cards(&app).await;
-    // An --until of just now makes the command wait, and Ctrl-C ends it before it has counted.
-    let just_now = Timestamp::now().to_string();
-    let period = ["--since", "6d", "--until", &just_now, "--yes"];
-    let erase = [&ERASE[..6], &period].concat();
-    let erasing = Running::start(&operator, &erase);
-    assert!(erasing.note().starts_with("Waiting "));
-    let ended = erasing.interrupt();
-    assert_eq!(ended.code, None);
-    assert_eq!(ended.stdout, Vec::<String>::new());
-    let again = operator.run(&erase).success();
-    assert!(
-        again
-            .stdout
-            .ends_with("Z: 122 signal(s), 2 rejected signal(s).\n"),
-        "{}",
-        again.stdout
-    );
 }

@@ -1,0 +1,120 @@
+//! `customers erase`.
+
+use model::timestamp::Timestamp;
+use serde_json::json;
+use testkit::{RequestBuilder, TestApp};
+
+use crate::customers::{send, send_rejected};
+use crate::operator::Operator;
+use crate::running::Running;
+
+const WAITING: &str =
+    "Waiting 10 s: a request that a function received before may store something until then.";
+
+const ERASE_EMITTER: [&str; 6] = ["customers", "erase", "--account", "shop", "both", "--yes"];
+
+/// Stores a profile, 60 signals and two rejected signals of each of three customers. One rejected
+/// signal of each customer is also about the emitter `both`.
+async fn store_three_customers(app: &TestApp) {
+    // The second customer is named like a part of a key.
+    for (account, customer_id) in [
+        ("shop", "ada"),
+        ("shop", "ada#2026-11-20"),
+        ("shop-2", "ada"),
+    ] {
+        let key = app.key(account).await;
+        let customer = json!({"customerId": customer_id, "customerData": {"city": "X"}});
+        send(app, &key, RequestBuilder::customer(customer)).await;
+        let mut signals = vec![json!({"customerId": customer_id, "eventType": "t"}); 60];
+        signals.push(json!({"customerId": customer_id, "eventType": ""}));
+        signals.push(json!({"customerId": customer_id, "eventType": "t", "emitterId": "both", "stepNodeId": "n"}));
+        let batch = json!({"signals": signals});
+        send(app, &key, RequestBuilder::signals(batch)).await;
+    }
+}
+
+async fn count(app: &TestApp, table: &str) -> usize {
+    app.items(table).await.len()
+}
+
+#[tokio::test]
+async fn erasure_deletes_all_data_of_one_customer_only() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    store_three_customers(&app).await;
+    let erase = ["customers", "erase", "--account", "shop", "ada"];
+    let unconfirmed = operator.run(&erase).error_message();
+    assert!(
+        unconfirmed.contains("1 profile(s), 60 signal(s), 2 rejected signal(s)"),
+        "{unconfirmed}"
+    );
+    assert!(app.customer("shop", "ada").await.is_some());
+
+    let erasing = Running::start(&operator, &[&erase[..], &["--yes", "--json"]].concat());
+    assert_eq!(erasing.note(), "Counting what is stored of \"ada\" ...");
+    assert_eq!(erasing.note(), WAITING);
+    assert!(app.customer("shop", "ada").await.is_none());
+    // An update that lands after the deletion is erased, too.
+    let update = json!({"customerId": "ada", "customerData": {"city": "X"}});
+    let key = app.key("shop").await;
+    send(&app, &key, RequestBuilder::customer(update)).await;
+    let mut erased = erasing.json();
+    let erased_at = erased.as_object_mut().unwrap().remove("erasedAt").unwrap();
+    let erased_at = erased_at.as_str().unwrap();
+    assert!(erased_at.parse::<Timestamp>().is_ok(), "{erased_at}");
+    assert_eq!(
+        erased,
+        json!({"accountId": "shop", "id": "ada", "profiles": 2, "signals": 60, "rejectedSignals": 2})
+    );
+    assert!(app.customer("shop", "ada").await.is_none());
+    assert_eq!(app.history("shop", "ada").await, []);
+    assert_eq!(count(&app, "CustomersTable").await, 2);
+    assert_eq!(count(&app, "SignalsTable").await, 120);
+    assert_eq!(count(&app, "RejectedSignalsTable").await, 4);
+}
+
+#[tokio::test]
+async fn interrupted_erasure_of_an_emitter_says_how_to_complete_it() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    store_three_customers(&app).await;
+    let erasing = Running::start(&operator, &ERASE_EMITTER);
+    assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");
+    assert_eq!(erasing.note(), WAITING);
+    let ended = erasing.interrupt();
+    assert_eq!(ended.code, Some(1));
+    assert_eq!(ended.stdout, Vec::<String>::new());
+    assert_eq!(
+        ended.stderr,
+        ["error: Interrupted. To erase what is left, run the command again."]
+    );
+    // The two rejected signals of the account that are about the emitter are deleted before the
+    // wait.
+    assert_eq!(count(&app, "RejectedSignalsTable").await, 4);
+}
+
+#[tokio::test]
+async fn erasure_that_finds_nothing_looks_again_after_requests_that_were_on_their_way() {
+    let app = TestApp::start();
+    let operator = Operator::of(&app);
+    let key = app.key("shop").await;
+    let erasing = Running::start(&operator, &ERASE_EMITTER);
+    assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");
+    assert_eq!(
+        erasing.note(),
+        "Nothing is stored of \"both\" in the account shop."
+    );
+    assert_eq!(erasing.note(), WAITING);
+    let late = json!([{"emitterId": "both", "stepNodeId": ""}]);
+    send_rejected(&app, &key, late).await;
+    let erased = erasing.line();
+    assert!(
+        erased.starts_with("Erased \"both\" in the account shop at 20"),
+        "{erased}"
+    );
+    assert!(
+        erased.ends_with("Z: 0 profile(s), 0 signal(s), 1 rejected signal(s)."),
+        "{erased}"
+    );
+    assert_eq!(count(&app, "RejectedSignalsTable").await, 0);
+}
