@@ -89,18 +89,10 @@ async fn idempotency_record_expires_before_dynamodb_deletes_it() {
 async fn identifier_of_another_account_is_no_conflict() {
     let app = TestApp::start();
     let (one, two) = (app.key("one").await, app.key("two").await);
-    assert_eq!(
-        app.send(RequestBuilder::signals(body(1)).key(&one))
-            .await
-            .json()["replayed"],
-        false
-    );
-    assert_eq!(
-        app.send(RequestBuilder::signals(body(2)).key(&two))
-            .await
-            .json()["replayed"],
-        false
-    );
+    let response = app.send(RequestBuilder::signals(body(1)).key(&one)).await;
+    assert_eq!(response.json()["replayed"], false);
+    let response = app.send(RequestBuilder::signals(body(2)).key(&two)).await;
+    assert_eq!(response.json()["replayed"], false);
 }
 
 #[tokio::test]
@@ -117,11 +109,7 @@ async fn request_without_identifier_writes_no_idempotency_record() {
         .unwrap()
         .to_owned();
     assert_eq!(generated.len(), 36);
-    assert_eq!(
-        app.history("shop", "c").await[0]["requestIdentifier"]
-            .as_s()
-            .unwrap(),
-        &generated
-    );
+    let history = app.history("shop", "c").await;
+    assert_eq!(history[0]["requestIdentifier"].as_s().unwrap(), &generated);
     assert_eq!(app.items("IdempotencyTable").await, []);
 }

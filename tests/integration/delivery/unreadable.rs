@@ -97,10 +97,8 @@ async fn record_that_cannot_be_kept_is_delivered_again() {
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
     delivery.targets.take_away(Target::Bucket);
-    assert_eq!(
-        delivery.first_undelivered(&batch).await.as_deref(),
-        Some("s2")
-    );
+    let undelivered = delivery.first_undelivered(&batch).await;
+    assert_eq!(undelivered.as_deref(), Some("s2"));
     assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 1]));
     let line = delivery.line().await;
     assert_eq!(line["failedTarget"], "failure bucket", "{line}");
@@ -167,12 +165,10 @@ async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
 async fn reference_leads_to_the_lake_that_another_function_fills() {
     let delivery = Delivery::start(&[BOTH[0], ("LAKE_BUCKET_NAME", "intake-lake")]).await;
     for data in not_for_the_bus() {
-        assert_eq!(
-            delivery
-                .first_undelivered(&[signal(0, &json!({})), signal(1, &data)])
-                .await,
-            None
-        );
+        let undelivered = delivery
+            .first_undelivered(&[signal(0, &json!({})), signal(1, &data)])
+            .await;
+        assert_eq!(undelivered, None);
         assert_eq!(delivery.on_the_bus()[1], reference(1, "urn:intake:lake"));
     }
     assert_eq!(delivery.lines_of_the_lake().len(), 0);

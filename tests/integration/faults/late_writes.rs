@@ -28,7 +28,8 @@ async fn late_attempt_does_not_overwrite_a_newer_update() {
     let second = app.send(city("Bonn").key(&key)).await;
     assert_eq!(second.status, 200, "{}", second.text);
     assert_eq!(second.json()["result"], "updated", "{}", second.text);
-    assert_eq!(proxy.apply_held().await.unwrap(), 1);
+    let applied = proxy.apply_held().await.unwrap();
+    assert_eq!(applied, 1);
     let item = app.customer("shop", "c").await.unwrap();
     assert_eq!(item["city"].as_s().unwrap(), "Bonn");
     assert_eq!(
@@ -79,7 +80,8 @@ async fn late_attempt_of_the_same_millisecond_undoes_nothing_of_a_newer_update()
         let second = app.send(city("Bonn").key(&key).at(now)).await;
         assert_eq!(first.json()["result"], "created", "round {round}");
         assert_eq!(second.json()["result"], "updated", "round {round}");
-        assert_eq!(proxy.apply_held().await.unwrap(), 1);
+        let applied = proxy.apply_held().await.unwrap();
+        assert_eq!(applied, 1);
         let item = app.customer("shop", "c").await.unwrap();
         assert_eq!(item["city"].as_s().unwrap(), "Bonn", "round {round}");
         assert_eq!(item["zip"].as_s().unwrap(), "89073", "round {round}");

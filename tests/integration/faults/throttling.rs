@@ -181,11 +181,8 @@ async fn lasting_throttling_is_a_503_after_a_bounded_number_of_calls() {
                 .lasting(Duration::from_millis(300))
                 .of("BatchWriteItem"),
         );
-        assert_eq!(
-            app.send(without_identifier(10).key(&key)).await.status,
-            200,
-            "it has its 5 seconds again"
-        );
+        let response = app.send(without_identifier(10).key(&key)).await;
+        assert_eq!(response.status, 200, "it has its 5 seconds again");
         assert_eq!(stored_numbers(&app).await, (0..10).collect::<Vec<_>>());
     }))
     .await;
@@ -201,10 +198,8 @@ async fn hot_partition_delays_no_other_customer() {
     assert_unavailable(&response);
     assert_eq!(app.items("SignalsTable").await.len(), 80);
     proxy.set(Plan::none());
-    assert_eq!(
-        app.send(mixed(100).key(&key)).await.json()["replayed"],
-        true
-    );
+    let response = app.send(mixed(100).key(&key)).await;
+    assert_eq!(response.json()["replayed"], true);
     assert_eq!(app.items("SignalsTable").await.len(), 100);
 }
 
@@ -229,10 +224,8 @@ async fn request_over_the_capacity_of_a_partition_is_stored_as_it_refills() {
 async fn throttling_uses_no_retry_budget() {
     let AppBehindProxy { app, proxy, key } =
         app_behind_proxy(Fault::Throttled.lasting(Duration::from_millis(500))).await;
-    assert_eq!(
-        app.send(without_identifier(500).key(&key)).await.status,
-        200
-    );
+    let response = app.send(without_identifier(500).key(&key)).await;
+    assert_eq!(response.status, 200);
     assert!(proxy.counts().faulted > 4, "{:?}", proxy.counts());
     // The retry budget has 20 retries for other faults. This uses 10.
     for _ in 0..10 {

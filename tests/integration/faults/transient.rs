@@ -80,16 +80,10 @@ async fn customer_created_by_a_lost_attempt_is_created() {
         let result = &response.json()["result"];
         assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
         assert_eq!(result, "created", "{fault:?}: {}", response.text);
-        assert_eq!(
-            app.send(customer().key(&key)).await.json()["result"],
-            "updated"
-        );
-        assert_eq!(
-            app.customer("shop", "c").await.unwrap()["city"]
-                .as_s()
-                .unwrap(),
-            "Ulm"
-        );
+        let response = app.send(customer().key(&key)).await;
+        assert_eq!(response.json()["result"], "updated");
+        let item = app.customer("shop", "c").await.unwrap();
+        assert_eq!(item["city"].as_s().unwrap(), "Ulm");
     }
 }
 
@@ -98,16 +92,10 @@ async fn transient_fault_of_the_key_table_fails_no_request() {
     for fault in transient() {
         let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
         proxy.set(fault.at(1));
-        assert_eq!(
-            app.send(RequestBuilder::ping().key(&key)).await.status,
-            200,
-            "{fault:?}"
-        );
-        assert_eq!(
-            app.send(customer().key(&key)).await.status,
-            200,
-            "{fault:?}"
-        );
+        let response = app.send(RequestBuilder::ping().key(&key)).await;
+        assert_eq!(response.status, 200, "{fault:?}");
+        let response = app.send(customer().key(&key)).await;
+        assert_eq!(response.status, 200, "{fault:?}");
     }
 }
 

@@ -49,11 +49,8 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
         let ping = RequestBuilder::signals(json!({}))
             .key("an-unknown-key")
             .event();
-        assert_eq!(
-            process.invoke(ping).await.unwrap().json()["statusCode"],
-            503,
-            "{fault:?}"
-        );
+        let response = process.invoke(ping).await.unwrap().json();
+        assert_eq!(response["statusCode"], 503, "{fault:?}: {response}");
         process.kill().await.unwrap();
         let lines = request_lines_of_process(lines).await;
         assert_eq!(lines.len(), 2, "{lines:?}");
