@@ -1,5 +1,5 @@
-//! `overflow`: the queue in which accepted signals wait that DynamoDB did not acknowledge in time,
-//! and its dead-letter queue.
+//! `overflow`: the queue of signals and updates of customers that DynamoDB did not acknowledge in
+//! time, and its dead-letter queue.
 
 use std::collections::HashMap;
 
@@ -199,7 +199,7 @@ impl<'a> Queues<'a> {
 }
 
 /// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow
-/// function stores their signals later, what was erased may come back.
+/// function stores what is in them later, what was erased may come back.
 pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
     if anyway {
         return Ok(());
@@ -212,7 +212,7 @@ pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<(
     let dead_letters = counts.dead_letters.total();
     ensure!(
         overflow == 0 && dead_letters == 0,
-        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: their signals would be stored \
+        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be stored \
          after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
          dead letters back), or add --anyway, and erase again when the queues are empty."
     );

@@ -144,7 +144,7 @@ async fn redrive_has_sqs_move_the_dead_letters_back() {
 /// Why an erasure is refused.
 fn refusal(overflow: u64, dead_letters: u64) -> String {
     format!(
-        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: their signals would be stored \
+        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be stored \
          after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
          dead letters back), or add --anyway, and erase again when the queues are empty."
     )
