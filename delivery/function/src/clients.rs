@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use aws::cause::{CallFailure, Cause};
-use aws::deadline::{Deadline, until};
+use aws::deadline::{Deadline, run_until};
 use aws::environment::{ConfigError, Variables, sdk_config};
 use aws::s3::S3Error;
 use aws_config::SdkConfig;
@@ -200,7 +200,7 @@ pub(crate) async fn call<T, E: ProvideErrorMetadata>(
     call: impl Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     deadline: Deadline,
 ) -> Result<T, TargetError> {
-    let Ok(result) = until(deadline, call).await else {
+    let Ok(result) = run_until(deadline, call).await else {
         return Err(Cause::DeadlineExceeded.into());
     };
     let error = match result {

@@ -1,7 +1,8 @@
 //! `POST` and `PATCH /api/customers`, and `GET /api/sdk/ping`.
 //!
 //! This crate has the order of the steps and the endpoint's own answers; each step is in [`model`],
-//! [`store`] or [`service`].
+//! [`store`] or [`service`]. It must not know the fields of a profile, how an item is written, or
+//! what Lambda sends.
 
 mod answer;
 pub mod metric;
@@ -132,8 +133,8 @@ impl Function for CustomersFunction {
             newer_field: NewerField::Replace,
             now: context.received_at,
         };
-        let writes = deadline_of_writes(context.deadline, self.overflow.is_some());
-        let (result, updated_at) = match self.table.upsert(upsert, writes).await {
+        let write_deadline = deadline_of_writes(context.deadline, self.overflow.is_some());
+        let (result, updated_at) = match self.table.upsert(upsert, write_deadline).await {
             Ok(upserted) => (upserted.result.into(), upserted.updated_at),
             Err(error @ StoreError::Unavailable(_)) => {
                 let is_queued = self.defer(&key, &update, mark, context.deadline).await;

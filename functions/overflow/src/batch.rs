@@ -8,20 +8,20 @@ use model::signal::Signal;
 use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::error::StoreError;
-use store::idempotency::Outcome;
+use store::idempotency::RecordOutcome;
 use store::overflow::{DeferredBatch, MessageError};
 use store::rejected_signals::{self, RejectedSignalItem};
 use store::retry::PATIENCE;
 use store::signals::SignalsTable;
 
 use crate::log::{self, Drained, DrainedSignals};
-use crate::{Drain, DrainError, OverflowFunction};
+use crate::{DrainContext, DrainError, OverflowFunction};
 
 impl OverflowFunction {
     pub(crate) async fn drain_batch(
         &self,
         mut deferred: DeferredBatch<'_>,
-        drain: Drain<'_>,
+        drain: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
         let request_identifier = deferred.request_identifier()?;
@@ -40,15 +40,15 @@ impl OverflowFunction {
                 .begin(context, &deferred.hashes, drain.now, deadline)
                 .await?;
             match record {
-                Outcome::New => {}
+                RecordOutcome::New => {}
                 // An attempt came first, and its items have its time.
-                Outcome::Replay { received_at } => context.received_at = received_at,
+                RecordOutcome::Replay { received_at } => context.received_at = received_at,
                 // The signals were acknowledged, so they are stored all the same.
-                Outcome::Conflict => is_conflict = true,
+                RecordOutcome::Conflict => is_conflict = true,
             }
         }
         let mut batch = parse_again(&deferred)?;
-        let table = self.signals.for_message(deferred.retention());
+        let table = self.signals.with_own_call_limit(deferred.retention());
         let invalid = store_all(&table, context, &batch.signals, drain.deadline).await?;
         batch.reject(&invalid);
         self.store_rejected(&batch, rejected_by_request, context, drain)
@@ -57,7 +57,7 @@ impl OverflowFunction {
             accepted: batch.signals.len(),
             rejected: batch.rejected.len(),
         };
-        log::drained(
+        log::write_drained(
             drain,
             &Drained {
                 account_id: &deferred.account_id,
@@ -77,7 +77,7 @@ impl OverflowFunction {
         batch: &Batch<'_>,
         rejected_by_request: Vec<RejectedSignalItem<'_>>,
         context: BatchContext<'_>,
-        drain: Drain<'_>,
+        drain: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         let mut rejected: Vec<_> = batch
             .rejected
@@ -88,7 +88,7 @@ impl OverflowFunction {
         for item in rejected_by_request {
             rejected.push(RejectedSignalItem { expires_at, ..item });
         }
-        let table = self.rejected.for_message();
+        let table = self.rejected.with_own_call_limit();
         let deadline = drain.deadline.at_most(PATIENCE);
         for outcome in table.store(&rejected, deadline).await {
             match outcome {

@@ -4,7 +4,7 @@
 //! A message is deleted only after all of it is stored: a drain that fails or is killed runs again,
 //! and makes the same writes. The messages of an event are drained at the same time, each with
 //! calls of its own, so that one that DynamoDB throttles delays no other. This crate has the order
-//! of the steps.
+//! of the steps. It must not know how a message or an item is written.
 
 mod batch;
 mod event;
@@ -61,7 +61,7 @@ pub struct OverflowFunction {
 
 /// The drain of one message.
 #[derive(Clone, Copy)]
-struct Drain<'a> {
+struct DrainContext<'a> {
     /// Where its lines go.
     log: &'a Log,
     request_id: &'a str,
@@ -74,11 +74,11 @@ struct Drain<'a> {
 struct MessageOutcome {
     message_id: String,
     /// Whether SQS may delete it.
-    is_done: bool,
+    may_be_deleted: bool,
     are_credentials_refused: bool,
 }
 
-/// Why a message was not drained. [`OverflowFunction::drain_or_report`] sends a message that would
+/// Why a message was not drained. [`OverflowFunction::drain_and_report`] sends a message that would
 /// fail again to the dead-letter queue, and leaves any other in the overflow queue.
 #[derive(Debug, thiserror::Error)]
 enum DrainError {
@@ -125,20 +125,20 @@ impl OverflowFunction {
         log: &Log,
     ) -> Answer<SqsBatchResponse> {
         let time = time_left(lambda.deadline, now, MAX_DRAIN_DURATION);
-        let drain = Drain {
+        let drain = DrainContext {
             log,
             request_id: &lambda.request_id,
             now,
             deadline: Deadline::after(time),
         };
         let messages = event.records.into_iter();
-        let drains = messages.map(|message| self.drain_or_report(message, drain));
+        let drains = messages.map(|message| self.drain_and_report(message, drain));
         let outcomes = join_all(drains).await;
         let mut response = SqsBatchResponse::default();
         let mut are_credentials_refused = false;
         for outcome in outcomes {
             are_credentials_refused |= outcome.are_credentials_refused;
-            if !outcome.is_done {
+            if !outcome.may_be_deleted {
                 response.batch_item_failures.push(BatchItemFailure {
                     item_identifier: outcome.message_id,
                 });
@@ -151,7 +151,11 @@ impl OverflowFunction {
     }
 
     /// Drains a message, and writes its line to the log.
-    async fn drain_or_report(&self, message: SqsMessage, drain: Drain<'_>) -> MessageOutcome {
+    async fn drain_and_report(
+        &self,
+        message: SqsMessage,
+        drain: DrainContext<'_>,
+    ) -> MessageOutcome {
         let SqsMessage { message_id, body } = message;
         // Each line of the log, also a panic's, has the id of the invocation.
         let span = tracing::info_span!("drain", requestId = drain.request_id);
@@ -163,7 +167,7 @@ impl OverflowFunction {
         let Err(error) = drained.unwrap_or(Err(DrainError::Panic)) else {
             return MessageOutcome {
                 message_id,
-                is_done: true,
+                may_be_deleted: true,
                 are_credentials_refused: false,
             };
         };
@@ -176,19 +180,19 @@ impl OverflowFunction {
                 false
             }
         };
-        log::failed(drain, &error.to_string(), is_dead_letter);
+        log::write_failed(drain, &error.to_string(), is_dead_letter);
         let are_credentials_refused = matches!(
             error,
             DrainError::Store(StoreError::Unavailable(Cause::InvalidCredentials))
         );
         MessageOutcome {
             message_id,
-            is_done: is_dead_letter,
+            may_be_deleted: is_dead_letter,
             are_credentials_refused,
         }
     }
 
-    async fn drain_message(&self, body: &str, drain: Drain<'_>) -> Result<(), DrainError> {
+    async fn drain_message(&self, body: &str, drain: DrainContext<'_>) -> Result<(), DrainError> {
         match Deferred::parse(body)? {
             Deferred::Batch(deferred) => self.drain_batch(deferred, drain).await,
             Deferred::Update(deferred) => self.drain_update(body, &deferred, drain).await,
@@ -199,7 +203,7 @@ impl OverflowFunction {
         &self,
         body: &str,
         deferred: &DeferredUpdate<'_>,
-        drain: Drain<'_>,
+        drain: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
         let update =
@@ -224,7 +228,7 @@ impl OverflowFunction {
             StoreError::Invalid => DrainError::Refused("ValidationException"),
             error => error.into(),
         })?;
-        log::drained(
+        log::write_drained(
             drain,
             &Drained {
                 account_id,

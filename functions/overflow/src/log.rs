@@ -8,7 +8,7 @@ use serde::Serialize;
 use service::telemetry::log::{Level, LogLine};
 use service::telemetry::metric::Metrics;
 
-use crate::Drain;
+use crate::DrainContext;
 use crate::metric::Metric;
 
 /// A message that is drained.
@@ -60,7 +60,7 @@ struct FailedLine<'a> {
 }
 
 /// Writes the line of a message that is drained.
-pub(crate) fn drained(drain: Drain<'_>, drained: &Drained<'_>) {
+pub(crate) fn write_drained(drain: DrainContext<'_>, drained: &Drained<'_>) {
     let mut metrics = Metrics::default();
     let mut rejected = 0;
     match drained.signals {
@@ -92,7 +92,7 @@ pub(crate) fn drained(drain: Drain<'_>, drained: &Drained<'_>) {
 }
 
 /// Writes the line of a message that could not be drained because of `error`.
-pub(crate) fn failed(drain: Drain<'_>, error: &str, is_dead_letter: bool) {
+pub(crate) fn write_failed(drain: DrainContext<'_>, error: &str, is_dead_letter: bool) {
     let mut metrics = Metrics::default();
     metrics.add_count(Metric::DrainFailures.name(), 1);
     let message = if is_dead_letter {

@@ -1,7 +1,8 @@
 //! `POST /api/event-flows/signal`.
 //!
 //! This crate has the order of the steps and the endpoint's own answers; each step is in [`model`],
-//! [`store`] or [`service`].
+//! [`store`] or [`service`]. It must not know the text of a signal, how an item is written, or
+//! what Lambda sends.
 
 mod answer;
 mod log;

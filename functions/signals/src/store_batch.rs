@@ -15,7 +15,7 @@ use service::problem::Problem;
 use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::error::StoreError;
-use store::idempotency::{IdempotencyTable, Outcome, RequestHashes};
+use store::idempotency::{IdempotencyTable, RecordOutcome, RequestHashes};
 use store::overflow::DeferredBatch;
 use store::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
 use store::retry::deadline_of_writes;
@@ -119,8 +119,8 @@ impl Storage {
         received: &mut ReceivedBatch<'_>,
     ) -> Result<StoredBatch, Problem> {
         let end = time_before_late_record(received);
-        let writes = deadline_of_writes(end, self.overflow.is_some());
-        let record = self.begin(received, writes).await?;
+        let write_deadline = deadline_of_writes(end, self.overflow.is_some());
+        let record = self.begin(received, write_deadline).await?;
         let context = match record {
             Record::Earlier(received_at) => BatchContext {
                 received_at,
@@ -132,7 +132,7 @@ impl Storage {
         let signals_stored = async {
             match &record {
                 Record::NotNeeded | Record::New | Record::Earlier(_) => {
-                    self.signals.store(context, signals, writes).await
+                    self.signals.store(context, signals, write_deadline).await
                 }
                 Record::Unknown(error) => {
                     vec![ItemOutcome::Unacknowledged(error.clone()); signals.len()]
@@ -140,7 +140,7 @@ impl Storage {
             }
         };
         let rejected_stored =
-            self.store_rejected(received, context, &received.batch.rejected, writes);
+            self.store_rejected(received, context, &received.batch.rejected, write_deadline);
         let (outcomes, rejected) = tokio::join!(signals_stored, rejected_stored);
         let mut unacknowledged = Unacknowledged {
             signals: BTreeMap::new(),
@@ -149,7 +149,7 @@ impl Storage {
         let invalid = unacknowledged.add(signals, outcomes);
         let newly_rejected = received.batch.reject(&invalid);
         let mut newly_unacknowledged = self
-            .store_rejected(received, context, &newly_rejected, writes)
+            .store_rejected(received, context, &newly_rejected, write_deadline)
             .await;
         unacknowledged.rejected.append(&mut newly_unacknowledged);
         if unacknowledged.is_empty() {
@@ -213,9 +213,9 @@ impl Storage {
             .begin(*context, hashes, context.received_at, deadline)
             .await;
         match began {
-            Ok(Outcome::New) => Ok(Record::New),
-            Ok(Outcome::Replay { received_at }) => Ok(Record::Earlier(received_at)),
-            Ok(Outcome::Conflict) => Err(problem::request_identifier_reused()),
+            Ok(RecordOutcome::New) => Ok(Record::New),
+            Ok(RecordOutcome::Replay { received_at }) => Ok(Record::Earlier(received_at)),
+            Ok(RecordOutcome::Conflict) => Err(problem::request_identifier_reused()),
             Err(error @ StoreError::Unavailable(_)) if self.overflow.is_some() => {
                 Ok(Record::Unknown(error))
             }

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::config::retry::{ClassifyRetry, RetryAction, RetryConfig};
 
 use crate::call_stats::CallStatsInterceptor;
 
-pub use crate::http::UNANSWERED;
+pub use crate::http::LOST_AFTER;
 
 /// How long one call may take.
 const CALL_TIMEOUT: Duration = Duration::from_millis(2_500);

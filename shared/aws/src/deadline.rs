@@ -44,7 +44,7 @@ impl Deadline {
     }
 
     /// The point in time, by the process's monotonic clock.
-    pub fn until(self) -> Instant {
+    pub fn instant(self) -> Instant {
         self.until
     }
 }
@@ -53,14 +53,14 @@ impl Deadline {
 ///
 /// # Errors
 /// When it did not end before.
-pub fn until<T>(
+pub fn run_until<T>(
     deadline: Deadline,
     work: impl Future<Output = T>,
 ) -> impl Future<Output = Result<T, DeadlineExceeded>> {
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let work = Box::pin(work);
     async move {
-        tokio::time::timeout_at(deadline.until().into(), work)
+        tokio::time::timeout_at(deadline.instant().into(), work)
             .await
             .map_err(|_| DeadlineExceeded)
     }

@@ -25,11 +25,11 @@ use rustls::ClientConfig;
 use tokio::time::timeout;
 
 /// How long an idle connection is kept. DynamoDB and the load balancers before it keep one longer.
-const IDLE: Duration = Duration::from_mins(1);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long a call waits for an answer before the connections of its pool count as lost. DynamoDB
 /// answers within tens of milliseconds.
-pub const UNANSWERED: Duration = Duration::from_millis(400);
+pub const LOST_AFTER: Duration = Duration::from_millis(400);
 
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
 
@@ -93,7 +93,7 @@ fn new_pool(connector: HttpsConnector<HttpConnector>) -> Arc<Pool> {
     let mut pool = Client::builder(TokioExecutor::new());
     Arc::new(
         pool.pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .build(connector),
     )
 }
@@ -141,7 +141,7 @@ impl SdkConnector for PooledConnector {
         HttpConnectorFuture::new(async move {
             let pool = connector.pool();
             let mut response = pool.request(request);
-            let answer = if let Ok(answer) = timeout(UNANSWERED, &mut response).await {
+            let answer = if let Ok(answer) = timeout(LOST_AFTER, &mut response).await {
                 answer
             } else {
                 connector.replace(&pool);

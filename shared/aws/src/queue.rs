@@ -16,7 +16,7 @@ use model::account::AccountId;
 
 use crate::cause::{CallFailure, Cause};
 use crate::client::retries;
-use crate::deadline::{Deadline, until};
+use crate::deadline::{Deadline, run_until};
 
 /// How long one attempt of a call may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);
@@ -71,7 +71,7 @@ impl Queue {
                 message,
             )
         });
-        let sent = until(deadline, try_join_all(sent))
+        let sent = run_until(deadline, try_join_all(sent))
             .await
             .unwrap_or_else(|late| Err(late.into()));
         if let Err(error) = &sent {
@@ -101,7 +101,7 @@ impl Queue {
             .send_message()
             .queue_url(&self.url)
             .message_attributes(REASON, reason);
-        until(deadline, send(call, message)).await?
+        run_until(deadline, send(call, message)).await?
     }
 }
 

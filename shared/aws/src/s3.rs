@@ -23,7 +23,7 @@ use aws_smithy_types::date_time::{DateTime, Format};
 use model::timestamp::Timestamp;
 
 use crate::cause::Cause;
-use crate::deadline::{Deadline, until};
+use crate::deadline::{Deadline, run_until};
 
 /// The variable of the endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference
 /// Guide).
@@ -144,7 +144,7 @@ impl Bucket {
             headers: Vec::new(),
             body: Vec::new(),
         };
-        until(deadline, async {
+        run_until(deadline, async {
             let (headers, body) = self.send(request, limit).await?;
             let last_modified = headers
                 .get("last-modified")
@@ -185,7 +185,7 @@ impl Bucket {
             headers,
             body,
         };
-        match until(deadline, self.send(request, MAX_ERROR_BYTES))
+        match run_until(deadline, self.send(request, MAX_ERROR_BYTES))
             .await
             .map_err(|_| Cause::Timeout)?
         {

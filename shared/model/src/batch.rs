@@ -51,8 +51,9 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// [`BatchError`] when the envelope is invalid; never for an error inside a signal.
     pub fn parse(text: JsonText<'a>) -> Result<Self, BatchError> {
-        let (mut batch, mut errors, mut warnings) =
-            (Self::default(), FieldErrors::default(), Warnings::default());
+        let mut batch = Self::default();
+        let mut errors = FieldErrors::default();
+        let mut warnings = Warnings::default();
         let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
             let error = FieldError::new(
                 &JsonPointer::Root,
@@ -84,10 +85,11 @@ impl<'a> Batch<'a> {
             return Err(BatchError::Invalid(errors.into_vec()));
         }
         batch.warnings = warnings.into_vec(&JsonPointer::Root);
-        match sent.filter(|sent| *sent > MAX_SIGNALS_PER_REQUEST) {
-            Some(sent) => Err(BatchError::TooManySignals { sent }),
-            None => Ok(batch),
+        let sent = sent.unwrap_or_default();
+        if sent > MAX_SIGNALS_PER_REQUEST {
+            return Err(BatchError::TooManySignals { sent });
         }
+        Ok(batch)
     }
 
     /// Reads the signals up to the limit, and counts all.

@@ -78,8 +78,17 @@ const MAX_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
 #[derive(Debug)]
 pub struct CustomerUpdate<'a> {
     customer_id: Cow<'a, str>,
-    changes: Vec<(Cow<'a, str>, Change<'a>)>,
+    changes: Vec<FieldChange<'a>>,
     warnings: Vec<Warning>,
+}
+
+/// A field of the profile, and its change.
+#[derive(Debug)]
+pub struct FieldChange<'a> {
+    /// The field.
+    pub name: Cow<'a, str>,
+    /// What becomes of it.
+    pub change: Change<'a>,
 }
 
 /// The change of one field of the profile (RFC 7396).
@@ -104,7 +113,9 @@ impl<'a> CustomerUpdate<'a> {
                 "must be an object",
             )]);
         };
-        let (mut profile, mut customer_id, mut has_profile) = (Profile::default(), None, false);
+        let mut profile = Profile::default();
+        let mut customer_id = None;
+        let mut has_profile = false;
         while let Some(field) = envelope.next_field(&mut profile.errors) {
             let path = field.path();
             match field.name.as_ref() {
@@ -158,7 +169,7 @@ impl<'a> CustomerUpdate<'a> {
     }
 
     /// The changes, field by field. No name appears twice.
-    pub fn changes(&self) -> &[(Cow<'a, str>, Change<'a>)] {
+    pub fn changes(&self) -> &[FieldChange<'a>] {
         &self.changes
     }
 
@@ -171,7 +182,7 @@ impl<'a> CustomerUpdate<'a> {
 /// The changes of a profile while they are read.
 #[derive(Default)]
 struct Profile<'a> {
-    changes: Vec<(Cow<'a, str>, Change<'a>)>,
+    changes: Vec<FieldChange<'a>>,
     unknown_fields: usize,
     errors: FieldErrors,
     warnings: Warnings,
@@ -194,9 +205,12 @@ impl<'a> Profile<'a> {
             } else {
                 self.read_unknown_field(&field)
             };
+            let Some(change) = change else {
+                continue;
+            };
             if self.changes.len() < MAX_CHANGES {
-                self.changes
-                    .extend(change.map(|change| (field.name, change)));
+                let name = field.name;
+                self.changes.push(FieldChange { name, change });
             }
         }
         if self.unknown_fields > MAX_UNKNOWN_FIELDS {

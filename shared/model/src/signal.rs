@@ -96,7 +96,7 @@ impl<'a> Signal<'a> {
         let mut identity = None;
         if let Some(signal) = value.as_object(path) {
             builder.read(signal);
-            identity = builder.identity(value, path);
+            identity = builder.check_identity(value, path);
         } else {
             builder
                 .errors
@@ -221,7 +221,11 @@ impl<'a> Builder<'a> {
     }
 
     fn read_field(&mut self, field: &Field<'a, '_>, read: Read<'a>) -> Found<'a> {
-        (!field.value.is_null()).then(|| self.errors.check(&field.path(), read(field.value)))
+        if field.value.is_null() {
+            return None;
+        }
+        let identifier = read(field.value);
+        Some(self.errors.check(&field.path(), identifier))
     }
 
     fn read_data(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
@@ -254,7 +258,11 @@ impl<'a> Builder<'a> {
     /// The identity, if both of its fields are there and valid and no field of the other shape is.
     /// Adds an error for each field that is missing, also for the eventflowIdentifier of a workflow
     /// step.
-    fn identity(&mut self, signal: Value<'a>, path: &JsonPointer<'_>) -> Option<Identity<'a>> {
+    fn check_identity(
+        &mut self,
+        signal: Value<'a>,
+        path: &JsonPointer<'_>,
+    ) -> Option<Identity<'a>> {
         let is_event = self.customer_id.is_some() || self.event_type.is_some();
         let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
         match (is_event, is_step) {

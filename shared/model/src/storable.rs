@@ -4,7 +4,7 @@
 //! DynamoDB's JSON. For signals, no tree of values is built in between, so they cost the memory of
 //! their text.
 
-use crate::json::{Lexer, SeenKeys, Token, Value};
+use crate::json::{Lexer, SeenNames, Token, Value};
 use crate::limits::{MAX_NESTING_DEPTH, MAX_NUMBER_DIGITS};
 use crate::number::{self, NumberError};
 use crate::pointer::JsonPointer;
@@ -79,7 +79,7 @@ impl<'a> Validator<'a, '_> {
                 self.lexer.finish_value(first);
             }
             Token::BeginObject => {
-                let mut seen = SeenKeys::new(path);
+                let mut seen = SeenNames::new(path);
                 while let Some(name) = self.lexer.next_name() {
                     let name = seen.add(name, self.errors);
                     let first = self.lexer.next_token();

@@ -130,21 +130,21 @@ where
         Ok(function) => Box::leak(Box::new(function)),
         Err(error) => return fail(error).await,
     };
-    let is_refused = Arc::new(AtomicBool::new(false));
-    let was_refused = Arc::clone(&is_refused);
+    let credentials_refused = Arc::new(AtomicBool::new(false));
+    let refused_by_any_answer = Arc::clone(&credentials_refused);
     let service = service_fn(move |event| {
         // On the heap: the runtime's own futures would each copy it.
         let answered = Box::pin(handle(function, event));
-        let is_refused = Arc::clone(&is_refused);
+        let credentials_refused = Arc::clone(&credentials_refused);
         async move {
             let answer = answered.await?;
-            is_refused.fetch_or(answer.are_credentials_refused, Ordering::Relaxed);
+            credentials_refused.fetch_or(answer.are_credentials_refused, Ordering::Relaxed);
             Ok::<_, Error>(answer.response)
         }
     });
     // This is asked after the response has been sent.
     let end_if_refused = move |sent| {
-        if was_refused.load(Ordering::Relaxed) {
+        if refused_by_any_answer.load(Ordering::Relaxed) {
             Err("AWS refused the credentials".into())
         } else {
             sent
@@ -187,7 +187,7 @@ pub async fn serve<F: Function>(
     let span = tracing::info_span!("request", requestId = context.request_id);
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let handled =
-        AssertUnwindSafe(Box::pin(handle(function, request, &mut context))).catch_unwind();
+        AssertUnwindSafe(Box::pin(dispatch(function, request, &mut context))).catch_unwind();
     let (result, calls) = CallStats::of(handled.instrument(span)).await;
     let result = result.unwrap_or(Err(Problem::InternalError(None)));
     let served = Served {
@@ -199,7 +199,8 @@ pub async fn serve<F: Function>(
     served
 }
 
-async fn handle<F: Function>(
+/// Has the function handle a request to one of its routes.
+async fn dispatch<F: Function>(
     function: &F,
     request: &Request,
     context: &mut RequestContext,

@@ -24,10 +24,10 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::SemaphorePermit;
 
-use self::chunk::{Chunk, FEW_CALLS, InFlight, chunks};
+use self::chunk::{CallLimit, Chunk, FEW_CALLS, chunks};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
-use crate::retry::{SecondCalls, Waits, call_once, repeat};
+use crate::retry::{SecondCallLimit, Waits, call_hedged, repeat};
 
 type BatchWriteCall =
     CustomizableOperation<BatchWriteItemOutput, BatchWriteItemError, BatchWriteItemFluentBuilder>;
@@ -60,7 +60,7 @@ pub enum ItemOutcome {
 pub(super) struct BatchTable {
     client: Client,
     name: String,
-    in_flight: InFlight,
+    call_limit: CallLimit,
 }
 
 /// An item that is not stored yet, and its position among the items of the request.
@@ -71,7 +71,7 @@ struct Pending<I> {
 }
 
 /// What a call left of the items that it was to store.
-struct Sent<I> {
+struct CallResult<I> {
     /// The items that are not known to be stored.
     left: Vec<Pending<I>>,
     /// The positions of the items that DynamoDB found invalid.
@@ -87,15 +87,15 @@ impl BatchTable {
         Self {
             client,
             name: name.into(),
-            in_flight: InFlight::new(max_calls),
+            call_limit: CallLimit::new(max_calls),
         }
     }
 
     /// The same table for one message of a drain, whose calls are few and wait for none of another
     /// message: one that hangs delays no other.
-    pub(super) fn for_message(&self) -> Self {
+    pub(super) fn with_own_call_limit(&self) -> Self {
         Self {
-            in_flight: InFlight::of_message(),
+            call_limit: CallLimit::for_message(),
             ..self.clone()
         }
     }
@@ -111,7 +111,7 @@ impl BatchTable {
         deadline: Deadline,
     ) -> Vec<ItemOutcome> {
         let mut outcomes = Outcomes::of(items.len());
-        let second_calls = SecondCalls::default();
+        let second_call_limit = SecondCallLimit::default();
         let mut waits = Waits::default();
         let mut max_calls = usize::MAX;
         let mut unsent = chunks(numbered(items), |pending| pending.item.text_bytes());
@@ -125,13 +125,13 @@ impl BatchTable {
                 };
                 // The first call of a request waits for room; others are made if there is some.
                 let permit = if calls.is_empty() {
-                    Some(self.in_flight.wait_for(chunk.bytes, deadline).await)
+                    Some(self.call_limit.wait_for(chunk.bytes, deadline).await)
                 } else {
-                    self.in_flight.try_for(chunk.bytes).map(Ok)
+                    self.call_limit.try_for(chunk.bytes).map(Ok)
                 };
                 match permit {
                     Some(Ok(permit)) => {
-                        calls.push(self.put_chunk(chunk, permit, deadline, &second_calls));
+                        calls.push(self.put_chunk(chunk, permit, deadline, &second_call_limit));
                     }
                     Some(Err(late)) => {
                         unsent.push_front(chunk);
@@ -162,8 +162,12 @@ impl BatchTable {
                 return outcomes.0;
             }
             let reason = error.take().unwrap_or(Cause::Throttled.into());
-            let is_repeated = reason.is_transient() && waits.wait(deadline).await;
-            if !is_repeated {
+            let has_time = if reason.is_transient() {
+                waits.wait(deadline).await
+            } else {
+                false
+            };
+            if !has_time {
                 outcomes.set_unacknowledged(&rest, &reason);
                 return outcomes.0;
             }
@@ -177,12 +181,12 @@ impl BatchTable {
         chunk: Chunk<Pending<I>>,
         permit: SemaphorePermit<'_>,
         deadline: Deadline,
-        second_calls: &SecondCalls,
-    ) -> Sent<I> {
+        second_call_limit: &SecondCallLimit,
+    ) -> CallResult<I> {
         let items = chunk.items;
         let call = || async { Ok(self.request(&items).send().await?) };
-        let answer = call_once(deadline, second_calls, call).await;
-        let mut sent = Sent {
+        let answer = call_hedged(deadline, second_call_limit, call).await;
+        let mut sent = CallResult {
             left: Vec::new(),
             invalid: Vec::new(),
             error: None,
@@ -209,8 +213,8 @@ impl BatchTable {
         &self,
         items: Vec<Pending<I>>,
         deadline: Deadline,
-    ) -> Sent<I> {
-        let mut sent = Sent {
+    ) -> CallResult<I> {
+        let mut sent = CallResult {
             left: Vec::new(),
             invalid: Vec::new(),
             error: None,

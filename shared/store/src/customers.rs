@@ -17,7 +17,7 @@ use model::account::AccountId;
 use model::customer::{CustomerUpdate, FENCE_PREFIX};
 use model::timestamp::Timestamp;
 
-use self::write::{Condition, FieldWrite, MAX_EXPIRED_FENCES, Write, fence_of};
+use self::write::{Condition, FieldWrite, MAX_EXPIRED_FENCES, Write, fence_attribute};
 use crate::attributes::{Item, string};
 use crate::error::StoreError;
 use crate::fence::{FENCE, Fence};
@@ -215,7 +215,7 @@ impl<'a> Upsert<'a> {
     ) -> Result<Option<Write<'a>>, StoreError> {
         let mut fields = Vec::new();
         for change in self.update.changes() {
-            let stored = Fence::get(item, &fence_of(&change.0))?;
+            let stored = Fence::get(item, &fence_attribute(&change.name))?;
             let fence = match stored {
                 Some(stored) if stored >= self.mark.fence => match self.newer_field {
                     NewerField::Keep => continue,
@@ -291,7 +291,7 @@ impl<'i> ExpiredFences<'i> {
             let Some(field) = attribute.strip_prefix(FENCE_PREFIX) else {
                 continue;
             };
-            let is_changed = update.changes().iter().any(|(name, _)| name == field);
+            let is_changed = update.changes().iter().any(|change| change.name == field);
             let is_removed = !item.contains_key(field);
             let is_old = Fence::get(item, attribute)?.is_some_and(|fence| fence < horizon);
             if is_removed && is_old && !is_changed && attributes.len() < MAX_EXPIRED_FENCES {

@@ -70,7 +70,7 @@ struct IdempotencyRecord {
 
 /// Whether a request is new.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RecordOutcome {
     /// It is new. (Or this very invocation wrote the record, and DynamoDB's response to that was
     /// lost.)
     New,
@@ -103,7 +103,7 @@ impl IdempotencyTable {
         hashes: &RequestHashes,
         now: Timestamp,
         deadline: Deadline,
-    ) -> Result<Outcome, StoreError> {
+    ) -> Result<RecordOutcome, StoreError> {
         self.write(record(context, hashes, now), hashes, now, deadline)
             .await
     }
@@ -125,7 +125,7 @@ impl IdempotencyTable {
         };
         matches!(
             self.write(record, hashes, now, deadline).await,
-            Ok(Outcome::New)
+            Ok(RecordOutcome::New)
         )
     }
 
@@ -135,9 +135,11 @@ impl IdempotencyTable {
         hashes: &RequestHashes,
         now: Timestamp,
         deadline: Deadline,
-    ) -> Result<Outcome, StoreError> {
+    ) -> Result<RecordOutcome, StoreError> {
         let existing = repeat(deadline, || self.put(&record, now)).await?;
-        Ok(existing.map_or(Outcome::New, |existing| compare(&existing, &record, hashes)))
+        Ok(existing.map_or(RecordOutcome::New, |existing| {
+            compare(&existing, &record, hashes)
+        }))
     }
 
     /// Puts a record; returns the one that exists instead.
@@ -183,13 +185,13 @@ fn record(context: BatchContext<'_>, hashes: &RequestHashes, now: Timestamp) -> 
     }
 }
 
-/// The outcome when there is a record already. The drain of several attempts of a request is one
-/// invocation, so an own record also has the own time.
+/// The outcome when there is a record already. One invocation may drain two attempts of a request,
+/// so its id alone does not show that the record is its own: the time must be equal, too.
 fn compare(
     existing: &IdempotencyRecord,
     record: &IdempotencyRecord,
     hashes: &RequestHashes,
-) -> Outcome {
+) -> RecordOutcome {
     let is_same_body = existing.body_hash == record.body_hash;
     if !is_same_body
         && existing
@@ -197,13 +199,13 @@ fn compare(
             .as_ref()
             .is_none_or(|hash| *hash != hashes.signals_hash)
     {
-        Outcome::Conflict
+        RecordOutcome::Conflict
     } else if (&existing.request_id, existing.received_at)
         == (&record.request_id, record.received_at)
     {
-        Outcome::New
+        RecordOutcome::New
     } else {
-        Outcome::Replay {
+        RecordOutcome::Replay {
             received_at: existing.received_at,
         }
     }

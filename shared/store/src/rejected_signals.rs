@@ -156,9 +156,9 @@ impl RejectedSignalsTable {
 
     /// The same table for one message of a drain.
     #[must_use]
-    pub fn for_message(&self) -> Self {
+    pub fn with_own_call_limit(&self) -> Self {
         Self {
-            table: self.table.for_message(),
+            table: self.table.with_own_call_limit(),
         }
     }
 }

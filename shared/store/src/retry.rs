@@ -1,14 +1,14 @@
 //! How long a request waits for DynamoDB: one rule for every call.
 //!
-//! A call is made once. While DynamoDB does not answer it, the same call is made a second time
-//! beside it, on another connection, and the first answer counts. A call that fails transiently is
-//! made again after a wait with full jitter, until the deadline. Nothing is remembered from one
-//! request to the next. This module must not know what a call reads or writes.
+//! The SDK never repeats a call; this module does. While DynamoDB does not answer a call, the same
+//! call is made beside it, on another connection, and the first answer counts. A call that fails
+//! transiently is made again after a wait with full jitter, until the deadline. Nothing is
+//! remembered from one request to the next. This module must not know what a call reads or writes.
 
 use std::time::Duration;
 
 use aws::cause::Cause;
-use aws::deadline::{Deadline, until};
+use aws::deadline::{Deadline, run_until};
 use futures_util::future::select;
 use tokio::sync::Semaphore;
 
@@ -34,12 +34,12 @@ const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
 /// How long DynamoDB has for the answer to a call before the same call is made beside it. DynamoDB
 /// answers within tens of milliseconds even at its slowest percentiles. It is longer than the time
 /// after which the HTTP client abandons the connections that it has
-/// ([`aws::http::UNANSWERED`](aws::client::UNANSWERED)), so the second call has a new connection.
+/// ([`aws::http::LOST_AFTER`](aws::client::LOST_AFTER)), so the second call has a new connection.
 const SECOND_CALL_AFTER: Duration = Duration::from_millis(500);
 
 /// The most second calls of a request at the same time. Without a limit, a process that is short of
 /// processor time, and so late to read its answers, would do all of its work twice.
-const SECOND_CALLS: usize = 4;
+const MAX_SECOND_CALLS: usize = 4;
 
 /// The bound of the first wait between two calls; doubled with each wait that follows.
 const FIRST_WAIT: Duration = Duration::from_millis(25);
@@ -66,10 +66,10 @@ pub async fn repeat<T, F>(deadline: Deadline, call: impl Fn() -> F) -> Result<T,
 where
     F: Future<Output = Result<T, StoreError>>,
 {
-    let second_calls = SecondCalls::default();
+    let second_call_limit = SecondCallLimit::default();
     let mut waits = Waits::default();
     loop {
-        let outcome = call_once(deadline, &second_calls, &call).await;
+        let outcome = call_hedged(deadline, &second_call_limit, &call).await;
         let Err(error) = &outcome else {
             return outcome;
         };
@@ -88,9 +88,9 @@ where
 ///
 /// # Errors
 /// The error of the call, or [`Cause::DeadlineExceeded`].
-pub(crate) async fn call_once<T, F>(
+pub(crate) async fn call_hedged<T, F>(
     deadline: Deadline,
-    second_calls: &SecondCalls,
+    second_call_limit: &SecondCallLimit,
     call: impl Fn() -> F,
 ) -> Result<T, StoreError>
 where
@@ -98,7 +98,7 @@ where
 {
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let mut first = Box::pin(call());
-    if let Ok(outcome) = until(deadline.at_most(SECOND_CALL_AFTER), &mut first).await {
+    if let Ok(outcome) = run_until(deadline.at_most(SECOND_CALL_AFTER), &mut first).await {
         return outcome;
     }
     if deadline.remaining().is_zero() {
@@ -106,7 +106,7 @@ where
     }
     let answer = async {
         let second = Box::pin(async {
-            let permit = second_calls.0.acquire().await;
+            let permit = second_call_limit.0.acquire().await;
             let outcome = call().await;
             drop(permit);
             outcome
@@ -117,16 +117,16 @@ where
             outcome => outcome,
         }
     };
-    until(deadline, answer).await?
+    run_until(deadline, answer).await?
 }
 
-/// The second calls of one request.
+/// Limits the second calls of one request.
 #[derive(Debug)]
-pub(crate) struct SecondCalls(Semaphore);
+pub(crate) struct SecondCallLimit(Semaphore);
 
-impl Default for SecondCalls {
+impl Default for SecondCallLimit {
     fn default() -> Self {
-        Self(Semaphore::new(SECOND_CALLS))
+        Self(Semaphore::new(MAX_SECOND_CALLS))
     }
 }
 

@@ -34,9 +34,9 @@ impl SignalsTable {
     /// The same table for one message of a drain, whose signals expire after another time, or
     /// never.
     #[must_use]
-    pub fn for_message(&self, retention: Option<Duration>) -> Self {
+    pub fn with_own_call_limit(&self, retention: Option<Duration>) -> Self {
         Self {
-            table: self.table.for_message(),
+            table: self.table.with_own_call_limit(),
             retention,
         }
     }

@@ -114,7 +114,15 @@ fn old_attributes(call: &Value) -> Map<String, Value> {
         .into_iter()
         .flat_map(Map::values)
         .filter_map(Value::as_str);
-    let always_written = ["accountId", "customerId", "createdAt", "updatedAt"];
+    // Those that the expression names without an alias.
+    let always_written = [
+        "accountId",
+        "customerId",
+        "createdAt",
+        "updatedAt",
+        "fence",
+        "fenceId",
+    ];
     names_in_call
         .chain(always_written)
         .map(|name| (name.to_owned(), json!({"S": "2026-11-20T22:33:44.123Z"})))

@@ -16,7 +16,7 @@ mod string;
 mod value;
 
 pub use self::lexer::{Lexer, Token};
-pub(crate) use self::object::SeenKeys;
+pub(crate) use self::object::SeenNames;
 pub use self::object::{Field, Object};
 pub use self::string::{RawString, UnpairedSurrogate};
 pub use self::value::{JsonSyntaxError, JsonText, Value};

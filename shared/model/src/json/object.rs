@@ -12,7 +12,7 @@ use crate::validation::{FieldErrorCode, FieldErrors};
 #[derive(Debug)]
 pub struct Object<'a, 'p> {
     lexer: Lexer<'a>,
-    seen: SeenKeys<'p>,
+    seen: SeenNames<'p>,
 }
 
 /// A field of an object.
@@ -30,7 +30,7 @@ impl<'a> Value<'a> {
     pub fn as_object<'p>(self, path: &'p JsonPointer<'p>) -> Option<Object<'a, 'p>> {
         let object = || Object {
             lexer: Lexer::inside(self.text),
-            seen: SeenKeys::new(path),
+            seen: SeenNames::new(path),
         };
         matches!(self.first, Token::BeginObject).then(object)
     }
@@ -61,7 +61,7 @@ impl Field<'_, '_> {
 
 /// The names of one object's fields so far, to find those that appear twice.
 #[derive(Debug)]
-pub(crate) struct SeenKeys<'p> {
+pub(crate) struct SeenNames<'p> {
     object: &'p JsonPointer<'p>,
     /// The names, one after another. In strings of their own they could take ten times the memory
     /// of the body.
@@ -70,7 +70,7 @@ pub(crate) struct SeenKeys<'p> {
     ends: Vec<usize>,
 }
 
-impl<'p> SeenKeys<'p> {
+impl<'p> SeenNames<'p> {
     /// For the names of the object at `object`, of which no name was read yet.
     pub(crate) fn new(object: &'p JsonPointer<'p>) -> Self {
         Self {

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::Authenticator;
 use super::cache::{Cache, CachedKey, LastRead};
-use super::snapshot::{Newest, SNAPSHOT_TIMEOUT, SnapshotReader};
+use super::snapshot::{NewestEntry, SNAPSHOT_TIMEOUT, SnapshotReader};
 use crate::context::RequestContext;
 
 /// How long the table is asked before the snapshot or, without a snapshot, an older look-up is
@@ -49,7 +49,7 @@ impl Authenticator {
         if let Some(snapshot) = &self.snapshot {
             let now = Timestamp::now();
             snapshot
-                .latest(now, Deadline::after(SNAPSHOT_TIMEOUT))
+                .current(now, Deadline::after(SNAPSHOT_TIMEOUT))
                 .await;
             self.note_failure(Some(&error), now);
         }
@@ -107,7 +107,8 @@ impl Authenticator {
         }
     }
 
-    /// Asks the table and, while it cannot be read, the snapshot: once.
+    /// Asks the table and, while it cannot be read, the snapshot: once. The table has the rest of
+    /// the time if the snapshot does not know the key.
     async fn ask_table_or_snapshot(
         &self,
         snapshot: &SnapshotReader,
@@ -115,33 +116,38 @@ impl Authenticator {
         last_read: Option<&LastRead>,
         context: &mut RequestContext,
     ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
-        let (received_at, started) = (context.received_at, Instant::now());
+        let received_at = context.received_at;
+        let started = Instant::now();
         let now = || received_at.plus(started.elapsed());
-        let mut in_table =
-            pin!(self.ask_table(hash, received_at, context.deadline.at_most(LOOKUP_TIMEOUT)));
-        let mut found = None;
+        let deadline = context.deadline.at_most(LOOKUP_TIMEOUT);
+        let mut in_table = pin!(self.ask_table(hash, received_at, deadline));
+        let mut failure = None;
         if !self.asks_snapshot_first(received_at) {
-            found = timeout(PATIENCE_BEFORE_FALLBACK, &mut in_table).await.ok();
-            if let Some(found @ Ok(_)) = found {
-                return found;
+            match timeout(PATIENCE_BEFORE_FALLBACK, &mut in_table).await {
+                Ok(Ok(entry)) => return Ok(entry),
+                Ok(Err(error)) => failure = Some(error),
+                // The table is asked on while the snapshot is.
+                Err(_late) => {}
             }
-            self.note_failure(found.as_ref().and_then(|found| found.as_ref().err()), now());
+            self.note_failure(failure.as_ref(), now());
         }
-        if let Some(newest) = snapshot
-            .newest(hash, last_read, now(), context.deadline)
-            .await
-        {
-            let Newest { read, used_until } = newest;
+        let newest = snapshot
+            .newest_entry(hash, last_read, now(), context.deadline)
+            .await;
+        if let Some(NewestEntry { read, used_until }) = newest {
             context.key_table_is_unavailable = true;
             let entry = read.entry.clone();
             self.with_cache(|cache| cache.insert_without_table(hash, read, now(), used_until));
             return Ok(entry);
         }
-        let found = match found {
-            Some(found) => found,
+        let found = match failure {
+            Some(error) => Err(error),
             None => in_table.await,
         };
-        found.inspect_err(|error| self.note_failure(Some(error), now()))
+        if let Err(error) = &found {
+            self.note_failure(Some(error), now());
+        }
+        found
     }
 
     async fn ask_table(

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aws::deadline::{Deadline, until};
+use aws::deadline::{Deadline, run_until};
 use aws::s3::Bucket;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
@@ -46,14 +46,14 @@ struct State {
 }
 
 /// The snapshot that a look-up uses.
-pub(crate) struct Latest {
+pub(crate) struct CurrentSnapshot {
     pub(crate) snapshot: Option<Arc<KeySnapshot>>,
     /// When the next look-up waits for a read.
     pub(crate) used_until: Timestamp,
 }
 
 /// What the snapshot, or the last read of the table, says of a key.
-pub(crate) struct Newest {
+pub(crate) struct NewestEntry {
     pub(crate) read: LastRead,
     /// How long the answer is used.
     pub(crate) used_until: Timestamp,
@@ -70,17 +70,17 @@ impl SnapshotReader {
     /// The newest entry of a key: the one that was last read from the table, or that of a snapshot
     /// that may be later. A revocation in one of them wins, whatever its time. `None` when such a
     /// snapshot lacks the key, or neither has it.
-    pub(crate) async fn newest(
+    pub(crate) async fn newest_entry(
         &self,
         hash: KeyHash,
         last_read: Option<&LastRead>,
         now: Timestamp,
         deadline: Deadline,
-    ) -> Option<Newest> {
-        let Latest {
+    ) -> Option<NewestEntry> {
+        let CurrentSnapshot {
             snapshot,
             used_until,
-        } = self.latest(now, deadline).await;
+        } = self.current(now, deadline).await;
         let in_snapshot = snapshot.as_ref().map(|snapshot| LastRead {
             entry: snapshot.find(hash).map(Arc::new),
             read_at: snapshot.time,
@@ -103,17 +103,17 @@ impl SnapshotReader {
             (None, last_read) => last_read,
         };
         let read = newest.filter(|read| read.entry.is_some())?.clone();
-        Some(Newest { read, used_until })
+        Some(NewestEntry { read, used_until })
     }
 
     /// The snapshot that is in memory, or the one in the bucket if it is time to read that. One
     /// that is older than the snapshot in memory, or that cannot be read, does not replace it.
-    pub(crate) async fn latest(&self, now: Timestamp, deadline: Deadline) -> Latest {
-        let Some(reading) = self.reading(now) else {
+    pub(crate) async fn current(&self, now: Timestamp, deadline: Deadline) -> CurrentSnapshot {
+        let Some(reading) = self.start_or_join_read(now) else {
             return self.in_memory(now);
         };
         let deadline = deadline.at_most(SNAPSHOT_TIMEOUT);
-        if until(deadline, reading).await.is_err() {
+        if run_until(deadline, reading).await.is_err() {
             let mut state = lock(&self.state);
             if state.latest.is_some() && state.reading.is_some() {
                 state.used_until = Some(now.plus(SNAPSHOT_TIMEOUT + RETRY_AFTER));
@@ -122,16 +122,16 @@ impl SnapshotReader {
         self.in_memory(now)
     }
 
-    fn in_memory(&self, now: Timestamp) -> Latest {
+    fn in_memory(&self, now: Timestamp) -> CurrentSnapshot {
         let state = lock(&self.state);
-        Latest {
+        CurrentSnapshot {
             snapshot: state.latest.clone(),
             used_until: state.used_until.unwrap_or(now),
         }
     }
 
-    /// The read that a look-up at `now` has to wait for, if there is one.
-    fn reading(&self, now: Timestamp) -> Option<Shared<BoxFuture<'static, ()>>> {
+    /// The read that a look-up at `now` has to wait for; `None` if it uses the snapshot in memory.
+    fn start_or_join_read(&self, now: Timestamp) -> Option<Shared<BoxFuture<'static, ()>>> {
         let mut state = lock(&self.state);
         if state.used_until.is_some_and(|until| now < until) {
             return None;

@@ -89,24 +89,27 @@ impl HttpApiEvent {
                 .with_raw_http_path("")
                 .with_lambda_context(context);
         };
-        let method =
-            Method::from_bytes(request_context.http.method.as_bytes()).unwrap_or_else(|_| {
-                ignored("the event has no valid method");
-                NO_METHOD
-            });
+        let method = if let Ok(method) = Method::from_bytes(request_context.http.method.as_bytes())
+        {
+            method
+        } else {
+            ignored("the event has no valid method");
+            NO_METHOD
+        };
         if headers.has_invalid {
             ignored("the value of a header is invalid");
         }
         let body = match body {
             None => Body::Empty,
             Some(text) if !is_base64_encoded => Body::Text(text),
-            Some(text) => STANDARD.decode(text).map_or_else(
-                |_| {
+            Some(text) => {
+                if let Ok(bytes) = STANDARD.decode(text) {
+                    Body::Binary(bytes)
+                } else {
                     ignored("the body is not base64");
                     Body::Empty
-                },
-                Body::Binary,
-            ),
+                }
+            }
         };
         let mut request = Request::new(body);
         *request.method_mut() = method;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::StoreError;
-use aws::deadline::{Deadline, until};
+use aws::deadline::{Deadline, run_until};
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
 const CHUNK_ITEMS: usize = 25;
@@ -51,15 +51,15 @@ pub(super) fn chunks<I>(items: Vec<I>, bytes_of: impl Fn(&I) -> usize) -> VecDeq
 /// The calls to a table that are under way at the same time, of all requests or messages of this
 /// process together.
 #[derive(Clone, Debug)]
-pub(super) struct InFlight {
+pub(super) struct CallLimit {
     bytes: Arc<Semaphore>,
     /// What a call counts at least, in bytes, however small it is. It limits the number of calls.
     min_bytes: usize,
 }
 
-impl InFlight {
+impl CallLimit {
     /// The calls of one message of a drain, which has room for two of the largest chunks.
-    pub(super) fn of_message() -> Self {
+    pub(super) fn for_message() -> Self {
         Self {
             bytes: Arc::new(Semaphore::new(FEW_CALLS * CHUNK_BYTES)),
             min_bytes: CHUNK_BYTES,
@@ -89,7 +89,7 @@ impl InFlight {
         bytes: usize,
         deadline: Deadline,
     ) -> Result<SemaphorePermit<'_>, StoreError> {
-        let permit = until(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
+        let permit = run_until(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
         Ok(permit.expect("the semaphore is never closed"))
     }
 
@@ -105,15 +105,15 @@ mod tests {
 
     #[test]
     fn calls_of_all_requests_share_their_number_and_their_bytes() {
-        let in_flight = InFlight::new(20);
-        let of_another_request = in_flight.clone();
-        let calls: Vec<_> = (0..20).map_while(|_| in_flight.try_for(1)).collect();
+        let call_limit = CallLimit::new(20);
+        let of_another_request = call_limit.clone();
+        let calls: Vec<_> = (0..20).map_while(|_| call_limit.try_for(1)).collect();
         assert_eq!(
             (calls.len(), of_another_request.try_for(1).is_none()),
             (20, true)
         );
         drop(calls);
-        let large = in_flight.try_for(10 * CONCURRENT_BYTES);
+        let large = call_limit.try_for(10 * CONCURRENT_BYTES);
         assert!(large.is_some() && of_another_request.try_for(1).is_none());
     }
 }

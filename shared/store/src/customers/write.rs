@@ -1,14 +1,13 @@
 //! One `UpdateItem` of a customer: its expressions and its condition. Must not know which one an
 //! update needs.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use model::account::AccountId;
-use model::customer::{Change, CustomerUpdate, FENCE_PREFIX};
+use model::customer::{Change, CustomerUpdate, FENCE_PREFIX, FieldChange};
 
 use super::ExpiredFences;
 use crate::attributes::{attribute_value, string};
@@ -35,7 +34,7 @@ pub(super) struct Write<'a> {
 
 /// The change of a field, and the fence that the field gets.
 pub(super) struct FieldWrite<'a> {
-    pub(super) change: &'a (Cow<'a, str>, Change<'a>),
+    pub(super) change: &'a FieldChange<'a>,
     pub(super) fence: Fence,
 }
 
@@ -147,7 +146,7 @@ impl<'a> Write<'a> {
 
 impl Expressions {
     fn add_field(&mut self, index: usize, field: &FieldWrite<'_>, write: &Write<'_>) {
-        let (name, change) = field.change;
+        let FieldChange { name, change } = field.change;
         let index = index.to_string();
         let name_alias = ["#", &index].concat();
         let fence_alias = ["#f", &index].concat();
@@ -181,7 +180,7 @@ impl Expressions {
             .entry(fence_value)
             .or_insert_with(|| field.fence.attribute());
         self.names.insert(name_alias, name.to_string());
-        self.names.insert(fence_alias, fence_of(name));
+        self.names.insert(fence_alias, fence_attribute(name));
     }
 
     fn add_expired(&mut self, expired: &ExpiredFences<'_>) {
@@ -208,6 +207,6 @@ impl Expressions {
 }
 
 /// The attribute with the fence of a field.
-pub(super) fn fence_of(field: &str) -> String {
+pub(super) fn fence_attribute(field: &str) -> String {
     [FENCE_PREFIX, field].concat()
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use model::account::AccountId;
-use model::customer::{Change, CustomerUpdate};
+use model::customer::{Change, CustomerUpdate, FieldChange};
 use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -63,7 +63,7 @@ impl<'a> DeferredUpdate<'a> {
 
 fn changes<S: Serializer>(update: &CustomerUpdate<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(update.changes().len()))?;
-    for (name, change) in update.changes() {
+    for FieldChange { name, change } in update.changes() {
         let value: Option<&RawValue> = match change {
             Change::Set(value) => {
                 Some(serde_json::from_str(value.as_str()).map_err(S::Error::custom)?)

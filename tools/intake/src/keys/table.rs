@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use anyhow::{Context as _, Result, ensure};
-use aws::deadline::{Deadline, until};
+use aws::deadline::{Deadline, run_until};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -60,7 +60,7 @@ impl<'a> KeyTable<'a> {
             .condition_expression("attribute_not_exists(keyHash)")
             .send();
         self.must_publish.set(true);
-        let answered = until(Deadline::after(WRITE_TIMEOUT), put)
+        let answered = run_until(Deadline::after(WRITE_TIMEOUT), put)
             .await
             .map_err(|late| store_error(self.table, &late.into()))?;
         let Err(error) = answered else {
