@@ -88,6 +88,16 @@ class Metrics(unittest.TestCase):
             *parts, total = [float(row[column] or 0) for row in bill[1:]]
             self.assertAlmostEqual(sum(parts), total, 2, bill[0][column])
 
+    def test_figures_on_the_page_on_cost_are_those_that_its_program_prints(self):
+        page = (PROJECT / "docs" / "cost.md").read_text()
+        command = re.search(r"<<'FIGURES'\n(.*?)\nFIGURES", page, re.S).group(1)
+        printed = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True).stdout
+        figures = re.findall(r"\$\d+(?:,\d{3})*(?:\.\d\d)?", printed)
+        self.assertEqual(len(figures), 9)
+        prose = page.replace(command, "")
+        for figure in figures:
+            self.assertIn(figure, prose)
+
 
 def calculated(alarm: dict, **sums: float) -> float:
     """What the expression of an alarm makes of the metrics' values in one period."""
