@@ -4,6 +4,7 @@ use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::TestApp;
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
 use crate::operator::Operator;
 use crate::running::Running;
@@ -125,26 +126,37 @@ async fn erasure_by_type_is_refused_while_messages_are_queued() {
     assert_eq!(app.items("SignalsTable").await.len(), 317);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
     send_cards(&app).await;
-    // An --until of just now makes the command wait, and Ctrl-C ends it before it has counted.
-    let just_now = Timestamp::now().to_string();
-    let period = ["--since", "6d", "--until", &just_now, "--yes"];
-    let erase = [&ERASE[..6], &period].concat();
+    let hanging = Fault::Stall.always().of("BatchWriteItem");
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), hanging)
+        .await
+        .unwrap();
+    let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let erase = [&ERASE[..], &["--yes"]].concat();
     let erasing = Running::start(&operator, &erase);
-    assert!(erasing.note().starts_with("Waiting "));
+    while proxy.counts().faulted == 0 {
+        tokio::task::yield_now().await;
+    }
     let ended = erasing.interrupt();
-    assert_eq!(ended.code, None);
+    assert_eq!(ended.code, Some(1));
     assert_eq!(ended.stdout, Vec::<String>::new());
+    assert_eq!(
+        ended.stderr.last().unwrap(),
+        "error: Interrupted. To erase what is left, run the command again."
+    );
+    assert_eq!(app.items("SignalsTable").await.len(), 378);
+
+    proxy.set(Plan::none());
     let again = operator.run(&erase).success();
     assert!(
         again
             .stdout
-            .ends_with("Z: 122 signal(s), 2 rejected signal(s).\n"),
+            .ends_with("Z: 61 signal(s), 1 rejected signal(s).\n"),
         "{}",
         again.stdout
     );
+    assert_eq!(app.items("SignalsTable").await.len(), 317);
 }
