@@ -1,7 +1,7 @@
 //! The clients of AWS's services, pointed at a server of a test. Must not know what is called.
 
 use aws::client::dynamodb;
-use aws::environment::{CONNECT_TIMEOUT, defaults};
+use aws::environment::{CONNECT_TIMEOUT, Variables, defaults};
 use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 /// The configuration of a function whose services are at `endpoint`.
 pub(crate) fn config_at(endpoint: &str) -> SdkConfig {
     let credentials = Credentials::new("local", "local", None, None, "test");
-    defaults(CONNECT_TIMEOUT)
+    defaults(&Variables::default(), CONNECT_TIMEOUT)
         .expect("the roots can be used")
         .region(Region::new("eu-central-1"))
         .credentials_provider(SharedCredentialsProvider::new(credentials))

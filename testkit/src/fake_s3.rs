@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
-use aws::environment::{CONNECT_TIMEOUT, http_connector};
+use aws::environment::{CONNECT_TIMEOUT, Variables, http_connector};
 use aws::s3::{Bucket, S3Connection};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
@@ -84,7 +84,7 @@ impl FakeS3 {
             endpoint: self.endpoint(),
             region: "eu-central-1".to_owned(),
             credentials: SharedCredentialsProvider::new(credentials),
-            connector: http_connector(CONNECT_TIMEOUT).unwrap(),
+            connector: http_connector(&Variables::default(), CONNECT_TIMEOUT).unwrap(),
         };
         Bucket::new(name, connection)
     }

@@ -54,7 +54,7 @@ impl fmt::Debug for ConfigError {
 }
 
 /// The variables that a function is made from.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Variables(Arc<HashMap<String, String>>);
 
 /// Without their values, among which are credentials.
@@ -142,7 +142,7 @@ pub fn sdk_config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
             .optional(name)
             .is_some_and(|value| value.eq_ignore_ascii_case("true"))
     };
-    let config = defaults(CONNECT_TIMEOUT)?
+    let config = defaults(variables, CONNECT_TIMEOUT)?
         .region(Region::new(variables.region()?))
         .credentials_provider(variables.credentials()?)
         .use_fips(is_true("AWS_USE_FIPS_ENDPOINT"))
@@ -162,7 +162,7 @@ pub fn s3(variables: &Variables) -> Result<S3Connection, ConfigError> {
             .ok_or(ConfigError::Missing(s3::ENDPOINT_VARIABLE))?,
         region: variables.region()?,
         credentials: variables.credentials()?,
-        connector: http_connector(CONNECT_TIMEOUT)?,
+        connector: http_connector(variables, CONNECT_TIMEOUT)?,
     })
 }
 
@@ -171,10 +171,13 @@ pub fn s3(variables: &Variables) -> Result<S3Connection, ConfigError> {
 ///
 /// # Errors
 /// When [`http_client`] fails.
-pub fn defaults(connect_timeout: Duration) -> Result<sdk_config::Builder, CaBundleError> {
+pub fn defaults(
+    variables: &Variables,
+    connect_timeout: Duration,
+) -> Result<sdk_config::Builder, CaBundleError> {
     let config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::v2026_01_12())
-        .http_client(http_client(connect_timeout)?)
+        .http_client(http_client(variables, connect_timeout)?)
         // It detects slow bodies after 5 s; here the timeout of an attempt covers the body.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
     Ok(config)
@@ -195,14 +198,22 @@ impl LoadServiceConfig for EndpointVariables {
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn http_client(connect_timeout: Duration) -> Result<SharedHttpClient, CaBundleError> {
-    Ok(http::client(http_connector(connect_timeout)?))
+pub fn http_client(
+    variables: &Variables,
+    connect_timeout: Duration,
+) -> Result<SharedHttpClient, CaBundleError> {
+    Ok(http::client(http_connector(variables, connect_timeout)?))
 }
 
 /// The connections of such a client, for a request that no SDK makes.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn http_connector(connect_timeout: Duration) -> Result<SharedHttpConnector, CaBundleError> {
-    Ok(http::connector(tls::client_config()?, connect_timeout))
+pub fn http_connector(
+    variables: &Variables,
+    connect_timeout: Duration,
+) -> Result<SharedHttpConnector, CaBundleError> {
+    let ca_bundle = variables.optional(tls::CA_BUNDLE_VARIABLE);
+    let tls = tls::client_config(ca_bundle.as_deref())?;
+    Ok(http::connector(tls, connect_timeout))
 }

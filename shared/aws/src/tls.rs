@@ -18,7 +18,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{CipherSuite, ClientConfig, RootCertStore};
 
 /// The variable that names a file of other authorities, as PEM.
-pub const CA_BUNDLE_VARIABLE: &str = "AWS_CA_BUNDLE";
+pub(super) const CA_BUNDLE_VARIABLE: &str = "AWS_CA_BUNDLE";
 
 const AMAZON_ROOTS: &str = include_str!("amazon_roots.pem");
 
@@ -30,25 +30,23 @@ pub struct CaBundleError {
     reason: String,
 }
 
-/// The TLS configuration, with `ring`: rustls's default provider gathers entropy for a hundred
-/// times the instructions of a whole cold start.
+/// The TLS configuration, with the authorities of the file `ca_bundle` if there is one. It uses
+/// `ring`: rustls's default provider gathers entropy for a hundred times the instructions of a whole
+/// cold start.
 ///
 /// # Errors
-/// When `AWS_CA_BUNDLE` names a file that cannot be read, or that holds no certificate.
-pub(super) fn client_config() -> Result<ClientConfig, CaBundleError> {
+/// When the file cannot be read, or holds no certificate.
+pub(super) fn client_config(ca_bundle: Option<&str>) -> Result<ClientConfig, CaBundleError> {
     // The connections to S3 have the same one: to parse the roots costs a million instructions.
-    static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
-    if let Some(config) = CONFIG.get() {
+    static AMAZON: OnceLock<ClientConfig> = OnceLock::new();
+    if let Some(path) = ca_bundle {
+        return from_file(PathBuf::from(path));
+    }
+    if let Some(config) = AMAZON.get() {
         return Ok(config.clone());
     }
-    let config = match std::env::var_os(CA_BUNDLE_VARIABLE)
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from)
-    {
-        None => from_pem(Path::new("the roots compiled in"), AMAZON_ROOTS.as_bytes())?,
-        Some(path) => from_file(path)?,
-    };
-    Ok(CONFIG.get_or_init(|| config).clone())
+    let config = from_pem(Path::new("the roots compiled in"), AMAZON_ROOTS.as_bytes())?;
+    Ok(AMAZON.get_or_init(|| config).clone())
 }
 
 fn from_file(path: PathBuf) -> Result<ClientConfig, CaBundleError> {

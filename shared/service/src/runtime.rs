@@ -230,7 +230,7 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 #[cfg(test)]
 mod tests {
     use aws::client::dynamodb;
-    use aws::environment::{CONNECT_TIMEOUT, defaults};
+    use aws::environment::{CONNECT_TIMEOUT, Variables, defaults};
     use lambda_http::{Context, RequestExt as _};
     use store::api_keys::ApiKeysTable;
 
@@ -276,7 +276,9 @@ mod tests {
     #[tokio::test]
     async fn panic_is_a_500_problem_and_the_next_request_is_served() {
         // No request has a key, so none is looked up.
-        let config = defaults(CONNECT_TIMEOUT).unwrap().build();
+        let config = defaults(&Variables::default(), CONNECT_TIMEOUT)
+            .unwrap()
+            .build();
         let keys = ApiKeysTable::new(dynamodb(&config), "keys");
         let function = Panicking(Authenticator::new(keys, None));
         let send = async |method: Method| {

@@ -35,7 +35,7 @@ pub(crate) struct Received {
 impl HttpClient {
     pub(crate) fn new(timeout: Duration) -> Result<Self> {
         Ok(Self {
-            connector: http_connector(CONNECT_TIMEOUT)?,
+            connector: http_connector(&Variables::from_process(), CONNECT_TIMEOUT)?,
             timeout,
         })
     }

@@ -189,7 +189,7 @@ impl Authenticator {
 #[cfg(test)]
 mod tests {
     use aws::client::dynamodb;
-    use aws::environment::{CONNECT_TIMEOUT, defaults};
+    use aws::environment::{CONNECT_TIMEOUT, Variables, defaults};
     use lambda_http::{Body, Context, Request, RequestExt as _};
     use store::api_keys::ApiKeysTable;
 
@@ -199,7 +199,9 @@ mod tests {
     #[tokio::test]
     async fn use_of_an_entry_read_before_says_that_the_table_is_unavailable() {
         // Without a region and credentials, every call fails.
-        let config = defaults(CONNECT_TIMEOUT).unwrap().build();
+        let config = defaults(&Variables::default(), CONNECT_TIMEOUT)
+            .unwrap()
+            .build();
         let lookup = Authenticator::new(ApiKeysTable::new(dynamodb(&config), "keys"), None);
         let entry = Arc::new(KeyEntry {
             key_id: "key_1".into(),

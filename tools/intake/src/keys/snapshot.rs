@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use aws::deadline::Deadline;
-use aws::environment::http_connector;
+use aws::environment::{Variables, http_connector};
 use aws::s3::{Bucket, ENDPOINT_VARIABLE, Object, Replaces, S3Connection, S3Error};
 use model::timestamp::Timestamp;
 use serde_json::json;
@@ -48,7 +48,7 @@ pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
         endpoint,
         region,
         credentials,
-        connector: http_connector(CONNECT_TIMEOUT)?,
+        connector: http_connector(&Variables::from_process(), CONNECT_TIMEOUT)?,
     };
     Ok(Some(Bucket::new(name, connection)))
 }
