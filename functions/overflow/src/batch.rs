@@ -114,8 +114,9 @@ async fn store_all(
     let mut left: Vec<&Signal<'_>> = signals.iter().collect();
     let mut invalid = Vec::new();
     loop {
-        let now = left.iter().copied();
-        let outcomes = table.store(context, now, deadline.at_most(PATIENCE)).await;
+        let attempted = left.iter().copied();
+        let attempt_deadline = deadline.at_most(PATIENCE);
+        let outcomes = table.store(context, attempted, attempt_deadline).await;
         let mut unacknowledged = Vec::new();
         let mut last_error = None;
         for (signal, outcome) in left.iter().zip(outcomes) {

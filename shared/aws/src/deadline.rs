@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// The point in time until which some work may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
-    until: Instant,
+    instant: Instant,
 }
 
 /// The deadline passed before the work was done.
@@ -18,7 +18,7 @@ impl Deadline {
     pub fn after(duration: Duration) -> Self {
         let now = Instant::now();
         Self {
-            until: now.checked_add(duration).unwrap_or(now),
+            instant: now.checked_add(duration).unwrap_or(now),
         }
     }
 
@@ -26,7 +26,7 @@ impl Deadline {
     #[must_use]
     pub fn at_most(self, duration: Duration) -> Self {
         Self {
-            until: self.until.min(Self::after(duration).until),
+            instant: self.instant.min(Self::after(duration).instant),
         }
     }
 
@@ -34,18 +34,18 @@ impl Deadline {
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self {
-            until: self.until.checked_sub(duration).unwrap_or(self.until),
+            instant: self.instant.checked_sub(duration).unwrap_or(self.instant),
         }
     }
 
     /// The time left; zero when it has passed.
     pub fn remaining(self) -> Duration {
-        self.until.saturating_duration_since(Instant::now())
+        self.instant.saturating_duration_since(Instant::now())
     }
 
     /// The point in time, by the process's monotonic clock.
     pub fn instant(self) -> Instant {
-        self.until
+        self.instant
     }
 }
 

@@ -115,11 +115,11 @@ impl PooledConnector {
             .clone()
     }
 
-    /// Lets calls that follow use new connections. The first of several calls that `unanswering`
-    /// did not answer replaces it for all.
-    fn replace(&self, unanswering: &Arc<Pool>) {
+    /// Lets calls that follow use new connections. The first of several calls that got no answer on
+    /// `lost` replaces it for all.
+    fn replace(&self, lost: &Arc<Pool>) {
         let mut current = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        if Arc::ptr_eq(&current, unanswering) {
+        if Arc::ptr_eq(&current, lost) {
             *current = new_pool(self.connector.clone());
         }
     }
@@ -135,7 +135,7 @@ impl SdkConnector for PooledConnector {
         };
         let connection = capture_connection(&mut request);
         if let Some(capture) = request.extensions().get::<CaptureSmithyConnection>() {
-            capture.set_connection_retriever(move || metadata(&connection));
+            capture.set_connection_retriever(move || connection_to_close(&connection));
         }
         let connector = self.clone();
         HttpConnectorFuture::new(async move {
@@ -155,19 +155,21 @@ impl SdkConnector for PooledConnector {
     }
 }
 
-/// Lets the SDK close a connection after a 500 or a 503, so that the next attempt reaches another
-/// server.
-fn metadata(connection: &CaptureConnection) -> Option<ConnectionMetadata> {
-    connection.connection_metadata().is_some().then(|| {
-        let connection = connection.clone();
-        let poison = move || {
-            if let Some(connected) = connection.connection_metadata().as_ref() {
-                connected.poison();
-            }
-        };
-        ConnectionMetadata::builder()
-            .proxied(false)
-            .poison_fn(poison)
-            .build()
-    })
+/// What lets the SDK close a connection after a 500 or a 503, so that the next attempt reaches
+/// another server. `None` while there is no connection.
+fn connection_to_close(connection: &CaptureConnection) -> Option<ConnectionMetadata> {
+    if connection.connection_metadata().is_none() {
+        return None;
+    }
+    let connection = connection.clone();
+    let poison = move || {
+        if let Some(connected) = connection.connection_metadata().as_ref() {
+            connected.poison();
+        }
+    };
+    let metadata = ConnectionMetadata::builder()
+        .proxied(false)
+        .poison_fn(poison)
+        .build();
+    Some(metadata)
 }

@@ -51,11 +51,11 @@ impl Queue {
     }
 
     /// Sends all messages of a request, and returns whether SQS acknowledged all of them before the
-    /// deadline. If it did not, some may be in the queue. The messages of an account form a group:
-    /// when one account has many messages or its messages take long, SQS delivers those of others
-    /// first
-    /// ("Amazon SQS fair queues" in the SQS developer guide). A group's name has at most 128
-    /// letters, digits and punctuation marks, so that every account's name is one.
+    /// deadline. If it did not, some may be in the queue.
+    ///
+    /// The messages of an account form a group. While one account has many messages, or messages
+    /// that take long, SQS delivers those of other accounts first ("Amazon SQS fair queues" in the
+    /// SQS developer guide). The name of every account is a valid name of a group.
     pub async fn send_all(
         &self,
         messages: Vec<String>,

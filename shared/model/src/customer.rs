@@ -59,8 +59,8 @@ pub const RESERVED_FIELDS: [&str; 8] = [
 /// field's name after it.
 pub const FENCE_PREFIX: &str = "fence:";
 
-/// Whether it is an attribute that only the table needs: a fence, or the id of the update that has
-/// it.
+/// Whether an attribute of a stored customer is a fence, or the id of the update that has the item's
+/// fence: only the table needs them.
 pub fn is_fence(name: &str) -> bool {
     ["fence", "fenceId"].contains(&name) || name.starts_with(FENCE_PREFIX)
 }

@@ -165,19 +165,19 @@ impl<'a> Signal<'a> {
 }
 
 /// An identifier: absent (or null), its text, or invalid, with its error among the others.
-type Found<'a> = Option<Result<Cow<'a, str>, Invalid>>;
+type FoundText<'a> = Option<Result<Cow<'a, str>, Invalid>>;
 
 /// How the identifier in a value is read.
-type Read<'a> = fn(Value<'a>) -> Result<Cow<'a, str>, Violation>;
+type ReadText<'a> = fn(Value<'a>) -> Result<Cow<'a, str>, Violation>;
 
 /// A signal while it is read.
 #[derive(Default)]
 struct Builder<'a> {
-    customer_id: Found<'a>,
-    event_type: Found<'a>,
-    emitter_id: Found<'a>,
-    step_node_id: Found<'a>,
-    eventflow_identifier: Found<'a>,
+    customer_id: FoundText<'a>,
+    event_type: FoundText<'a>,
+    emitter_id: FoundText<'a>,
+    step_node_id: FoundText<'a>,
+    eventflow_identifier: FoundText<'a>,
     data: Option<Value<'a>>,
     has_unknown_fields: bool,
     errors: FieldErrors,
@@ -220,7 +220,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn read_field(&mut self, field: &Field<'a, '_>, read: Read<'a>) -> Found<'a> {
+    fn read_field(&mut self, field: &Field<'a, '_>, read: ReadText<'a>) -> FoundText<'a> {
         if field.value.is_null() {
             return None;
         }
@@ -400,7 +400,7 @@ struct Required<'s, 'a> {
 }
 
 impl<'a> Required<'_, 'a> {
-    fn check(&mut self, name: &'static str, field: &Found<'a>, message: &str) {
+    fn check(&mut self, name: &'static str, field: &FoundText<'a>, message: &str) {
         if field.is_none() {
             let similar = SIGNAL.similar(self.signal, &[name]);
             self.errors.add(
@@ -414,7 +414,7 @@ impl<'a> Required<'_, 'a> {
 
 /// The text of an identifier, if it is there and valid. The error of an invalid one is among the
 /// errors already.
-fn valid<'a>(field: &Found<'a>) -> Option<Cow<'a, str>> {
+fn valid<'a>(field: &FoundText<'a>) -> Option<Cow<'a, str>> {
     field.as_ref()?.as_ref().ok().cloned()
 }
 

@@ -1,5 +1,5 @@
-//! What became of a request, as a value: the response is made from it, and who called the function
-//! may keep it. Lambda's runtime drops it; the local stack shows it.
+//! What became of a request, as a value: the response is made from it. Lambda's runtime drops it
+//! afterwards; the local stack shows it.
 //!
 //! Must not know which endpoints there are: each has an [`Outcome`] of its own.
 

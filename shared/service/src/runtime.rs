@@ -6,6 +6,7 @@
 
 pub mod event;
 
+use std::future::ready;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -156,23 +157,21 @@ where
         .await
 }
 
-/// Answers every invocation with why the function cannot start. Ending the process instead would
-/// tell the log alone, and `cargo lambda invoke` waits for a process that has ended for as long as
-/// it is left to.
+/// Answers every invocation with why the function cannot start. If the process ended instead, only
+/// the log would say why, and `cargo lambda invoke` would wait without end.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached.
 async fn fail(error: ConfigError) -> Result<(), Error> {
     tracing::error!(%error, "the function cannot start");
-    let why = || Diagnostic {
-        error_type: "ConfigError".to_owned(),
-        error_message: error.to_string(),
-    };
-    let why = &why;
-    lambda_runtime::run(service_fn(|_: LambdaEvent<IgnoredAny>| async move {
-        Err::<(), _>(why())
-    }))
-    .await
+    let answer = service_fn(|_: LambdaEvent<IgnoredAny>| {
+        let why = Diagnostic {
+            error_type: "ConfigError".to_owned(),
+            error_message: error.to_string(),
+        };
+        ready(Err::<(), _>(why))
+    });
+    lambda_runtime::run(answer).await
 }
 
 /// Serves one request: a response and a line in the log, whatever happens, and what became of the

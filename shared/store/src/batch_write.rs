@@ -1,14 +1,14 @@
-//! Writes many items with `BatchWriteItem`: splits them into batches within its limits, makes
-//! several calls at the same time, writes unprocessed items again, and writes the items of an
-//! invalid batch one by one.
+//! Writes many items with `BatchWriteItem`: splits them into chunks within its limits, makes several
+//! calls at the same time, writes unprocessed items again, and writes the items of an invalid chunk
+//! one by one.
 //!
 //! The body of a call is written from the text that clients sent, and replaces the SDK's: every
-//! digit of a number stays, and a batch takes a fraction of the memory that the SDK's values of it
+//! digit of a number stays, and a chunk takes a fraction of the memory that the SDK's values of it
 //! would.
 
 mod chunk;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use aws::cause::Cause;
 use aws::deadline::Deadline;
@@ -110,68 +110,52 @@ impl BatchTable {
         items: Vec<I>,
         deadline: Deadline,
     ) -> Vec<ItemOutcome> {
-        let mut outcomes = Outcomes::of(items.len());
         let second_call_limit = SecondCallLimit::default();
         let mut waits = Waits::default();
-        let mut max_calls = usize::MAX;
-        let mut unsent = chunks(numbered(items), |pending| pending.item.text_bytes());
-        let mut left = Vec::new();
-        let mut error: Option<StoreError> = None;
+        let mut progress = Progress::new(items);
         let mut calls = FuturesUnordered::new();
         loop {
-            while error.is_none() && calls.len() < max_calls {
-                let Some(chunk) = unsent.pop_front() else {
-                    break;
-                };
+            while let Some(chunk) = progress.next_chunk(calls.len()) {
                 // The first call of a request waits for room; others are made if there is some.
                 let permit = if calls.is_empty() {
-                    Some(self.call_limit.wait_for(chunk.bytes, deadline).await)
+                    let permit = self.call_limit.acquire(chunk.bytes, deadline).await;
+                    permit.map(Some)
                 } else {
-                    self.call_limit.try_for(chunk.bytes).map(Ok)
+                    Ok(self.call_limit.try_acquire(chunk.bytes))
                 };
                 match permit {
-                    Some(Ok(permit)) => {
+                    Ok(Some(permit)) => {
                         calls.push(self.put_chunk(chunk, permit, deadline, &second_call_limit));
                     }
-                    Some(Err(late)) => {
-                        unsent.push_front(chunk);
-                        error = Some(late);
-                    }
-                    None => {
-                        unsent.push_front(chunk);
+                    Ok(None) => {
+                        progress.unsent.push_front(chunk);
                         break;
                     }
+                    Err(late) => {
+                        progress.unsent.push_front(chunk);
+                        progress.error = Some(late);
+                    }
                 }
             }
-            if let Some(sent) = calls.next().await {
-                if !sent.left.is_empty() {
-                    max_calls = FEW_CALLS;
-                }
-                left.extend(sent.left);
-                outcomes.set_invalid(&sent.invalid);
-                // An error that lasts counts more than a transient one.
-                if error.as_ref().is_none_or(StoreError::is_transient) {
-                    error = sent.error.or(error);
-                }
+            if let Some(result) = calls.next().await {
+                progress.add(result);
                 continue;
             }
-            // No call is under way. Items that were not sent go first the next time.
-            let mut rest: Vec<_> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
-            rest.append(&mut left);
+            let rest = progress.take_rest();
             if rest.is_empty() {
-                return outcomes.0;
+                return progress.outcomes.0;
             }
-            let reason = error.take().unwrap_or(Cause::Throttled.into());
+            let reason = progress.error.take().unwrap_or(Cause::Throttled.into());
             let has_time = if reason.is_transient() {
                 waits.wait(deadline).await
             } else {
                 false
             };
             if !has_time {
-                outcomes.set_unacknowledged(&rest, &reason);
-                return outcomes.0;
+                progress.outcomes.set_unacknowledged(&rest, &reason);
+                return progress.outcomes.0;
             }
-            unsent = chunks(rest, |pending| pending.item.text_bytes());
+            progress.unsent = into_chunks(rest);
         }
     }
 
@@ -270,11 +254,64 @@ impl BatchTable {
     }
 }
 
+/// How far the items of a request are stored.
+struct Progress<I> {
+    outcomes: Outcomes,
+    unsent: VecDeque<Chunk<Pending<I>>>,
+    /// The items that calls left.
+    left: Vec<Pending<I>>,
+    /// Why no further call is made until those under way have ended.
+    error: Option<StoreError>,
+    /// The most calls at the same time.
+    max_calls: usize,
+}
+
+impl<I: BatchItem> Progress<I> {
+    fn new(items: Vec<I>) -> Self {
+        Self {
+            outcomes: Outcomes::all_stored(items.len()),
+            unsent: into_chunks(numbered(items)),
+            left: Vec::new(),
+            error: None,
+            max_calls: usize::MAX,
+        }
+    }
+
+    /// The items of the next call, if one is to be made beside those that are under way.
+    fn next_chunk(&mut self, calls: usize) -> Option<Chunk<Pending<I>>> {
+        if self.error.is_some() || calls >= self.max_calls {
+            return None;
+        }
+        self.unsent.pop_front()
+    }
+
+    fn add(&mut self, result: CallResult<I>) {
+        if !result.left.is_empty() {
+            self.max_calls = FEW_CALLS;
+        }
+        self.left.extend(result.left);
+        self.outcomes.set_invalid(&result.invalid);
+        // An error that lasts counts more than a transient one.
+        if self.error.as_ref().is_none_or(StoreError::is_transient) {
+            self.error = result.error.or(self.error.take());
+        }
+    }
+
+    /// The items that are not stored. Those that were not sent go first the next time.
+    fn take_rest(&mut self) -> Vec<Pending<I>> {
+        let unsent = std::mem::take(&mut self.unsent);
+        let mut rest: Vec<_> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
+        rest.append(&mut self.left);
+        rest
+    }
+}
+
 /// What became of each item of a request, by its position.
 struct Outcomes(Vec<ItemOutcome>);
 
 impl Outcomes {
-    fn of(items: usize) -> Self {
+    /// Until something else is known of an item.
+    fn all_stored(items: usize) -> Self {
         Self(vec![ItemOutcome::Stored; items])
     }
 
@@ -295,6 +332,10 @@ impl Outcomes {
         let entry = self.0.get_mut(position);
         *entry.expect("each item has an outcome") = outcome;
     }
+}
+
+fn into_chunks<I: BatchItem>(items: Vec<Pending<I>>) -> VecDeque<Chunk<Pending<I>>> {
+    chunks(items, |pending| pending.item.text_bytes())
 }
 
 fn numbered<I>(items: Vec<I>) -> Vec<Pending<I>> {
@@ -329,7 +370,7 @@ fn unprocessed<I: BatchItem>(
         keys.contains(&Some(sort_key))
     };
     let unprocessed: Vec<_> = items.iter().copied().filter(is_unprocessed).collect();
-    // If the returned keys cannot be matched, the whole batch is written again, over itself.
+    // If the returned keys cannot be matched, the whole chunk is written again, over itself.
     if unprocessed.len() == keys.len() && keys.len() < items.len() {
         Ok(unprocessed)
     } else {

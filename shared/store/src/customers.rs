@@ -153,8 +153,8 @@ impl CustomersTable {
                         return Err(Cause::DeadlineExceeded.into());
                     }
                 }
-                // Fences of fields that were removed long ago may take up the room. DynamoDB
-                // returns the item when it refuses a write that must not replace one.
+                // Fences of fields that were removed long ago may fill the item. A write that must
+                // replace no item is refused with the item, so that they can be removed.
                 Err(StoreError::ItemTooLarge)
                     if stored.is_none() && condition == Condition::ItemIsOlder =>
                 {

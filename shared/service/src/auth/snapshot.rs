@@ -67,9 +67,9 @@ impl SnapshotReader {
         }
     }
 
-    /// The newest entry of a key: the one that was last read from the table, or that of a snapshot
-    /// that may be later. A revocation in one of them wins, whatever its time. `None` when such a
-    /// snapshot lacks the key, or neither has it.
+    /// The entry of a key: the one that was last read from the table, or that of the snapshot if
+    /// that is newer. A revocation in one of them wins, whatever its time. `None` when neither has
+    /// the key, or the newer one lacks it.
     pub(crate) async fn newest_entry(
         &self,
         hash: KeyHash,
@@ -91,18 +91,18 @@ impl SnapshotReader {
         };
         let known = [in_snapshot.as_ref(), last_read];
         let revoked = known.into_iter().flatten().find(is_revoked);
-        let newest = match (&in_snapshot, last_read) {
-            _ if revoked.is_some() => revoked,
-            // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
-            (Some(in_snapshot), Some(last_read))
-                if last_read.read_at >= in_snapshot.read_at.plus(Duration::from_secs(1)) =>
-            {
-                Some(last_read)
-            }
-            (Some(in_snapshot), _) => Some(in_snapshot),
-            (None, last_read) => last_read,
+        // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
+        let is_newer = |last_read: &LastRead, in_snapshot: &LastRead| {
+            last_read.read_at >= in_snapshot.read_at.plus(Duration::from_secs(1))
         };
-        let read = newest.filter(|read| read.entry.is_some())?.clone();
+        let newest = match (&in_snapshot, last_read) {
+            (Some(in_snapshot), Some(last_read)) if is_newer(last_read, in_snapshot) => last_read,
+            (Some(in_snapshot), _) => in_snapshot,
+            (None, last_read) => last_read?,
+        };
+        let read = revoked.unwrap_or(newest).clone();
+        // The newer one may say that there is no such key.
+        read.entry.as_ref()?;
         Some(NewestEntry { read, used_until })
     }
 

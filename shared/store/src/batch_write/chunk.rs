@@ -80,11 +80,11 @@ impl CallLimit {
             .expect("the bytes of all calls are below 4 GB")
     }
 
-    /// Waits until a batch of this text can be sent. Who waits longest is next.
+    /// Waits until a chunk of this text can be sent. Who waits longest is next.
     ///
     /// # Errors
     /// When it cannot before the deadline.
-    pub(super) async fn wait_for(
+    pub(super) async fn acquire(
         &self,
         bytes: usize,
         deadline: Deadline,
@@ -93,8 +93,8 @@ impl CallLimit {
         Ok(permit.expect("the semaphore is never closed"))
     }
 
-    /// Whether a batch of this text can be sent at once.
-    pub(super) fn try_for(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
+    /// Whether a chunk of this text can be sent at once.
+    pub(super) fn try_acquire(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
         self.bytes.try_acquire_many(self.cost(bytes)).ok()
     }
 }
@@ -107,13 +107,13 @@ mod tests {
     fn calls_of_all_requests_share_their_number_and_their_bytes() {
         let call_limit = CallLimit::new(20);
         let of_another_request = call_limit.clone();
-        let calls: Vec<_> = (0..20).map_while(|_| call_limit.try_for(1)).collect();
+        let calls: Vec<_> = (0..20).map_while(|_| call_limit.try_acquire(1)).collect();
         assert_eq!(
-            (calls.len(), of_another_request.try_for(1).is_none()),
+            (calls.len(), of_another_request.try_acquire(1).is_none()),
             (20, true)
         );
         drop(calls);
-        let large = call_limit.try_for(10 * CONCURRENT_BYTES);
-        assert!(large.is_some() && of_another_request.try_for(1).is_none());
+        let large = call_limit.try_acquire(10 * CONCURRENT_BYTES);
+        assert!(large.is_some() && of_another_request.try_acquire(1).is_none());
     }
 }
