@@ -51,7 +51,7 @@ async fn dropped_connections_defer_at_most_one_request() {
     // The first request opens the connections. On a starved machine even it may be deferred.
     is_deferred().await;
     stack.proxy.forget_connections();
-    // The two seconds before the queue end sooner than an attempt does.
+    // The 1.25 seconds before the queue leave time for a second call on a new connection.
     let mut deferred = 0;
     for _ in 0..3 {
         if is_deferred().await {

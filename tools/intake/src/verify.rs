@@ -47,7 +47,8 @@ const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
     removed at the end, also after Ctrl-C or SIGTERM."
 )]
 pub(crate) struct Verify {
-    /// About how many signals to send: a multiple of 526
+    /// How many signals to send, rounded up to a multiple of 526; 26 more come in compressed and large
+    /// batches
     #[arg(long, value_name = "N", default_value_t = SIGNALS_OF_ROUND)]
     signals: NonZeroUsize,
 
