@@ -12,7 +12,6 @@ use store::idempotency::RecordOutcome;
 use store::overflow::{DeferredBatch, MessageError};
 use store::rejected_signals::{self, RejectedSignalItem};
 use store::retry::PATIENCE;
-use store::signals::SignalsTable;
 
 use crate::log::{self, Drained, DrainedSignals};
 use crate::{DrainContext, DrainError, OverflowFunction};
@@ -49,7 +48,15 @@ impl OverflowFunction {
         }
         let mut batch = parse_again(&deferred)?;
         let table = self.signals.with_own_call_limit(deferred.retention());
-        let invalid = store_all(&table, context, &batch.signals, drain.deadline).await?;
+        let mut unstored = Unstored::new(&batch.signals);
+        while !unstored.left.is_empty() {
+            let signals = unstored.left.iter().copied();
+            let deadline = drain.deadline.at_most(PATIENCE);
+            let outcomes = table.store(context, signals, deadline).await;
+            unstored.add(outcomes, drain.deadline)?;
+        }
+        let invalid = unstored.invalid.into_iter();
+        let invalid: Vec<_> = invalid.map(Signal::index).collect();
         batch.reject(&invalid);
         self.store_rejected(&batch, rejected_by_request, context, drain)
             .await?;
@@ -89,54 +96,61 @@ impl OverflowFunction {
             rejected.push(RejectedSignalItem { expires_at, ..item });
         }
         let table = self.rejected.with_own_call_limit();
-        let deadline = drain.deadline.at_most(PATIENCE);
-        for outcome in table.store(&rejected, deadline).await {
-            match outcome {
-                ItemOutcome::Stored => {}
-                ItemOutcome::Invalid => return Err(StoreError::Invalid.into()),
-                ItemOutcome::Unacknowledged(error) => return Err(error.into()),
-            }
+        let mut unstored = Unstored::new(&rejected);
+        while !unstored.left.is_empty() {
+            let items = unstored.left.iter().copied();
+            let deadline = drain.deadline.at_most(PATIENCE);
+            let outcomes = table.store(items, deadline).await;
+            unstored.add(outcomes, drain.deadline)?;
         }
-        Ok(())
+        if unstored.invalid.is_empty() {
+            Ok(())
+        } else {
+            Err(DrainError::Refused("ValidationException"))
+        }
     }
 }
 
-/// Stores signals, and returns the indices of those that DynamoDB found invalid. A message of which
-/// DynamoDB takes nothing is given up after [`PATIENCE`]. One of which it takes some goes on:
-/// otherwise a table with little capacity would take a part of each message at each delivery, and
-/// never all of a large one.
-async fn store_all(
-    table: &SignalsTable,
-    context: BatchContext<'_>,
-    signals: &[Signal<'_>],
-    deadline: Deadline,
-) -> Result<Vec<usize>, StoreError> {
-    let mut left: Vec<&Signal<'_>> = signals.iter().collect();
-    let mut invalid = Vec::new();
-    loop {
-        let attempted = left.iter().copied();
-        let attempt_deadline = deadline.at_most(PATIENCE);
-        let outcomes = table.store(context, attempted, attempt_deadline).await;
+/// The items of a message that are not stored yet.
+struct Unstored<'i, I> {
+    left: Vec<&'i I>,
+    /// Those that DynamoDB found invalid.
+    invalid: Vec<&'i I>,
+}
+
+impl<'i, I> Unstored<'i, I> {
+    fn new(items: &'i [I]) -> Self {
+        Self {
+            left: items.iter().collect(),
+            invalid: Vec::new(),
+        }
+    }
+
+    /// Adds what became of the items that were left, after DynamoDB had [`PATIENCE`].
+    ///
+    /// # Errors
+    /// When DynamoDB took none of them, or the deadline has passed. While DynamoDB takes some, the
+    /// drain goes on: otherwise a table with little capacity would take a part of each message at
+    /// each delivery, and never all of a large one.
+    fn add(&mut self, outcomes: Vec<ItemOutcome>, deadline: Deadline) -> Result<(), StoreError> {
         let mut unacknowledged = Vec::new();
         let mut last_error = None;
-        for (signal, outcome) in left.iter().zip(outcomes) {
+        for (item, outcome) in self.left.iter().zip(outcomes) {
             match outcome {
                 ItemOutcome::Stored => {}
-                ItemOutcome::Invalid => invalid.push(signal.index()),
+                ItemOutcome::Invalid => self.invalid.push(*item),
                 ItemOutcome::Unacknowledged(error) => {
-                    unacknowledged.push(*signal);
+                    unacknowledged.push(*item);
                     last_error = Some(error);
                 }
             }
         }
-        let Some(error) = last_error else {
-            return Ok(invalid);
-        };
-        let is_progress = unacknowledged.len() < left.len();
-        if !is_progress || deadline.remaining().is_zero() {
-            return Err(error);
+        let is_progress = unacknowledged.len() < self.left.len();
+        self.left = unacknowledged;
+        match last_error {
+            Some(error) if !is_progress || deadline.remaining().is_zero() => Err(error),
+            _ => Ok(()),
         }
-        left = unacknowledged;
     }
 }
 

@@ -86,7 +86,8 @@ enum DrainError {
     Message(#[from] MessageError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// DynamoDB, or the validation of this version, refuses the update of a customer.
+    /// DynamoDB, or the validation of this version, refuses the update of a customer or a rejected
+    /// signal.
     #[error("{0}")]
     Refused(&'static str),
     #[error("Panic")]
@@ -251,6 +252,9 @@ impl OverflowFunction {
         let sent = queue
             .send_dead_letter(body, &error.to_string(), deadline)
             .await;
+        if let Err(cause) = &sent {
+            tracing::error!(%cause, "the dead-letter queue did not take a message");
+        }
         sent.is_ok()
     }
 }

@@ -146,12 +146,13 @@ impl RejectedSignalsTable {
     }
 
     /// Stores rejected signals of one request. Returns what became of each, in their order.
-    pub async fn store(
+    pub async fn store<'i>(
         &self,
-        items: &[RejectedSignalItem<'_>],
+        items: impl IntoIterator<Item = &'i RejectedSignalItem<'i>>,
         deadline: Deadline,
     ) -> Vec<ItemOutcome> {
-        self.table.put_all(items.iter().collect(), deadline).await
+        let items = items.into_iter().collect();
+        self.table.put_all(items, deadline).await
     }
 
     /// The same table for one message of a drain.

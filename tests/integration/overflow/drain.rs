@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
 use serde_json::json;
 use store::rejected_signals::RETENTION;
+use testkit::Tables;
 use testkit::fault_proxy::{Fault, Plan};
 use tokio::time::timeout;
 
@@ -160,6 +161,39 @@ async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
         rejected["expiresAt"].as_n().unwrap(),
         &expires_at.to_string()
     );
+}
+
+#[tokio::test]
+async fn rejected_signal_that_dynamodb_refuses_at_the_drain_makes_a_dead_letter_with_its_reason() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let body = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
+    stack.send(&body, NOW).await;
+    let refused = Fault::Invalid
+        .always()
+        .about(Tables::name("RejectedSignalsTable"));
+    stack.proxy.set(refused);
+    let messages = stack.sqs.take_messages();
+    stack.drain_messages(&messages).await;
+    let dead_letters = stack.sqs.receive(10, Duration::ZERO);
+    let [dead_letter] = &dead_letters[..] else {
+        panic!("{dead_letters:?}")
+    };
+    assert_eq!(dead_letter.body, messages[0]);
+    assert_eq!(dead_letter.reason.as_deref(), Some("ValidationException"));
+    assert_eq!(stack.stored().await.len(), 1, "the valid signal is stored");
+}
+
+#[tokio::test]
+async fn rejected_signals_of_which_dynamodb_takes_a_part_in_5_s_are_kept_in_one_invocation() {
+    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let mut sent = vec![json!(17); 499];
+    sent.push(json!({"customerId": "c", "eventType": "e"}));
+    stack.send(&json!({"signals": sent}), NOW).await;
+    let slow = Fault::Slow(Duration::from_millis(700)).always();
+    stack.proxy.set(slow.of("BatchWriteItem"));
+    stack.drain().await;
+    assert_eq!(stack.app.items("RejectedSignalsTable").await.len(), 499);
+    assert_eq!(stack.stored().await.len(), 1);
 }
 
 #[tokio::test]

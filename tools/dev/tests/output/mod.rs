@@ -35,7 +35,7 @@ fn log_of_the_functions_is_readable() {
     running.wait_for_line("ERROR a message could not be drained");
     running.signal("INT");
     let stdout = running.end().stdout;
-    assert!(stdout.contains("  deferred\n"), "{stdout}");
+    assert!(stdout.contains("  deferred (DynamoDB: "), "{stdout}");
     assert!(!stdout.contains("\"timestamp\""), "{stdout}");
 }
 
