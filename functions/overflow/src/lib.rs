@@ -6,7 +6,7 @@
 //! calls of its own, so that one that DynamoDB throttles delays no other. This crate has the order
 //! of the steps. It must not know how a message or an item is written.
 
-mod batch;
+mod drain_batch;
 mod event;
 mod log;
 pub mod metric;

@@ -2,9 +2,9 @@
 //! limits: `cargo dev` serves it, and tests start private ones. A test may say what the queues
 //! count. Must not know what is in a message.
 
-mod batch;
 mod calls;
 mod journal;
+mod lambda_event;
 mod queues;
 
 use std::path::Path;
@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use sandbox::http_server::{HttpServer, Service, response};
 
-pub use self::batch::{drained, event};
 use self::calls::CallError;
 pub use self::calls::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, arn};
+pub use self::lambda_event::{drained, event};
 pub use self::queues::Message;
 use self::queues::Queues;
 

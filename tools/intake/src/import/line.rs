@@ -21,8 +21,8 @@ use self::fields::{
 use super::chunks::{Chunk, Kind};
 use super::line_error::LineError;
 
-/// How far ahead of this machine's clock a time may be, since clocks differ. A customer that was
-/// updated in the future would take no update of a client until then.
+/// How far ahead of this machine's clock a time may be, since clocks differ. Until that time comes,
+/// deferred updates and later imports of the same fields lose to it.
 pub(super) const MAX_AHEAD: Duration = Duration::from_mins(5);
 
 /// The lines of a chunk, parsed.
