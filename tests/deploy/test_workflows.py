@@ -294,7 +294,7 @@ class Unpacking(Steps):
         done = self.unpack(job="deploy.verify", step="Unpack the command line", names=["intake"], program=program)
         self.assertEqual(done.returncode, 0, done.stderr)
         done = self.run_script("deploy.verify", "Verify", STACK="intake-prod", GITHUB_STEP_SUMMARY="summary.md")
-        self.assertEqual(done.stdout.split(), ["--stack", "intake-prod", "verify", "--yes", "--signals", "3000", "--report", "summary.md"])
+        self.assertEqual(done.stdout.split(), ["--stack", "intake-prod", "verify", "--yes", "--report", "summary.md"])
 
 
 if __name__ == "__main__":
