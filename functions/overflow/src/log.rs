@@ -18,7 +18,7 @@ pub(crate) struct Drained<'a> {
     pub(crate) account_id: &'a AccountId,
     /// The API key that they were sent with.
     pub(crate) key_id: &'a str,
-    /// When the signals, or the last attempt of the update, arrived.
+    /// When the signals, or the update, arrived.
     pub(crate) received_at: Timestamp,
     /// The requestIdentifier of the signals.
     pub(crate) request_identifier: Option<&'a str>,

@@ -118,8 +118,8 @@ impl Storage {
         &self,
         received: &mut ReceivedBatch<'_>,
     ) -> Result<StoredBatch, Problem> {
-        let end = time_before_late_record(received);
-        let write_deadline = deadline_of_writes(end, self.overflow.is_some());
+        let deadline = deadline_before_late_record(received);
+        let write_deadline = deadline_of_writes(deadline, self.overflow.is_some());
         let record = self.begin(received, write_deadline).await?;
         let context = match record {
             Record::Earlier(received_at) => BatchContext {
@@ -268,12 +268,9 @@ impl Storage {
             expires_at,
             |index| unacknowledged.contains(index),
         );
+        let deadline = deadline_before_late_record(received);
         overflow
-            .send_all(
-                messages,
-                context.account_id,
-                time_before_late_record(received),
-            )
+            .send_all(messages, context.account_id, deadline)
             .await
     }
 
@@ -304,6 +301,6 @@ impl Storage {
 }
 
 /// When everything but a late idempotency record must have ended.
-fn time_before_late_record(received: &ReceivedBatch<'_>) -> Deadline {
+fn deadline_before_late_record(received: &ReceivedBatch<'_>) -> Deadline {
     received.request_context.deadline.minus(LATE_RECORD_TIMEOUT)
 }

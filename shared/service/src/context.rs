@@ -26,7 +26,7 @@ pub struct RequestContext {
     pub request_id: String,
     /// When the request was received.
     pub received_at: Timestamp,
-    /// When the last call to DynamoDB must have ended.
+    /// When the last call to DynamoDB or SQS must have ended.
     pub deadline: Deadline,
     /// Where its lines go.
     pub log: Log,

@@ -133,7 +133,7 @@ impl Functions {
     }
 
     /// What the function with this name in the template does with an event of API Gateway. It goes
-    /// on when this is dropped. `None` if it has not answered within its timeout.
+    /// on when this is dropped. `None` if it has not answered within its timeout, or has no requests.
     pub(crate) async fn handle(&self, function: &str, event: Vec<u8>) -> Option<Handled> {
         let Running {
             customers,
@@ -147,6 +147,9 @@ impl Functions {
             let served = served.await.ok().flatten()?;
             let batch = batch(&served);
             return Some(handled(served, batch));
+        }
+        if function != customers.logical_id {
+            return None;
         }
         let customers = Arc::clone(customers);
         let served = runtime.spawn(async move { customers.serve(&event).await });

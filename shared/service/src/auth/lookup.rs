@@ -19,7 +19,7 @@ use crate::context::RequestContext;
 
 /// How long the table is asked before the snapshot or, without a snapshot, an older look-up is
 /// used.
-const PATIENCE_BEFORE_FALLBACK: Duration = Duration::from_secs(1);
+const TABLE_ASKED_ALONE_FOR: Duration = Duration::from_secs(1);
 
 /// How long the look-up of a key may take otherwise: longer than the throttling that a table
 /// recovers from by itself.
@@ -38,7 +38,7 @@ impl Authenticator {
     pub async fn warm_up(&self) {
         let unknown = KeyHash::of("");
         let patience = if self.snapshot.is_some() {
-            PATIENCE_BEFORE_FALLBACK
+            TABLE_ASKED_ALONE_FOR
         } else {
             WARM_UP_TIMEOUT
         };
@@ -97,7 +97,7 @@ impl Authenticator {
                 .ask_table(hash, now, context.deadline.at_most(LOOKUP_TIMEOUT))
                 .await;
         };
-        let deadline = context.deadline.at_most(PATIENCE_BEFORE_FALLBACK);
+        let deadline = context.deadline.at_most(TABLE_ASKED_ALONE_FOR);
         if let Ok(found) = self.ask_table(hash, now, deadline).await {
             Ok(found)
         } else {
@@ -123,7 +123,7 @@ impl Authenticator {
         let mut in_table = pin!(self.ask_table(hash, received_at, deadline));
         let mut failure = None;
         if !self.asks_snapshot_first(received_at) {
-            match timeout(PATIENCE_BEFORE_FALLBACK, &mut in_table).await {
+            match timeout(TABLE_ASKED_ALONE_FOR, &mut in_table).await {
                 Ok(Ok(entry)) => return Ok(entry),
                 Ok(Err(error)) => failure = Some(error),
                 // The table is asked on while the snapshot is.

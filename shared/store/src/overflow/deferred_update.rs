@@ -1,5 +1,5 @@
-//! The message of a deferred update of a customer: the changes as they were sent, and the mark of
-//! the last attempt. An attempt that takes effect late is then the same write as the drain's.
+//! The message of a deferred update of a customer: the changes as they were sent, and the mark of the
+//! request's attempts. An attempt that takes effect late is then the same write as the drain's.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub struct DeferredUpdate<'a> {
     pub account_id: Cow<'a, AccountId>,
     /// The API key, for the operator.
     pub key_id: Cow<'a, str>,
-    /// The mark of the last attempt.
+    /// The mark that the attempts of the request had.
     #[serde(flatten)]
     pub mark: UpdateMark,
 }
