@@ -37,8 +37,9 @@ const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
 /// ([`aws::http::LOST_AFTER`](aws::client::LOST_AFTER)), so the second call has a new connection.
 const SECOND_CALL_AFTER: Duration = Duration::from_millis(500);
 
-/// The most second calls of a request at the same time. Without a limit, a process that is short of
-/// processor time, and so late to read its answers, would do all of its work twice.
+/// The most second calls at the same time for the signals of a request, and for its rejected ones.
+/// Without a limit, a process that is short of processor time, and so late to read its answers,
+/// would do all of its work twice.
 const MAX_SECOND_CALLS: usize = 4;
 
 /// The bound of the first wait between two calls; doubled with each wait that follows.
@@ -120,7 +121,7 @@ where
     run_until(deadline, answer).await?
 }
 
-/// Limits the second calls of one request.
+/// Limits the second calls for one part of a request.
 #[derive(Debug)]
 pub(crate) struct SecondCallLimit(Semaphore);
 
