@@ -91,6 +91,15 @@ impl Stack {
         self.app.drain(messages, DRAINED_AT).await
     }
 
+    /// The one dead letter is this message, which DynamoDB found invalid.
+    fn assert_invalid_dead_letter(&self, message: &str) {
+        let dead_letters = self.sqs.receive(10, Duration::ZERO);
+        assert_eq!(dead_letters.len(), 1, "{dead_letters:?}");
+        let dead_letter = &dead_letters[0];
+        assert_eq!(dead_letter.body, message);
+        assert_eq!(dead_letter.reason.as_deref(), Some("ValidationException"));
+    }
+
     async fn stored(&self) -> Vec<Item> {
         let mut items = self.app.items("SignalsTable").await;
         items.sort_by_key(|item| item["sk"].as_s().unwrap().clone());

@@ -14,7 +14,6 @@ pub mod metric;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use aws::cause::Cause;
 use aws::client::dynamodb;
 use aws::deadline::Deadline;
 use aws::environment::{ConfigError, Variables, sdk_config};
@@ -182,10 +181,10 @@ impl OverflowFunction {
             }
         };
         log::write_failed(drain, &error.to_string(), is_dead_letter);
-        let are_credentials_refused = matches!(
-            error,
-            DrainError::Store(StoreError::Unavailable(Cause::InvalidCredentials))
-        );
+        let are_credentials_refused = match &error {
+            DrainError::Store(error) => error.are_credentials_refused(),
+            DrainError::Message(_) | DrainError::Refused(_) | DrainError::Panic => false,
+        };
         MessageOutcome {
             message_id,
             may_be_deleted: is_dead_letter,

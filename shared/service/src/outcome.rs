@@ -3,7 +3,6 @@
 //!
 //! Must not know which endpoints there are: each has an [`Outcome`] of its own.
 
-use aws::cause::Cause;
 use lambda_http::{Body, Response};
 use model::validation::FieldError;
 use serde::Serialize;
@@ -66,8 +65,7 @@ pub enum Reply<O> {
 impl<O: Outcome> Served<O> {
     /// Whether AWS refused the credentials of the function: its process then cannot go on.
     pub fn are_credentials_refused(&self) -> bool {
-        let refused = StoreError::Unavailable(Cause::InvalidCredentials);
-        store_error(&self.result) == Some(&refused)
+        store_error(&self.result).is_some_and(StoreError::are_credentials_refused)
     }
 }
 

@@ -27,6 +27,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether AWS refused the credentials of this process. Another process gets new ones.
+    pub fn are_credentials_refused(&self) -> bool {
+        matches!(self, Self::Unavailable(Cause::InvalidCredentials))
+    }
+
     /// Whether the same call may succeed a moment later.
     pub fn is_transient(&self) -> bool {
         match self {

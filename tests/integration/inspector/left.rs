@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use testkit::LocalStack;
 
-use super::{Inspector, SIGNALS};
+use super::{BATCH, Inspector, SIGNALS, assert_members};
 
-/// Sends a whole batch of one signal, and closes the connection at once.
-fn send_and_leave(stack: &LocalStack, customer: &str) {
+/// Sends this batch whole, and closes the connection at once.
+fn send_and_leave(stack: &LocalStack, body: &str) {
     let address = stack.variable("BASE_URL").replace("http://", "");
     let key = stack.variable("API_KEY");
-    let body = json!({"signals": [{"customerId": customer, "eventType": "purchase"}]}).to_string();
     let mut client = TcpStream::connect(&address).unwrap();
     write!(
         client,
@@ -25,12 +24,17 @@ fn send_and_leave(stack: &LocalStack, customer: &str) {
     .unwrap();
 }
 
+/// A batch of one signal, without a requestIdentifier.
+fn purchase(customer: &str) -> String {
+    json!({"signals": [{"customerId": customer, "eventType": "purchase"}]}).to_string()
+}
+
 #[test]
 fn each_request_of_clients_that_close_at_once_is_stored_and_listed() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     for n in 0..50 {
-        send_and_leave(&stack, &format!("c{n}"));
+        send_and_leave(&stack, &purchase(&format!("c{n}")));
     }
     let counts = inspector.get("/counts?count=50&wait=60s");
     assert_eq!(counts["distinct"], 50, "{counts}");
@@ -43,7 +47,7 @@ fn request_that_is_answered_late_is_listed_when_its_client_gives_up() {
     let stack = LocalStack::start(&["--answer", "timeout:1"]);
     let inspector = Inspector(&stack);
     let sent_at = Instant::now();
-    send_and_leave(&stack, "c1");
+    send_and_leave(&stack, &purchase("c1"));
     let request = &inspector.get("/requests?wait=20s")["requests"][0];
     assert!(
         sent_at.elapsed() < Duration::from_secs(20),
@@ -53,5 +57,23 @@ fn request_that_is_answered_late_is_listed_when_its_client_gives_up() {
     assert_eq!(request["status"], 503, "{request}");
     let counts = inspector.get("/counts");
     assert_eq!(counts["distinct"], 1, "the function stored it: {counts}");
+    stack.stop("TERM");
+}
+
+#[test]
+fn request_of_a_client_that_hangs_up_is_listed_as_left_and_its_retry_counts_nothing_twice() {
+    // With faults, an answer takes longer than the end of a connection.
+    let stack = LocalStack::start(&["--faults", "1"]);
+    let inspector = Inspector(&stack);
+    send_and_leave(&stack, BATCH);
+    let request = &inspector.get("/requests?wait=60s")["requests"][0];
+    let expected = json!({"left": true, "status": 200, "accepted": 1});
+    assert_members(request, &expected);
+    let retried = stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
+    assert_eq!(retried.status, 200, "{retried:?}");
+    assert_eq!(inspector.newest()["left"], false);
+    let counts = inspector.get("/counts?count=4&wait=60s");
+    assert_members(&counts, &json!({"rejected": 2, "refused": 0}));
+    assert_eq!(counts["byType"]["purchase"]["distinct"], 1, "{counts}");
     stack.stop("TERM");
 }

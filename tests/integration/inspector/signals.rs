@@ -1,8 +1,6 @@
 //! What a test of a client asks the inspector: signals, counts, and a clean start.
 
 use std::collections::BTreeSet;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -151,38 +149,6 @@ async fn signals_are_counted_once_by_account_and_type() {
         }},
     });
     assert_members(&inspector.get("/counts?account=shop"), &of_shop);
-    stack.stop("TERM");
-}
-
-#[test]
-fn request_of_a_client_that_hangs_up_is_listed_as_left_and_its_retry_counts_nothing_twice() {
-    // With faults, an answer takes longer than the end of a connection.
-    let stack = LocalStack::start(&["--faults", "1"]);
-    let inspector = Inspector(&stack);
-    let address = stack.variable("BASE_URL").replace("http://", "");
-    let key = stack.variable("API_KEY");
-    let mut client = TcpStream::connect(&address).unwrap();
-    write!(
-        client,
-        "POST {SIGNALS} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
-        BATCH.len()
-    )
-    .unwrap();
-    // The gateway has the request.
-    let mut asked_for_body = [0; 25];
-    client.read_exact(&mut asked_for_body).unwrap();
-    client.write_all(BATCH.as_bytes()).unwrap();
-    drop(client);
-    let request = &inspector.get("/requests?wait=60s")["requests"][0];
-    let expected = json!({"left": true, "status": 200, "accepted": 1});
-    assert_members(request, &expected);
-    let retried = stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
-    assert_eq!(retried.status, 200, "{retried:?}");
-    assert_eq!(inspector.newest()["left"], false);
-    let counts = inspector.get("/counts?count=4&wait=60s");
-    assert_members(&counts, &json!({"rejected": 2, "refused": 0}));
-    assert_eq!(counts["byType"]["purchase"]["distinct"], 1, "{counts}");
     stack.stop("TERM");
 }
 

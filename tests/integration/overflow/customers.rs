@@ -262,12 +262,7 @@ async fn update_that_dynamodb_finds_invalid_at_the_drain_is_a_dead_letter_with_i
     let messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
     stack.proxy.set(Fault::Invalid.always().of("UpdateItem"));
     stack.drain_messages(&messages).await;
-    let dead_letters = stack.sqs.receive(10, Duration::ZERO);
-    let [dead_letter] = &dead_letters[..] else {
-        panic!("{dead_letters:?}")
-    };
-    assert_eq!(dead_letter.body, messages[0]);
-    assert_eq!(dead_letter.reason.as_deref(), Some("ValidationException"));
+    stack.assert_invalid_dead_letter(&messages[0]);
 }
 
 #[tokio::test]

@@ -174,12 +174,7 @@ async fn rejected_signal_that_dynamodb_refuses_at_the_drain_makes_a_dead_letter_
     stack.proxy.set(refused);
     let messages = stack.sqs.take_messages();
     stack.drain_messages(&messages).await;
-    let dead_letters = stack.sqs.receive(10, Duration::ZERO);
-    let [dead_letter] = &dead_letters[..] else {
-        panic!("{dead_letters:?}")
-    };
-    assert_eq!(dead_letter.body, messages[0]);
-    assert_eq!(dead_letter.reason.as_deref(), Some("ValidationException"));
+    stack.assert_invalid_dead_letter(&messages[0]);
     assert_eq!(stack.stored().await.len(), 1, "the valid signal is stored");
 }
 

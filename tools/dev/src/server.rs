@@ -28,7 +28,7 @@ use tokio::task::JoinHandle;
 /// many files open.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_millis(100);
 
-/// How often a client is looked at by who waits until it leaves.
+/// How often [`Client::left`] looks at the connection.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The client at the other end of a connection.
