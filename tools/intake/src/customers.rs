@@ -53,7 +53,8 @@ pub(crate) enum Command {
     /// rejected signals
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod customers erase --account shop customer-17\n\n\
-        It is refused while the overflow queue has messages: what is in them would be stored after the erasure. It looks again \
+        It is refused while the overflow queue or its dead-letter queue has messages: what is in them \
+        would be stored after the erasure. It looks again \
         after 10 seconds, also when it found nothing: a request may still be on its way. After an interruption, run it \
         again: it erases what is left. Backups are not changed."
     )]

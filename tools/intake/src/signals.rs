@@ -41,7 +41,8 @@ pub(crate) enum Command {
         --until 2026-11-22 --dry-run\n  cargo intake --stack intake-prod signals erase --account shop --type card_entered \
         --since 2026-11-20 --until 1h\n\n\
         Rejected signals of the type are erased too. Stop the client first, such as by `keys revoke`: a retry stores its signals \
-        again. It is refused while the overflow queue has messages: what is in them would be stored after the erasure. After an \
+        again. It is refused while the overflow queue or its dead-letter queue has messages: what is in them \
+        would be stored after the erasure. After an \
         interruption, run it again: it erases what is left. Backups and the lake are not changed."
     )]
     Erase(Erase),
