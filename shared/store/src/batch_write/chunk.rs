@@ -52,7 +52,9 @@ pub(super) fn chunks<I>(items: Vec<I>, bytes_of: impl Fn(&I) -> usize) -> VecDeq
 /// process together.
 #[derive(Clone, Debug)]
 pub(super) struct CallLimit {
-    bytes: Arc<Semaphore>,
+    semaphore: Arc<Semaphore>,
+    /// The permits of the semaphore: the payload text of all concurrent calls, in bytes.
+    max_bytes: usize,
     /// What a call counts at least, in bytes, however small it is. It limits the number of calls.
     min_bytes: usize,
 }
@@ -60,27 +62,29 @@ pub(super) struct CallLimit {
 impl CallLimit {
     /// The calls of one message of a drain, which has room for two of the largest chunks.
     pub(super) fn for_message() -> Self {
-        Self {
-            bytes: Arc::new(Semaphore::new(FEW_CALLS * CHUNK_BYTES)),
-            min_bytes: CHUNK_BYTES,
-        }
+        Self::with_bytes(FEW_CALLS * CHUNK_BYTES, FEW_CALLS)
     }
 
     pub(super) fn new(max_calls: usize) -> Self {
+        Self::with_bytes(CONCURRENT_BYTES, max_calls)
+    }
+
+    fn with_bytes(max_bytes: usize, max_calls: usize) -> Self {
         Self {
-            bytes: Arc::new(Semaphore::new(CONCURRENT_BYTES)),
-            min_bytes: CONCURRENT_BYTES / max_calls.max(1),
+            semaphore: Arc::new(Semaphore::new(max_bytes)),
+            max_bytes,
+            min_bytes: max_bytes / max_calls.max(1),
         }
     }
 
-    /// How many of the bytes a call with this text takes. A call that is larger than all of them is
-    /// made alone.
+    /// How many permits a call with this text takes. A call that is larger than the limit takes all
+    /// of them, and so is made alone.
     fn cost(&self, bytes: usize) -> u32 {
-        u32::try_from(bytes.clamp(self.min_bytes, CONCURRENT_BYTES))
-            .expect("the bytes of all calls are below 4 GB")
+        let cost = bytes.clamp(self.min_bytes, self.max_bytes);
+        u32::try_from(cost).expect("the bytes of all calls are below 4 GB")
     }
 
-    /// Waits until a chunk of this text can be sent. Who waits longest is next.
+    /// Waits until a chunk of this text can be sent. The call that has waited longest is next.
     ///
     /// # Errors
     /// When it cannot before the deadline.
@@ -89,13 +93,14 @@ impl CallLimit {
         bytes: usize,
         deadline: Deadline,
     ) -> Result<SemaphorePermit<'_>, StoreError> {
-        let permit = run_until(deadline, self.bytes.acquire_many(self.cost(bytes))).await?;
+        let acquired = self.semaphore.acquire_many(self.cost(bytes));
+        let permit = run_until(deadline, acquired).await?;
         Ok(permit.expect("the semaphore is never closed"))
     }
 
     /// Whether a chunk of this text can be sent at once.
     pub(super) fn try_acquire(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
-        self.bytes.try_acquire_many(self.cost(bytes)).ok()
+        self.semaphore.try_acquire_many(self.cost(bytes)).ok()
     }
 }
 
@@ -115,5 +120,16 @@ mod tests {
         drop(calls);
         let large = call_limit.try_acquire(10 * CONCURRENT_BYTES);
         assert!(large.is_some() && of_another_request.try_acquire(1).is_none());
+    }
+
+    #[test]
+    fn call_larger_than_the_limit_of_a_message_is_made_alone() {
+        let call_limit = CallLimit::for_message();
+        let large = call_limit.try_acquire(3 * CHUNK_BYTES);
+        assert!(
+            large.is_some(),
+            "the call waits for permits that do not exist"
+        );
+        assert!(call_limit.try_acquire(1).is_none());
     }
 }
