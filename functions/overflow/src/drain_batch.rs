@@ -1,10 +1,13 @@
 //! The drain of a deferred batch: its idempotency record, its signals, and its rejected signals.
 
+use std::time::Duration;
+
 use aws::deadline::Deadline;
 use model::batch::Batch;
 use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
+use model::timestamp::Timestamp;
 use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::error::StoreError;
@@ -16,7 +19,16 @@ use store::retry::PATIENCE;
 use crate::log::{self, Drained, DrainedSignals};
 use crate::{DrainContext, DrainError, OverflowFunction};
 
+/// What the idempotency record says of a deferred batch.
+struct RecordCheck {
+    /// When the request was first received: the time in the keys of its items.
+    first_received_at: Timestamp,
+    /// Whether another request has taken the requestIdentifier in between.
+    is_conflict: bool,
+}
+
 impl OverflowFunction {
+    /// Stores the signals and the rejected signals of a message.
     pub(crate) async fn drain_batch(
         &self,
         mut deferred: DeferredBatch<'_>,
@@ -24,39 +36,22 @@ impl OverflowFunction {
     ) -> Result<(), DrainError> {
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
         let request_identifier = deferred.request_identifier()?;
-        let mut context = BatchContext {
+        let context = BatchContext {
             account_id: &deferred.account_id,
             key_id: &deferred.key_id,
             request_identifier: &request_identifier,
             received_at: deferred.received_at,
             request_id: drain.request_id,
         };
-        let mut is_conflict = false;
-        if deferred.needs_record {
-            let deadline = drain.deadline.at_most(PATIENCE);
-            let record = self
-                .idempotency
-                .begin(context, &deferred.hashes, drain.now, deadline)
-                .await?;
-            match record {
-                RecordOutcome::New => {}
-                // An attempt came first, and its items have its time.
-                RecordOutcome::Replay { received_at } => context.received_at = received_at,
-                // The signals were acknowledged, so they are stored all the same.
-                RecordOutcome::Conflict => is_conflict = true,
-            }
-        }
+        let record = self.check_record(&deferred, context, drain).await?;
+        let context = BatchContext {
+            received_at: record.first_received_at,
+            ..context
+        };
         let mut batch = parse_again(&deferred)?;
-        let table = self.signals.with_own_call_limit(deferred.retention());
-        let mut unstored = Unstored::new(&batch.signals);
-        while !unstored.left.is_empty() {
-            let signals = unstored.left.iter().copied();
-            let deadline = drain.deadline.at_most(PATIENCE);
-            let outcomes = table.store(context, signals, deadline).await;
-            unstored.add(outcomes, drain.deadline)?;
-        }
-        let invalid = unstored.invalid.into_iter();
-        let invalid: Vec<_> = invalid.map(Signal::index).collect();
+        let invalid = self
+            .store_valid(&batch.signals, deferred.retention(), context, drain)
+            .await?;
         batch.reject(&invalid);
         self.store_rejected(&batch, rejected_by_request, context, drain)
             .await?;
@@ -69,13 +64,63 @@ impl OverflowFunction {
             &Drained {
                 account_id: &deferred.account_id,
                 key_id: &deferred.key_id,
-                received_at: context.received_at,
+                deferred_request_at: deferred.received_at,
+                first_received_at: record.first_received_at,
                 request_identifier: Some(request_identifier.as_sent()),
                 signals: Some(signals),
-                is_conflict,
+                is_conflict: record.is_conflict,
             },
         );
         Ok(())
+    }
+
+    /// Writes the idempotency record of a batch if it needs one, or reads the one that exists.
+    async fn check_record(
+        &self,
+        deferred: &DeferredBatch<'_>,
+        context: BatchContext<'_>,
+        drain: DrainContext<'_>,
+    ) -> Result<RecordCheck, DrainError> {
+        let mut check = RecordCheck {
+            first_received_at: context.received_at,
+            is_conflict: false,
+        };
+        if !deferred.needs_record {
+            return Ok(check);
+        }
+        let deadline = drain.deadline.at_most(PATIENCE);
+        let outcome = self
+            .idempotency
+            .begin(context, &deferred.hashes, drain.now, deadline)
+            .await?;
+        match outcome {
+            RecordOutcome::New => {}
+            // Another attempt came first, and its items have its time.
+            RecordOutcome::Replay { received_at } => check.first_received_at = received_at,
+            // The function acknowledged the signals, so they are stored all the same.
+            RecordOutcome::Conflict => check.is_conflict = true,
+        }
+        Ok(check)
+    }
+
+    /// Stores valid signals. Returns the indices of those that DynamoDB found invalid.
+    async fn store_valid(
+        &self,
+        signals: &[Signal<'_>],
+        retention: Option<Duration>,
+        context: BatchContext<'_>,
+        drain: DrainContext<'_>,
+    ) -> Result<Vec<usize>, DrainError> {
+        let table = self.signals.with_own_call_limit(retention);
+        let mut unstored = UnstoredItems::new(signals);
+        while !unstored.left.is_empty() {
+            let left = unstored.left.iter().copied();
+            let deadline = drain.deadline.at_most(PATIENCE);
+            let outcomes = table.store(context, left, deadline).await;
+            unstored.add(outcomes, drain.deadline)?;
+        }
+        let invalid = unstored.invalid.into_iter();
+        Ok(invalid.map(Signal::index).collect())
     }
 
     /// Stores the signals that the drain rejected, and those that the request had rejected.
@@ -96,7 +141,7 @@ impl OverflowFunction {
             rejected.push(RejectedSignalItem { expires_at, ..item });
         }
         let table = self.rejected.with_own_call_limit();
-        let mut unstored = Unstored::new(&rejected);
+        let mut unstored = UnstoredItems::new(&rejected);
         while !unstored.left.is_empty() {
             let items = unstored.left.iter().copied();
             let deadline = drain.deadline.at_most(PATIENCE);
@@ -112,13 +157,13 @@ impl OverflowFunction {
 }
 
 /// The items of a message that are not stored yet.
-struct Unstored<'i, I> {
+struct UnstoredItems<'i, I> {
     left: Vec<&'i I>,
     /// Those that DynamoDB found invalid.
     invalid: Vec<&'i I>,
 }
 
-impl<'i, I> Unstored<'i, I> {
+impl<'i, I> UnstoredItems<'i, I> {
     fn new(items: &'i [I]) -> Self {
         Self {
             left: items.iter().collect(),

@@ -233,7 +233,8 @@ impl OverflowFunction {
             &Drained {
                 account_id,
                 key_id,
-                received_at: mark.updated_at(),
+                deferred_request_at: mark.updated_at(),
+                first_received_at: mark.updated_at(),
                 request_identifier: None,
                 signals: None,
                 is_conflict: false,

@@ -18,8 +18,12 @@ pub(crate) struct Drained<'a> {
     pub(crate) account_id: &'a AccountId,
     /// The API key that they were sent with.
     pub(crate) key_id: &'a str,
-    /// When the signals, or the update, arrived.
-    pub(crate) received_at: Timestamp,
+    /// When the request arrived that queued the message. If the function knew of an earlier attempt
+    /// of the request, the message has only the time of that one.
+    pub(crate) deferred_request_at: Timestamp,
+    /// When the first attempt of that request arrived: the time in the items' keys. The operator
+    /// finds the items by it.
+    pub(crate) first_received_at: Timestamp,
     /// The requestIdentifier of the signals.
     pub(crate) request_identifier: Option<&'a str>,
     /// `None` for an update, which is stored, or which newer ones have replaced.
@@ -71,7 +75,7 @@ pub(crate) fn write_drained(drain: DrainContext<'_>, drained: &Drained<'_>) {
         None => metrics.add_count(Metric::CustomersDrained.name(), 1),
     }
     metrics.add_count_if_any(Metric::AcceptedSignalsRejected.name(), rejected);
-    let delay = drain.now.duration_since(drained.received_at);
+    let delay = drain.now.duration_since(drained.deferred_request_at);
     metrics.add_duration(Metric::DrainDelay.name(), delay);
     let needs_attention = rejected > 0 || drained.is_conflict;
     drain.log.write(&LogLine {
@@ -83,7 +87,7 @@ pub(crate) fn write_drained(drain: DrainContext<'_>, drained: &Drained<'_>) {
             account_id: drained.account_id.as_str(),
             key_id: drained.key_id,
             request_identifier: drained.request_identifier,
-            received_at: drained.received_at,
+            received_at: drained.first_received_at,
             conflict: drained.is_conflict.then_some(true),
         },
         dimension: None,

@@ -1,11 +1,13 @@
 //! The drain of messages that fail, are throttled or refused, cannot be read, or contain rejected
 //! signals.
 
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
+use service::telemetry::log::Log;
 use store::rejected_signals::RETENTION;
 use testkit::Tables;
 use testkit::fault_proxy::{Fault, Plan};
@@ -203,4 +205,23 @@ async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
         unreadable,
         "they are delivered again and not lost"
     );
+}
+
+#[tokio::test]
+async fn delay_of_a_drain_counts_from_the_retry_that_queued_the_message() {
+    let mut stack = Stack::start(Plan::none()).await;
+    let an_hour_before = NOW.minus(Duration::from_hours(1));
+    let first = stack.send(&named(2), an_hour_before).await;
+    assert_eq!(first.status, 200, "{first:?}");
+    // The function cannot read the record of the first attempt.
+    stack.proxy.set(Fault::ResetBefore.always());
+    stack.send_deferred(&named(2), NOW, 2).await;
+    stack.proxy.set(Plan::none());
+    let (sender, lines) = mpsc::channel();
+    stack.app.log = Log::new("local", move |line| sender.send(line.to_owned()).unwrap());
+    stack.drain().await;
+    let line: Value = serde_json::from_str(&lines.recv().unwrap()).unwrap();
+    assert_eq!(line["message"], "drained", "{line}");
+    assert_eq!(line["DrainDelay"], 60_000.0, "{line}");
+    assert_eq!(line["receivedAt"], an_hour_before.to_string(), "{line}");
 }
