@@ -93,9 +93,13 @@ impl CustomersFunction {
             return false;
         };
         let message = DeferredUpdate::message(&key.account_id, &key.key_id, mark, update);
-        overflow
+        let sent = overflow
             .send_all(vec![message], &key.account_id, deadline)
-            .await
+            .await;
+        if let Err(error) = &sent {
+            tracing::error!(%error, "the overflow queue did not take an update of a customer");
+        }
+        sent.is_ok()
     }
 }
 

@@ -269,9 +269,13 @@ impl Storage {
             |index| unacknowledged.contains(index),
         );
         let deadline = deadline_before_late_record(received);
-        overflow
+        let sent = overflow
             .send_all(messages, context.account_id, deadline)
-            .await
+            .await;
+        if let Err(error) = &sent {
+            tracing::error!(%error, "the overflow queue did not take the signals of a batch");
+        }
+        sent.is_ok()
     }
 
     /// The problem when signals are neither stored nor queued. A request without a

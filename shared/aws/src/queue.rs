@@ -1,5 +1,4 @@
-//! A queue of SQS: the overflow queue, and the dead-letter queue of the overflow function. Must not
-//! know what is in a message.
+//! A queue of SQS. This module must not know what is in a message, or why it is sent.
 
 use std::time::Duration;
 
@@ -50,37 +49,33 @@ impl Queue {
         }
     }
 
-    /// Sends all messages of a request, and returns whether SQS acknowledged all of them before the
-    /// deadline. If it did not, some may be in the queue.
+    /// Sends messages of an account at the same time.
     ///
     /// The messages of an account form a group. While one account has many messages, or messages
     /// that take long, SQS delivers those of other accounts first ("Amazon SQS fair queues" in the
     /// SQS developer guide). The name of every account is a valid name of a group.
+    ///
+    /// # Errors
+    /// When SQS did not acknowledge all of them before the deadline: some may be in the queue.
     pub async fn send_all(
         &self,
         messages: Vec<String>,
         account: &AccountId,
         deadline: Deadline,
-    ) -> bool {
+    ) -> Result<(), Cause> {
         let sent = messages.into_iter().map(|message| {
-            send(
-                self.client
-                    .send_message()
-                    .queue_url(&self.url)
-                    .message_group_id(account.as_str()),
-                message,
-            )
+            let call = self
+                .client
+                .send_message()
+                .queue_url(&self.url)
+                .message_group_id(account.as_str());
+            send(call, message)
         });
-        let sent = run_until(deadline, try_join_all(sent))
-            .await
-            .unwrap_or_else(|late| Err(late.into()));
-        if let Err(error) = &sent {
-            tracing::error!(%error, "the overflow queue did not take what DynamoDB did not acknowledge");
-        }
-        sent.is_ok()
+        run_until(deadline, try_join_all(sent)).await??;
+        Ok(())
     }
 
-    /// Sends a message that cannot be drained, with the reason: a code, and not a value of the
+    /// Sends a message to a dead-letter queue with the reason, which is a code and no value of the
     /// message.
     ///
     /// # Errors
