@@ -3,6 +3,7 @@
 //! count. Must not know what is in a message.
 
 mod calls;
+mod event_source_mapping;
 mod journal;
 mod lambda_event;
 mod queues;
@@ -21,7 +22,8 @@ use sandbox::http_server::{HttpServer, Service, response};
 
 use self::calls::CallError;
 pub use self::calls::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, arn};
-pub use self::lambda_event::{drained, event};
+pub use self::event_source_mapping::{DeliveredMessages, EventSourceMapping};
+pub use self::lambda_event::event;
 pub use self::queues::Message;
 use self::queues::Queues;
 

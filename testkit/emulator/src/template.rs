@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::yaml;
 pub use cors::Cors;
-pub use function::{Function, Route};
+pub use function::{Function, Route, SqsEventSource};
 pub use table::Table;
 
 /// The part of a template that the local stack acts on.
@@ -85,6 +85,24 @@ impl Template {
             .iter()
             .find(|table| table.logical_id == logical_id)
             .with_context(|| format!("The template declares no table {logical_id}."))
+    }
+
+    /// The function of this cargo package.
+    ///
+    /// # Errors
+    /// The template declares no such function.
+    pub fn function(&self, package: &str) -> Result<&Function> {
+        self.functions
+            .iter()
+            .find(|function| function.package == package)
+            .with_context(|| format!("The template declares no function of the package {package}."))
+    }
+
+    /// How a queue sends events to the function that has one. `None` when no function has one.
+    pub fn event_source(&self) -> Option<SqsEventSource> {
+        self.functions
+            .iter()
+            .find_map(|function| function.event_source)
     }
 
     /// The routes of all functions.

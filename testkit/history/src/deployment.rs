@@ -4,7 +4,6 @@
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,7 +71,7 @@ const OVERFLOW: FunctionSettings = FunctionSettings {
 
 pub(super) struct Deployment {
     pub(super) emulator: Emulator,
-    pub(super) queue: Rc<FakeSqs>,
+    pub(super) queue: Arc<FakeSqs>,
     _s3: FakeS3,
     sqs_proxy: FaultProxy,
     s3_proxy: FaultProxy,
@@ -152,7 +151,7 @@ impl Deployment {
         let capacity = surroundings.capacity;
         Ok(Self {
             emulator,
-            queue: Rc::new(queue),
+            queue: Arc::new(queue),
             _s3: s3,
             sqs_proxy,
             s3_proxy,

@@ -1,22 +1,14 @@
-//! Empties the overflow queue after a run, as its event source mapping does. Must not know what is
-//! in a message.
+//! Empties the overflow queue after a run. Must not know what is in a message.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use emulator::sqs::{self, FakeSqs, Message};
+use emulator::sqs::{EventSourceMapping, FakeSqs};
 use sandbox::runtime_api::EventQueue;
-use serde_json::Value;
-use tokio::task::JoinSet;
 
-/// Messages of a batch, as in template.yaml.
-const BATCH: usize = 10;
-
-/// Batches at once, as in template.yaml.
-const AT_ONCE: usize = 2;
-
-/// Longer than the function drains a batch.
-const HIDDEN: Duration = Duration::from_mins(2);
+/// Longer than the overflow function drains a batch.
+const VISIBILITY_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// How long a queue is drained, at most.
 const TIMEOUT: Duration = Duration::from_mins(5);
@@ -25,29 +17,18 @@ const TIMEOUT: Duration = Duration::from_mins(5);
 ///
 /// # Errors
 /// It is not empty in time.
-pub(crate) async fn run(queue: &FakeSqs, events: &EventQueue) -> Result<()> {
+pub(crate) async fn run(queue: &Arc<FakeSqs>, events: &EventQueue) -> Result<()> {
     let began = Instant::now();
-    let mut batches = JoinSet::new();
-    loop {
-        while batches.len() < AT_ONCE {
-            let batch = queue.receive(BATCH, HIDDEN);
-            if batch.is_empty() {
-                break;
-            }
-            batches.spawn(deliver(events.clone(), batch));
-        }
-        let Some(done) = batches.join_next().await else {
-            return Ok(());
-        };
-        let Delivered { batch, response } = done.context("a batch has no outcome")?;
-        let drained = sqs::drained(&batch, &response);
-        for Message { id, .. } in &batch {
-            if drained.contains(&id.as_str()) {
-                queue.delete(id);
-            } else {
-                queue.release(id);
-            }
-        }
+    let source = testkit::template().event_source();
+    let source = source.context("template.yaml has no function behind a queue")?;
+    let events = events.clone();
+    let invoke = move |event| {
+        let events = events.clone();
+        async move { events.response_to(&event).await }
+    };
+    let mapping = EventSourceMapping::new(Arc::clone(queue), source, VISIBILITY_TIMEOUT, invoke);
+    let mut mapping = mapping.retry_at_once();
+    while mapping.deliver_next().await.is_some() {
         ensure!(
             began.elapsed() < TIMEOUT,
             "{} messages of the overflow queue are not drained after {} s",
@@ -55,20 +36,5 @@ pub(crate) async fn run(queue: &FakeSqs, events: &EventQueue) -> Result<()> {
             TIMEOUT.as_secs()
         );
     }
-}
-
-struct Delivered {
-    batch: Vec<Message>,
-    /// Null when the process ended.
-    response: Value,
-}
-
-async fn deliver(events: EventQueue, batch: Vec<Message>) -> Delivered {
-    let event = sqs::event(&batch).to_string();
-    let invocation = events.invoke(event.into()).await;
-    let response = invocation.map(|invocation| invocation.json());
-    Delivered {
-        batch,
-        response: response.unwrap_or_default(),
-    }
+    Ok(())
 }

@@ -89,6 +89,16 @@ impl EventQueue {
         responded.await.ok()
     }
 
+    /// Waits for the response to this event; null when the process ended first, or when the
+    /// response is not JSON.
+    pub async fn response_to(&self, event: &Value) -> Value {
+        let event = Bytes::from(event.to_string());
+        let invocation = self.invoke(event).await;
+        invocation
+            .map(|invocation| invocation.json())
+            .unwrap_or_default()
+    }
+
     /// Takes the next event, as a process does.
     pub async fn next(&self) -> Option<Event> {
         let mut receiver = self.receiver.lock().await;

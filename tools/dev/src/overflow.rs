@@ -1,16 +1,15 @@
-//! The overflow queue of the stack, and what Lambda does between it and the function that drains it
-//! ("Using Lambda with Amazon SQS" in the Lambda developer guide). Must not know what is in a
-//! message.
+//! The overflow queue of the stack, and the drain of it by the overflow function. Must not know what
+//! is in a message.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, Message, OVERFLOW_QUEUE};
+use emulator::sqs::{DEAD_LETTER_QUEUE, EventSourceMapping, FakeSqs, OVERFLOW_QUEUE};
+use emulator::template::SqsEventSource;
 use emulator::{Storage, Template};
-use overflow::{SqsEvent, SqsMessage};
+use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::functions::Functions;
@@ -54,7 +53,7 @@ pub(crate) struct Overflow {
     pub(crate) queue: Queue,
     /// Where it is kept; `None` for in memory.
     file: Option<PathBuf>,
-    batch_size: usize,
+    source: SqsEventSource,
 }
 
 impl Overflow {
@@ -64,12 +63,13 @@ impl Overflow {
     /// # Errors
     /// No port is free, or the file of the queue cannot be used.
     pub(crate) async fn start(template: &Template, storage: &Storage) -> Result<Option<Self>> {
-        let batch_size = template
-            .functions
-            .iter()
-            .find_map(|function| function.batch_size);
-        let Some(batch_size) = batch_size else {
+        let Some(source) = template.event_source() else {
             return Ok(None);
+        };
+        // One event at a time: `Queue::empty` waits for it.
+        let source = SqsEventSource {
+            max_concurrency: 1,
+            ..source
         };
         let file = match storage {
             Storage::File(data) => Some(data.with_added_extension("queue")),
@@ -86,7 +86,7 @@ impl Overflow {
         Ok(Some(Self {
             queue,
             file,
-            batch_size,
+            source,
         }))
     }
 
@@ -103,47 +103,40 @@ impl Overflow {
     /// Has its function drain it until the runtime ends.
     pub(crate) fn drain(&self, functions: Functions) {
         let Queue { sqs, draining } = self.queue.clone();
-        let batch_size = self.batch_size;
+        let source = self.source;
         tokio::spawn(async move {
+            let invoke = move |event| {
+                let functions = functions.clone();
+                async move { response_to(&functions, event).await }
+            };
+            let mut mapping =
+                EventSourceMapping::new(Arc::clone(&sqs), source, VISIBILITY_TIMEOUT, invoke);
             let mut dead_letters = sqs.dead_letters();
             loop {
                 let drain = draining.lock().await;
-                let messages = sqs.receive(batch_size, VISIBILITY_TIMEOUT);
+                let delivered = mapping.deliver_next().await;
+                drop(drain);
                 if sqs.dead_letters() > dead_letters {
                     log::write(
                         "A message became a dead letter: the overflow function did not store it.",
                     );
                 }
                 dead_letters = sqs.dead_letters();
-                if messages.is_empty() {
-                    drop(drain);
+                if delivered.is_none() {
                     tokio::time::sleep(POLL_INTERVAL).await;
-                    continue;
-                }
-                let Some(response) = functions.drain(event(&messages)).await else {
-                    continue;
-                };
-                let failures = response.batch_item_failures.into_iter();
-                let failed: HashSet<_> = failures.map(|failure| failure.item_identifier).collect();
-                for message in messages {
-                    if !failed.contains(&message.id) {
-                        sqs.delete(&message.id);
-                    }
                 }
             }
         });
     }
 }
 
-/// The event that Lambda makes of messages.
-fn event(messages: &[Message]) -> SqsEvent {
-    let records = messages.iter().map(|message| SqsMessage {
-        message_id: message.id.clone(),
-        body: message.body.clone(),
-    });
-    SqsEvent {
-        records: records.collect(),
-    }
+/// The response of the overflow function to this event; null if it has none.
+async fn response_to(functions: &Functions, event: Value) -> Value {
+    let Ok(event) = serde_json::from_value(event) else {
+        return Value::Null;
+    };
+    let response = functions.drain(event).await;
+    serde_json::to_value(response).unwrap_or_default()
 }
 
 impl Drop for Overflow {

@@ -1,4 +1,4 @@
-use super::Template;
+use super::{SqsEventSource, Template};
 
 const HEAD: &str = "
 Parameters:
@@ -108,4 +108,31 @@ fn unknown_or_computed_cors_property_is_an_error() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn queue_of_a_function_has_lambdas_defaults_unless_the_template_says_otherwise() {
+    let function = |properties: &str| {
+        format!(
+            "
+  Drain:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: functions/drain
+      Events: {{Queue: {{Type: SQS, Properties: {{{properties}}}}}}}
+"
+        )
+    };
+    let declared = "BatchSize: 3, ScalingConfig: {MaximumConcurrency: 2}";
+    let cases = [(declared, 3, 2), ("", 10, 1_250)];
+    for (properties, batch_size, max_concurrency) in cases {
+        let template = parse(&format!("{KEYS}{}", function(properties))).unwrap();
+        let expected = SqsEventSource {
+            batch_size,
+            max_concurrency,
+        };
+        assert_eq!(template.event_source(), Some(expected), "{properties}");
+    }
+    let without_queue = parse(&format!("{KEYS}{}", function_with("A", "MODE: one"))).unwrap();
+    assert_eq!(without_queue.event_source(), None);
 }
