@@ -1,6 +1,7 @@
 //! The programs of the functions as `cargo test` has them, and how they run over an emulator. Must
 //! not know what they do.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -52,18 +53,23 @@ pub fn build(programs: &[&str]) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// A process of `program` over the emulator that `dynamodb` leads to, with the variables of
-/// template.yaml.
+/// A process of `program`, a function of template.yaml, over the emulator that `dynamodb` leads to.
+/// It has the variables and the timeout of the template.
 pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
-    let variables = template()
+    let template = template();
+    let variables = template
         .environment()
         .expect("the functions agree on their variables");
+    let package = program.file_name().and_then(OsStr::to_str);
+    let function = template
+        .function(package.unwrap_or_default())
+        .expect("template.yaml has a function for the program");
     ProcessOptions {
         variables: variables
             .into_iter()
             .map(|(name, value)| (name, value.into()))
             .collect(),
         concurrency: Some(1),
-        ..ProcessOptions::new(program, dynamodb)
+        ..ProcessOptions::new(program, dynamodb, function.timeout)
     }
 }

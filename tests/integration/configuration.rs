@@ -1,9 +1,12 @@
-//! A function whose environment is incomplete: its caller and its log learn which variable it is.
+//! The environment of a function: the tests' is the template's, and when it is incomplete, the caller
+//! and the log learn which variable it is.
 
 use serde_json::json;
-use testkit::function_process::FunctionProcess;
+use testkit::function_process::{FUNCTION_MEMORY, FunctionProcess};
 use testkit::{build_functions, emulator_options};
 use tokio::sync::mpsc;
+
+use crate::page::root;
 
 #[tokio::test]
 async fn missing_and_malformed_variables_are_different_errors() {
@@ -40,4 +43,13 @@ async fn missing_and_malformed_variables_are_different_errors() {
             "{line}"
         );
     }
+}
+
+#[test]
+fn memory_of_the_tests_functions_is_the_templates_default() {
+    let path = root().join("template.yaml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let template = emulator::yaml::parse(&text).unwrap();
+    let default = template.pointer("/Parameters/FunctionMemory/Default");
+    assert_eq!(default.unwrap().to_string(), FUNCTION_MEMORY);
 }

@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use testkit::build_functions;
 use testkit::fake_targets::FakeTargets;
 use testkit::function_process::{FunctionProcess, ProcessOptions};
-use testkit::{build_functions, emulator_options};
 use tokio::sync::mpsc;
 
 const BUCKET: &str = "intake-failures";
@@ -29,6 +29,10 @@ const BOTH: &[(&str, &str)] = &[
     ("DELIVERY_STREAM_NAME", "intake-lake"),
 ];
 
+/// The timeout of an invocation: shorter than in delivery/template.yaml, because some tests wait for
+/// it.
+const INVOCATION_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// A process of the function.
 struct Delivery {
     process: FunctionProcess,
@@ -38,7 +42,7 @@ struct Delivery {
 
 impl Delivery {
     async fn start(variables: &[(&str, &str)]) -> Self {
-        Self::start_with_timeout(variables, Duration::from_secs(10)).await
+        Self::start_with_timeout(variables, INVOCATION_TIMEOUT).await
     }
 
     /// A process whose invocations have this timeout, of which the function leaves one second.
@@ -124,11 +128,9 @@ fn options(
 ) -> (ProcessOptions, mpsc::UnboundedReceiver<String>) {
     let program = build_functions().unwrap().join("deliver");
     let (sender, log) = mpsc::unbounded_channel();
-    let options = emulator_options(&program, "http://127.0.0.1:1");
     let mut options = ProcessOptions {
         log: Some(sender),
-        concurrency: None,
-        ..options
+        ..ProcessOptions::new(program, "http://127.0.0.1:1", INVOCATION_TIMEOUT)
     };
     let endpoint = targets.endpoint();
     let common = [

@@ -49,26 +49,6 @@ const LIMITS: Limits = Limits {
     doubles_after: Duration::from_secs(20),
 };
 
-struct FunctionSettings {
-    program: &'static str,
-    timeout: Duration,
-}
-
-const SIGNALS: FunctionSettings = FunctionSettings {
-    program: "signals",
-    timeout: Duration::from_secs(10),
-};
-
-const CUSTOMERS: FunctionSettings = FunctionSettings {
-    program: "customers",
-    timeout: Duration::from_secs(10),
-};
-
-const OVERFLOW: FunctionSettings = FunctionSettings {
-    program: "overflow",
-    timeout: Duration::from_mins(1),
-};
-
 pub(super) struct Deployment {
     pub(super) emulator: Emulator,
     pub(super) queue: Arc<FakeSqs>,
@@ -142,11 +122,11 @@ impl Deployment {
             capacity: Capacity::new(limits),
         };
         let sqs = sqs_proxy.endpoint();
-        let signals = surroundings.start_function(&SIGNALS, 0, &sqs).await?;
-        let customers = surroundings.start_function(&CUSTOMERS, 1, &sqs).await?;
+        let signals = surroundings.start_function("signals", 0, &sqs).await?;
+        let customers = surroundings.start_function("customers", 1, &sqs).await?;
         // This function reaches SQS past the faults.
         let overflow = surroundings
-            .start_function(&OVERFLOW, 2, &queue.endpoint())
+            .start_function("overflow", 2, &queue.endpoint())
             .await?;
         let capacity = surroundings.capacity;
         Ok(Self {
@@ -198,22 +178,17 @@ impl Deployment {
 }
 
 impl Surroundings<'_> {
-    /// Starts a function, whose number decides its seed, with SQS at this endpoint.
-    async fn start_function(
-        &self,
-        settings: &FunctionSettings,
-        number: u64,
-        sqs: &str,
-    ) -> Result<Function> {
+    /// Starts the function of this program, whose number decides its seed, with SQS at this
+    /// endpoint.
+    async fn start_function(&self, program: &str, number: u64, sqs: &str) -> Result<Function> {
         let seed = self.options.seed.wrapping_mul(1_000).wrapping_add(number);
         let plan = Plan::of(self.windows.rules().into_iter().chain(dynamodb_faults()))
             .capacity(self.capacity.clone())
             .seed(seed);
         let proxy = FaultProxy::start(&self.emulator, plan).await?;
-        let program = self.options.programs.join(settings.program);
+        let program = self.options.programs.join(program);
         let mut process = emulator_options(&program, &proxy.endpoint());
         process.log = Some(self.log.clone());
-        process.invocation_timeout = settings.timeout;
         process.variables.extend(variables(sqs, &self.s3));
         let events = EventQueue::default();
         let pool = Pool::start(PoolOptions {

@@ -24,13 +24,6 @@ use crate::traffic::Kind;
 /// The account of the one API key.
 const ACCOUNT: &str = "outages";
 
-/// The timeout of an invocation that serves a request. template.yaml has 15 s, with which a request
-/// has 10 s; with this one it has 9.
-const TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The timeout of the overflow function in template.yaml.
-const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
-
 /// How long nearly all requests take at most. As many processes are prepared as requests arrive in
 /// this time.
 const SECONDS_OF_A_REQUEST: u64 = 4;
@@ -68,16 +61,15 @@ impl Stack {
         let key = create_key_in_both(&emulator.endpoint(), &s3).await;
         let requests = EventQueue::default();
         let drains = EventQueue::default();
-        let process = |program: &str, dynamodb: &str, timeout| {
+        let process = |program: &str, dynamodb: &str| {
             let mut process = emulator_options(&build.folder.join(program), dynamodb);
             process.variables.extend(variables(&queue, &s3));
-            process.invocation_timeout = timeout;
             // Ctrl-C ends this program, which then ends its processes.
             process.has_own_group = true;
             process
         };
-        let serving = process(kind.program(), &dynamodb.endpoint(), TIMEOUT);
-        let draining = process("overflow", &emulator.endpoint(), DRAIN_TIMEOUT);
+        let serving = process(kind.program(), &dynamodb.endpoint());
+        let draining = process("overflow", &emulator.endpoint());
         let serving = start_pool(&requests, serving);
         let draining = start_pool(&drains, draining);
         Ok(Self {

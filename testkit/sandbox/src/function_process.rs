@@ -51,14 +51,18 @@ pub struct ProcessOptions {
 impl ProcessOptions {
     /// A process of `program` that calls DynamoDB at `dynamodb`, alone, with Lambda's variables and
     /// no log.
-    pub fn new(program: impl Into<PathBuf>, dynamodb: impl Into<String>) -> Self {
+    pub fn new(
+        program: impl Into<PathBuf>,
+        dynamodb: impl Into<String>,
+        invocation_timeout: Duration,
+    ) -> Self {
         Self {
             program: program.into(),
             wrapper: Vec::new(),
             dynamodb: dynamodb.into(),
             variables: Vec::new(),
             concurrency: None,
-            invocation_timeout: Duration::from_secs(10),
+            invocation_timeout,
             events: EventQueue::default(),
             has_own_group: false,
             log: None,
@@ -248,6 +252,10 @@ async fn send_lines(output: impl AsyncRead + Unpin, log: mpsc::UnboundedSender<S
     }
 }
 
+/// The memory of the functions in megabytes: the default of the parameter FunctionMemory in
+/// template.yaml. A test compares them.
+pub const FUNCTION_MEMORY: &str = "256";
+
 /// What Lambda and template.yaml set, with the lengths that the values have there.
 const LAMBDA_VARIABLES: [(&str, &str); 12] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -259,7 +267,7 @@ const LAMBDA_VARIABLES: [(&str, &str); 12] = [
         "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     ),
     ("AWS_LAMBDA_FUNCTION_NAME", "tests"),
-    ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512"),
+    ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", FUNCTION_MEMORY),
     ("AWS_LAMBDA_FUNCTION_VERSION", "1"),
     ("AWS_LAMBDA_LOG_GROUP_NAME", "/aws/lambda/tests"),
     (

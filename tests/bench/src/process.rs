@@ -79,8 +79,7 @@ impl Process {
         let options = ProcessOptions {
             wrapper,
             variables,
-            invocation_timeout: INVOCATION_TIMEOUT,
-            ..ProcessOptions::new(&program.path, endpoint)
+            ..ProcessOptions::new(&program.path, endpoint, INVOCATION_TIMEOUT)
         };
         let began = Instant::now();
         let mut function = FunctionProcess::start(&options).await.context(
