@@ -108,7 +108,7 @@ impl FakeS3 {
     pub fn publish_as(&self, keys: &[(KeyHash, KeyEntry)], written_at: Timestamp, at: Timestamp) {
         let keys: Vec<_> = keys
             .iter()
-            .filter_map(|(hash, entry)| SnapshotKey::of(*hash, entry, written_at))
+            .filter_map(|(hash, entry)| SnapshotKey::new(*hash, entry, written_at))
             .collect();
         let object = key_snapshot::write(&keys, written_at).unwrap();
         self.put(KEY_SNAPSHOT_PATH, object, at);

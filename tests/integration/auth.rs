@@ -180,7 +180,7 @@ pub(crate) async fn set_attribute(app: &TestApp, key: &str, name: &str, value: &
         .table_name(Tables::name("ApiKeysTable"))
         .key(
             "keyHash",
-            AttributeValue::S(KeyHash::of(key).partition_key()),
+            AttributeValue::S(KeyHash::from_key(key).partition_key()),
         )
         .update_expression("SET #name = :value")
         .expression_attribute_names("#name", name)

@@ -80,7 +80,7 @@ async fn other_key(stack: &LocalStack) -> String {
     let put = client_at(stack.variable("AWS_ENDPOINT_URL_DYNAMODB"))
         .put_item()
         .table_name("ApiKeysTable")
-        .item("keyHash", text(&KeyHash::of(&key).partition_key()))
+        .item("keyHash", text(&KeyHash::from_key(&key).partition_key()))
         .item("keyId", text("key_shop"))
         .item("accountId", text("shop"))
         .item("name", text("shop"))

@@ -61,7 +61,8 @@ impl Stack {
     }
 
     fn publish(&self, key: &str, record: &KeyEntry, at: Timestamp) {
-        self.s3.publish(&[(KeyHash::of(key), record.clone())], at);
+        self.s3
+            .publish(&[(KeyHash::from_key(key), record.clone())], at);
     }
 
     async fn ping(&self, key: &str, at: Timestamp) -> TestResponse {

@@ -207,7 +207,7 @@ pub(crate) async fn call<T, E: ProvideErrorMetadata>(
         Ok(output) => return Ok(output),
         Err(error) => error,
     };
-    match CallFailure::of(&error) {
+    match CallFailure::from(&error) {
         CallFailure::NotSent => Err(TargetError::RequestError),
         CallFailure::Refused { code, .. } => Err(TargetError::from_code(code)),
         CallFailure::Unanswered(cause) => Err(cause.into()),

@@ -77,7 +77,7 @@ impl FailureBucket<'_> {
             .into_iter()
             .flatten()
             .find(|name| is_part_of_a_key(name))
-            .unwrap_or_else(|| Digest::of(record.get()).to_hex());
+            .unwrap_or_else(|| Digest::sha256(record.get()).to_hex());
         let time = created_at.map_or(self.now, timestamp).to_string();
         let day: String = time.chars().take("2026-11-20".len()).collect();
         let day = day.replace('-', "/");

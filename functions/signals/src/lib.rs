@@ -125,7 +125,7 @@ impl Function for SignalsFunction {
             received_at: request_context.received_at,
             request_id: &request_context.request_id,
         };
-        let hashes = RequestHashes::of(&body, &batch);
+        let hashes = RequestHashes::new(&body, &batch);
         let mut received = ReceivedBatch {
             batch,
             hashes,

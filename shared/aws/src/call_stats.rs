@@ -25,7 +25,7 @@ pub struct CallStats {
 
 impl CallStats {
     /// Runs `work` and counts the calls that it makes.
-    pub async fn of<T>(work: impl Future<Output = T>) -> (T, Arc<Self>) {
+    pub async fn measure<T>(work: impl Future<Output = T>) -> (T, Arc<Self>) {
         let call_stats = Arc::new(Self {
             began: Instant::now(),
             attempts: AtomicU32::new(0),

@@ -97,9 +97,8 @@ impl Cause {
     }
 }
 
-impl<'e> CallFailure<'e> {
-    /// How the call with this error failed.
-    pub fn of<E: ProvideErrorMetadata>(error: &'e SdkError<E, HttpResponse>) -> Self {
+impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for CallFailure<'e> {
+    fn from(error: &'e SdkError<E, HttpResponse>) -> Self {
         let cause = match error {
             SdkError::ConstructionFailure(_) => return Self::NotSent,
             SdkError::TimeoutError(_) => Cause::Timeout,

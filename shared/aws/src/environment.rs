@@ -109,7 +109,7 @@ impl Variables {
             .or_else(|| self.optional("AWS_ENDPOINT_URL"))
     }
 
-    fn of_lambda(&self, name: &'static str) -> Result<String, ConfigError> {
+    fn required_from_lambda(&self, name: &'static str) -> Result<String, ConfigError> {
         self.optional(name)
             .ok_or(ConfigError::MissingFromLambda(name))
     }
@@ -122,8 +122,8 @@ impl Variables {
 
     fn credentials(&self) -> Result<SharedCredentialsProvider, ConfigError> {
         let credentials = Credentials::new(
-            self.of_lambda("AWS_ACCESS_KEY_ID")?,
-            self.of_lambda("AWS_SECRET_ACCESS_KEY")?,
+            self.required_from_lambda("AWS_ACCESS_KEY_ID")?,
+            self.required_from_lambda("AWS_SECRET_ACCESS_KEY")?,
             self.optional("AWS_SESSION_TOKEN"),
             None,
             "Variables",

@@ -106,7 +106,7 @@ async fn send(call: SendMessageFluentBuilder, message: String) -> Result<(), Cau
     let md5 = HEXLOWER.encode(&Md5::digest(&message));
     let output = match call.message_body(message).send().await {
         Ok(output) => output,
-        Err(error) => return Err(cause(CallFailure::of(&error))),
+        Err(error) => return Err(cause(CallFailure::from(&error))),
     };
     if output.message_id().is_some() && output.md5_of_message_body() == Some(&md5) {
         Ok(())

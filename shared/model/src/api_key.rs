@@ -49,7 +49,7 @@ impl ApiKey {
     }
 
     pub fn hash(&self) -> KeyHash {
-        KeyHash::of(&self.0)
+        KeyHash::from_key(&self.0)
     }
 }
 
@@ -93,10 +93,10 @@ pub struct KeyHash {
 
 impl KeyHash {
     /// The hash of a key.
-    pub fn of(key: impl AsRef<[u8]>) -> Self {
+    pub fn from_key(key: impl AsRef<[u8]>) -> Self {
         let is_for_verification = key.as_ref().starts_with(VERIFICATION_KEY_PREFIX.as_bytes());
         Self {
-            digest: Digest::of(key),
+            digest: Digest::sha256(key),
             is_for_verification,
         }
     }
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn partition_key_is_the_sha_256_in_hex_and_tells_verification_keys() {
         let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(KeyHash::of("abc").partition_key(), hex);
+        assert_eq!(KeyHash::from_key("abc").partition_key(), hex);
         let (other, verification) = (
             ApiKey::random().unwrap(),
             ApiKey::random_for_verification().unwrap(),
@@ -198,7 +198,7 @@ mod tests {
             verification.expose_secret().len(),
             VERIFICATION_KEY_PREFIX.len() + 64
         );
-        let sha_256 = Digest::of(verification.expose_secret()).to_hex();
+        let sha_256 = Digest::sha256(verification.expose_secret()).to_hex();
         assert_eq!(
             verification.hash().partition_key(),
             format!("verify-{sha_256}")

@@ -146,7 +146,7 @@ impl<'a> Batch<'a> {
             )
             .collect();
         all.sort_unstable_by_key(|(index, _)| *index);
-        Digest::of_all(all.into_iter().map(|(_, payload)| payload)).to_hex()
+        Digest::sha256_of_texts(all.into_iter().map(|(_, payload)| payload)).to_hex()
     }
 
     /// Rejects the valid signals with these indices, which DynamoDB found invalid. Returns them;

@@ -11,13 +11,13 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// The SHA-256 digest of `bytes`.
-    pub fn of(bytes: impl AsRef<[u8]>) -> Self {
+    pub fn sha256(bytes: impl AsRef<[u8]>) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
     /// The digest of several texts. Each is preceded by its length, so that texts split differently
     /// have another digest.
-    pub fn of_all<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+    pub fn sha256_of_texts<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut digest = Sha256::new();
         for text in texts {
             digest.update(text.len().to_be_bytes());

@@ -114,7 +114,7 @@ fn bearer_key(headers: &HeaderMap) -> Result<KeyHash, UnauthorizedReason> {
     }
     // A key is visible ASCII: anything else needs no look-up.
     if key.iter().all(u8::is_ascii_graphic) {
-        Ok(KeyHash::of(key))
+        Ok(KeyHash::from_key(key))
     } else {
         Err(UnauthorizedReason::Malformed)
     }
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn key_follows_the_bearer_scheme_in_any_case() {
         for value in ["Bearer k", "bearer k", "BEARER  k "] {
-            assert_eq!(key_of(value), Ok(KeyHash::of("k")), "{value}");
+            assert_eq!(key_of(value), Ok(KeyHash::from_key("k")), "{value}");
         }
     }
 

@@ -187,7 +187,7 @@ pub async fn serve<F: Function>(
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let handled =
         AssertUnwindSafe(Box::pin(dispatch(function, request, &mut context))).catch_unwind();
-    let (result, calls) = CallStats::of(handled.instrument(span)).await;
+    let (result, calls) = CallStats::measure(handled.instrument(span)).await;
     let result = result.unwrap_or(Err(Problem::InternalError(None)));
     let served = Served {
         response: respond(&result, &context.request_id),

@@ -124,7 +124,7 @@ impl CustomersTable {
                     let attempted_at = upsert.now.plus(began.elapsed());
                     match upsert.over_newer(item, attempted_at)? {
                         Some(write) => write,
-                        None => return Upserted::unchanged(item),
+                        None => return Upserted::from_newer(item),
                     }
                 }
             };
@@ -143,7 +143,7 @@ impl CustomersTable {
                 }
                 // An attempt has taken effect without a response.
                 Ok(Written::Refused(Some(item))) if upsert.mark.wrote(&item) => {
-                    return Upserted::by_lost_attempt(upsert.mark, &item);
+                    return Upserted::from_lost_attempt(upsert.mark, &item);
                 }
                 Ok(Written::Refused(item)) => {
                     stored = item;
@@ -180,7 +180,7 @@ impl CustomersTable {
         updated_at: Timestamp,
         deadline: Deadline,
     ) -> Result<bool, StoreError> {
-        let mark = UpdateMark::last_of(updated_at);
+        let mark = UpdateMark::new_imported(updated_at);
         let write = Write::whole(account_id, update, mark, Condition::ItemIsNotNewer);
         let written = repeat(deadline, || self.write(&write)).await?;
         Ok(matches!(written, Written::Over(_)))
@@ -215,7 +215,7 @@ impl<'a> Upsert<'a> {
     ) -> Result<Option<Write<'a>>, StoreError> {
         let mut fields = Vec::new();
         for change in self.update.changes() {
-            let stored = Fence::get(item, &fence_attribute(&change.name))?;
+            let stored = Fence::from_attribute(item, &fence_attribute(&change.name))?;
             let fence = match stored {
                 Some(stored) if stored >= self.mark.fence => match self.newer_field {
                     NewerField::Keep => continue,
@@ -228,7 +228,7 @@ impl<'a> Upsert<'a> {
         if fields.is_empty() && self.newer_field == NewerField::Keep {
             return Ok(None);
         }
-        let above_stored = Fence::of(item)?.next_at(attempted_at)?;
+        let above_stored = Fence::from_item(item)?.next_at(attempted_at)?;
         // No field has a higher fence than its item.
         let item_fence = fields
             .iter()
@@ -240,7 +240,7 @@ impl<'a> Upsert<'a> {
             fields,
             mark: self.mark,
             item_fence,
-            expired: Some(ExpiredFences::of(item, self.update, attempted_at)?),
+            expired: Some(ExpiredFences::find(item, self.update, attempted_at)?),
             condition: Condition::FieldsAreOlder,
         }))
     }
@@ -248,16 +248,16 @@ impl<'a> Upsert<'a> {
 
 impl Upserted {
     /// The result of an update whose fields are all newer in the item, which so stays as it is.
-    fn unchanged(item: &Item) -> Result<Self, StoreError> {
+    fn from_newer(item: &Item) -> Result<Self, StoreError> {
         Ok(Self {
             result: UpdateResult::Updated,
-            updated_at: Fence::of(item)?.timestamp(),
+            updated_at: Fence::from_item(item)?.timestamp(),
         })
     }
 
     /// The result of an update of which an earlier attempt took effect without a response.
-    fn by_lost_attempt(mark: UpdateMark, item: &Item) -> Result<Self, StoreError> {
-        let fence = Fence::of(item)?;
+    fn from_lost_attempt(mark: UpdateMark, item: &Item) -> Result<Self, StoreError> {
+        let fence = Fence::from_item(item)?;
         let created_at = string(mark.updated_at().to_string());
         let is_created = fence == mark.fence && item.get("createdAt") == Some(&created_at);
         Ok(Self {
@@ -283,9 +283,13 @@ struct ExpiredFences<'i> {
 impl<'i> ExpiredFences<'i> {
     /// The expired fences of `item` at `now`. The fences of fields that `update` changes are not
     /// among them.
-    fn of(item: &'i Item, update: &CustomerUpdate<'_>, now: Timestamp) -> Result<Self, StoreError> {
+    fn find(
+        item: &'i Item,
+        update: &CustomerUpdate<'_>,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
         let kept_since = now.minus(REMOVED_FENCE_KEPT);
-        let horizon = Fence::at(kept_since);
+        let horizon = Fence::random(kept_since);
         let mut attributes = Vec::new();
         for attribute in item.keys() {
             let Some(field) = attribute.strip_prefix(FENCE_PREFIX) else {
@@ -293,7 +297,8 @@ impl<'i> ExpiredFences<'i> {
             };
             let is_changed = update.changes().iter().any(|change| change.name == field);
             let is_removed = !item.contains_key(field);
-            let is_old = Fence::get(item, attribute)?.is_some_and(|fence| fence < horizon);
+            let is_old =
+                Fence::from_attribute(item, attribute)?.is_some_and(|fence| fence < horizon);
             if is_removed && is_old && !is_changed && attributes.len() < MAX_EXPIRED_FENCES {
                 attributes.push(attribute.as_str());
             }
@@ -313,7 +318,7 @@ pub fn times_of_fields(item: &Item) -> Result<BTreeMap<&str, Timestamp>, StoreEr
     let mut times = BTreeMap::new();
     for attribute in item.keys() {
         if let Some(field) = attribute.strip_prefix(FENCE_PREFIX) {
-            let fence = Fence::get(item, attribute)?.ok_or(StoreError::Corrupt)?;
+            let fence = Fence::from_attribute(item, attribute)?.ok_or(StoreError::Corrupt)?;
             times.insert(field, fence.timestamp());
         }
     }

@@ -49,7 +49,7 @@ impl From<DeadlineExceeded> for StoreError {
 
 impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
     fn from(error: SdkError<E, HttpResponse>) -> Self {
-        match CallFailure::of(&error) {
+        match CallFailure::from(&error) {
             CallFailure::NotSent => Self::Unserializable,
             CallFailure::Unanswered(cause) => cause.into(),
             CallFailure::Refused {

@@ -33,17 +33,17 @@ const MAX_STEP: u64 = 1 << 10;
 pub(crate) struct Fence(u64);
 
 impl Fence {
-    /// One of the fences of this millisecond, which is before the year 2500.
-    pub(crate) fn at(time: Timestamp) -> Self {
-        Self::new(time, fastrand::u64(..PER_MILLISECOND))
+    /// A random fence of the millisecond of `time`, which is before the year 2500.
+    pub(crate) fn random(time: Timestamp) -> Self {
+        Self::from_parts(time, fastrand::u64(..PER_MILLISECOND))
     }
 
-    /// The last fence of this millisecond, which is before the year 2500.
-    fn last_of(time: Timestamp) -> Self {
-        Self::new(time, PER_MILLISECOND - 1)
+    /// The highest fence of the millisecond of `time`, which is before the year 2500.
+    fn highest(time: Timestamp) -> Self {
+        Self::from_parts(time, PER_MILLISECOND - 1)
     }
 
-    fn new(time: Timestamp, part: u64) -> Self {
+    fn from_parts(time: Timestamp, part: u64) -> Self {
         let first = time.millis().checked_mul(PER_MILLISECOND);
         let fence = first.and_then(|first| first.checked_add(part));
         Self(fence.expect("no clock, and no import, has a time after the year 2500"))
@@ -53,7 +53,7 @@ impl Fence {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] when the attribute is not a fence.
-    pub(crate) fn get(item: &Item, name: &str) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn from_attribute(item: &Item, name: &str) -> Result<Option<Self>, StoreError> {
         let parse = |value: &AttributeValue| value.as_n().ok()?.parse().ok().map(Self);
         item.get(name)
             .map(|value| parse(value).ok_or(StoreError::Corrupt))
@@ -64,8 +64,8 @@ impl Fence {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] when it has none.
-    pub(crate) fn of(item: &Item) -> Result<Self, StoreError> {
-        Self::get(item, FENCE)?.ok_or(StoreError::Corrupt)
+    pub(crate) fn from_item(item: &Item) -> Result<Self, StoreError> {
+        Self::from_attribute(item, FENCE)?.ok_or(StoreError::Corrupt)
     }
 
     /// A fence above this one.
@@ -84,7 +84,7 @@ impl Fence {
     /// # Errors
     /// As [`next`](Self::next).
     pub(crate) fn next_at(self, attempted_at: Timestamp) -> Result<Self, StoreError> {
-        Ok(self.next()?.max(Self::at(attempted_at)))
+        Ok(self.next()?.max(Self::random(attempted_at)))
     }
 
     pub(crate) fn timestamp(self) -> Timestamp {
@@ -107,15 +107,15 @@ pub struct UpdateMark {
 impl UpdateMark {
     /// The mark of a new update, which was received at `time`.
     pub fn new(time: Timestamp) -> Self {
-        Self::with(Fence::at(time))
+        Self::from_fence(Fence::random(time))
     }
 
     /// The mark of an imported update, which is newer than every other of this millisecond.
-    pub(crate) fn last_of(time: Timestamp) -> Self {
-        Self::with(Fence::last_of(time))
+    pub(crate) fn new_imported(time: Timestamp) -> Self {
+        Self::from_fence(Fence::highest(time))
     }
 
-    fn with(fence: Fence) -> Self {
+    fn from_fence(fence: Fence) -> Self {
         Self {
             fence,
             id: Uuid::new_v4(),
@@ -147,13 +147,13 @@ mod tests {
     fn fence_has_its_millisecond_and_the_next_one_is_above_it() {
         let later = Timestamp::from_millis(NOW.millis() + 1);
         for _ in 0..1000 {
-            let fence = Fence::at(NOW);
+            let fence = Fence::random(NOW);
             assert_eq!(fence.timestamp(), NOW);
-            assert!(fence <= Fence::last_of(NOW));
+            assert!(fence <= Fence::highest(NOW));
             assert!(fence.next().unwrap() > fence);
             assert_eq!(fence.next_at(later).unwrap().timestamp(), later);
         }
-        assert!(Fence::last_of(NOW) < Fence::at(later));
+        assert!(Fence::highest(NOW) < Fence::random(later));
     }
 
     #[test]

@@ -40,9 +40,9 @@ pub struct RequestHashes {
 
 impl RequestHashes {
     /// The hashes of a request with this body, which was read as `batch`.
-    pub fn of(body: &str, batch: &Batch<'_>) -> Self {
+    pub fn new(body: &str, batch: &Batch<'_>) -> Self {
         Self {
-            body_hash: Digest::of(body).to_hex(),
+            body_hash: Digest::sha256(body).to_hex(),
             signals_hash: batch.signals_hash(),
         }
     }

@@ -92,7 +92,7 @@ pub struct TooManyKeys;
 impl SnapshotKey {
     /// The key with this hash and entry at `now`; `None` for one that a snapshot leaves out: a key
     /// of `cargo intake verify`, or one that ended long ago.
-    pub fn of(key_hash: KeyHash, entry: &KeyEntry, now: Timestamp) -> Option<Self> {
+    pub fn new(key_hash: KeyHash, entry: &KeyEntry, now: Timestamp) -> Option<Self> {
         let key = Self {
             key_hash,
             entry: KeyEntry {
@@ -254,11 +254,11 @@ mod tests {
                 ..entry()
             },
         ];
-        let hash = |n: usize| KeyHash::of(n.to_string());
+        let hash = |n: usize| KeyHash::from_key(n.to_string());
         let keys: Vec<_> = entries
             .iter()
             .enumerate()
-            .map(|(n, entry)| SnapshotKey::of(hash(n), entry, NOW).unwrap())
+            .map(|(n, entry)| SnapshotKey::new(hash(n), entry, NOW).unwrap())
             .collect();
         let snapshot = KeySnapshot::parse(&Object {
             body: write(&keys, NOW).unwrap(),
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn more_keys_than_readers_take_are_not_written() {
-        let key = SnapshotKey::of(KeyHash::of("k"), &entry(), NOW).unwrap();
+        let key = SnapshotKey::new(KeyHash::from_key("k"), &entry(), NOW).unwrap();
         assert_eq!(write(&vec![key; 200_000], NOW), Err(TooManyKeys));
     }
 }

@@ -86,7 +86,7 @@ impl<'a> RejectedSignalItem<'a> {
         } = rejected;
         let request_identifier = context.request_identifier.canonical();
         let shard = shard_of(&request_identifier, *index);
-        let hash = Digest::of(payload).to_hex();
+        let hash = Digest::sha256(payload).to_hex();
         let hash = hash
             .get(..PAYLOAD_HASH_DIGITS)
             .expect("a SHA-256 has 64 hexadecimal digits");

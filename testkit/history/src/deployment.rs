@@ -242,7 +242,7 @@ async fn create_keys(endpoint: &str, s3: &FakeS3) -> Vec<AccountKey> {
             })
             .await;
             let record = stored.expect("a key that was created has a record");
-            entries.push((KeyHash::of(&key), record));
+            entries.push((KeyHash::from_key(&key), record));
             keys.push(AccountKey { account, key });
         }
     }

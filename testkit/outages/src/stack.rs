@@ -144,7 +144,7 @@ async fn create_key_in_both(dynamodb: &str, s3: &FakeS3) -> String {
     })
     .await;
     let record = stored.expect("a key that was created has a record");
-    s3.publish(&[(KeyHash::of(&key), record)], Timestamp::now());
+    s3.publish(&[(KeyHash::from_key(&key), record)], Timestamp::now());
     key
 }
 

@@ -110,7 +110,7 @@ async fn revocation_in_the_table_counts_after_a_later_snapshot_without_it() {
 async fn revocation_in_the_snapshot_in_memory_counts_after_an_older_one_is_restored() {
     let stack = Stack::with_snapshot(OUTAGE.always(), &revoked(key_record("shop"))).await;
     assert_eq!(stack.status(KEY, NOW).await, 401);
-    let without_revocation = [(KeyHash::of(KEY), key_record("shop"))];
+    let without_revocation = [(KeyHash::from_key(KEY), key_record("shop"))];
     let written_at = earlier(7200);
     let restored_at = later(30);
     stack
@@ -129,7 +129,7 @@ async fn table_decides_over_an_earlier_snapshot() {
             only: Some(Endpoint::Signals),
             ..key_record("shop")
         };
-        let entries = [(KeyHash::of(&key), restricted)];
+        let entries = [(KeyHash::from_key(&key), restricted)];
         stack.s3.publish_as(&entries, written_at, last_modified);
         let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
         let response = stack.app.send(customer.key(&key).at(later(60))).await;
@@ -172,8 +172,8 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
         let stack = Stack::start(Plan::none()).await;
         let key = stack.read_key(|_| {}).await;
         let entries = [
-            (KeyHash::of(KEY), key_record("shop")),
-            (KeyHash::of(&key), revoked(key_record("shop"))),
+            (KeyHash::from_key(KEY), key_record("shop")),
+            (KeyHash::from_key(&key), revoked(key_record("shop"))),
         ];
         stack.s3.publish(&entries, later(30));
         stack.proxy.set(fault.always());

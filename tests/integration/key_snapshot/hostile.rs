@@ -51,7 +51,7 @@ async fn hostile_snapshot_is_ignored_and_the_next_one_is_read() {
 async fn entry_that_cannot_be_read_costs_no_other_key() {
     let stack = Stack::start(OUTAGE.always()).await;
     let key = |key: &str, more: &str| {
-        let hash = KeyHash::of(key).partition_key();
+        let hash = KeyHash::from_key(key).partition_key();
         format!(
             r#"{{"keyHash":"{hash}","keyId":"k","accountId":"shop","createdAt":"2026-11-20T22:16:40.009Z"{more}}}"#
         )
@@ -82,8 +82,8 @@ async fn corrupt_item_leaves_its_key_to_the_snapshot_and_the_others_to_the_table
     set_attribute(&stack.app, &corrupt, "only", "everything").await;
     let other = stack.app.key("shop").await;
     let of_snapshot = [
-        (KeyHash::of(&corrupt), key_record("shop")),
-        (KeyHash::of(&other), revoked(key_record("shop"))),
+        (KeyHash::from_key(&corrupt), key_record("shop")),
+        (KeyHash::from_key(&other), revoked(key_record("shop"))),
     ];
     stack.s3.publish(&of_snapshot, earlier(3600));
     assert_eq!(stack.status(&corrupt, NOW).await, 200);

@@ -50,7 +50,7 @@ async fn largest_snapshot_is_read_once_and_used() {
         ..key_record("shop")
     };
     let keys: Vec<_> = (0..70_000)
-        .map(|n| (KeyHash::of(n.to_string()), entry(n)))
+        .map(|n| (KeyHash::from_key(n.to_string()), entry(n)))
         .collect();
     stack.s3.publish(&keys, earlier(3600));
     let mut requests = 0;
@@ -110,7 +110,7 @@ async fn silent_table_is_not_asked_for_a_key_of_the_snapshot_until_that_is_read_
 #[tokio::test]
 async fn snapshot_is_asked_first_for_a_while_after_the_table_did_not_answer() {
     let stack = Stack::start(OUTAGE.always()).await;
-    let keys = ["first", "second", "third"].map(|key| (KeyHash::of(key), key_record("shop")));
+    let keys = ["first", "second", "third"].map(|key| (KeyHash::from_key(key), key_record("shop")));
     stack.s3.publish(&keys, earlier(3600));
     assert_eq!(stack.status("first", NOW).await, 200);
     let reads = stack.reads_of_table();

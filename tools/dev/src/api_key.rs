@@ -35,7 +35,7 @@ impl Keys {
         let Some((scheme, key)) = credential(headers) else {
             return SentKey::default();
         };
-        let hash = json!({"keyHash": {"S": KeyHash::of(&key).partition_key()}});
+        let hash = json!({"keyHash": {"S": KeyHash::from_key(&key).partition_key()}});
         let found = self.emulator.item(&self.table, &hash).ok().flatten();
         let text = |name| {
             found

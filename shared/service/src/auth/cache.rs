@@ -179,9 +179,9 @@ mod tests {
     #[test]
     fn flood_of_invalid_keys_evicts_the_oldest_of_them_and_no_valid_one() {
         let mut cache = Cache::default();
-        let valid = KeyHash::of("valid");
+        let valid = KeyHash::from_key("valid");
         cache.insert(valid, Some(Arc::new(valid_key())), NOW);
-        let invalid = |n: usize| KeyHash::of(n.to_string());
+        let invalid = |n: usize| KeyHash::from_key(n.to_string());
         let limit = MAX_INVALID_KEYS.get();
         for n in 0..2 * limit {
             cache.insert(invalid(n), None, NOW);
@@ -200,7 +200,7 @@ mod tests {
         let mut cache = Cache::default();
         let entry = Arc::new(valid_key());
         for n in 0..2 * MAX_VALID_KEYS.get() {
-            let hash = KeyHash::of(n.to_string());
+            let hash = KeyHash::from_key(n.to_string());
             cache.insert(hash, Some(entry.clone()), NOW);
         }
         assert_eq!(cache.valid.len(), MAX_VALID_KEYS.get());
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn key_that_is_found_revoked_is_no_longer_a_valid_one() {
         let mut cache = Cache::default();
-        let hash = KeyHash::of("k");
+        let hash = KeyHash::from_key("k");
         cache.insert(hash, Some(Arc::new(valid_key())), NOW);
         let revoked = Arc::new(KeyEntry {
             revoked_at: Some(NOW),

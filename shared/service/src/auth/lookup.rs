@@ -36,7 +36,7 @@ impl Authenticator {
     /// Looks up a key that cannot exist, so that TCP and TLS set-up happen during init; reads the
     /// snapshot if the table cannot be read. A failure changes nothing.
     pub async fn warm_up(&self) {
-        let unknown = KeyHash::of("");
+        let unknown = KeyHash::from_key("");
         let patience = if self.snapshot.is_some() {
             TABLE_ASKED_ALONE_FOR
         } else {
@@ -216,7 +216,7 @@ mod tests {
             &Request::new(Body::Empty).with_lambda_context(Context::default()),
             Log::new("test", |_| {}),
         );
-        let (hash, read_at) = (KeyHash::of("k"), context.received_at);
+        let (hash, read_at) = (KeyHash::from_key("k"), context.received_at);
         lookup.with_cache(|cache| cache.insert(hash, Some(entry.clone()), read_at));
         for (seconds, is_unavailable) in [(59, false), (61, true)] {
             context.received_at = read_at.plus(Duration::from_secs(seconds));

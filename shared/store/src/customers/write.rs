@@ -87,7 +87,7 @@ impl<'a> Write<'a> {
 
     /// The call, without the name of the table.
     pub(super) fn request(&self, client: &Client) -> UpdateItemFluentBuilder {
-        let mut expressions = self.of_item();
+        let mut expressions = self.common_expressions();
         for (index, field) in self.fields.iter().enumerate() {
             expressions.add_field(index, field, self);
         }
@@ -115,7 +115,7 @@ impl<'a> Write<'a> {
     }
 
     /// The expressions of the attributes that every write sets.
-    fn of_item(&self) -> Expressions {
+    fn common_expressions(&self) -> Expressions {
         let fields = self.fields.len();
         let set = "SET accountId = :account, customerId = :customer, fence = :fence, \
                    fenceId = :id, updatedAt = :now, createdAt = if_not_exists(createdAt, :now)";

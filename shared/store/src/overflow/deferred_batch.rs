@@ -185,7 +185,7 @@ mod tests {
         };
         DeferredBatch::messages(
             &batch,
-            &RequestHashes::of(body, &batch),
+            &RequestHashes::new(body, &batch),
             context,
             None,
             |_| true,
@@ -255,7 +255,7 @@ mod tests {
             received_at: NOW,
             request_id: "",
         };
-        let hashes = RequestHashes::of(body, &batch);
+        let hashes = RequestHashes::new(body, &batch);
         let messages = DeferredBatch::messages(&batch, &hashes, context, None, |index| index != 1);
         let event: serde_json::Value =
             serde_json::from_str(include_str!("../../../../events/overflow/event.json")).unwrap();

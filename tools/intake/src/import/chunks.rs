@@ -197,7 +197,7 @@ fn chunk_identifier(first_line: u64, lines: &[Line]) -> RequestIdentifier {
         .iter()
         .map(|line| line.text.as_deref().unwrap_or_default());
     let hashed = std::iter::once(first_line.as_str()).chain(texts);
-    let digest = Digest::of_all(hashed).to_hex();
+    let digest = Digest::sha256_of_texts(hashed).to_hex();
     let first_half = digest
         .get(..32)
         .and_then(|hex| u128::from_str_radix(hex, 16).ok())

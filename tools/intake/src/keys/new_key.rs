@@ -89,7 +89,7 @@ const MAX_KEY_CHARS: usize = 4096;
 /// `keys import`: stores a key that another system created, from standard input.
 pub(super) async fn import(keys: &KeyTable<'_>, record: &KeyEntry, format: Format) -> Result<()> {
     let key = read_key().context("Cannot read a key from standard input")?;
-    let is_new = keys.add(&KeyHash::of(&key), record).await?;
+    let is_new = keys.add(&KeyHash::from_key(&key), record).await?;
     if !is_new {
         bail!("This key already exists. A key belongs to one account and has one name.");
     }

@@ -165,7 +165,7 @@ async fn replace<T>(
 /// What a snapshot has of these keys.
 fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
     keys.iter()
-        .filter_map(|key| SnapshotKey::of(key.hash()?, &key.record, now))
+        .filter_map(|key| SnapshotKey::new(key.hash()?, &key.record, now))
         .collect()
 }
 

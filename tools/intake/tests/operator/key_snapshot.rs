@@ -76,7 +76,7 @@ async fn each_command_that_changes_a_key_writes_the_snapshot() {
     let id = created[0]["keyId"].as_str().unwrap();
     let secret = created[0]["key"].as_str().unwrap();
     let written = keys(&s3);
-    let hash = model::digest::Digest::of(secret).to_hex();
+    let hash = model::digest::Digest::sha256(secret).to_hex();
     let members: Vec<_> = written[0].as_object().unwrap().keys().collect();
     assert_eq!(
         members,
