@@ -26,7 +26,7 @@ use service::runtime::Function;
 use store::api_keys::ApiKeysTable;
 use store::customers::{CustomersTable, NewerField, UpdateMark, Upsert};
 use store::error::StoreError;
-use store::overflow::DeferredUpdate;
+use store::overflow::{self, DeferredUpdate};
 use store::retry::deadline_of_writes;
 
 use self::answer::Pong;
@@ -55,11 +55,11 @@ impl CustomersFunction {
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
-        let keys = variables.required("API_KEYS_TABLE")?;
-        let table = variables.required("CUSTOMERS_TABLE")?;
+        let keys = variables.required(ApiKeysTable::VARIABLE)?;
+        let table = variables.required(CustomersTable::VARIABLE)?;
         let config = sdk_config(variables)?;
         let client = dynamodb(&config);
-        let overflow = variables.optional("OVERFLOW_QUEUE_URL");
+        let overflow = variables.optional(overflow::QUEUE_VARIABLE);
         let keys = ApiKeysTable::new(client.clone(), keys);
         let authenticator = Authenticator::from_variables(keys, variables)?;
         let table = CustomersTable::new(client, table);

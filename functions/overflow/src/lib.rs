@@ -30,7 +30,7 @@ use service::telemetry::log::Log;
 use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::StoreError;
 use store::idempotency::IdempotencyTable;
-use store::overflow::{Deferred, DeferredUpdate, MessageError};
+use store::overflow::{DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdate, MessageError};
 use store::rejected_signals::RejectedSignalsTable;
 use store::retry::PATIENCE;
 use store::signals::SignalsTable;
@@ -99,11 +99,11 @@ impl OverflowFunction {
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
-        let customers = variables.required("CUSTOMERS_TABLE")?;
-        let idempotency = variables.required("IDEMPOTENCY_TABLE")?;
-        let signals = variables.required("SIGNALS_TABLE")?;
-        let rejected = variables.required("REJECTED_SIGNALS_TABLE")?;
-        let dead_letters = variables.optional("DEAD_LETTER_QUEUE_URL");
+        let customers = variables.required(CustomersTable::VARIABLE)?;
+        let idempotency = variables.required(IdempotencyTable::VARIABLE)?;
+        let signals = variables.required(SignalsTable::VARIABLE)?;
+        let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
+        let dead_letters = variables.optional(DEAD_LETTER_QUEUE_VARIABLE);
         let config = sdk_config(variables)?;
         let client = dynamodb(&config);
         Ok(Self {

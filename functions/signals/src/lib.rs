@@ -30,6 +30,7 @@ use service::runtime::Function;
 use store::api_keys::ApiKeysTable;
 use store::batch_context::BatchContext;
 use store::idempotency::{IdempotencyTable, RequestHashes};
+use store::overflow;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
@@ -51,13 +52,13 @@ impl SignalsFunction {
     /// When a variable is missing or malformed, or `AWS_CA_BUNDLE` names a file that cannot be
     /// used.
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
-        let keys = variables.required("API_KEYS_TABLE")?;
-        let idempotency = variables.required("IDEMPOTENCY_TABLE")?;
-        let signals = variables.required("SIGNALS_TABLE")?;
-        let rejected = variables.required("REJECTED_SIGNALS_TABLE")?;
-        let days = variables.whole_number("SIGNAL_RETENTION_DAYS")?;
+        let keys = variables.required(ApiKeysTable::VARIABLE)?;
+        let idempotency = variables.required(IdempotencyTable::VARIABLE)?;
+        let signals = variables.required(SignalsTable::VARIABLE)?;
+        let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
+        let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
-        let overflow = variables.optional("OVERFLOW_QUEUE_URL");
+        let overflow = variables.optional(overflow::QUEUE_VARIABLE);
         let config = sdk_config(variables)?;
         let client = dynamodb(&config);
         let storage = Storage {

@@ -88,6 +88,9 @@ enum Written {
 }
 
 impl CustomersTable {
+    /// The environment variable that names the table.
+    pub const VARIABLE: &str = "CUSTOMERS_TABLE";
+
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {

@@ -15,6 +15,12 @@ pub use self::deferred_update::DeferredUpdate;
 pub use self::format::MessageError;
 use self::format::{VERSION, read};
 
+/// The environment variable with the URL of the overflow queue. A stack may have none.
+pub const QUEUE_VARIABLE: &str = "OVERFLOW_QUEUE_URL";
+
+/// The environment variable with the URL of the dead-letter queue of the overflow queue.
+pub const DEAD_LETTER_QUEUE_VARIABLE: &str = "DEAD_LETTER_QUEUE_URL";
+
 /// What a message of the overflow queue holds.
 #[derive(Clone, Debug)]
 pub enum Deferred<'a> {

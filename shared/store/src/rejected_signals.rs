@@ -138,6 +138,9 @@ pub struct RejectedSignalsTable {
 }
 
 impl RejectedSignalsTable {
+    /// The environment variable that names the table.
+    pub const VARIABLE: &str = "REJECTED_SIGNALS_TABLE";
+
     /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {

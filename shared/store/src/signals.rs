@@ -23,6 +23,12 @@ pub struct SignalsTable {
 }
 
 impl SignalsTable {
+    /// The environment variable that names the table.
+    pub const VARIABLE: &str = "SIGNALS_TABLE";
+
+    /// The environment variable that says for how many days signals are kept; 0 keeps them forever.
+    pub const RETENTION_VARIABLE: &str = "SIGNAL_RETENTION_DAYS";
+
     /// The table called `table`. Signals expire `retention` after they were received, or never.
     pub fn new(client: Client, table: impl Into<String>, retention: Option<Duration>) -> Self {
         Self {

@@ -14,7 +14,13 @@ use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
+use store::api_keys::ApiKeysTable;
 use store::attributes::Item;
+use store::customers::CustomersTable;
+use store::idempotency::IdempotencyTable;
+use store::overflow;
+use store::rejected_signals::RejectedSignalsTable;
+use store::signals::SignalsTable;
 
 pub(crate) use self::connect::{StackArgs, local_account};
 use self::variables::Variables;
@@ -31,16 +37,16 @@ const MAX_ATTEMPTS: u32 = 4;
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The variables that name the tables, in the environment and in `target/dev.env`.
-pub(crate) const API_KEYS: &str = "API_KEYS_TABLE";
-pub(crate) const CUSTOMERS: &str = "CUSTOMERS_TABLE";
-pub(crate) const SIGNALS: &str = "SIGNALS_TABLE";
-pub(crate) const REJECTED_SIGNALS: &str = "REJECTED_SIGNALS_TABLE";
-pub(crate) const IDEMPOTENCY: &str = "IDEMPOTENCY_TABLE";
+pub(crate) const API_KEYS: &str = ApiKeysTable::VARIABLE;
+pub(crate) const CUSTOMERS: &str = CustomersTable::VARIABLE;
+pub(crate) const SIGNALS: &str = SignalsTable::VARIABLE;
+pub(crate) const REJECTED_SIGNALS: &str = RejectedSignalsTable::VARIABLE;
+pub(crate) const IDEMPOTENCY: &str = IdempotencyTable::VARIABLE;
 
 /// The variables that hold the URLs of the overflow queue and of its dead-letter queue. A stack may
 /// have neither.
-pub(crate) const OVERFLOW_QUEUE: &str = "OVERFLOW_QUEUE_URL";
-pub(crate) const DEAD_LETTER_QUEUE: &str = "DEAD_LETTER_QUEUE_URL";
+pub(crate) const OVERFLOW_QUEUE: &str = overflow::QUEUE_VARIABLE;
+pub(crate) const DEAD_LETTER_QUEUE: &str = overflow::DEAD_LETTER_QUEUE_VARIABLE;
 
 /// The variable that holds the name of the overflow function, which its metrics have.
 pub(crate) const OVERFLOW_FUNCTION: &str = "OVERFLOW_FUNCTION";
@@ -61,7 +67,7 @@ pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) const VERSION: &str = "INTAKE_VERSION";
 
 /// The variable that says for how many days signals are kept; 0 keeps them forever.
-const RETENTION: &str = "SIGNAL_RETENTION_DAYS";
+const RETENTION: &str = SignalsTable::RETENTION_VARIABLE;
 
 /// A stack to work on.
 #[derive(Clone, Debug)]
