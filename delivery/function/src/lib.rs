@@ -38,12 +38,11 @@ mod targets;
 
 use std::time::{Duration, Instant};
 
-use aws::deadline::Deadline;
 use aws::environment::{ConfigError, Variables};
 use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
-use service::context::time_left;
+use service::context::invocation_deadline;
 use service::runtime::Answer;
 use service::telemetry::log::Log;
 
@@ -96,8 +95,7 @@ impl DeliverFunction {
             log::unreadable_event(log, now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
-        let time = time_left(lambda.deadline, now, MAX_DELIVERY_DURATION);
-        let deadline = Deadline::after(time);
+        let deadline = invocation_deadline(lambda, now, MAX_DELIVERY_DURATION);
         let mut delivery = Delivery::new(&self.targets, deadline, now);
         delivery.read(&records).await;
         delivery.fill_lake().await;

@@ -24,7 +24,7 @@ use lambda_runtime::Context;
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
-use service::context::time_left;
+use service::context::invocation_deadline;
 use service::runtime::Answer;
 use service::telemetry::log::Log;
 use store::customers::{CustomersTable, NewerField, Upsert};
@@ -124,12 +124,11 @@ impl OverflowFunction {
         now: Timestamp,
         log: &Log,
     ) -> Answer<SqsBatchResponse> {
-        let time = time_left(lambda.deadline, now, MAX_DRAIN_DURATION);
         let drain = DrainContext {
             log,
             request_id: &lambda.request_id,
             now,
-            deadline: Deadline::after(time),
+            deadline: invocation_deadline(lambda, now, MAX_DRAIN_DURATION),
         };
         let messages = event.records.into_iter();
         let drains = messages.map(|message| self.drain_and_report(message, drain));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws::deadline::Deadline;
-use lambda_http::{Request, RequestExt};
+use lambda_http::{Context, Request, RequestExt};
 use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
@@ -55,11 +55,7 @@ impl RequestContext {
         Self {
             request_id: lambda.request_id.clone(),
             received_at,
-            deadline: Deadline::after(time_left(
-                lambda.deadline,
-                received_at,
-                MAX_REQUEST_DURATION,
-            )),
+            deadline: invocation_deadline(lambda, received_at, MAX_REQUEST_DURATION),
             log,
             init_duration: None,
             path: None,
@@ -71,10 +67,16 @@ impl RequestContext {
     }
 }
 
+/// When the last call of an invocation that began at `now` must have ended: `longest` after that, or
+/// earlier if Lambda ends the invocation before.
+pub fn invocation_deadline(lambda: &Context, now: Timestamp, longest: Duration) -> Deadline {
+    Deadline::after(time_left(lambda.deadline, now, longest))
+}
+
 /// The time that the calls of an invocation have at `now`, at most `longest`. Lambda ends it at
-/// `invocation_ends`, in milliseconds since 1970; an end in the past is ignored: `cargo lambda
-/// watch` sends one in 1970.
-pub fn time_left(invocation_ends: u64, now: Timestamp, longest: Duration) -> Duration {
+/// `invocation_ends`, in milliseconds since 1970. An end in the past is ignored, because `cargo
+/// lambda watch` sends one in 1970.
+fn time_left(invocation_ends: u64, now: Timestamp, longest: Duration) -> Duration {
     let left = Timestamp::from_millis(invocation_ends).duration_since(now);
     if left.is_zero() {
         longest
