@@ -132,7 +132,7 @@ impl TestApp {
             Authenticator::new(table, endpoints.s3.map(|s3| s3.bucket(KEY_SNAPSHOT_BUCKET)))
         };
         let of_signals = SignalTables::new(&others, retention);
-        let storage = signals::Storage {
+        let storage = signals::BatchStorage {
             idempotency: of_signals.idempotency,
             signals: of_signals.signals,
             rejected: of_signals.rejected,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write as _;
 use std::time::Duration;
 
-use aws::s3::Object;
+use aws::s3::S3Object;
 use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -354,7 +354,7 @@ fn example_of_the_key_snapshot_is_one_that_functions_read() {
         .unwrap();
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(json.as_bytes()).unwrap();
-    let object = Object {
+    let object = S3Object {
         body: encoder.finish().unwrap(),
         last_modified: RECEIVED_AT,
         etag: String::new(),

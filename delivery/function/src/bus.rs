@@ -39,7 +39,7 @@ pub(crate) struct Bus {
 
 /// An entry. It borrows an event that is whole, and owns a reference.
 #[derive(Debug)]
-pub(crate) struct Entry<'e> {
+pub(crate) struct BusEntry<'e> {
     pub(crate) detail_type: &'static str,
     pub(crate) time: Timestamp,
     pub(crate) detail: Cow<'e, str>,
@@ -65,7 +65,7 @@ impl Bus {
     }
 
     /// Sends entries in their order.
-    pub(crate) async fn put(&self, entries: &[Entry<'_>], deadline: Deadline) -> SendOutcome {
+    pub(crate) async fn put(&self, entries: &[BusEntry<'_>], deadline: Deadline) -> SendOutcome {
         send_all(entries, entries_of_next_call, |now| {
             self.put_in_one_call(now, deadline)
         })
@@ -74,7 +74,7 @@ impl Bus {
 
     async fn put_in_one_call(
         &self,
-        entries: &[Entry<'_>],
+        entries: &[BusEntry<'_>],
         deadline: Deadline,
     ) -> Result<(), Undelivered> {
         let requested = entries
@@ -97,7 +97,7 @@ impl Bus {
     }
 
     /// An entry as `PutEvents` takes it.
-    fn request_entry(&self, entry: &Entry<'_>) -> PutEventsRequestEntry {
+    fn request_entry(&self, entry: &BusEntry<'_>) -> PutEventsRequestEntry {
         // Exact, because a timestamp is before the year 10000.
         let time = DateTime::from_millis(entry.time.millis().cast_signed());
         PutEventsRequestEntry::builder()
@@ -111,7 +111,7 @@ impl Bus {
 }
 
 /// How many of `entries` one call takes, at least one.
-fn entries_of_next_call(entries: &[Entry<'_>]) -> usize {
+fn entries_of_next_call(entries: &[BusEntry<'_>]) -> usize {
     let mut call_bytes = 0;
     let mut count = 0;
     for entry in entries.iter().take(MAX_ENTRIES) {

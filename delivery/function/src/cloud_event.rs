@@ -35,12 +35,12 @@ pub(crate) const IN_THE_LAKE: &str = "urn:intake:lake";
 
 /// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EventKind {
     Signal,
     Customer,
 }
 
-impl Kind {
+impl EventKind {
     /// The `DetailType` on the bus. It does not contain the `eventType`, which may be longer than the
     /// 128 characters that a `DetailType` may have.
     pub(crate) fn detail_type(self) -> &'static str {
@@ -61,7 +61,7 @@ impl Kind {
 /// The attributes of an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventAttributes<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: EventKind,
     pub(crate) id: &'a str,
     pub(crate) account_id: &'a str,
     pub(crate) event_type: &'a str,
@@ -72,7 +72,7 @@ pub(crate) struct EventAttributes<'a> {
 /// The event of one record of a stream.
 #[derive(Debug)]
 pub(crate) struct CloudEvent {
-    pub(crate) kind: Kind,
+    pub(crate) kind: EventKind,
     pub(crate) time: Timestamp,
     /// Whether `PutEvents` may not take its numbers.
     pub(crate) has_large_number: bool,

@@ -11,8 +11,8 @@ use crate::clients::{TargetError, Undelivered};
 use crate::cloud_event::IN_THE_LAKE;
 use crate::failure_bucket::FailureBucket;
 use crate::lake::Lake;
-use crate::log::{Counts, Failure};
-use crate::pending_event::{PendingEvent, State, is_whole_on_bus};
+use crate::log::{DeliveryCounts, DeliveryFailure};
+use crate::pending_event::{EventState, PendingEvent, is_whole_on_bus};
 use crate::record::read_event;
 use crate::targets::Targets;
 
@@ -29,7 +29,7 @@ const TOO_LARGE: &str =
     "the event is too large for the lake, or there is no lake and the bus cannot have it whole";
 
 /// A batch on its way.
-pub(crate) struct Delivery<'a> {
+pub(crate) struct BatchDelivery<'a> {
     targets: &'a Targets,
     failure_bucket: FailureBucket<'a>,
     deadline: Deadline,
@@ -47,7 +47,7 @@ pub(crate) struct Delivery<'a> {
 /// A record that is to be delivered again, by its position in the batch.
 struct FailedRecord {
     position: usize,
-    failure: Failure,
+    failure: DeliveryFailure,
 }
 
 /// A record of which no target can have the event, or the whole event.
@@ -62,7 +62,7 @@ pub(crate) struct DeliveredBatch {
     /// The position of the first failed record, if there is one.
     pub(crate) failed: Option<usize>,
     /// What the log says.
-    pub(crate) counts: Counts,
+    pub(crate) counts: DeliveryCounts,
     /// Whether AWS refused the credentials of the function.
     pub(crate) are_credentials_refused: bool,
 }
@@ -83,7 +83,7 @@ impl RecordToKeep<'_> {
     }
 }
 
-impl<'a> Delivery<'a> {
+impl<'a> BatchDelivery<'a> {
     pub(crate) fn new(targets: &'a Targets, deadline: Deadline, now: Timestamp) -> Self {
         Self {
             targets,
@@ -164,7 +164,7 @@ impl<'a> Delivery<'a> {
             record,
             event,
             dataref,
-            state: State::Whole,
+            state: EventState::Whole,
         });
         is_kept.then(|| TOO_LARGE.to_owned())
     }
@@ -245,7 +245,7 @@ impl<'a> Delivery<'a> {
                 return;
             }
             if let Some(pending) = self.events.get_mut(position) {
-                pending.state = State::Kept;
+                pending.state = EventState::Kept;
             }
         }
         if let Some(Undelivered { position, cause }) = sent.failed {
@@ -265,7 +265,7 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Counts what became of this many records.
+    /// Counts what became of the records of the batch, of which there are this many.
     pub(crate) fn finish(self, records: usize) -> DeliveredBatch {
         let failed = self.failed.as_ref().map(|failed| failed.position);
         let end = failed.unwrap_or(records);
@@ -276,7 +276,7 @@ impl<'a> Delivery<'a> {
         let mut references = 0;
         let mut only_kept = 0;
         for pending in &self.events {
-            if pending.state == State::Kept {
+            if pending.state == EventState::Kept {
                 only_kept += 1;
                 continue;
             }
@@ -285,7 +285,7 @@ impl<'a> Delivery<'a> {
                 references += 1;
             }
         }
-        let counts = Counts {
+        let counts = DeliveryCounts {
             records,
             delivered,
             skipped: count_before_end(&self.skipped),
@@ -307,7 +307,7 @@ impl<'a> Delivery<'a> {
             self.are_credentials_refused = true;
         }
         self.events.retain(|pending| pending.position < position);
-        let failure = Failure {
+        let failure = DeliveryFailure {
             target,
             cause: cause.to_string(),
         };
@@ -340,9 +340,9 @@ impl<'a> Delivery<'a> {
         if let Some(pending) = self.events.get_mut(index) {
             pending.dataref = Some(url);
             pending.state = if self.targets.bus.is_some() {
-                State::Refused
+                EventState::Refused
             } else {
-                State::Kept
+                EventState::Kept
             };
         }
         Ok(())

@@ -1,10 +1,11 @@
-//! Own types instead of `aws_lambda_events::dynamodb`, which makes floats of numbers: the event of
-//! a DynamoDB stream and the response to it ("Using AWS Lambda with Amazon DynamoDB" in the Lambda
-//! developer guide).
+//! The event of a DynamoDB stream ("Using AWS Lambda with Amazon DynamoDB" in the Lambda developer
+//! guide).
+//!
+//! These are own types instead of `aws_lambda_events::dynamodb`, which makes floats of numbers.
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -31,7 +32,7 @@ pub(crate) struct StreamRecord<'a> {
     #[serde(default)]
     pub(crate) user_identity: Option<UserIdentity>,
     #[serde(borrow)]
-    pub(crate) dynamodb: Change<'a>,
+    pub(crate) dynamodb: ItemChange<'a>,
 }
 
 /// What happened to an item.
@@ -54,9 +55,9 @@ pub(crate) struct UserIdentity {
 /// The change of an item.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct Change<'a> {
+pub(crate) struct ItemChange<'a> {
     #[serde(borrow)]
-    pub(crate) keys: Keys<'a>,
+    pub(crate) keys: ItemKey<'a>,
     #[serde(borrow)]
     pub(crate) new_image: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -68,7 +69,7 @@ pub(crate) struct Change<'a> {
 /// The key of an item: a signal has a sort key, and a customer does not.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Keys<'a> {
+pub(crate) struct ItemKey<'a> {
     #[serde(borrow)]
     pub(crate) pk: Text<'a>,
     #[serde(borrow)]
@@ -110,20 +111,4 @@ impl RecordName {
                 .and_then(Value::as_f64),
         }
     }
-}
-
-/// The first record that is not delivered: Lambda delivers it and those after it again.
-#[derive(Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StreamBatchResponse {
-    /// At most one; empty when every record is delivered.
-    pub batch_item_failures: Vec<BatchItemFailure>,
-}
-
-/// A record that is not delivered.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BatchItemFailure {
-    /// Its sequence number. An empty one makes Lambda deliver the whole batch again.
-    pub item_identifier: String,
 }

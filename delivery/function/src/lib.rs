@@ -43,11 +43,11 @@ use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 use service::context::invocation_deadline;
-use service::runtime::Answer;
+use service::runtime::InvocationOutcome;
+use service::runtime::partial_batch::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;
 
-use self::delivery::{DeliveredBatch, Delivery};
-pub use self::event::{BatchItemFailure, StreamBatchResponse};
+use self::delivery::{BatchDelivery, DeliveredBatch};
 use self::event::{RecordName, StreamEvent};
 use self::targets::Targets;
 
@@ -89,14 +89,14 @@ impl DeliverFunction {
         lambda: &Context,
         now: Timestamp,
         log: &Log,
-    ) -> Result<Answer<StreamBatchResponse>, UnreadableEvent> {
+    ) -> Result<InvocationOutcome<PartialBatchResponse>, UnreadableEvent> {
         let started = Instant::now();
         let Ok(StreamEvent { records }) = serde_json::from_str(payload.get()) else {
             log::unreadable_event(log, now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
         let deadline = invocation_deadline(lambda, now, MAX_DELIVERY_DURATION);
-        let mut delivery = Delivery::new(&self.targets, deadline, now);
+        let mut delivery = BatchDelivery::new(&self.targets, deadline, now);
         delivery.read(&records).await;
         delivery.fill_lake().await;
         delivery.notify_bus().await;
@@ -110,10 +110,10 @@ impl DeliverFunction {
             Some(position) => vec![failure_at(&records, position)],
             None => Vec::new(),
         };
-        let response = StreamBatchResponse {
+        let response = PartialBatchResponse {
             batch_item_failures,
         };
-        Ok(Answer {
+        Ok(InvocationOutcome {
             response,
             are_credentials_refused,
         })

@@ -14,7 +14,7 @@ use crate::metric::Metric;
 
 /// What became of the records of a batch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct DeliveryCounts {
     pub(crate) records: usize,
     /// Records whose events every target has.
     pub(crate) delivered: usize,
@@ -26,12 +26,12 @@ pub(crate) struct Counts {
     pub(crate) undelivered: usize,
     /// Delivered events of which the bus has only a reference.
     pub(crate) references: usize,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<DeliveryFailure>,
 }
 
 /// Why the first undelivered record is undelivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct DeliveryFailure {
     /// The target that did not take it, or the failure bucket.
     pub(crate) target: &'static str,
     /// A code, which contains no value of a client.
@@ -63,7 +63,7 @@ pub(crate) fn delivered(
     log: &Log,
     now: Timestamp,
     request_id: &str,
-    counts: &Counts,
+    counts: &DeliveryCounts,
     duration: Duration,
 ) {
     let failure = counts.failure.as_ref();

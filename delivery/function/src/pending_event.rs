@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::bus::{Bus, Entry};
+use crate::bus::{Bus, BusEntry};
 use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
 
 /// An event with its record.
@@ -16,12 +16,12 @@ pub(crate) struct PendingEvent<'a> {
     pub(crate) event: CloudEvent,
     /// Where the event is whole, unless that is the bus.
     pub(crate) dataref: Option<String>,
-    pub(crate) state: State,
+    pub(crate) state: EventState,
 }
 
 /// What became of an event so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum EventState {
     /// No target refused it.
     Whole,
     /// A target refused it, and the failure bucket has it. The bus gets a reference.
@@ -32,12 +32,12 @@ pub(crate) enum State {
 
 impl PendingEvent<'_> {
     /// What the bus gets: the event or a reference to it.
-    pub(crate) fn entry(&self) -> Entry<'_> {
+    pub(crate) fn entry(&self) -> BusEntry<'_> {
         let detail = match &self.dataref {
             Some(dataref) if self.is_reference() => Cow::Owned(self.event.reference(dataref)),
             _ => Cow::Borrowed(self.event.json.as_str()),
         };
-        Entry {
+        BusEntry {
             detail_type: self.event.kind.detail_type(),
             time: self.event.time,
             detail,
@@ -46,7 +46,7 @@ impl PendingEvent<'_> {
 
     /// Whether the bus gets a reference to the event.
     pub(crate) fn is_reference(&self) -> bool {
-        self.state != State::Whole || !is_whole_on_bus(&self.event)
+        self.state != EventState::Whole || !is_whole_on_bus(&self.event)
     }
 
     pub(crate) fn is_in_lake(&self) -> bool {

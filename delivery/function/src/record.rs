@@ -11,8 +11,8 @@ use model::timestamp::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cloud_event::{CloudEvent, EventAttributes, Kind};
-use crate::event::{Change, EventName, StreamRecord, TIME_TO_LIVE, Text};
+use crate::cloud_event::{CloudEvent, EventAttributes, EventKind};
+use crate::event::{EventName, ItemChange, StreamRecord, TIME_TO_LIVE, Text};
 use crate::plain_json::{AttributeValue, PlainJson};
 
 /// Why a record cannot be read. The delivery writes the message with the record to the failure bucket
@@ -80,7 +80,7 @@ struct SignalImage<'a> {
 }
 
 /// The subject and the type of a signal, with the names of the fields in which the client sent them.
-struct Identity<'i> {
+struct IdentityFields<'i> {
     subject_field: &'static str,
     subject: &'i str,
     type_field: &'static str,
@@ -89,20 +89,20 @@ struct Identity<'i> {
 
 impl SignalImage<'_> {
     /// The identity of the signal, in one of its two shapes.
-    fn identity(&self) -> Result<Identity<'_>, UnreadableRecord> {
+    fn identity(&self) -> Result<IdentityFields<'_>, UnreadableRecord> {
         match (
             &self.customer_id,
             &self.event_type,
             &self.emitter_id,
             &self.step_node_id,
         ) {
-            (Some(customer_id), Some(event_type), None, None) => Ok(Identity {
+            (Some(customer_id), Some(event_type), None, None) => Ok(IdentityFields {
                 subject_field: "customerId",
                 subject: &customer_id.text,
                 type_field: "eventType",
                 event_type: &event_type.text,
             }),
-            (None, None, Some(emitter_id), Some(step_node_id)) => Ok(Identity {
+            (None, None, Some(emitter_id), Some(step_node_id)) => Ok(IdentityFields {
                 subject_field: "emitterId",
                 subject: &emitter_id.text,
                 type_field: "stepNodeId",
@@ -117,7 +117,7 @@ fn signal_event(
     account_id: &str,
     subject: &str,
     sort_key: &str,
-    change: &Change<'_>,
+    change: &ItemChange<'_>,
 ) -> Result<CloudEvent, UnreadableRecord> {
     let parts: Vec<_> = sort_key.split('#').collect();
     let [received_at, _request_identifier, _index] = parts.as_slice() else {
@@ -144,7 +144,7 @@ fn signal_event(
     }
     data.close("}");
     let attributes = EventAttributes {
-        kind: Kind::Signal,
+        kind: EventKind::Signal,
         id: sort_key,
         account_id,
         event_type: identity.event_type,
@@ -166,7 +166,7 @@ fn customer_event(
         EventName::Remove => "intake.customer.deleted",
     };
     let attributes = |time: Timestamp| EventAttributes {
-        kind: Kind::Customer,
+        kind: EventKind::Customer,
         id: &record.event_id,
         account_id,
         event_type,
@@ -183,12 +183,12 @@ fn customer_event(
     let mut data = PlainJson::default();
     data.push_text("{");
     if record.event_name == EventName::Modify {
-        let old = Profile::read(change.old_image)?;
+        let old = ProfileImage::read(change.old_image)?;
         data.push_text("\"old\":");
         data.append(&old.fields);
         data.push_text(",");
     }
-    let new = Profile::read(change.new_image)?;
+    let new = ProfileImage::read(change.new_image)?;
     data.push_text("\"new\":");
     data.append(&new.fields);
     data.close("}");
@@ -208,14 +208,14 @@ pub(crate) fn timestamp(seconds: f64) -> Timestamp {
 }
 
 /// The profile of a customer.
-struct Profile {
+struct ProfileImage {
     /// The attributes that the client sent, as an object.
     fields: PlainJson,
     /// The time of its last change, if it is a timestamp.
     updated_at: Option<Timestamp>,
 }
 
-impl Profile {
+impl ProfileImage {
     /// Reads the profile in an image of the item.
     fn read(image: Option<&RawValue>) -> Result<Self, UnreadableRecord> {
         let image = image.ok_or(UnreadableRecord::NoImage)?;

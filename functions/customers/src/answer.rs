@@ -3,7 +3,7 @@
 use model::timestamp::Timestamp;
 use model::validation::Warning;
 use serde::{Serialize, Serializer};
-use service::outcome::Outcome;
+use service::outcome::EndpointOutcome;
 use service::telemetry::metric::Metrics;
 use store::customers::UpdateResult;
 use store::error::StoreError;
@@ -74,7 +74,7 @@ impl From<UpdateResult> for CustomerResult {
     }
 }
 
-impl Outcome for CustomersOutcome {
+impl EndpointOutcome for CustomersOutcome {
     fn body(&self) -> impl Serialize {
         self
     }

@@ -22,11 +22,11 @@ use service::body::read_body;
 use service::context::RequestContext;
 use service::problem::Problem;
 use service::route::Route;
-use service::runtime::Function;
+use service::runtime::HttpFunction;
 use store::api_keys::ApiKeysTable;
 use store::customers::{CustomersTable, NewerField, UpdateMark, Upsert};
 use store::error::StoreError;
-use store::overflow::{self, DeferredUpdate};
+use store::overflow;
 use store::retry::deadline_of_writes;
 
 use self::answer::Pong;
@@ -92,7 +92,7 @@ impl CustomersFunction {
         let Some(overflow) = &self.overflow else {
             return false;
         };
-        let message = DeferredUpdate::message(&key.account_id, &key.key_id, mark, update);
+        let message = overflow::update_message(&key.account_id, &key.key_id, mark, update);
         let sent = overflow
             .send_all(vec![message], &key.account_id, deadline)
             .await;
@@ -103,7 +103,7 @@ impl CustomersFunction {
     }
 }
 
-impl Function for CustomersFunction {
+impl HttpFunction for CustomersFunction {
     type Outcome = CustomersOutcome;
 
     const ROUTES: &'static [Route] = &[CUSTOMERS, PING];

@@ -16,7 +16,7 @@ use store::overflow::{DeferredBatch, MessageError};
 use store::rejected_signals::{self, RejectedSignalItem};
 use store::retry::PATIENCE;
 
-use crate::log::{self, Drained, DrainedSignals};
+use crate::log::{self, DrainedMessage, DrainedSignals};
 use crate::{DrainContext, DrainError, OverflowFunction};
 
 /// What the idempotency record says of a deferred batch.
@@ -61,7 +61,7 @@ impl OverflowFunction {
         };
         log::write_drained(
             drain,
-            &Drained {
+            &DrainedMessage {
                 account_id: &deferred.account_id,
                 key_id: &deferred.key_id,
                 deferred_request_at: deferred.received_at,

@@ -1,7 +1,8 @@
-//! Own types instead of `aws_lambda_events::sqs`: 25 crates fewer. The event of an SQS queue and
-//! the response to it ("Using Lambda with Amazon SQS" in the Lambda developer guide).
+//! The event of an SQS queue ("Using Lambda with Amazon SQS" in the Lambda developer guide).
+//!
+//! These are own types instead of `aws_lambda_events::sqs`, which would link 25 more crates.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// What Lambda delivers: up to `BatchSize` messages of the queue.
 #[derive(Debug, Deserialize)]
@@ -19,20 +20,4 @@ pub struct SqsMessage {
     pub message_id: String,
     /// What the function that deferred it sent.
     pub body: String,
-}
-
-/// The messages that are to be delivered again; SQS deletes the others.
-#[derive(Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SqsBatchResponse {
-    /// An entry for each message that stays in the queue.
-    pub batch_item_failures: Vec<BatchItemFailure>,
-}
-
-/// A message that is to be delivered again.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BatchItemFailure {
-    /// The `messageId` of the message.
-    pub item_identifier: String,
 }

@@ -25,19 +25,20 @@ use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
 use service::context::invocation_deadline;
-use service::runtime::Answer;
+use service::runtime::InvocationOutcome;
+use service::runtime::partial_batch::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;
 use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::StoreError;
 use store::idempotency::IdempotencyTable;
-use store::overflow::{DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdate, MessageError};
+use store::overflow::{DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdateHead, MessageError};
 use store::rejected_signals::RejectedSignalsTable;
 use store::retry::PATIENCE;
 use store::signals::SignalsTable;
 use tracing::Instrument as _;
 
-pub use self::event::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
-use self::log::Drained;
+pub use self::event::{SqsEvent, SqsMessage};
+use self::log::DrainedMessage;
 
 /// The longest that a drain may take: less than the function's timeout by the time for dead
 /// letters.
@@ -123,7 +124,7 @@ impl OverflowFunction {
         lambda: &Context,
         now: Timestamp,
         log: &Log,
-    ) -> Answer<SqsBatchResponse> {
+    ) -> InvocationOutcome<PartialBatchResponse> {
         let drain = DrainContext {
             log,
             request_id: &lambda.request_id,
@@ -133,7 +134,7 @@ impl OverflowFunction {
         let messages = event.records.into_iter();
         let drains = messages.map(|message| self.drain_and_report(message, drain));
         let outcomes = join_all(drains).await;
-        let mut response = SqsBatchResponse::default();
+        let mut response = PartialBatchResponse::default();
         let mut are_credentials_refused = false;
         for outcome in outcomes {
             are_credentials_refused |= outcome.are_credentials_refused;
@@ -143,7 +144,7 @@ impl OverflowFunction {
                 });
             }
         }
-        Answer {
+        InvocationOutcome {
             response,
             are_credentials_refused,
         }
@@ -194,25 +195,25 @@ impl OverflowFunction {
     async fn drain_message(&self, body: &str, drain: DrainContext<'_>) -> Result<(), DrainError> {
         match Deferred::parse(body)? {
             Deferred::Batch(deferred) => self.drain_batch(deferred, drain).await,
-            Deferred::Update(deferred) => self.drain_update(body, &deferred, drain).await,
+            Deferred::Update(head) => self.drain_update(body, &head, drain).await,
         }
     }
 
     async fn drain_update(
         &self,
         body: &str,
-        deferred: &DeferredUpdate<'_>,
+        head: &DeferredUpdateHead<'_>,
         drain: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
         let update =
             CustomerUpdate::parse(text).map_err(|_| DrainError::Refused("ValidationFailed"))?;
-        let DeferredUpdate {
+        let DeferredUpdateHead {
             account_id,
             key_id,
             mark,
             ..
-        } = deferred;
+        } = head;
         let upsert = Upsert {
             account_id,
             update: &update,
@@ -229,7 +230,7 @@ impl OverflowFunction {
         })?;
         log::write_drained(
             drain,
-            &Drained {
+            &DrainedMessage {
                 account_id,
                 key_id,
                 deferred_request_at: mark.updated_at(),

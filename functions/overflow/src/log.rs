@@ -13,7 +13,7 @@ use crate::metric::Metric;
 
 /// A message that is drained.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Drained<'a> {
+pub(crate) struct DrainedMessage<'a> {
     /// Whose signals or update it has.
     pub(crate) account_id: &'a AccountId,
     /// The API key that they were sent with.
@@ -64,7 +64,7 @@ struct FailedLine<'a> {
 }
 
 /// Writes the line of a message that is drained.
-pub(crate) fn write_drained(drain: DrainContext<'_>, drained: &Drained<'_>) {
+pub(crate) fn write_drained(drain: DrainContext<'_>, drained: &DrainedMessage<'_>) {
     let mut metrics = Metrics::default();
     let mut rejected = 0;
     match drained.signals {

@@ -8,7 +8,7 @@ use model::signal::Signal;
 use model::validation::{FieldError, Warning};
 use serde::Serialize;
 use service::context::RequestContext;
-use service::outcome::Outcome;
+use service::outcome::EndpointOutcome;
 use service::telemetry::metric::Metrics;
 use service::telemetry::request_log::count_codes;
 use store::error::StoreError;
@@ -23,7 +23,7 @@ pub struct BatchOutcome {
     /// The response.
     pub response: BatchResponse,
     /// What became of each signal, in the order of the request.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<SignalVerdict>,
     /// Why signals or rejected signals wait in the overflow queue; `None` if none do.
     deferred_because: Option<StoreError>,
     /// How many signals are invalid, if the whole batch is rejected for them: with strict handling
@@ -33,7 +33,7 @@ pub struct BatchOutcome {
 
 /// What became of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SignalVerdict {
     /// It is stored, by this request or by an earlier attempt of it.
     Stored,
     /// It is in the overflow queue.
@@ -84,17 +84,17 @@ impl BatchOutcome {
         stored: &StoredBatch,
     ) -> Self {
         let received = batch.received();
-        let mut verdicts = vec![Verdict::Stored; received];
+        let mut verdicts = vec![SignalVerdict::Stored; received];
         let mut set = |index: usize, verdict| {
             if let Some(entry) = verdicts.get_mut(index) {
                 *entry = verdict;
             }
         };
         for index in &stored.deferred {
-            set(*index, Verdict::Deferred);
+            set(*index, SignalVerdict::Deferred);
         }
         for signal in &batch.rejected {
-            set(signal.index, Verdict::Rejected);
+            set(signal.index, SignalVerdict::Rejected);
         }
         let counts = BatchCounts {
             received,
@@ -123,8 +123,8 @@ impl BatchOutcome {
     /// one. Nothing is stored, so nothing is replayed, and only the envelope has warnings.
     pub(crate) fn reject_all(mut self) -> Self {
         for verdict in &mut self.verdicts {
-            if *verdict != Verdict::Rejected {
-                *verdict = Verdict::RejectedWithBatch;
+            if *verdict != SignalVerdict::Rejected {
+                *verdict = SignalVerdict::RejectedWithBatch;
             }
         }
         self.rejected_for = Some(self.response.counts.rejected);
@@ -143,7 +143,7 @@ impl BatchOutcome {
     }
 }
 
-impl Outcome for BatchOutcome {
+impl EndpointOutcome for BatchOutcome {
     fn body(&self) -> impl Serialize {
         &self.response
     }

@@ -26,7 +26,7 @@ use service::context::RequestContext;
 use service::prefer::prefers_strict_handling;
 use service::problem::Problem;
 use service::route::Route;
-use service::runtime::Function;
+use service::runtime::HttpFunction;
 use store::api_keys::ApiKeysTable;
 use store::batch_context::BatchContext;
 use store::idempotency::{IdempotencyTable, RequestHashes};
@@ -34,15 +34,15 @@ use store::overflow;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
-pub use self::answer::{BatchCounts, BatchOutcome, BatchResponse, Verdict};
-pub use self::store_batch::Storage;
+pub use self::answer::{BatchCounts, BatchOutcome, BatchResponse, SignalVerdict};
+pub use self::store_batch::BatchStorage;
 use self::store_batch::{ReceivedBatch, StoredBatch};
 
 /// The function: its authenticator, its tables and its queue.
 #[derive(Debug)]
 pub struct SignalsFunction {
     authenticator: Authenticator,
-    storage: Storage,
+    storage: BatchStorage,
 }
 
 impl SignalsFunction {
@@ -61,7 +61,7 @@ impl SignalsFunction {
         let overflow = variables.optional(overflow::QUEUE_VARIABLE);
         let config = sdk_config(variables)?;
         let client = dynamodb(&config);
-        let storage = Storage {
+        let storage = BatchStorage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), signals, retention),
             rejected: RejectedSignalsTable::new(client.clone(), rejected),
@@ -73,7 +73,7 @@ impl SignalsFunction {
     }
 
     /// The function with this authenticator and these tables.
-    pub fn new(authenticator: Authenticator, storage: Storage) -> Self {
+    pub fn new(authenticator: Authenticator, storage: BatchStorage) -> Self {
         Self {
             authenticator,
             storage,
@@ -81,7 +81,7 @@ impl SignalsFunction {
     }
 }
 
-impl Function for SignalsFunction {
+impl HttpFunction for SignalsFunction {
     type Outcome = BatchOutcome;
 
     const ROUTES: &'static [Route] = &[Route {

@@ -10,7 +10,7 @@ use crate::metric::{CODE, Metric};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RejectedLine<'a> {
+struct RejectedCodeLine<'a> {
     message: &'static str,
     request_id: &'a str,
 }
@@ -34,7 +34,7 @@ pub(crate) fn rejected(context: &RequestContext, code: &'static str, count: usiz
     context.log.write(&LogLine {
         at: context.received_at,
         level: None,
-        members: RejectedLine {
+        members: RejectedCodeLine {
             message: "rejected",
             request_id: &context.request_id,
         },

@@ -29,7 +29,7 @@ const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The tables of the function, and its queue if it has one.
 #[derive(Debug)]
-pub struct Storage {
+pub struct BatchStorage {
     /// What makes retries safe.
     pub idempotency: IdempotencyTable,
     /// Where valid signals go.
@@ -60,7 +60,7 @@ pub(crate) struct StoredBatch {
 }
 
 /// What is known of the idempotency record of a batch.
-enum Record {
+enum RecordState {
     /// There is to be no record: the client named no requestIdentifier to retry with, or no signal
     /// is valid, and a retry stores nothing twice.
     NotNeeded,
@@ -73,7 +73,7 @@ enum Record {
     Unknown(StoreError),
 }
 
-impl Record {
+impl RecordState {
     fn is_of_earlier_attempt(&self) -> bool {
         matches!(self, Self::Earlier(_))
     }
@@ -111,7 +111,7 @@ impl Unacknowledged {
     }
 }
 
-impl Storage {
+impl BatchStorage {
     /// Stores or defers every valid signal, unless the record forbids to write it, and the rejected
     /// ones. Signals that DynamoDB finds invalid become rejected ones.
     pub(crate) async fn store(
@@ -122,19 +122,19 @@ impl Storage {
         let write_deadline = deadline_of_writes(deadline, self.overflow.is_some());
         let record = self.begin(received, write_deadline).await?;
         let context = match record {
-            Record::Earlier(received_at) => BatchContext {
+            RecordState::Earlier(received_at) => BatchContext {
                 received_at,
                 ..received.context
             },
-            Record::NotNeeded | Record::New | Record::Unknown(_) => received.context,
+            RecordState::NotNeeded | RecordState::New | RecordState::Unknown(_) => received.context,
         };
         let signals = &received.batch.signals;
         let signals_stored = async {
             match &record {
-                Record::NotNeeded | Record::New | Record::Earlier(_) => {
+                RecordState::NotNeeded | RecordState::New | RecordState::Earlier(_) => {
                     self.signals.store(context, signals, write_deadline).await
                 }
-                Record::Unknown(error) => {
+                RecordState::Unknown(error) => {
                     vec![ItemOutcome::Unacknowledged(error.clone()); signals.len()]
                 }
             }
@@ -168,7 +168,7 @@ impl Storage {
         &self,
         received: &ReceivedBatch<'_>,
         context: BatchContext<'_>,
-        record: &Record,
+        record: &RecordState,
         unacknowledged: Unacknowledged,
     ) -> Result<StoredBatch, Problem> {
         let is_queued = self.defer(received, context, &unacknowledged).await;
@@ -198,7 +198,7 @@ impl Storage {
         &self,
         received: &ReceivedBatch<'_>,
         deadline: Deadline,
-    ) -> Result<Record, Problem> {
+    ) -> Result<RecordState, Problem> {
         let ReceivedBatch {
             batch,
             hashes,
@@ -206,18 +206,18 @@ impl Storage {
             ..
         } = received;
         if batch.request_identifier.is_none() || batch.signals.is_empty() {
-            return Ok(Record::NotNeeded);
+            return Ok(RecordState::NotNeeded);
         }
         let began = self
             .idempotency
             .begin(*context, hashes, context.received_at, deadline)
             .await;
         match began {
-            Ok(RecordOutcome::New) => Ok(Record::New),
-            Ok(RecordOutcome::Replay { received_at }) => Ok(Record::Earlier(received_at)),
+            Ok(RecordOutcome::New) => Ok(RecordState::New),
+            Ok(RecordOutcome::Replay { received_at }) => Ok(RecordState::Earlier(received_at)),
             Ok(RecordOutcome::Conflict) => Err(problem::request_identifier_reused()),
             Err(error @ StoreError::Unavailable(_)) if self.overflow.is_some() => {
-                Ok(Record::Unknown(error))
+                Ok(RecordState::Unknown(error))
             }
             Err(error) => Err(error.into()),
         }
@@ -285,12 +285,12 @@ impl Storage {
         received: &ReceivedBatch<'_>,
         context: BatchContext<'_>,
         error: StoreError,
-        record: &Record,
+        record: &RecordState,
     ) -> Problem {
         let can_retry = match record {
-            Record::Unknown(_) => false,
-            Record::New | Record::Earlier(_) => true,
-            Record::NotNeeded => {
+            RecordState::Unknown(_) => false,
+            RecordState::New | RecordState::Earlier(_) => true,
+            RecordState::NotNeeded => {
                 let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
                 self.idempotency
                     .record_after_failure(context, &received.hashes, deadline)

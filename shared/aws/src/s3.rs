@@ -56,7 +56,7 @@ pub struct Bucket {
 
 /// An object as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Object {
+pub struct S3Object {
     /// Its content, at most as long as the limit of the read.
     pub body: Vec<u8>,
     /// When it was written; S3 says so to the second.
@@ -106,7 +106,7 @@ pub enum S3Error {
 }
 
 /// A request before it is signed.
-struct Unsigned<'a> {
+struct UnsignedRequest<'a> {
     method: &'static str,
     key: &'a str,
     headers: Vec<(&'static str, &'a str)>,
@@ -137,8 +137,8 @@ impl Bucket {
         key: &str,
         limit: usize,
         deadline: Deadline,
-    ) -> Result<Object, S3Error> {
-        let request = Unsigned {
+    ) -> Result<S3Object, S3Error> {
+        let request = UnsignedRequest {
             method: "GET",
             key,
             headers: Vec::new(),
@@ -151,7 +151,7 @@ impl Bucket {
                 .and_then(http_date)
                 .ok_or(Cause::ResponseError)?;
             let etag = headers.get("etag").ok_or(Cause::ResponseError)?.to_owned();
-            Ok(Object {
+            Ok(S3Object {
                 body,
                 last_modified,
                 etag,
@@ -179,7 +179,7 @@ impl Bucket {
             Replaces::Nothing => headers.push(("if-none-match", "*")),
             Replaces::Version(etag) => headers.push(("if-match", etag)),
         }
-        let request = Unsigned {
+        let request = UnsignedRequest {
             method: "PUT",
             key,
             headers,
@@ -200,7 +200,7 @@ impl Bucket {
     /// The headers and the body of a response that says that the request succeeded.
     async fn send(
         &self,
-        request: Unsigned<'_>,
+        request: UnsignedRequest<'_>,
         limit: usize,
     ) -> Result<(Headers, Vec<u8>), S3Error> {
         let request = self
@@ -222,8 +222,8 @@ impl Bucket {
 
     /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API
     /// reference).
-    async fn signed(&self, request: Unsigned<'_>) -> Result<HttpRequest, BoxError> {
-        let Unsigned {
+    async fn signed(&self, request: UnsignedRequest<'_>) -> Result<HttpRequest, BoxError> {
+        let UnsignedRequest {
             method,
             key,
             headers,

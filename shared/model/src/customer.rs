@@ -113,7 +113,7 @@ impl<'a> CustomerUpdate<'a> {
                 "must be an object",
             )]);
         };
-        let mut profile = Profile::default();
+        let mut profile = ProfileBuilder::default();
         let mut customer_id = None;
         let mut has_profile = false;
         while let Some(field) = envelope.next_field(&mut profile.errors) {
@@ -137,7 +137,7 @@ impl<'a> CustomerUpdate<'a> {
                 name => CUSTOMER.warn_ignored(name, &path, &mut profile.warnings),
             }
         }
-        let Profile {
+        let ProfileBuilder {
             changes,
             mut errors,
             warnings,
@@ -181,14 +181,14 @@ impl<'a> CustomerUpdate<'a> {
 
 /// The changes of a profile while they are read.
 #[derive(Default)]
-struct Profile<'a> {
+struct ProfileBuilder<'a> {
     changes: Vec<FieldChange<'a>>,
     unknown_fields: usize,
     errors: FieldErrors,
     warnings: Warnings,
 }
 
-impl<'a> Profile<'a> {
+impl<'a> ProfileBuilder<'a> {
     fn read(&mut self, mut fields: Object<'a, '_>, path: &JsonPointer<'_>) {
         while let Some(field) = fields.next_field(&mut self.errors) {
             let name = field.name.as_ref();

@@ -92,7 +92,7 @@ impl<'a> Signal<'a> {
         index: usize,
         path: &JsonPointer<'_>,
     ) -> Result<Self, RejectedSignal<'a>> {
-        let mut builder = Builder::new(value.text(), path);
+        let mut builder = SignalBuilder::new(value.text(), path);
         let mut identity = None;
         if let Some(signal) = value.as_object(path) {
             builder.read(signal);
@@ -172,7 +172,7 @@ type ReadText<'a> = fn(Value<'a>) -> Result<Cow<'a, str>, Violation>;
 
 /// A signal while it is read.
 #[derive(Default)]
-struct Builder<'a> {
+struct SignalBuilder<'a> {
     customer_id: FoundText<'a>,
     event_type: FoundText<'a>,
     emitter_id: FoundText<'a>,
@@ -184,7 +184,7 @@ struct Builder<'a> {
     warnings: Warnings,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> SignalBuilder<'a> {
     fn new(payload: &str, path: &JsonPointer<'_>) -> Self {
         let mut errors = FieldErrors::with_limit(MAX_ERRORS_PER_SIGNAL);
         if payload.len() > MAX_SIGNAL_BYTES {

@@ -48,7 +48,7 @@ field_error_codes! {
 
 /// What a response says of one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding<C> {
+pub struct FieldFinding<C> {
     /// Where the value is in the body.
     #[serde(flatten)]
     pub at: FieldRef,
@@ -59,12 +59,12 @@ pub struct Finding<C> {
 }
 
 /// A rule that a field breaks.
-pub type FieldError = Finding<FieldErrorCode>;
+pub type FieldError = FieldFinding<FieldErrorCode>;
 
 /// A warning about a field that was accepted as it is.
-pub type Warning = Finding<WarningCode>;
+pub type Warning = FieldFinding<WarningCode>;
 
-impl<C> Finding<C> {
+impl<C> FieldFinding<C> {
     /// A finding at `path`. The `predicate` says what is wrong: "must not be blank".
     pub fn new(path: &JsonPointer<'_>, code: C, predicate: &str) -> Self {
         let at = path.to_field_ref();

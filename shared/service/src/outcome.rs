@@ -1,7 +1,7 @@
 //! What became of a request, as a value: the response is made from it. Lambda's runtime drops it
 //! afterwards; the local stack shows it.
 //!
-//! Must not know which endpoints there are: each has an [`Outcome`] of its own.
+//! Must not know which endpoints there are: each has an [`EndpointOutcome`] of its own.
 
 use lambda_http::{Body, Response};
 use model::validation::FieldError;
@@ -14,7 +14,7 @@ use crate::route::Route;
 use crate::telemetry::metric::Metrics;
 
 /// What an endpoint says of a request that it has handled.
-pub trait Outcome {
+pub trait EndpointOutcome {
     /// The body of the response. If the request is rejected, these are the members that its problem
     /// document has beside the usual ones.
     fn body(&self) -> impl Serialize;
@@ -62,7 +62,7 @@ pub enum Reply<O> {
     Handled(O),
 }
 
-impl<O: Outcome> Served<O> {
+impl<O: EndpointOutcome> Served<O> {
     /// Whether AWS refused the credentials of the function: its process then cannot go on.
     pub fn are_credentials_refused(&self) -> bool {
         store_error(&self.result).is_some_and(StoreError::are_credentials_refused)
@@ -70,7 +70,7 @@ impl<O: Outcome> Served<O> {
 }
 
 /// The problem type of the response, if it is one.
-pub fn problem_type<O: Outcome>(result: &Result<Reply<O>, Problem>) -> Option<ProblemType> {
+pub fn problem_type<O: EndpointOutcome>(result: &Result<Reply<O>, Problem>) -> Option<ProblemType> {
     match result {
         Err(problem) => Some(problem.problem_type()),
         Ok(Reply::Handled(outcome)) if outcome.rejection().is_some() => {
@@ -81,7 +81,7 @@ pub fn problem_type<O: Outcome>(result: &Result<Reply<O>, Problem>) -> Option<Pr
 }
 
 /// Why DynamoDB did not store the request, or a part of it.
-pub fn store_error<O: Outcome>(result: &Result<Reply<O>, Problem>) -> Option<&StoreError> {
+pub fn store_error<O: EndpointOutcome>(result: &Result<Reply<O>, Problem>) -> Option<&StoreError> {
     match result {
         Err(problem) => problem.store_error(),
         Ok(Reply::Handled(outcome)) => outcome.deferred_because(),
@@ -90,7 +90,7 @@ pub fn store_error<O: Outcome>(result: &Result<Reply<O>, Problem>) -> Option<&St
 }
 
 /// The validation errors in the response.
-pub fn field_errors<O: Outcome>(result: &Result<Reply<O>, Problem>) -> &[FieldError] {
+pub fn field_errors<O: EndpointOutcome>(result: &Result<Reply<O>, Problem>) -> &[FieldError] {
     match result {
         Err(problem) => problem.field_errors(),
         Ok(Reply::Handled(outcome)) => outcome.field_errors(),

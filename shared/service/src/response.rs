@@ -5,7 +5,7 @@ use lambda_http::http::{HeaderName, HeaderValue, StatusCode};
 use lambda_http::{Body, Response};
 use serde::Serialize;
 
-use crate::outcome::{Outcome, Reply};
+use crate::outcome::{EndpointOutcome, Reply};
 use crate::problem::{Problem, ProblemType};
 use crate::problem_document::{self, ProblemDocument};
 use crate::route::Route;
@@ -13,7 +13,10 @@ use crate::route::Route;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The response to the request of this invocation.
-pub fn respond<O: Outcome>(result: &Result<Reply<O>, Problem>, request_id: &str) -> Response<Body> {
+pub fn respond<O: EndpointOutcome>(
+    result: &Result<Reply<O>, Problem>,
+    request_id: &str,
+) -> Response<Body> {
     let mut response = match result {
         Ok(Reply::Options(route)) => allowed_methods(route),
         Ok(Reply::Handled(outcome)) => match outcome.rejection() {

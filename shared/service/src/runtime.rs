@@ -5,6 +5,7 @@
 //! the process goes on.
 
 pub mod event;
+pub mod partial_batch;
 
 use std::future::ready;
 use std::panic::AssertUnwindSafe;
@@ -27,7 +28,7 @@ use tracing::Instrument as _;
 use self::event::HttpApiEvent;
 use crate::auth::Authenticator;
 use crate::context::RequestContext;
-use crate::outcome::{Outcome, Reply, Served};
+use crate::outcome::{EndpointOutcome, Reply, Served};
 use crate::problem::Problem;
 use crate::process::Process;
 use crate::response::respond;
@@ -36,9 +37,9 @@ use crate::telemetry::log::Log;
 use crate::telemetry::request_log;
 
 /// A function behind the HTTP API.
-pub trait Function: Sync {
+pub trait HttpFunction: Sync {
     /// What became of a request that it has handled.
-    type Outcome: Outcome + Send;
+    type Outcome: EndpointOutcome + Send;
 
     /// The paths that it answers.
     const ROUTES: &'static [Route];
@@ -57,7 +58,7 @@ pub trait Function: Sync {
 
 /// What an invocation returns to Lambda.
 #[derive(Debug)]
-pub struct Answer<R> {
+pub struct InvocationOutcome<R> {
     /// The response.
     pub response: R,
     /// Whether AWS refused the credentials of this process. They are those of its environment, and
@@ -78,7 +79,7 @@ struct HttpProcess<F> {
 /// # Errors
 /// As [`run`].
 pub async fn run_http(
-    function: Result<impl Function + Send + 'static, ConfigError>,
+    function: Result<impl HttpFunction + Send + 'static, ConfigError>,
     process: &Process,
 ) -> Result<(), Error> {
     if let Ok(function) = &function {
@@ -96,15 +97,18 @@ pub async fn run_http(
     .await
 }
 
-impl<F: Function> HttpProcess<F> {
-    async fn invoke(&self, event: LambdaEvent<HttpApiEvent>) -> Answer<ApiGatewayV2httpResponse> {
+impl<F: HttpFunction> HttpProcess<F> {
+    async fn invoke(
+        &self,
+        event: LambdaEvent<HttpApiEvent>,
+    ) -> InvocationOutcome<ApiGatewayV2httpResponse> {
         let (event, lambda) = event.into_parts();
         let request = event.into_request(lambda);
         let mut context = RequestContext::from_request(&request, self.log.clone());
         let is_first = !self.is_warm.swap(true, Ordering::Relaxed);
         context.init_duration = is_first.then_some(self.init_duration);
         let served = serve(&self.function, &request, context).await;
-        Answer {
+        InvocationOutcome {
             are_credentials_refused: served.are_credentials_refused(),
             response: for_api_gateway(served.response),
         }
@@ -125,7 +129,7 @@ where
     F: Send + Sync + 'static,
     E: DeserializeOwned + Send + 'static,
     R: Serialize + Send + 'static,
-    H: Future<Output = Result<Answer<R>, Error>> + Send + 'static,
+    H: Future<Output = Result<InvocationOutcome<R>, Error>> + Send + 'static,
 {
     let function: &'static F = match function {
         Ok(function) => Box::leak(Box::new(function)),
@@ -176,7 +180,7 @@ async fn fail(error: ConfigError) -> Result<(), Error> {
 
 /// Serves one request: a response and a line in the log, whatever happens, and what became of the
 /// request.
-pub async fn serve<F: Function>(
+pub async fn serve<F: HttpFunction>(
     function: &F,
     request: &Request,
     mut context: RequestContext,
@@ -199,7 +203,7 @@ pub async fn serve<F: Function>(
 }
 
 /// Has the function handle a request to one of its routes.
-async fn dispatch<F: Function>(
+async fn dispatch<F: HttpFunction>(
     function: &F,
     request: &Request,
     context: &mut RequestContext,
@@ -241,7 +245,7 @@ mod tests {
 
     struct Done;
 
-    impl Outcome for Done {
+    impl EndpointOutcome for Done {
         fn body(&self) -> impl Serialize {
             "done"
         }
@@ -249,7 +253,7 @@ mod tests {
         fn add_metrics(&self, _: &mut Metrics) {}
     }
 
-    impl Function for Panicking {
+    impl HttpFunction for Panicking {
         type Outcome = Done;
 
         const ROUTES: &'static [Route] = &[Route {

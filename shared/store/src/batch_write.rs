@@ -112,7 +112,7 @@ impl BatchTable {
     ) -> Vec<ItemOutcome> {
         let second_call_limit = SecondCallLimit::default();
         let mut waits = Waits::default();
-        let mut progress = Progress::new(items);
+        let mut progress = WriteProgress::new(items);
         let mut calls = FuturesUnordered::new();
         loop {
             while let Some(chunk) = progress.next_chunk(calls.len()) {
@@ -255,8 +255,8 @@ impl BatchTable {
 }
 
 /// How far the items of a request are stored.
-struct Progress<I> {
-    outcomes: Outcomes,
+struct WriteProgress<I> {
+    outcomes: ItemOutcomes,
     unsent: VecDeque<Chunk<Pending<I>>>,
     /// The items that calls left.
     left: Vec<Pending<I>>,
@@ -266,10 +266,10 @@ struct Progress<I> {
     max_calls: usize,
 }
 
-impl<I: BatchItem> Progress<I> {
+impl<I: BatchItem> WriteProgress<I> {
     fn new(items: Vec<I>) -> Self {
         Self {
-            outcomes: Outcomes::all_stored(items.len()),
+            outcomes: ItemOutcomes::all_stored(items.len()),
             unsent: into_chunks(numbered(items)),
             left: Vec::new(),
             error: None,
@@ -307,9 +307,9 @@ impl<I: BatchItem> Progress<I> {
 }
 
 /// What became of each item of a request, by its position.
-struct Outcomes(Vec<ItemOutcome>);
+struct ItemOutcomes(Vec<ItemOutcome>);
 
-impl Outcomes {
+impl ItemOutcomes {
     /// Until something else is known of an item.
     fn all_stored(items: usize) -> Self {
         Self(vec![ItemOutcome::Stored; items])

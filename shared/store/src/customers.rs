@@ -17,7 +17,7 @@ use model::account::AccountId;
 use model::customer::{CustomerUpdate, FENCE_PREFIX};
 use model::timestamp::Timestamp;
 
-use self::write::{Condition, FieldWrite, MAX_EXPIRED_FENCES, Write, fence_attribute};
+use self::write::{CustomerWrite, FieldWrite, MAX_EXPIRED_FENCES, WriteCondition, fence_attribute};
 use crate::attributes::{Item, string};
 use crate::error::StoreError;
 use crate::fence::{FENCE, Fence};
@@ -80,7 +80,7 @@ pub struct Upserted {
 }
 
 /// What became of a write.
-enum Written {
+enum WriteOutcome {
     /// It is stored. These are the attributes that it replaced.
     Over(Item),
     /// It is not stored, because of this item; `None` if its condition needs one.
@@ -119,10 +119,12 @@ impl CustomersTable {
         let began = Instant::now();
         let mut waits = Waits::default();
         let mut stored: Option<Item> = None;
-        let mut condition = Condition::ItemIsOlder;
+        let mut condition = WriteCondition::ItemIsOlder;
         loop {
             let write = match &stored {
-                None => Write::whole(upsert.account_id, upsert.update, upsert.mark, condition),
+                None => {
+                    CustomerWrite::whole(upsert.account_id, upsert.update, upsert.mark, condition)
+                }
                 Some(item) => {
                     let attempted_at = upsert.now.plus(began.elapsed());
                     match upsert.over_newer(item, attempted_at)? {
@@ -132,7 +134,7 @@ impl CustomersTable {
                 }
             };
             match repeat(deadline, || self.write(&write)).await {
-                Ok(Written::Over(old)) => {
+                Ok(WriteOutcome::Over(old)) => {
                     return Ok(Upserted {
                         // Every update changes the fence. Some emulators return only attributes
                         // that changed.
@@ -145,12 +147,12 @@ impl CustomersTable {
                     });
                 }
                 // An attempt has taken effect without a response.
-                Ok(Written::Refused(Some(item))) if upsert.mark.wrote(&item) => {
+                Ok(WriteOutcome::Refused(Some(item))) if upsert.mark.wrote(&item) => {
                     return Upserted::from_lost_attempt(upsert.mark, &item);
                 }
-                Ok(Written::Refused(item)) => {
+                Ok(WriteOutcome::Refused(item)) => {
                     stored = item;
-                    condition = Condition::ItemIsOlder;
+                    condition = WriteCondition::ItemIsOlder;
                     let has_time = waits.wait(deadline).await;
                     if !has_time {
                         return Err(Cause::DeadlineExceeded.into());
@@ -159,9 +161,9 @@ impl CustomersTable {
                 // Fences of fields that were removed long ago may fill the item. A write that must
                 // replace no item is refused with the item, so that they can be removed.
                 Err(StoreError::ItemTooLarge)
-                    if stored.is_none() && condition == Condition::ItemIsOlder =>
+                    if stored.is_none() && condition == WriteCondition::ItemIsOlder =>
                 {
-                    condition = Condition::ItemIsMissing;
+                    condition = WriteCondition::ItemIsMissing;
                 }
                 Err(error) => return Err(error),
             }
@@ -184,23 +186,23 @@ impl CustomersTable {
         deadline: Deadline,
     ) -> Result<bool, StoreError> {
         let mark = UpdateMark::new_imported(updated_at);
-        let write = Write::whole(account_id, update, mark, Condition::ItemIsNotNewer);
+        let write = CustomerWrite::whole(account_id, update, mark, WriteCondition::ItemIsNotNewer);
         let written = repeat(deadline, || self.write(&write)).await?;
-        Ok(matches!(written, Written::Over(_)))
+        Ok(matches!(written, WriteOutcome::Over(_)))
     }
 
-    async fn write(&self, write: &Write<'_>) -> Result<Written, StoreError> {
+    async fn write(&self, write: &CustomerWrite<'_>) -> Result<WriteOutcome, StoreError> {
         let call = write.request(&self.client).table_name(&self.table).send();
         // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy
         // it.
         let error = match Box::pin(call).await {
-            Ok(output) => return Ok(Written::Over(output.attributes.unwrap_or_default())),
+            Ok(output) => return Ok(WriteOutcome::Over(output.attributes.unwrap_or_default())),
             Err(error) => error,
         };
         match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => Ok(Written::Refused(
-                failed.item().filter(|item| !item.is_empty()).cloned(),
-            )),
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => Ok(
+                WriteOutcome::Refused(failed.item().filter(|item| !item.is_empty()).cloned()),
+            ),
             _ => Err(error.into()),
         }
     }
@@ -215,7 +217,7 @@ impl<'a> Upsert<'a> {
         &self,
         item: &'a Item,
         attempted_at: Timestamp,
-    ) -> Result<Option<Write<'a>>, StoreError> {
+    ) -> Result<Option<CustomerWrite<'a>>, StoreError> {
         let mut fields = Vec::new();
         for change in self.update.changes() {
             let stored = Fence::from_attribute(item, &fence_attribute(&change.name))?;
@@ -237,14 +239,14 @@ impl<'a> Upsert<'a> {
             .iter()
             .map(|field| field.fence)
             .fold(above_stored, Fence::max);
-        Ok(Some(Write {
+        Ok(Some(CustomerWrite {
             account_id: self.account_id,
             customer_id: self.update.customer_id(),
             fields,
             mark: self.mark,
             item_fence,
             expired: Some(ExpiredFences::find(item, self.update, attempted_at)?),
-            condition: Condition::FieldsAreOlder,
+            condition: WriteCondition::FieldsAreOlder,
         }))
     }
 }

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, Value};
 
-use aws::s3::{Object, S3Error};
+use aws::s3::{S3Error, S3Object};
 
 /// The variable that names the bucket.
 pub const BUCKET_VARIABLE: &str = "KEY_SNAPSHOT_BUCKET";
@@ -53,7 +53,7 @@ pub struct KeySnapshot {
 /// The content of the object.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<K> {
+struct SnapshotDocument<K> {
     version: u32,
     written_at: Timestamp,
     keys: K,
@@ -121,8 +121,8 @@ impl KeySnapshot {
     ///
     /// # Errors
     /// [`KeySnapshotError::Malformed`]
-    pub fn parse(object: &Object) -> Result<Self, KeySnapshotError> {
-        let Document {
+    pub fn parse(object: &S3Object) -> Result<Self, KeySnapshotError> {
+        let SnapshotDocument {
             written_at,
             keys: entries,
             ..
@@ -161,7 +161,7 @@ impl KeySnapshot {
 /// # Errors
 /// When readers would not take it.
 pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, TooManyKeys> {
-    encode(&Document {
+    encode(&SnapshotDocument {
         version: VERSION,
         written_at,
         keys,
@@ -175,11 +175,11 @@ pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, Too
 /// # Errors
 /// [`KeySnapshotError::Malformed`], [`KeySnapshotError::TooManyKeys`]
 pub fn revoke(
-    object: &Object,
+    object: &S3Object,
     key_id: &str,
     at: Timestamp,
 ) -> Result<Option<Vec<u8>>, KeySnapshotError> {
-    let mut document: Document<Vec<Value>> = decode(object)?;
+    let mut document: SnapshotDocument<Vec<Value>> = decode(object)?;
     let mut entries = document.keys.iter_mut().filter_map(Value::as_object_mut);
     let Some(entry) = entries.find(|entry| entry.get("keyId").is_some_and(|id| id == key_id))
     else {
@@ -191,12 +191,12 @@ pub fn revoke(
     Ok(Some(encode(&document)?))
 }
 
-fn decode<K: DeserializeOwned>(object: &Object) -> Result<Document<K>, KeySnapshotError> {
+fn decode<K: DeserializeOwned>(object: &S3Object) -> Result<SnapshotDocument<K>, KeySnapshotError> {
     let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
     // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the
     // limit is not JSON.
     let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
-    let document: Document<K> =
+    let document: SnapshotDocument<K> =
         serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;
     if document.version == VERSION {
         Ok(document)
@@ -205,7 +205,7 @@ fn decode<K: DeserializeOwned>(object: &Object) -> Result<Document<K>, KeySnapsh
     }
 }
 
-fn encode<K: Serialize>(document: &Document<K>) -> Result<Vec<u8>, TooManyKeys> {
+fn encode<K: Serialize>(document: &SnapshotDocument<K>) -> Result<Vec<u8>, TooManyKeys> {
     let json = serde_json::to_vec(document).map_err(|_| TooManyKeys)?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(&json).and_then(|()| encoder.finish());
@@ -260,7 +260,7 @@ mod tests {
             .enumerate()
             .map(|(n, entry)| SnapshotKey::new(hash(n), entry, NOW).unwrap())
             .collect();
-        let snapshot = KeySnapshot::parse(&Object {
+        let snapshot = KeySnapshot::parse(&S3Object {
             body: write(&keys, NOW).unwrap(),
             last_modified: NOW,
             etag: String::new(),
@@ -282,19 +282,19 @@ mod tests {
     fn revocation_leaves_what_this_version_cannot_read() {
         let keys =
             json!([{"keyId": "key_1", "only": "later"}, null, {"keyId": "key_2", "later": 1}]);
-        let before = Document {
+        let before = SnapshotDocument {
             version: VERSION,
             written_at: NOW,
             keys,
         };
-        let mut object = Object {
+        let mut object = S3Object {
             body: encode(&before).unwrap(),
             last_modified: NOW,
             etag: String::new(),
         };
         for _ in 0..2 {
             object.body = revoke(&object, "key_2", days_ago(1)).unwrap().unwrap();
-            let mut after: Document<Value> = decode(&object).unwrap();
+            let mut after: SnapshotDocument<Value> = decode(&object).unwrap();
             assert_eq!(
                 after.keys[2].as_object_mut().unwrap().remove("revokedAt"),
                 Some(json!(days_ago(1)))

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 pub use self::deferred_batch::{DeferredBatch, DeferredSignal};
-pub use self::deferred_update::DeferredUpdate;
+pub use self::deferred_update::{DeferredUpdateHead, update_message};
 pub use self::format::MessageError;
 use self::format::{VERSION, read};
 
@@ -26,14 +26,14 @@ pub const DEAD_LETTER_QUEUE_VARIABLE: &str = "DEAD_LETTER_QUEUE_URL";
 pub enum Deferred<'a> {
     /// Signals of one request, with what it takes to write their items.
     Batch(DeferredBatch<'a>),
-    /// The update of a customer.
-    Update(DeferredUpdate<'a>),
+    /// An update of a customer. The changes are read from the same text, like the body of a request.
+    Update(DeferredUpdateHead<'a>),
 }
 
-/// What tells messages apart.
+/// The members of a message that say what it holds and whether this version can read it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kind {
+struct MessageHead {
     version: u32,
     customer_data: Option<IgnoredAny>,
 }
@@ -44,7 +44,7 @@ impl<'a> Deferred<'a> {
     /// # Errors
     /// [`MessageError`]
     pub fn parse(text: &'a str) -> Result<Self, MessageError> {
-        let Kind {
+        let MessageHead {
             version,
             customer_data,
         } = read(text)?;

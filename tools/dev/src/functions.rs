@@ -14,15 +14,16 @@ use emulator::Template;
 use emulator::development_key::API_KEY;
 use lambda_http::{Body, Context, Request, RequestExt as _};
 use model::timestamp::Timestamp;
-use overflow::{OverflowFunction, SqsBatchResponse, SqsEvent};
+use overflow::{OverflowFunction, SqsEvent};
 use service::auth::Authenticator;
 use service::context::RequestContext;
-use service::outcome::{Outcome, Reply, Served, store_error};
+use service::outcome::{EndpointOutcome, Reply, Served, store_error};
 use service::problem::{Problem, UnauthorizedReason};
 use service::runtime::event::HttpApiEvent;
-use service::runtime::{Function, serve};
+use service::runtime::partial_batch::PartialBatchResponse;
+use service::runtime::{HttpFunction, serve};
 use service::telemetry::log::Log;
-use signals::{BatchOutcome, SignalsFunction, Verdict};
+use signals::{BatchOutcome, SignalVerdict, SignalsFunction};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -75,7 +76,7 @@ pub(crate) struct Batch {
     /// The client's requestIdentifier, or the generated one.
     pub(crate) request_identifier: String,
     /// Of each signal, in their order.
-    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) verdicts: Vec<SignalVerdict>,
     /// Whether the service had seen the request before.
     pub(crate) is_replay: bool,
 }
@@ -158,7 +159,7 @@ impl Functions {
 
     /// Drains messages of the overflow queue. `None` if that has not ended within the function's
     /// timeout.
-    pub(crate) async fn drain(&self, event: SqsEvent) -> Option<SqsBatchResponse> {
+    pub(crate) async fn drain(&self, event: SqsEvent) -> Option<PartialBatchResponse> {
         let overflow = Arc::clone(&self.0.overflow);
         let drained = self.0.runtime.spawn(async move {
             let context = overflow.context();
@@ -238,7 +239,7 @@ impl<F> Hosted<F> {
     }
 }
 
-impl<F: Function> Hosted<F> {
+impl<F: HttpFunction> Hosted<F> {
     async fn serve(&self, event: &[u8]) -> Option<Served<F::Outcome>> {
         let event: HttpApiEvent = serde_json::from_slice(event).ok()?;
         let _turn = self.turns.acquire().await.ok()?;
@@ -260,7 +261,7 @@ fn batch(served: &Served<BatchOutcome>) -> Option<Batch> {
     })
 }
 
-fn handled<O: Outcome>(served: Served<O>, batch: Option<Batch>) -> Handled {
+fn handled<O: EndpointOutcome>(served: Served<O>, batch: Option<Batch>) -> Handled {
     let reason = match &served.result {
         Err(Problem::Unauthorized(reason)) => Some(Reason::Unauthorized(*reason)),
         result => store_error(result).map(|error| Reason::Store(error.to_string())),

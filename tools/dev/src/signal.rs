@@ -31,12 +31,14 @@ pub(crate) enum ShownVerdict {
     Refused,
 }
 
-impl From<signals::Verdict> for ShownVerdict {
-    fn from(verdict: signals::Verdict) -> Self {
+impl From<signals::SignalVerdict> for ShownVerdict {
+    fn from(verdict: signals::SignalVerdict) -> Self {
         match verdict {
-            signals::Verdict::Stored => Self::Stored,
-            signals::Verdict::Deferred => Self::Deferred,
-            signals::Verdict::Rejected | signals::Verdict::RejectedWithBatch => Self::Rejected,
+            signals::SignalVerdict::Stored => Self::Stored,
+            signals::SignalVerdict::Deferred => Self::Deferred,
+            signals::SignalVerdict::Rejected | signals::SignalVerdict::RejectedWithBatch => {
+                Self::Rejected
+            }
         }
     }
 }

@@ -32,11 +32,11 @@ const READ_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct SnapshotReader {
     bucket: Bucket,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<SnapshotState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct SnapshotState {
     latest: Option<Arc<KeySnapshot>>,
     /// Until when look-ups use `latest` and wait for no read.
     used_until: Option<Timestamp>,
@@ -146,21 +146,21 @@ impl SnapshotReader {
     }
 }
 
-impl fmt::Debug for State {
+impl fmt::Debug for SnapshotState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut state = formatter.debug_struct("State");
+        let mut state = formatter.debug_struct("SnapshotState");
         state.field("used_until", &self.used_until);
         state.finish_non_exhaustive()
     }
 }
 
 // Nothing panics while it holds the lock, so the state behind a poisoned lock is intact.
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<SnapshotState>) -> MutexGuard<'_, SnapshotState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads the snapshot, and keeps it if it is newer than the one in memory.
-async fn read_into(state: Arc<Mutex<State>>, bucket: Bucket, began_at: Timestamp) {
+async fn read_into(state: Arc<Mutex<SnapshotState>>, bucket: Bucket, began_at: Timestamp) {
     let read = read(bucket).await;
     let mut state = lock(&state);
     state.reading = None;

@@ -64,12 +64,12 @@ pub struct Metrics(Vec<MetricValue>);
 #[derive(Debug)]
 struct MetricValue {
     name: &'static str,
-    value: Number,
+    value: MetricNumber,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Number {
+enum MetricNumber {
     Count(usize),
     Milliseconds(Milliseconds),
 }
@@ -77,7 +77,7 @@ enum Number {
 impl Metrics {
     /// Adds a number of things, or a percentage, also when it is 0.
     pub fn add_count(&mut self, name: &'static str, count: usize) {
-        let value = Number::Count(count);
+        let value = MetricNumber::Count(count);
         self.0.push(MetricValue { name, value });
     }
 
@@ -95,7 +95,7 @@ impl Metrics {
 
     /// Adds a duration.
     pub fn add_duration(&mut self, name: &'static str, duration: Duration) {
-        let value = Number::Milliseconds(Milliseconds(duration));
+        let value = MetricNumber::Milliseconds(Milliseconds(duration));
         self.0.push(MetricValue { name, value });
     }
 

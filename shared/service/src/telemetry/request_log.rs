@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::log::{Dimension, LogLine};
 use super::metric::{Metric, Metrics, Milliseconds, REASON};
 use crate::context::RequestContext;
-use crate::outcome::{self, Outcome, Reply, Served};
+use crate::outcome::{self, EndpointOutcome, Reply, Served};
 use crate::problem::{Problem, ProblemType, UnauthorizedReason};
 
 /// The members of a request's line, apart from its metrics.
@@ -62,7 +62,7 @@ struct UnauthorizedLine<'a> {
 
 /// Writes the line of a request, those of its endpoint and, for its metric, one for the reason of a
 /// 401.
-pub(crate) fn write<O: Outcome>(served: &Served<O>, calls: &CallStats, duration: Duration) {
+pub(crate) fn write<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats, duration: Duration) {
     let Served {
         context, result, ..
     } = served;
@@ -90,7 +90,7 @@ pub fn count_codes(errors: &[FieldError]) -> BTreeMap<&'static str, usize> {
     counts
 }
 
-fn request_line<'a, O: Outcome>(
+fn request_line<'a, O: EndpointOutcome>(
     served: &'a Served<O>,
     calls: &CallStats,
     duration: Duration,
@@ -126,7 +126,7 @@ fn request_line<'a, O: Outcome>(
     }
 }
 
-fn metrics<O: Outcome>(served: &Served<O>, calls: &CallStats) -> Metrics {
+fn metrics<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats) -> Metrics {
     let Served {
         context, result, ..
     } = served;

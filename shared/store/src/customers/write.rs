@@ -19,7 +19,7 @@ use crate::fence::{Fence, UpdateMark};
 pub(super) const MAX_EXPIRED_FENCES: usize = 80;
 
 /// One `UpdateItem`.
-pub(super) struct Write<'a> {
+pub(super) struct CustomerWrite<'a> {
     pub(super) account_id: &'a AccountId,
     pub(super) customer_id: &'a str,
     pub(super) fields: Vec<FieldWrite<'a>>,
@@ -29,7 +29,7 @@ pub(super) struct Write<'a> {
     pub(super) item_fence: Fence,
     /// The fences that go.
     pub(super) expired: Option<ExpiredFences<'a>>,
-    pub(super) condition: Condition,
+    pub(super) condition: WriteCondition,
 }
 
 /// The change of a field, and the fence that the field gets.
@@ -40,7 +40,7 @@ pub(super) struct FieldWrite<'a> {
 
 /// Over which item an update is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Condition {
+pub(super) enum WriteCondition {
     /// There is no item, or it has a lower fence.
     ItemIsOlder,
     /// There is no item, or it has a lower fence or the same one. Lines of one import may have the
@@ -62,13 +62,13 @@ struct Expressions {
     values: HashMap<String, AttributeValue>,
 }
 
-impl<'a> Write<'a> {
+impl<'a> CustomerWrite<'a> {
     /// All changes of an update, with its own fence.
     pub(super) fn whole(
         account_id: &'a AccountId,
         update: &'a CustomerUpdate<'_>,
         mark: UpdateMark,
-        condition: Condition,
+        condition: WriteCondition,
     ) -> Self {
         let fields = update.changes().iter().map(|change| FieldWrite {
             change,
@@ -120,10 +120,10 @@ impl<'a> Write<'a> {
         let set = "SET accountId = :account, customerId = :customer, fence = :fence, \
                    fenceId = :id, updatedAt = :now, createdAt = if_not_exists(createdAt, :now)";
         let condition = match self.condition {
-            Condition::ItemIsOlder => "attribute_not_exists(fence) OR fence < :fence",
-            Condition::ItemIsNotNewer => "attribute_not_exists(fence) OR fence <= :fence",
-            Condition::ItemIsMissing => "attribute_not_exists(pk)",
-            Condition::FieldsAreOlder => "attribute_exists(pk) AND fence < :fence",
+            WriteCondition::ItemIsOlder => "attribute_not_exists(fence) OR fence < :fence",
+            WriteCondition::ItemIsNotNewer => "attribute_not_exists(fence) OR fence <= :fence",
+            WriteCondition::ItemIsMissing => "attribute_not_exists(pk)",
+            WriteCondition::FieldsAreOlder => "attribute_exists(pk) AND fence < :fence",
         };
         // Maps of their final size: one that grows hashes its keys again.
         let names = HashMap::with_capacity(fields.saturating_mul(2));
@@ -145,7 +145,7 @@ impl<'a> Write<'a> {
 }
 
 impl Expressions {
-    fn add_field(&mut self, index: usize, field: &FieldWrite<'_>, write: &Write<'_>) {
+    fn add_field(&mut self, index: usize, field: &FieldWrite<'_>, write: &CustomerWrite<'_>) {
         let FieldChange { name, change } = field.change;
         let index = index.to_string();
         let name_alias = ["#", &index].concat();
@@ -157,7 +157,7 @@ impl Expressions {
             [":f", &index].concat()
         };
         self.set.extend([", ", &fence_alias, " = ", &fence_value]);
-        if write.condition == Condition::FieldsAreOlder {
+        if write.condition == WriteCondition::FieldsAreOlder {
             self.condition.extend([
                 " AND (attribute_not_exists(",
                 &fence_alias,

@@ -70,7 +70,7 @@ impl<'a> DeferredBatch<'a> {
         expires_at: Option<Timestamp>,
         is_deferred: impl Fn(usize) -> bool,
     ) -> Vec<String> {
-        let mut messages = Messages::new(Self {
+        let mut messages = MessagesBuilder::new(Self {
             version: VERSION,
             account_id: Cow::Borrowed(context.account_id),
             key_id: context.key_id.into(),
@@ -121,8 +121,8 @@ impl<'a> DeferredBatch<'a> {
     }
 }
 
-/// Messages while signals are added to the last one.
-struct Messages<'a> {
+/// Builds the messages of a batch: signals are added to the last one until it is full.
+struct MessagesBuilder<'a> {
     full: Vec<String>,
     last: DeferredBatch<'a>,
     /// The length of a message without signals.
@@ -131,7 +131,7 @@ struct Messages<'a> {
     bytes: usize,
 }
 
-impl<'a> Messages<'a> {
+impl<'a> MessagesBuilder<'a> {
     fn new(empty: DeferredBatch<'a>) -> Self {
         let overhead = json(&empty).len();
         Self {

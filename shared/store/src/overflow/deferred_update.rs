@@ -12,10 +12,10 @@ use serde_json::value::RawValue;
 use super::format::{VERSION, json};
 use crate::customers::UpdateMark;
 
-/// What the message has beside the update itself.
+/// The members of the message beside the update itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DeferredUpdate<'a> {
+pub struct DeferredUpdateHead<'a> {
     version: u32,
     /// The account of the request.
     pub account_id: Cow<'a, AccountId>,
@@ -30,35 +30,31 @@ pub struct DeferredUpdate<'a> {
 /// update.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Message<'a> {
+struct DeferredUpdateMessage<'a> {
     #[serde(flatten)]
-    deferred: DeferredUpdate<'a>,
+    head: DeferredUpdateHead<'a>,
     customer_id: &'a str,
     #[serde(serialize_with = "changes")]
     customer_data: &'a CustomerUpdate<'a>,
 }
 
-impl<'a> DeferredUpdate<'a> {
-    /// The message for an update, as JSON.
-    pub fn message(
-        account_id: &'a AccountId,
-        key_id: &'a str,
-        mark: UpdateMark,
-        update: &CustomerUpdate<'_>,
-    ) -> String {
-        let (account_id, key_id) = (Cow::Borrowed(account_id), key_id.into());
-        let deferred = DeferredUpdate {
+/// The message for an update, as JSON.
+pub fn update_message(
+    account_id: &AccountId,
+    key_id: &str,
+    mark: UpdateMark,
+    update: &CustomerUpdate<'_>,
+) -> String {
+    json(&DeferredUpdateMessage {
+        head: DeferredUpdateHead {
             version: VERSION,
-            account_id,
-            key_id,
+            account_id: Cow::Borrowed(account_id),
+            key_id: key_id.into(),
             mark,
-        };
-        json(&Message {
-            deferred,
-            customer_id: update.customer_id(),
-            customer_data: update,
-        })
-    }
+        },
+        customer_id: update.customer_id(),
+        customer_data: update,
+    })
 }
 
 fn changes<S: Serializer>(update: &CustomerUpdate<'_>, serializer: S) -> Result<S::Ok, S::Error> {

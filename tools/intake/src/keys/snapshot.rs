@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use aws::deadline::Deadline;
 use aws::environment::{Variables, http_connector};
-use aws::s3::{Bucket, ENDPOINT_VARIABLE, Object, Replaces, S3Connection, S3Error};
+use aws::s3::{Bucket, ENDPOINT_VARIABLE, Replaces, S3Connection, S3Error, S3Object};
 use model::timestamp::Timestamp;
 use serde_json::json;
 use store::key_snapshot::{
@@ -132,7 +132,7 @@ struct Replacement<T> {
 /// between.
 async fn replace<T>(
     bucket: &Bucket,
-    make: impl AsyncFn(Option<&Object>) -> Result<Replacement<T>>,
+    make: impl AsyncFn(Option<&S3Object>) -> Result<Replacement<T>>,
 ) -> Result<T> {
     for _ in 0..ATTEMPTS {
         let deadline = || Deadline::after(TIMEOUT);
