@@ -32,7 +32,8 @@ impl CallStats {
             first_microseconds: AtomicU64::new(u64::MAX),
             last_microseconds: AtomicU64::new(0),
         });
-        (CURRENT.scope(call_stats.clone(), work).await, call_stats)
+        let result = CURRENT.scope(call_stats.clone(), work).await;
+        (result, call_stats)
     }
 
     /// Attempts that were sent, the SDK's retries included.
@@ -42,10 +43,8 @@ impl CallStats {
 
     /// The time from the start of the first call to the end of the last; `None` without calls.
     pub fn latency(&self) -> Option<Duration> {
-        let (first, last) = (
-            self.first_microseconds.load(Ordering::Relaxed),
-            self.last_microseconds.load(Ordering::Relaxed),
-        );
+        let first = self.first_microseconds.load(Ordering::Relaxed);
+        let last = self.last_microseconds.load(Ordering::Relaxed);
         (self.attempts() > 0).then(|| Duration::from_micros(last.saturating_sub(first)))
     }
 

@@ -106,11 +106,9 @@ impl<'a> Batch<'a> {
         let mut sent = 0_usize;
         for signal in signals {
             if sent < MAX_SIGNALS_PER_REQUEST {
-                self.add(Signal::parse(
-                    signal,
-                    sent,
-                    &JsonPointer::Element(path, sent),
-                ));
+                let pointer = JsonPointer::Element(path, sent);
+                let parsed = Signal::parse(signal, sent, &pointer);
+                self.add(parsed);
             }
             sent += 1;
         }
@@ -138,15 +136,14 @@ impl<'a> Batch<'a> {
             .signals
             .iter()
             .map(|signal| (signal.index(), signal.payload()));
-        let mut all: Vec<_> = valid
-            .chain(
-                self.rejected
-                    .iter()
-                    .map(|rejected| (rejected.index, rejected.payload)),
-            )
-            .collect();
+        let rejected = self
+            .rejected
+            .iter()
+            .map(|signal| (signal.index, signal.payload));
+        let mut all: Vec<_> = valid.chain(rejected).collect();
         all.sort_unstable_by_key(|(index, _)| *index);
-        Digest::sha256_of_texts(all.into_iter().map(|(_, payload)| payload)).to_hex()
+        let payloads = all.into_iter().map(|(_, payload)| payload);
+        Digest::sha256_of_texts(payloads).to_hex()
     }
 
     /// Rejects the valid signals with these indices, which DynamoDB found invalid. Returns them;

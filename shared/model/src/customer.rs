@@ -121,7 +121,8 @@ impl<'a> CustomerUpdate<'a> {
             match field.name.as_ref() {
                 _ if field.value.is_null() => {}
                 "customerId" => {
-                    customer_id = Some(profile.errors.check(&path, read_subject_id(field.value)));
+                    let id = read_subject_id(field.value);
+                    customer_id = Some(profile.errors.check(&path, id));
                 }
                 "customerData" => {
                     has_profile = true;

@@ -47,15 +47,16 @@ impl JsonPointer<'_> {
             if matches!(step, JsonPointer::Member(_, name) if name.len() > MAX_POINTER_BYTES) {
                 break;
             }
-            let before = (field_ref.field.len(), field_ref.pointer.len());
+            let field_length = field_ref.field.len();
+            let pointer_length = field_ref.pointer.len();
             step.write(&mut field_ref);
             // The field is the longer one where a name has quotes or backslashes: it is JSON inside
             // the response's JSON.
             if bytes_in_a_response(&field_ref.field).max(bytes_in_a_response(&field_ref.pointer))
                 > MAX_POINTER_BYTES
             {
-                field_ref.field.truncate(before.0);
-                field_ref.pointer.truncate(before.1);
+                field_ref.field.truncate(field_length);
+                field_ref.pointer.truncate(pointer_length);
                 break;
             }
         }

@@ -159,8 +159,13 @@ impl FieldErrors {
         path: &JsonPointer<'_>,
         read: Result<T, Violation>,
     ) -> Result<T, Invalid> {
-        read.inspect_err(|violation| self.add(path, violation.code, &violation.predicate))
-            .map_err(|_| Invalid)
+        match read {
+            Ok(value) => Ok(value),
+            Err(violation) => {
+                self.add(path, violation.code, &violation.predicate);
+                Err(Invalid)
+            }
+        }
     }
 
     /// Whether the limit is reached: further errors are not kept.

@@ -101,23 +101,23 @@ fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
 }
 
 fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Problem {
-    let before = bytes.split_at(error.valid_up_to()).0;
-    let lines = before.split(|byte| *byte == b'\n');
+    let (before, _) = bytes.split_at(error.valid_up_to());
+    let mut lines = 0;
+    let mut last_line: &[u8] = &[];
+    for line in before.split(|byte| *byte == b'\n') {
+        lines += 1;
+        last_line = line;
+    }
     let is_utf16 = bytes.starts_with(&[0xFE, 0xFF]) || bytes.starts_with(&[0xFF, 0xFE]);
+    let reason = if is_utf16 {
+        "a byte order mark of UTF-16, not UTF-8"
+    } else {
+        "invalid UTF-8"
+    };
     Problem::MalformedJson(JsonSyntaxError {
-        reason: if is_utf16 {
-            "a byte order mark of UTF-16, not UTF-8"
-        } else {
-            "invalid UTF-8"
-        }
-        .to_owned(),
-        column: lines
-            .clone()
-            .next_back()
-            .expect("a split has at least one part")
-            .len()
-            + 1,
-        line: lines.count(),
+        reason: reason.to_owned(),
+        line: lines,
+        column: last_line.len() + 1,
     })
 }
 

@@ -11,10 +11,13 @@ pub fn prefers_strict_handling(headers: &HeaderMap) -> bool {
         .and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
         .unwrap_or_default();
     let mut is_quoted = false;
-    let mut preferences = value.split(|c| {
-        is_quoted ^= c == '"';
+    let ends_preference = |c: char| {
+        if c == '"' {
+            is_quoted = !is_quoted;
+        }
         c == ',' && !is_quoted
-    });
+    };
+    let mut preferences = value.split(ends_preference);
     let handling = preferences.find_map(|preference| {
         let (name, value) = preference.split(';').next()?.split_once('=')?;
         name.trim()

@@ -23,16 +23,14 @@ pub fn respond<O: EndpointOutcome>(
             None => json("application/json", &outcome.body()),
             Some(detail) => {
                 let problem_type = ProblemType::VALIDATION_FAILED;
-                problem_response(&ProblemDocument::new(
-                    problem_type,
-                    detail,
-                    request_id,
-                    outcome.body(),
-                ))
+                let document =
+                    ProblemDocument::new(problem_type, detail, request_id, outcome.body());
+                problem_response(&document)
             }
         },
         Err(problem) => {
-            let mut response = problem_response(&problem_document::document(problem, request_id));
+            let document = problem_document::document(problem, request_id);
+            let mut response = problem_response(&document);
             response
                 .headers_mut()
                 .extend(problem_document::headers(problem));

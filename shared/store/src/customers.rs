@@ -200,9 +200,10 @@ impl CustomersTable {
             Err(error) => error,
         };
         match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => Ok(
-                WriteOutcome::Refused(failed.item().filter(|item| !item.is_empty()).cloned()),
-            ),
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                let stored = failed.item().filter(|item| !item.is_empty());
+                Ok(WriteOutcome::Refused(stored.cloned()))
+            }
             _ => Err(error.into()),
         }
     }

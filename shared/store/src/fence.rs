@@ -54,10 +54,12 @@ impl Fence {
     /// # Errors
     /// [`StoreError::Corrupt`] when the attribute is not a fence.
     pub(crate) fn from_attribute(item: &Item, name: &str) -> Result<Option<Self>, StoreError> {
-        let parse = |value: &AttributeValue| value.as_n().ok()?.parse().ok().map(Self);
-        item.get(name)
-            .map(|value| parse(value).ok_or(StoreError::Corrupt))
-            .transpose()
+        let Some(value) = item.get(name) else {
+            return Ok(None);
+        };
+        let number = value.as_n().map_err(|_| StoreError::Corrupt)?;
+        let fence = number.parse().map_err(|_| StoreError::Corrupt)?;
+        Ok(Some(Self(fence)))
     }
 
     /// The fence of a stored customer.

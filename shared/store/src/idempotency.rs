@@ -140,9 +140,10 @@ impl IdempotencyTable {
         deadline: Deadline,
     ) -> Result<RecordOutcome, StoreError> {
         let existing = repeat(deadline, || self.put(&record, now)).await?;
-        Ok(existing.map_or(RecordOutcome::New, |existing| {
-            compare(&existing, &record, hashes)
-        }))
+        Ok(match existing {
+            Some(existing) => compare(&existing, &record, hashes),
+            None => RecordOutcome::New,
+        })
     }
 
     /// Puts a record; returns the one that exists instead.
@@ -162,15 +163,13 @@ impl IdempotencyTable {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let sent = call.send().await;
         let Err(error) = sent else { return Ok(None) };
-        match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(failed)) => failed
-                .item()
-                .cloned()
-                .ok_or(StoreError::Corrupt)
-                .and_then(from_item)
-                .map(Some),
-            _ => Err(error.into()),
-        }
+        let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error()
+        else {
+            return Err(error.into());
+        };
+        let existing = failed.item().ok_or(StoreError::Corrupt)?;
+        let existing = from_item(existing.clone())?;
+        Ok(Some(existing))
     }
 }
 
@@ -195,17 +194,13 @@ fn compare(
     record: &IdempotencyRecord,
     hashes: &RequestHashes,
 ) -> RecordOutcome {
-    let is_same_body = existing.body_hash == record.body_hash;
-    if !is_same_body
-        && existing
-            .signals_hash
-            .as_ref()
-            .is_none_or(|hash| *hash != hashes.signals_hash)
-    {
+    let has_same_body = existing.body_hash == record.body_hash;
+    let has_same_signals = existing.signals_hash.as_ref() == Some(&hashes.signals_hash);
+    let is_own_record =
+        existing.request_id == record.request_id && existing.received_at == record.received_at;
+    if !has_same_body && !has_same_signals {
         RecordOutcome::Conflict
-    } else if (&existing.request_id, existing.received_at)
-        == (&record.request_id, record.received_at)
-    {
+    } else if is_own_record {
         RecordOutcome::New
     } else {
         RecordOutcome::Replay {

@@ -209,10 +209,12 @@ fn encode<K: Serialize>(document: &SnapshotDocument<K>) -> Result<Vec<u8>, TooMa
     let json = serde_json::to_vec(document).map_err(|_| TooManyKeys)?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(&json).and_then(|()| encoder.finish());
-    written
-        .ok()
-        .filter(|object| json.len() < MAX_JSON_BYTES && object.len() <= MAX_OBJECT_BYTES)
-        .ok_or(TooManyKeys)
+    let object = written.map_err(|_| TooManyKeys)?;
+    if json.len() < MAX_JSON_BYTES && object.len() <= MAX_OBJECT_BYTES {
+        Ok(object)
+    } else {
+        Err(TooManyKeys)
+    }
 }
 
 #[cfg(test)]

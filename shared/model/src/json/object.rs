@@ -44,8 +44,9 @@ impl<'a, 'p> Object<'a, 'p> {
             self.seen.report_duplicates(errors);
             return None;
         };
+        let name = self.seen.add(name, errors);
         Some(Field {
-            name: self.seen.add(name, errors),
+            name,
             value,
             object: self.seen.object,
         })

@@ -56,7 +56,8 @@ pub(super) fn after_string(after_quote: &[u8]) -> (&[u8], bool) {
         if *byte == b'"' {
             return (after, escaped);
         }
-        (escaped, rest) = (true, after.get(1..).expect(CHECKED));
+        escaped = true;
+        rest = after.get(1..).expect(CHECKED);
     }
 }
 

@@ -116,15 +116,15 @@ impl<'a> Value<'a> {
 impl<'a> Lexer<'a> {
     /// The next value of an array, or `None` at its end.
     pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
-        self.next_element().map(|first| Value {
-            first,
-            text: self.finish_value(first),
-        })
+        let first = self.next_element()?;
+        let text = self.finish_value(first);
+        Some(Value { first, text })
     }
 
     /// The name and the value of the next field of an object, or `None` at its end.
     pub(super) fn next_field(&mut self) -> Option<(RawString<'a>, Value<'a>)> {
-        self.next_name()
-            .map(|name| (name, self.next_value().expect(CHECKED)))
+        let name = self.next_name()?;
+        let value = self.next_value().expect(CHECKED);
+        Some((name, value))
     }
 }

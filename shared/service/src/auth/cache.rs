@@ -84,8 +84,9 @@ pub(crate) struct Cache {
 impl Default for Cache {
     fn default() -> Self {
         // The maps grow with their keys: allocating them whole would slow every cold start.
-        let (mut valid, mut invalid) = (LruCache::unbounded(), LruCache::unbounded());
+        let mut valid = LruCache::unbounded();
         valid.resize(MAX_VALID_KEYS);
+        let mut invalid = LruCache::unbounded();
         invalid.resize(MAX_INVALID_KEYS);
         Self { valid, invalid }
     }

@@ -61,7 +61,8 @@ impl Authenticator {
         hash: KeyHash,
         context: &mut RequestContext,
     ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
-        let last_read = match self.with_cache(|cache| cache.get(&hash, context.received_at)) {
+        let cached = self.with_cache(|cache| cache.get(&hash, context.received_at));
+        let last_read = match cached {
             CachedKey::Fresh {
                 entry,
                 without_table,

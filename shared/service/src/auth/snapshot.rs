@@ -101,8 +101,9 @@ impl SnapshotReader {
             (None, last_read) => last_read?,
         };
         let read = revoked.unwrap_or(newest).clone();
-        // The newer one may say that there is no such key.
-        read.entry.as_ref()?;
+        if read.entry.is_none() {
+            return None;
+        }
         Some(NewestEntry { read, used_until })
     }
 
