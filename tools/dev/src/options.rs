@@ -99,7 +99,7 @@ pub(crate) struct Options {
     pub(crate) no_queue: bool,
 
     /// Answer this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503
-    /// without the function, or a 503 30 seconds after it has done its work (timeout); may be
+    /// without the function, or a 503 after 30 seconds although it did its work (timeout); may be
     /// repeated
     #[arg(long, value_name = "429|503|timeout:SHARE", value_parser = InjectedShare::parse)]
     pub(crate) answer: Vec<InjectedShare>,

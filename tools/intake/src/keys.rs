@@ -51,8 +51,8 @@ pub(crate) enum Command {
     )]
     Rotate(Rotate),
 
-    /// Revoke a key: within a minute, or two while the key table does not answer, every function
-    /// rejects it
+    /// Revoke a key: every function rejects it within a minute while the key table answers, and
+    /// otherwise later (docs/cli.md, Keys)
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e\n\n\
         While the key table does not answer within 10 seconds, it revokes the key in the key snapshot alone. The exit code is \

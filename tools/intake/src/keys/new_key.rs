@@ -34,7 +34,7 @@ pub(crate) struct NewKey {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(super) expires_in: Option<Duration>,
 
-    /// The only endpoint that accepts the key [default: all]
+    /// The only endpoint, beside ping, that accepts the key [default: all]
     #[arg(long, value_name = "ENDPOINT", value_parser = endpoint())]
     pub(super) only: Option<Endpoint>,
 }

@@ -33,7 +33,7 @@ pub(crate) struct Redrive {
     #[arg(long, value_name = "NAME")]
     account: AccountId,
 
-    /// Only print which signals would be accepted
+    /// Only print what would become of the signals
     #[arg(long)]
     dry_run: bool,
 
