@@ -1,5 +1,6 @@
 // Collects the signals of a browser page and sends them in batches: docs/clients.md, Browsers.
-// A batch stays in localStorage until it is answered. What a page could not send, the next page of the same origin does.
+// A batch stays in localStorage until it is answered, for up to 23 hours. What a page could not send, the next page of the same
+// origin does.
 
 const RETRIED = [429, 500, 502, 503, 504];
 // A browser takes at most 64 KiB of requests that outlive the page, all together.
