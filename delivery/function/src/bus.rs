@@ -1,4 +1,4 @@
-//! The EventBridge bus. Must not know what is in an event.
+//! The EventBridge bus. This module must not know what is in an event.
 //!
 //! Sources: `PutEvents`, `PutEventsRequestEntry` and `PutEventsResultEntry` in the EventBridge API
 //! reference; "Calculating `PutEvents` event entry size" in the EventBridge user guide.

@@ -1,5 +1,5 @@
 //! What the clients of both targets have in common: their configuration, their errors, and the loop
-//! that sends items. Must not know what an item is.
+//! that sends items. This module must not know what an item is.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The bound of the wait before the first retry, instead of the SDK's one second.
 const BACKOFF_BASE: Duration = Duration::from_millis(100);
 
-/// The configuration of both clients. Each service has the SDK's retry partition of its own.
+/// The configuration of both clients. The SDK limits the retries of each service on its own.
 pub(crate) fn config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
     let retries = RetryConfig::standard().with_initial_backoff(BACKOFF_BASE);
     let timeouts = TimeoutConfig::builder()

@@ -1,4 +1,4 @@
-//! The steps of one batch. Must not know what a signal or a customer is.
+//! The steps of one batch. This module must not know what a signal or a customer is.
 
 use aws::cause::Cause;
 use aws::deadline::Deadline;
@@ -50,14 +50,14 @@ struct FailedRecord {
     failure: DeliveryFailure,
 }
 
-/// A record of which no target can have the event, or the whole event.
+/// A record whose event no target can have whole.
 struct RecordToKeep<'a> {
     position: usize,
     record: &'a RawValue,
     reason: String,
 }
 
-/// What a batch came to.
+/// What became of a batch.
 pub(crate) struct DeliveredBatch {
     /// The position of the first failed record, if there is one.
     pub(crate) failed: Option<usize>,
@@ -100,9 +100,9 @@ impl<'a> BatchDelivery<'a> {
         }
     }
 
-    /// Reads the records, and keeps those that cannot be delivered whole. That takes at most a
-    /// third of the time: in the rest the events before the first record that is not kept are
-    /// delivered, and Lambda goes on behind them.
+    /// Reads the records, and keeps those that cannot be delivered whole. This takes at most a
+    /// third of the time. In the rest, the events before the first record that could not be kept
+    /// are delivered, and Lambda delivers the later records again.
     pub(crate) async fn read(&mut self, records: &[&'a RawValue]) {
         let mut to_keep = Vec::new();
         for (position, record) in records.iter().copied().enumerate() {
@@ -175,7 +175,7 @@ impl<'a> BatchDelivery<'a> {
             return;
         };
         let remaining = self.deadline.remaining();
-        // The bus has half of the time, if there is one.
+        // If there is a bus, it has half of the time.
         let for_lake = match &self.targets.bus {
             Some(_) => remaining / 2,
             None => remaining,
@@ -208,10 +208,10 @@ impl<'a> BatchDelivery<'a> {
         }
     }
 
-    /// Sends the events to the bus, if there is one. One that EventBridge will never take would
-    /// hold up the shard: it is kept, and a reference to it is sent after the other events. But if
-    /// EventBridge took no event of several, and no reference, the shard waits: more likely than
-    /// each event, the bus is at fault.
+    /// Sends the events to the bus, if there is one. An event that EventBridge will never take
+    /// would hold up the shard, so it is kept, and a reference to it is sent after the other
+    /// events. But if EventBridge took none of several events and no reference, the bus is probably
+    /// at fault, and the shard waits.
     pub(crate) async fn notify_bus(&mut self) {
         let Some(bus) = &self.targets.bus else { return };
         let entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
@@ -314,8 +314,8 @@ impl<'a> BatchDelivery<'a> {
         self.failed = Some(FailedRecord { position, failure });
     }
 
-    /// Ends the batch before the record of an event; at its beginning if a defect names no event,
-    /// so that nothing is passed over.
+    /// Ends the batch before the record of an event. If a defect names no event, the batch ends at
+    /// its beginning, so that no record is passed over.
     fn fail_event(&mut self, index: usize, target: &'static str, cause: &TargetError) {
         let event = self.events.get(index);
         let position = event.map_or(0, |pending| pending.position);

@@ -9,15 +9,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Who deletes items whose time to live has passed ("DynamoDB Streams and Time to Live" in the
-/// DynamoDB developer guide).
+/// The principal that deletes items whose time to live has passed ("DynamoDB Streams and Time to
+/// Live" in the DynamoDB developer guide).
 pub(crate) const TIME_TO_LIVE: &str = "dynamodb.amazonaws.com";
 
 /// Records of a shard, in its order.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamEvent<'a> {
-    /// The records: text, because one that cannot be read must not cost the others, and is kept as
-    /// it was received.
+    /// The records as text, so that one that cannot be read does not fail the others, and is kept
+    /// as it was received.
     #[serde(rename = "Records", borrow)]
     pub(crate) records: Vec<&'a RawValue>,
 }

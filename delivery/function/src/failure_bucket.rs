@@ -1,5 +1,5 @@
-//! The failure bucket, for records that cannot be delivered. Must not know why a record cannot be
-//! delivered.
+//! The failure bucket, for records that cannot be delivered. This module must not know why a record
+//! cannot be delivered.
 
 use aws::deadline::Deadline;
 use aws::s3::{Bucket, Replaces, S3Error};

@@ -1,4 +1,4 @@
-//! The Firehose stream that writes the lake. Must not know what is in an event.
+//! The Firehose stream that writes the lake. This module must not know what is in an event.
 //!
 //! Source: `PutRecordBatch` in the Firehose API reference.
 

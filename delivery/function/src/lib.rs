@@ -1,21 +1,21 @@
 //! The delivery of stored signals and customer changes to an EventBridge bus, and to a lake through
 //! Firehose.
 //!
-//! Lambda gives the function the records of one shard of a DynamoDB stream, in their order, and
-//! gives it again the first one that it does not deliver and all that follow, until it does, for 23
-//! hours. So every record is delivered at least once if its target is back by then, and one that is
-//! delivered twice has the same `id` and `source` (`cloud_event`).
+//! Lambda gives the function the records of one shard of a DynamoDB stream, in their order. When
+//! the function does not deliver a record, Lambda gives it this record and all that follow again,
+//! for 23 hours. So every record is delivered at least once if its target is back by then. A record
+//! that is delivered twice has the same `id` and `source` (`cloud_event`).
 //!
 //! A batch goes through these steps, each in the order of the records. The first record that fails
-//! in one ends it there, for the steps after it too:
+//! in a step ends the batch before this record, also for the later steps:
 //!
-//! 1. Each record becomes an event. A record that cannot be read is kept in the failure bucket, and
-//!    the shard goes on; so is one whose event is too large for the lake, or has no lake and cannot
-//!    be whole on the bus. This takes at most a third of the time.
+//! 1. Each record becomes an event. The failure bucket keeps a record that cannot be read, and one
+//!    whose event neither the lake nor the bus can have whole; then the shard goes on. This takes
+//!    at most a third of the time.
 //! 2. The lake gets the events, many to a record.
-//! 3. The bus gets the events. One that `PutEvents` does not take is a reference to where it is
-//!    whole: by now it is there, unless another function fills the lake, which `LAKE_BUCKET_NAME`
-//!    says.
+//! 3. The bus gets the events. Instead of an event that `PutEvents` does not take, it gets a
+//!    reference to the place that has the whole event. The event is there by now, unless another
+//!    function fills the lake, which `LAKE_BUCKET_NAME` says.
 //!
 //! The lake comes first because a record that failed is delivered again to each step that it has
 //! passed: a duplicate in the lake is dropped by a query, one on the bus may start something.

@@ -1,5 +1,5 @@
-//! An event on its way to the targets: where it is whole, and what the bus gets of it. Must not know
-//! how a target is called.
+//! An event on its way to the targets: where it is whole, and what the bus gets of it. This module
+//! must not know how a target is called.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! From a record of a stream to an event. Must not know where events go.
+//! Reads a record of a stream as an event. This module must not know where events go.
 //!
 //! Records are told apart by their keys, not by the names of tables: a signal has a sort key, and a
 //! customer does not.

@@ -1,6 +1,6 @@
 //! Where events go, as the environment variables say, and the bucket for records that cannot be
-//! delivered. Must not know what is sent there, in which order, or why a record cannot be
-//! delivered.
+//! delivered. This module must not know what is sent there, in which order, or why a record cannot
+//! be delivered.
 
 use aws::environment::{self, ConfigError, Variables};
 use aws::s3::Bucket;

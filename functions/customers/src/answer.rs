@@ -34,7 +34,7 @@ impl Pong {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomerResponse {
-    /// The customer, as it was sent.
+    /// The customerId, as it was sent.
     pub customer_id: String,
     /// What became of the update.
     pub result: CustomerResult,

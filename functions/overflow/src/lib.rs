@@ -40,7 +40,7 @@ use tracing::Instrument as _;
 pub use self::event::{SqsEvent, SqsMessage};
 use self::log::DrainedMessage;
 
-/// The longest that a drain may take: less than the function's timeout by the time for dead
+/// The longest that the drain of an event may take. The rest of the function's timeout is for dead
 /// letters.
 const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
 
@@ -159,7 +159,7 @@ impl OverflowFunction {
         let SqsMessage { message_id, body } = message;
         // Each line of the log, also a panic's, has the id of the invocation.
         let span = tracing::info_span!("drain", requestId = drain.request_id);
-        // A defect that one message meets must not cost the others.
+        // A panic over one message must not fail the others.
         let drained = AssertUnwindSafe(self.drain_message(&body, drain))
             .catch_unwind()
             .instrument(span)

@@ -26,7 +26,7 @@ pub(crate) struct DrainedMessage<'a> {
     pub(crate) first_received_at: Timestamp,
     /// The requestIdentifier of the signals.
     pub(crate) request_identifier: Option<&'a str>,
-    /// `None` for an update, which is stored, or which newer ones have replaced.
+    /// How many signals are stored; `None` for the update of a customer.
     pub(crate) signals: Option<DrainedSignals>,
     /// Whether another request has taken the requestIdentifier in between.
     pub(crate) is_conflict: bool,

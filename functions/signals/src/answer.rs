@@ -44,7 +44,7 @@ pub enum SignalVerdict {
     RejectedWithBatch,
 }
 
-/// The response to a batch, also to one of which nothing was stored.
+/// The response to a batch, also when nothing of it was stored.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchResponse {
@@ -174,7 +174,8 @@ impl EndpointOutcome for BatchOutcome {
     fn add_metrics(&self, metrics: &mut Metrics) {
         let counts = &self.response.counts;
         let deferred = counts.deferred.map_or(0, NonZeroUsize::get);
-        // Of every batch, also when it is 0: the number of its values is that of the batches.
+        // This is added for every batch, also when it is 0, so that the number of its values is the
+        // number of batches.
         metrics.add_count(Metric::SignalsAccepted.name(), counts.accepted);
         metrics.add_count_if_any(Metric::SignalsDeferred.name(), deferred);
         metrics.add_count_if_any(Metric::SignalsRejected.name(), counts.rejected);

@@ -30,7 +30,7 @@ const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
 /// The tables of the function, and its queue if it has one.
 #[derive(Debug)]
 pub struct BatchStorage {
-    /// What makes retries safe.
+    /// The idempotency records, which make retries safe.
     pub idempotency: IdempotencyTable,
     /// Where valid signals go.
     pub signals: SignalsTable,
@@ -61,15 +61,15 @@ pub(crate) struct StoredBatch {
 
 /// What is known of the idempotency record of a batch.
 enum RecordState {
-    /// There is to be no record: the client named no requestIdentifier to retry with, or no signal
-    /// is valid, and a retry stores nothing twice.
+    /// The batch needs no record, because the client sent no requestIdentifier to retry with, or
+    /// because no signal is valid.
     NotNeeded,
     /// This request wrote it, so its signals are new.
     New,
     /// An earlier attempt wrote it. The same signals get its time again.
     Earlier(Timestamp),
-    /// Its write may take effect later, or never. No signal may be written now: an attempt that
-    /// comes later could write it under another time.
+    /// Its write may take effect later, or never. No signal may be written now, because a later
+    /// attempt could write it under another time.
     Unknown(StoreError),
 }
 
@@ -112,8 +112,9 @@ impl Unacknowledged {
 }
 
 impl BatchStorage {
-    /// Stores or defers every valid signal, unless the record forbids to write it, and the rejected
-    /// ones. Signals that DynamoDB finds invalid become rejected ones.
+    /// Stores or defers the valid and the rejected signals. While the idempotency record is
+    /// unknown, the valid ones are only deferred. Signals that DynamoDB finds invalid become
+    /// rejected ones.
     pub(crate) async fn store(
         &self,
         received: &mut ReceivedBatch<'_>,
@@ -163,7 +164,7 @@ impl BatchStorage {
     }
 
     /// Queues what DynamoDB did not acknowledge. The batch fails if the queue does not take its
-    /// signals; rejected signals are then lost, and the operator is told.
+    /// signals. Rejected signals that the queue does not take are lost, which the log says.
     async fn defer_or_fail(
         &self,
         received: &ReceivedBatch<'_>,
@@ -193,7 +194,7 @@ impl BatchStorage {
         }
     }
 
-    /// Writes the idempotency record, if there is to be one.
+    /// Writes the idempotency record, if the batch needs one.
     async fn begin(
         &self,
         received: &ReceivedBatch<'_>,
@@ -224,7 +225,7 @@ impl BatchStorage {
     }
 
     /// Stores rejected signals for the operator. Returns those that DynamoDB did not acknowledge,
-    /// and tells the operator of those that it refused, which are stored nowhere.
+    /// and logs an error if it refused any, since those are stored nowhere.
     async fn store_rejected(
         &self,
         received: &ReceivedBatch<'_>,

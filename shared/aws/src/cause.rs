@@ -41,7 +41,8 @@ pub enum Cause {
     Other(String),
 }
 
-/// How a call of an SDK failed. Each service has codes of its own, which its caller reads.
+/// How a call of an SDK failed. Each service has its own error codes, so the caller interprets
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallFailure<'e> {
     /// The request could not be written, so the service never got it: a defect of ours.

@@ -20,7 +20,7 @@ const CALL_TIMEOUT: Duration = Duration::from_millis(2_500);
 /// one second delays a retry, which usually succeeds, by half a second.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(25);
 
-/// The longest bound of such a wait.
+/// The highest bound that a wait between attempts can have.
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
 /// The client of a function. The SDK makes each call once: the function repeats it for as long as
@@ -44,7 +44,8 @@ pub fn dynamodb_with(config: &SdkConfig, call_timeout: Duration, retries: RetryC
     Client::from_conf(config.build())
 }
 
-/// So many attempts of the SDK, with waits that suit a service in the same region.
+/// Lets the SDK make up to `max_attempts` attempts, with waits that suit a service in the same
+/// region.
 pub fn retries(max_attempts: u32) -> RetryConfig {
     RetryConfig::standard()
         .with_max_attempts(max_attempts)
@@ -52,8 +53,9 @@ pub fn retries(max_attempts: u32) -> RetryConfig {
         .with_max_backoff(MAX_BACKOFF)
 }
 
-/// Says that a call whose 200 cannot be parsed failed transiently, as one whose response was lost:
-/// DynamoDB did not write that 200. The SDK then closes the connection instead of using it again.
+/// Classifies a call whose 200 cannot be parsed as a transient failure, like a call whose response
+/// was lost, because DynamoDB did not write that 200. The SDK then closes the connection instead of
+/// using it again.
 #[derive(Debug)]
 struct MalformedResponse;
 

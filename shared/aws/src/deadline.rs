@@ -1,8 +1,8 @@
-//! Deadlines: until when some work may take.
+//! Deadlines: the points in time by which work must end.
 
 use std::time::{Duration, Instant};
 
-/// The point in time until which some work may take.
+/// The point in time by which some work must end.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     instant: Instant,
@@ -52,7 +52,7 @@ impl Deadline {
 /// Runs `work` until `deadline`, and then drops it.
 ///
 /// # Errors
-/// When it did not end before.
+/// [`DeadlineExceeded`] when the work did not end before.
 pub fn run_until<T>(
     deadline: Deadline,
     work: impl Future<Output = T>,

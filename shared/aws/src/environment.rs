@@ -1,10 +1,11 @@
-//! The configuration that all clients of AWS share: built from the variables that Lambda sets, and
-//! not discovered. They are handed in, so that several functions can run in one process.
+//! The configuration that all clients of AWS share. It is built from the variables that Lambda
+//! sets. The caller hands them in, so that several functions can run in one process.
 //!
-//! `aws-config`'s loader would also look for profiles, single sign-on and a metadata service, which
-//! a function must not have. A configuration that is built reads no variable, so those that the
-//! SDKs define for endpoints are read here, and nowhere else ("Service-specific endpoints" in the
-//! AWS SDKs and Tools Reference Guide). Must not know which service is called for what.
+//! `aws-config`'s loader is not used, because it would also look for profiles, single sign-on and a
+//! metadata service, which a function must not have. Without the loader, the SDKs read no variable,
+//! so this module also reads those that the SDKs define for endpoints ("Service-specific endpoints"
+//! in the AWS SDKs and Tools Reference Guide). This module must not know which service is called
+//! for what.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -57,7 +58,7 @@ impl fmt::Debug for ConfigError {
 #[derive(Clone, Default)]
 pub struct Variables(Arc<HashMap<String, String>>);
 
-/// Without their values, among which are credentials.
+/// Shows the names without the values, because credentials are among the values.
 impl fmt::Debug for Variables {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_set().entries(self.0.keys()).finish()
@@ -71,7 +72,7 @@ impl FromIterator<(String, String)> for Variables {
 }
 
 impl Variables {
-    /// Those of this process. One that is not UTF-8 counts as not set.
+    /// The variables of this process. A variable that is not UTF-8 counts as not set.
     pub fn from_process() -> Self {
         let variables = std::env::vars_os();
         variables
@@ -166,7 +167,7 @@ pub fn s3(variables: &Variables) -> Result<S3Connection, ConfigError> {
     })
 }
 
-/// What every configuration has, whosever credentials it gets: the behavior version and an HTTP
+/// What every configuration has, whichever credentials it gets: the behavior version and an HTTP
 /// client.
 ///
 /// # Errors
@@ -205,7 +206,7 @@ pub fn http_client(
     Ok(http::client(http_connector(variables, connect_timeout)?))
 }
 
-/// The connections of such a client, for a request that no SDK makes.
+/// The connections of the HTTP client, for requests that no SDK makes.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.

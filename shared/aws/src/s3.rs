@@ -1,5 +1,5 @@
-//! Objects of S3: one is read or written whole, in a request that is signed here. Must not know
-//! what is in an object.
+//! Objects of S3. An object is read or written whole, with a request that this module signs. This
+//! module must not know what is in an object.
 //!
 //! S3 does not speak the protocol of the other services, and its client in the SDK would be the
 //! largest crate of a function. A request is made once: callers know whether, and when, another
@@ -34,7 +34,7 @@ const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// How S3 is reached, and who calls it.
+/// How S3 is reached, and with which credentials.
 #[derive(Clone, Debug)]
 pub struct S3Connection {
     /// Its endpoint, without the name of a bucket.
@@ -65,28 +65,29 @@ pub struct S3Object {
     pub etag: String,
 }
 
-/// What there must be for a write to take place.
+/// What a write may replace. Otherwise S3 refuses it.
 #[derive(Clone, Copy, Debug)]
 pub enum Replaces<'a> {
-    /// An object with this key or none.
+    /// Whatever has this key: an object, or nothing.
     Anything,
-    /// Nothing: there is no such object.
+    /// Nothing: S3 refuses the write if an object has this key.
     Nothing,
-    /// The object with this `ETag`.
+    /// The object with this `ETag`: S3 refuses the write if it was changed or deleted.
     Version(&'a str),
 }
 
 /// Why a request to S3 failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum S3Error {
-    /// S3 did not answer, or not readably.
+    /// S3 did not answer, or its answer cannot be read.
     #[error(transparent)]
     Unavailable(#[from] Cause),
     /// There is no such object, or no such bucket. S3 says so only to callers who may list the
     /// bucket: for others it is [`Self::Refused`].
     #[error("NotFound")]
     Missing,
-    /// Another object is there than the one that was to be replaced, or another write takes place.
+    /// The bucket has another object than the one that was to be replaced, or another write is
+    /// under way.
     #[error("PreconditionFailed")]
     Changed,
     /// Another answer, with its code if it has one.
@@ -127,8 +128,8 @@ impl Bucket {
         &self.name
     }
 
-    /// The object with this key, which consists of unreserved characters and slashes, if it has at
-    /// most `limit` bytes.
+    /// Reads an object of at most `limit` bytes, whose key consists of unreserved characters and
+    /// slashes.
     ///
     /// # Errors
     /// [`S3Error`]
@@ -164,7 +165,8 @@ impl Bucket {
     /// Writes an object, whose key consists of unreserved characters and slashes.
     ///
     /// # Errors
-    /// [`S3Error`]; [`S3Error::Changed`] if there is something else than it `replaces`.
+    /// [`S3Error`]; [`S3Error::Changed`] if the bucket has something else than the write may
+    /// replace.
     pub async fn put(
         &self,
         key: &str,
@@ -197,7 +199,7 @@ impl Bucket {
         }
     }
 
-    /// The headers and the body of a response that says that the request succeeded.
+    /// Sends a request. Returns the headers and the body of the response if the request succeeded.
     async fn send(
         &self,
         request: UnsignedRequest<'_>,

@@ -37,7 +37,7 @@ pub struct CaBundleError {
 /// # Errors
 /// When the file cannot be read, or holds no certificate.
 pub(super) fn client_config(ca_bundle: Option<&str>) -> Result<ClientConfig, CaBundleError> {
-    // The connections to S3 have the same one: to parse the roots costs a million instructions.
+    // All clients share one configuration, because parsing the roots costs a million instructions.
     static AMAZON: OnceLock<ClientConfig> = OnceLock::new();
     if let Some(path) = ca_bundle {
         return from_file(PathBuf::from(path));
@@ -79,8 +79,8 @@ fn from_pem(path: &Path, pem: &[u8]) -> Result<ClientConfig, CaBundleError> {
         return Err(bundle_error("holds no certificate in PEM".to_owned()));
     }
     let mut provider = ring::default_provider();
-    // SHA-256 has instructions of its own on Lambda's processors; the SHA-384 of ring's first suite
-    // has not.
+    // Lambda's processors have instructions for SHA-256, but none for the SHA-384 of ring's first
+    // suite.
     provider
         .cipher_suites
         .sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);

@@ -1,4 +1,4 @@
-//! Accounts: whose data it is.
+//! Accounts: the owners of customers and signals.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// The longest account name, in characters (docs/api.md, API keys).
 pub const MAX_ACCOUNT_ID_CHARS: usize = 64;
 
-/// What the accounts of `cargo intake verify` begin with, and the partition keys of its API keys.
-/// The role that verifies may touch no items of others (deploy/deployment-role.yaml).
+/// The prefix of the accounts of `cargo intake verify`, and of the partition keys of its API keys.
+/// The role that verifies may touch only items with this prefix (deploy/deployment-role.yaml).
 pub const VERIFICATION_PREFIX: &str = "verify-";
 
 /// The name of an account: 1 to 64 of `A-Z a-z 0-9 _ -` (docs/api.md, API keys).

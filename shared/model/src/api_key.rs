@@ -124,7 +124,7 @@ impl KeyHash {
     }
 }
 
-/// A text that is not the partition key of a key.
+/// A text that is not the partition key of an API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the hash of a key")]
 pub struct InvalidKeyHash;

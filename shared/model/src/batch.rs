@@ -122,7 +122,7 @@ impl<'a> Batch<'a> {
         sent
     }
 
-    /// Adds a signal, the last one of the request so far.
+    /// Adds a signal after those that were added before.
     pub fn add(&mut self, signal: Result<Signal<'a>, RejectedSignal<'a>>) {
         match signal {
             Ok(signal) => self.signals.push(signal),

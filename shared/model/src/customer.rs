@@ -55,8 +55,7 @@ pub const RESERVED_FIELDS: [&str; 8] = [
     "expiresAt",
 ];
 
-/// What the names of further attributes of the stored item begin with: the fence of a field has the
-/// field's name after it.
+/// The prefix of the attribute with the fence of a field. The name of the field follows.
 pub const FENCE_PREFIX: &str = "fence:";
 
 /// Whether an attribute of a stored customer is a fence, or the id of the update that has the item's
@@ -87,7 +86,7 @@ pub struct CustomerUpdate<'a> {
 pub struct FieldChange<'a> {
     /// The field.
     pub name: Cow<'a, str>,
-    /// What becomes of it.
+    /// What happens to the field.
     pub change: Change<'a>,
 }
 
@@ -104,7 +103,7 @@ impl<'a> CustomerUpdate<'a> {
     /// Reads the body of a request as an update.
     ///
     /// # Errors
-    /// Every error in it; the first hundred, should there be more.
+    /// The validation errors of the body, at most the first hundred.
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
         let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
             return Err(vec![FieldError::new(

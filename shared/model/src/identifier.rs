@@ -8,7 +8,8 @@ use crate::json::Value;
 use crate::limits::MAX_IDENTIFIER_CHARS;
 use crate::validation::{FieldErrorCode, Violation};
 
-/// What a program writes where it has no identifier. No customer and no emitter has one of these.
+/// What programs write where they have no identifier. No customer and no emitter may have one of
+/// these as its identifier.
 const PLACEHOLDERS: [&str; 6] = ["null", "undefined", "none", "nan", "nil", "[object Object]"];
 
 /// Reads the identifier of a customer or an emitter: an identifier that is not a placeholder.
@@ -94,7 +95,8 @@ impl RequestIdentifier {
         &self.as_sent
     }
 
-    /// In lower case, for keys: one identifier has one key.
+    /// The UUID in lower case, for the keys of items: identifiers that differ only in case are the
+    /// same one.
     pub fn canonical(&self) -> String {
         self.uuid.to_string()
     }

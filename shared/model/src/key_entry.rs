@@ -1,5 +1,5 @@
-//! What the key table knows of an API key, and the rules about its status. Must not know where an
-//! entry is stored.
+//! What the key table knows of an API key, and the rules about its status. This module must not
+//! know where an entry is stored.
 
 use std::time::Duration;
 

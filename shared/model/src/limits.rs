@@ -1,5 +1,5 @@
-//! The limits of a request's body (docs/api.md, Limits), each with its unit in its name. That of an
-//! account id is in [`account`](crate::account).
+//! The limits of a request's body (docs/api.md, Limits), each with its unit in its name. The limit
+//! of an account id is in [`account`](crate::account).
 //!
 //! docs/api.md, `openapi.yaml` and the messages that name a limit are tested against these.
 

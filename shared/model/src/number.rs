@@ -49,7 +49,7 @@ pub fn for_dynamodb(text: &str) -> Result<Cow<'_, str>, NumberError> {
 /// Whether DynamoDB holds `text`, a JSON number, exactly.
 ///
 /// # Errors
-/// As [`for_dynamodb`], which also allocates what is written: a body can have a million numbers.
+/// As [`for_dynamodb`]. This function allocates nothing, because a body can have a million numbers.
 pub(crate) fn check(text: &str) -> Result<(), NumberError> {
     Decimal::parse(text).map(drop)
 }

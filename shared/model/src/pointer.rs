@@ -43,7 +43,7 @@ impl JsonPointer<'_> {
             pointer: String::new(),
         };
         for step in steps.into_iter().rev() {
-            // Such a name is not even formatted: it can be as long as the body.
+            // A name that is too long is not formatted, because it can be as long as the body.
             if matches!(step, JsonPointer::Member(_, name) if name.len() > MAX_POINTER_BYTES) {
                 break;
             }

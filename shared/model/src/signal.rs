@@ -1,4 +1,4 @@
-//! One signal: an event or a workflow step, each standing on its own.
+//! One signal: an event or a workflow step. Each signal of a batch is validated on its own.
 
 use std::borrow::Cow;
 
@@ -164,10 +164,11 @@ impl<'a> Signal<'a> {
     }
 }
 
-/// An identifier: absent (or null), its text, or invalid, with its error among the others.
+/// An identifier that was read: `None` if it is absent or null, otherwise its text, or `Invalid` if
+/// its error was added to the others.
 type FoundText<'a> = Option<Result<Cow<'a, str>, Invalid>>;
 
-/// How the identifier in a value is read.
+/// A function that reads an identifier from a value.
 type ReadText<'a> = fn(Value<'a>) -> Result<Cow<'a, str>, Violation>;
 
 /// A signal while it is read.
@@ -188,7 +189,7 @@ impl<'a> SignalBuilder<'a> {
     fn new(payload: &str, path: &JsonPointer<'_>) -> Self {
         let mut errors = FieldErrors::with_limit(MAX_ERRORS_PER_SIGNAL);
         if payload.len() > MAX_SIGNAL_BYTES {
-            // Its other errors matter only when it is shorter.
+            // The client must make the signal shorter first, so its other errors are not reported.
             errors = FieldErrors::with_limit(1);
             let message = format!(
                 "must have at most {MAX_SIGNAL_BYTES} bytes of JSON; {} were sent",
@@ -255,9 +256,9 @@ impl<'a> SignalBuilder<'a> {
             });
     }
 
-    /// The identity, if both of its fields are there and valid and no field of the other shape is.
-    /// Adds an error for each field that is missing, also for the eventflowIdentifier of a workflow
-    /// step.
+    /// The identity, if both of its fields are there and valid and no field of the other shape is
+    /// there. Adds an error for each field that is missing, also for the eventflowIdentifier of a
+    /// workflow step.
     fn check_identity(
         &mut self,
         signal: Value<'a>,

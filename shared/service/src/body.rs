@@ -73,7 +73,7 @@ fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
         .map(|value| value.as_bytes().trim_ascii().to_ascii_lowercase());
     match encoding.as_deref().unwrap_or_default() {
         b"" | b"identity" => Ok(false),
-        // They are the same (RFC 9110, section 8.4.1.3).
+        // Both names mean the same encoding (RFC 9110, section 8.4.1.3).
         b"gzip" | b"x-gzip" => Ok(true),
         _ => Err(Problem::UnsupportedMediaType(
             "Content-Encoding must be gzip or identity.",

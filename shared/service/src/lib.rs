@@ -1,5 +1,5 @@
-//! Lambda and HTTP: what the functions do before and after their own work. Knows no batch and no
-//! customer.
+//! Lambda and HTTP: what the functions do before and after their own work. This crate must not know
+//! a batch or a customer.
 //!
 //! [`runtime`] parses Lambda's event, finds the [`route`], calls the function, writes the log line
 //! ([`telemetry`]) and the [`response`]. The function authenticates the request ([`auth`]), reads

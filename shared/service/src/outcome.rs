@@ -1,7 +1,7 @@
 //! What became of a request, as a value: the response is made from it. Lambda's runtime drops it
 //! afterwards; the local stack shows it.
 //!
-//! Must not know which endpoints there are: each has an [`EndpointOutcome`] of its own.
+//! This module must not know which endpoints there are: each has an [`EndpointOutcome`] of its own.
 
 use lambda_http::{Body, Response};
 use model::validation::FieldError;

@@ -35,7 +35,7 @@ pub struct ProblemDocument<'a, M> {
     members: M,
 }
 
-/// The further members of a problem that no endpoint has members for.
+/// The further members of a problem to which its endpoint adds none of its own.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProblemMembers<'a> {

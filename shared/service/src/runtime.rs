@@ -44,7 +44,7 @@ pub trait HttpFunction: Sync {
     /// The paths that it answers.
     const ROUTES: &'static [Route];
 
-    /// What is warmed up before the first request.
+    /// The authenticator, which is warmed up before the first request.
     fn authenticator(&self) -> &Authenticator;
 
     /// Handles a request to one of its routes, with any method but OPTIONS.
@@ -61,8 +61,8 @@ pub trait HttpFunction: Sync {
 pub struct InvocationOutcome<R> {
     /// The response.
     pub response: R,
-    /// Whether AWS refused the credentials of this process. They are those of its environment, and
-    /// another process gets new ones, so this one ends after its response.
+    /// Whether AWS refused the credentials of this process. Lambda sets them when a process starts,
+    /// so this process ends after its response, and the next one gets new ones.
     pub are_credentials_refused: bool,
 }
 
@@ -147,7 +147,7 @@ where
             Ok::<_, Error>(answer.response)
         }
     });
-    // This is asked after the response has been sent.
+    // The runtime calls this after it has sent the response.
     let end_if_refused = move |sent| {
         if refused_by_any_answer.load(Ordering::Relaxed) {
             Err("AWS refused the credentials".into())

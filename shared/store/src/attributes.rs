@@ -1,4 +1,5 @@
-//! Attributes of small items, as the SDK's values.
+//! Items and their attributes as values of the SDK. The items of signals, which can be large, are
+//! written by `dynamodb_json` instead.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,8 @@ use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 
-/// Why the text of a [`StorableJson`] can be read without an error.
+/// Why reading the text of a [`StorableJson`] cannot fail: the message of each `expect` that does
+/// it.
 pub(crate) const VALIDATED: &str = "a StorableJson was validated";
 
 /// An item, as the SDK has it.

@@ -76,7 +76,7 @@ struct CallResult<I> {
     left: Vec<Pending<I>>,
     /// The positions of the items that DynamoDB found invalid.
     invalid: Vec<usize>,
-    /// Why items are left; `None` as well when DynamoDB left a part of them unprocessed.
+    /// Why items are left. It is also `None` when DynamoDB left a part of them unprocessed.
     error: Option<StoreError>,
 }
 
@@ -91,8 +91,8 @@ impl BatchTable {
         }
     }
 
-    /// The same table for one message of a drain, whose calls are few and wait for none of another
-    /// message: one that hangs delays no other.
+    /// The same table for one message of a drain. Its calls are few, and do not wait for the calls
+    /// of other messages, so that a message that hangs delays no other.
     pub(super) fn with_own_call_limit(&self) -> Self {
         Self {
             call_limit: CallLimit::for_message(),
@@ -159,7 +159,8 @@ impl BatchTable {
         }
     }
 
-    /// Makes one call, with a second one beside it if DynamoDB does not answer.
+    /// Puts the items of a chunk with one call, and a second one beside it if DynamoDB does not
+    /// answer.
     async fn put_chunk<I: BatchItem>(
         &self,
         chunk: Chunk<Pending<I>>,
@@ -291,7 +292,7 @@ impl<I: BatchItem> WriteProgress<I> {
         }
         self.left.extend(result.left);
         self.outcomes.set_invalid(&result.invalid);
-        // An error that lasts counts more than a transient one.
+        // A lasting error replaces a transient one, because no retry mends it.
         if self.error.as_ref().is_none_or(StoreError::is_transient) {
             self.error = result.error.or(self.error.take());
         }
@@ -310,7 +311,7 @@ impl<I: BatchItem> WriteProgress<I> {
 struct ItemOutcomes(Vec<ItemOutcome>);
 
 impl ItemOutcomes {
-    /// Until something else is known of an item.
+    /// Every item counts as stored until a call says otherwise.
     fn all_stored(items: usize) -> Self {
         Self(vec![ItemOutcome::Stored; items])
     }

@@ -39,10 +39,11 @@ pub struct CustomersTable {
 /// What an update does with a field that has a higher fence than the update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewerField {
-    /// It replaces the field. An update that arrives now is newer than all that is stored; a higher
-    /// fence is that of another clock.
+    /// It replaces the field. The update has just arrived, so it is newer than all that is stored:
+    /// a higher fence comes from a clock that is ahead.
     Replace,
-    /// It leaves the field. A deferred update arrived before it is written.
+    /// It leaves the field. A deferred update is written some time after it arrived, and a newer
+    /// one may have arrived in between.
     Keep,
 }
 
@@ -83,7 +84,8 @@ pub struct Upserted {
 enum WriteOutcome {
     /// It is stored. These are the attributes that it replaced.
     Over(Item),
-    /// It is not stored, because of this item; `None` if its condition needs one.
+    /// It is not stored, because the table has this item; `None` if the condition requires an item
+    /// and the table has none.
     Refused(Option<Item>),
 }
 
@@ -158,8 +160,9 @@ impl CustomersTable {
                         return Err(Cause::DeadlineExceeded.into());
                     }
                 }
-                // Fences of fields that were removed long ago may fill the item. A write that must
-                // replace no item is refused with the item, so that they can be removed.
+                // The fences of fields that were removed long ago may fill the item. The next write
+                // requires that there is no item: DynamoDB refuses it and returns the item, so that
+                // the write after it can remove these fences.
                 Err(StoreError::ItemTooLarge)
                     if stored.is_none() && condition == WriteCondition::ItemIsOlder =>
                 {
@@ -210,7 +213,8 @@ impl CustomersTable {
 }
 
 impl<'a> Upsert<'a> {
-    /// The write over an item that refused the whole update; `None` if every field is to be left.
+    /// The write over an item because of which DynamoDB refused the whole update; `None` if the
+    /// update leaves every field as it is.
     ///
     /// The item's fence goes above the stored one, to the time of this attempt if that is higher,
     /// so that what reads the stream sees the change as the newest.
@@ -253,7 +257,8 @@ impl<'a> Upsert<'a> {
 }
 
 impl Upserted {
-    /// The result of an update whose fields are all newer in the item, which so stays as it is.
+    /// The result of an update that changes nothing, because all of its fields are newer in the
+    /// item.
     fn from_newer(item: &Item) -> Result<Self, StoreError> {
         Ok(Self {
             result: UpdateResult::Updated,
@@ -282,7 +287,7 @@ impl Upserted {
 struct ExpiredFences<'i> {
     /// Their attributes, at most [`MAX_EXPIRED_FENCES`].
     attributes: Vec<&'i str>,
-    /// Each is lower than this.
+    /// Each of these fences is lower than this one.
     horizon: Fence,
 }
 

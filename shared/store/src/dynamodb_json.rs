@@ -1,5 +1,5 @@
-//! DynamoDB's JSON of what clients sent, written straight from their text: 0.4 of the instructions
-//! of the SDK's values per signal, and a fraction of their memory.
+//! Writes what clients sent as DynamoDB's JSON, straight from their text. Per signal, this takes
+//! 0.4 of the instructions that the SDK's values would take, and a fraction of their memory.
 //!
 //! Strings and names are copied with their escapes, since DynamoDB's JSON is JSON too. Requests
 //! without a client's JSON are serde structs instead.

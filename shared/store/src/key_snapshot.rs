@@ -1,6 +1,6 @@
 //! The key snapshot: all keys in one object of S3, for the time in which the key table does not
 //! answer (docs/data-model.md, Key snapshot). The functions read it and `cargo intake` writes it.
-//! Must not know when it is read.
+//! This module must not know when it is read.
 
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
@@ -33,8 +33,8 @@ pub const MAX_OBJECT_BYTES: usize = 8_000_000;
 /// 20 MB when they are read.
 pub const MAX_JSON_BYTES: usize = 16 * 1024 * 1024;
 
-/// How long a key stays in the snapshot after its end or its revocation: so long it is known why it
-/// is rejected.
+/// How long a key stays in the snapshot after it has expired or was revoked. During this time, the
+/// log can say why the key is rejected.
 const KEPT_AFTER_END: Duration = Duration::from_hours(30 * 24);
 
 const VERSION: u32 = 1;
@@ -77,7 +77,7 @@ pub enum KeySnapshotError {
     /// The object is not a snapshot of this version, or its JSON is longer than the limit.
     #[error("the object is not a key snapshot that this version can read")]
     Malformed,
-    /// With the change, readers would not take it.
+    /// With the change, the snapshot would be too large for its readers.
     #[error(transparent)]
     TooManyKeys(#[from] TooManyKeys),
 }
@@ -127,7 +127,8 @@ impl KeySnapshot {
             keys: entries,
             ..
         } = decode::<Vec<Box<RawValue>>>(object)?;
-        // Each is read on its own: one that a later version wrote must not cost the others.
+        // Each entry is read on its own, so that an entry of a later version does not make the
+        // others unreadable.
         let keys = entries
             .iter()
             .filter_map(|entry| serde_json::from_str(entry.get()).ok());
@@ -159,7 +160,7 @@ impl KeySnapshot {
 /// The content of an object with these keys.
 ///
 /// # Errors
-/// When readers would not take it.
+/// [`TooManyKeys`] when the content would be too large for its readers.
 pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, TooManyKeys> {
     encode(&SnapshotDocument {
         version: VERSION,
@@ -169,8 +170,8 @@ pub fn write(keys: &[SnapshotKey], written_at: Timestamp) -> Result<Vec<u8>, Too
 }
 
 /// The content of the object with a revocation of the key with this id; `None` when it has no such
-/// key. All else stays, also what this version cannot read, and the time: the other entries are no
-/// newer than they were.
+/// key. Everything else stays, also the entries that this version cannot read. The time stays too,
+/// because the other entries are no newer than they were.
 ///
 /// # Errors
 /// [`KeySnapshotError::Malformed`], [`KeySnapshotError::TooManyKeys`]
@@ -193,8 +194,8 @@ pub fn revoke(
 
 fn decode<K: DeserializeOwned>(object: &S3Object) -> Result<SnapshotDocument<K>, KeySnapshotError> {
     let limit = u64::try_from(MAX_JSON_BYTES).unwrap_or(u64::MAX);
-    // From the decoder itself, so that the JSON is never in memory as a whole. What is cut at the
-    // limit is not JSON.
+    // The parser reads from the decoder, so that the JSON is never in memory as a whole. JSON that
+    // is cut at the limit does not parse.
     let json = std::io::BufReader::new(GzDecoder::new(object.body.as_slice()).take(limit));
     let document: SnapshotDocument<K> =
         serde_json::from_reader(json).map_err(|_| KeySnapshotError::Malformed)?;

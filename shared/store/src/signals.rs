@@ -74,7 +74,7 @@ struct CommonAttributes {
     partition_prefix: String,
     /// `receivedAt#requestIdentifier#`; the index follows, in four digits.
     sort_prefix: String,
-    /// Each after a comma.
+    /// The other attributes that all items have, each after a comma.
     attributes: DynamoDbJson,
 }
 

@@ -1,5 +1,5 @@
-//! A body of which the JSON syntax was checked, and its values, each read no further than to its
-//! type.
+//! A body whose JSON syntax was checked, and its values. Of a value, only the type is read until
+//! more is needed.
 
 use serde_json::value::RawValue;
 

@@ -1,5 +1,5 @@
 //! Looking up a key: in the cache, in the key table and, while that cannot be read, in the key
-//! snapshot (docs/api.md, API keys). Must not know what a key may do.
+//! snapshot (docs/api.md, API keys). This module must not know what a key may do.
 
 use std::pin::pin;
 use std::sync::{Arc, PoisonError};
@@ -33,8 +33,9 @@ const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
 const SNAPSHOT_FIRST: Duration = Duration::from_secs(5);
 
 impl Authenticator {
-    /// Looks up a key that cannot exist, so that TCP and TLS set-up happen during init; reads the
-    /// snapshot if the table cannot be read. A failure changes nothing.
+    /// Looks up a key that cannot exist, so that the TCP and TLS connections are set up while the
+    /// process starts. Reads the snapshot if the table cannot be read. A failure does not stop the
+    /// process.
     pub async fn warm_up(&self) {
         let unknown = KeyHash::from_key("");
         let patience = if self.snapshot.is_some() {
@@ -108,8 +109,8 @@ impl Authenticator {
         }
     }
 
-    /// Asks the table and, while it cannot be read, the snapshot: once. The table has the rest of
-    /// the time if the snapshot does not know the key.
+    /// Asks the table and, if the table does not answer, the snapshot once. If the snapshot does
+    /// not know the key, the table has the rest of the time.
     async fn ask_table_or_snapshot(
         &self,
         snapshot: &SnapshotReader,
@@ -127,7 +128,7 @@ impl Authenticator {
             match timeout(TABLE_ASKED_ALONE_FOR, &mut in_table).await {
                 Ok(Ok(entry)) => return Ok(entry),
                 Ok(Err(error)) => failure = Some(error),
-                // The table is asked on while the snapshot is.
+                // The call to the table goes on while the snapshot is read.
                 Err(_late) => {}
             }
             self.note_failure(failure.as_ref(), now());
@@ -169,8 +170,8 @@ impl Authenticator {
             .is_some_and(|until| now < until)
     }
 
-    /// Remembers a look-up that ended at `now`, if the table did not answer it. A corrupt item is
-    /// an answer: it says nothing of other keys.
+    /// Remembers that the table did not answer a look-up, which ended at `now`. A corrupt item is
+    /// an answer, because it says nothing of other keys.
     fn note_failure(&self, error: Option<&StoreError>, now: Timestamp) {
         if error != Some(&StoreError::Corrupt) {
             let until = now.plus(SNAPSHOT_FIRST);

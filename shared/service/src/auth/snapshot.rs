@@ -18,8 +18,8 @@ use super::cache::LastRead;
 /// How long a snapshot is used before it is read again.
 const REFRESH_AFTER: Duration = Duration::from_mins(1);
 
-/// How long after a read that failed, or that look-ups waited for in vain, they use the snapshot in
-/// memory and wait for no read.
+/// How long look-ups use the snapshot in memory, and wait for no read, after a read that failed or
+/// did not end in time.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// How long one look-up waits for the snapshot.
@@ -140,7 +140,7 @@ impl SnapshotReader {
         if state.reading.is_none() {
             let read = read_into(self.state.clone(), self.bucket.clone(), now);
             let task = tokio::spawn(read.in_current_span());
-            // A defect in the task ends it, and with it the waiting.
+            // A panic in the task ends it, and with it the waiting.
             state.reading = Some(task.map(drop).boxed().shared());
         }
         state.reading.clone()
@@ -184,8 +184,8 @@ async fn read(bucket: Bucket) -> Result<KeySnapshot, KeySnapshotError> {
     let object = bucket
         .get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(READ_TIMEOUT))
         .await?;
-    // On a thread of its own: the largest takes longer than requests may wait for the thread that
-    // serves them.
+    // Another thread parses the snapshot: the largest takes longer than requests may wait for the
+    // thread that serves them.
     let parsed = tokio::task::spawn_blocking(move || KeySnapshot::parse(&object));
     let snapshot = parsed.await.map_err(|_| KeySnapshotError::Malformed)??;
     if snapshot.unreadable > 0 {

@@ -1,6 +1,6 @@
 //! The response to a batch of messages or records: which of them Lambda is to deliver again
-//! ("Implementing partial batch responses" in the Lambda developer guide). Must not know what is in
-//! a message or a record.
+//! ("Implementing partial batch responses" in the Lambda developer guide). This module must not
+//! know what is in a message or a record.
 
 use serde::Serialize;
 

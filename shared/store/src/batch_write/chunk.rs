@@ -1,5 +1,5 @@
-//! The calls of a batch write: what is in one, and how many are under way at the same time. Must
-//! not know what becomes of them.
+//! The calls of a batch write: what is in one, and how many are under way at the same time. This
+//! module must not know what becomes of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl CallLimit {
         Ok(permit.expect("the semaphore is never closed"))
     }
 
-    /// Whether a chunk of this text can be sent at once.
+    /// Returns a permit if a chunk of this text can be sent at once.
     pub(super) fn try_acquire(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
         self.semaphore.try_acquire_many(self.cost(bytes)).ok()
     }

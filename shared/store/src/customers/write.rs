@@ -1,5 +1,5 @@
-//! One `UpdateItem` of a customer: its expressions and its condition. Must not know which one an
-//! update needs.
+//! One `UpdateItem` of a customer: its expressions and its condition. This module must not know
+//! which write an update needs.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(super) struct CustomerWrite<'a> {
     pub(super) mark: UpdateMark,
     /// The fence that the item gets.
     pub(super) item_fence: Fence,
-    /// The fences that go.
+    /// The expired fences that the write removes.
     pub(super) expired: Option<ExpiredFences<'a>>,
     pub(super) condition: WriteCondition,
 }
@@ -38,7 +38,7 @@ pub(super) struct FieldWrite<'a> {
     pub(super) fence: Fence,
 }
 
-/// Over which item an update is written.
+/// What must be stored for the write to take place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteCondition {
     /// There is no item, or it has a lower fence.
@@ -48,8 +48,9 @@ pub(super) enum WriteCondition {
     ItemIsNotNewer,
     /// There is no item.
     ItemIsMissing,
-    /// There is an item with a lower fence than it gets. So is the fence of each changed field that
-    /// has one, and each fence that goes is as old as it was.
+    /// There is an item, and its fence is lower than the one that it gets. The fence of each
+    /// changed field, if it has one, is lower than the one that the field gets. Each fence that the
+    /// write removes is still expired.
     FieldsAreOlder,
 }
 

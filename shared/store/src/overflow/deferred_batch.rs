@@ -1,6 +1,6 @@
-//! The message of the overflow queue: signals as they were sent, and whatever it takes to write the
-//! very items that the request would have written; and the request's rejected signals that could
-//! not be stored either.
+//! A message of the overflow queue with signals of one request: the valid signals as they were
+//! sent, the rejected signals as they are stored, and all that a drain needs to write the same
+//! items as the request would have written.
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The message of a deferred update of a customer: the changes as they were sent, and the mark of the
-//! request's attempts. An attempt that takes effect late is then the same write as the drain's.
+//! The message of a deferred update of a customer: the changes as they were sent, and the mark of
+//! the request's attempts. So an attempt that takes effect late and the drain make the same write.
 
 use std::borrow::Cow;
 

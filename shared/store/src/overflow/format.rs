@@ -1,5 +1,5 @@
-//! What all messages of the overflow queue have in common: their version and their JSON. Must not
-//! know what is in one.
+//! What all messages of the overflow queue have in common: their version and their JSON. This
+//! module must not know what is in one.
 
 use serde::{Deserialize, Serialize};
 
