@@ -58,7 +58,6 @@ impl EventKind {
     }
 }
 
-/// The attributes of an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventAttributes<'a> {
     pub(crate) kind: EventKind,

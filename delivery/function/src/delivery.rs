@@ -28,7 +28,7 @@ const FAILURE_BUCKET: &str = "failure bucket";
 const TOO_LARGE: &str =
     "the event is too large for the lake, or there is no lake and the bus cannot have it whole";
 
-/// A batch on its way.
+/// A batch while it is delivered.
 pub(crate) struct BatchDelivery<'a> {
     targets: &'a Targets,
     failure_bucket: FailureBucket<'a>,
@@ -61,7 +61,7 @@ struct RecordToKeep<'a> {
 pub(crate) struct DeliveredBatch {
     /// The position of the first failed record, if there is one.
     pub(crate) failed: Option<usize>,
-    /// What the log says.
+    /// The numbers for the log.
     pub(crate) counts: DeliveryCounts,
     /// Whether AWS refused the credentials of the function.
     pub(crate) are_credentials_refused: bool,

@@ -52,7 +52,6 @@ pub(crate) struct UserIdentity {
     pub(crate) principal_id: String,
 }
 
-/// The change of an item.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct ItemChange<'a> {

@@ -20,7 +20,6 @@ const MAX_NAME_CHARS: usize = 128;
 #[derive(Clone, Copy)]
 pub(crate) struct FailureBucket<'a> {
     pub(crate) bucket: &'a Bucket,
-    /// The time of the invocation.
     pub(crate) now: Timestamp,
 }
 

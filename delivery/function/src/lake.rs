@@ -36,7 +36,6 @@ struct PackedRecord {
 }
 
 impl Lake {
-    /// The stream with this name.
     pub(crate) fn new(config: &SdkConfig, stream: String) -> Self {
         Self {
             client: Client::new(config),

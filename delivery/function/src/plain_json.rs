@@ -53,7 +53,7 @@ impl Number<'_> {
     }
 }
 
-/// JSON while it is written.
+/// A JSON text while it is written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlainJson {
     text: String,

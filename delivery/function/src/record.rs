@@ -207,7 +207,7 @@ pub(crate) fn timestamp(seconds: f64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// The profile of a customer.
+/// The profile in an image of a customer's item.
 struct ProfileImage {
     /// The attributes that the client sent, as an object.
     fields: PlainJson,

@@ -36,7 +36,6 @@ impl Pong {
 pub struct CustomerResponse {
     /// The customerId, as it was sent.
     pub customer_id: String,
-    /// What became of the update.
     pub result: CustomerResult,
     /// The `updatedAt` that the update has stored, or will store.
     pub updated_at: Timestamp,
@@ -47,9 +46,9 @@ pub struct CustomerResponse {
 /// What became of an update. In the response it is one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CustomerResult {
-    /// There was no such customer before.
+    /// The customer is new.
     Created,
-    /// There was one before.
+    /// The customer existed before.
     Updated,
     /// The update waits in the overflow queue, because DynamoDB did not acknowledge it.
     Deferred(StoreError),

@@ -62,7 +62,7 @@ pub struct OverflowFunction {
 /// The drain of one message.
 #[derive(Clone, Copy)]
 struct DrainContext<'a> {
-    /// Where its lines go.
+    /// Where the log lines go.
     log: &'a Log,
     request_id: &'a str,
     now: Timestamp,

@@ -14,7 +14,7 @@ use crate::metric::Metric;
 /// A message that is drained.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DrainedMessage<'a> {
-    /// Whose signals or update it has.
+    /// The account of the signals or of the update.
     pub(crate) account_id: &'a AccountId,
     /// The API key that they were sent with.
     pub(crate) key_id: &'a str,

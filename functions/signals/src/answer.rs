@@ -20,7 +20,6 @@ use crate::store_batch::StoredBatch;
 /// What became of a batch.
 #[derive(Debug)]
 pub struct BatchOutcome {
-    /// The response.
     pub response: BatchResponse,
     /// What became of each signal, in the order of the request.
     pub verdicts: Vec<SignalVerdict>,
@@ -59,7 +58,6 @@ pub struct BatchResponse {
     pub warnings: Vec<Warning>,
 }
 
-/// The counts of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BatchCounts {
     /// Signals in the request, valid or not.

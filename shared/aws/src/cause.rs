@@ -52,7 +52,6 @@ pub enum CallFailure<'e> {
         code: &'e str,
         /// The text of the service, which may contain a value of a client.
         message: Option<&'e str>,
-        /// Whether the status is a 5xx.
         is_server_error: bool,
     },
     /// There was no answer, or none that can be read.

@@ -34,7 +34,6 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The queue with this URL.
     pub fn new(config: &SdkConfig, url: impl Into<String>) -> Self {
         let config = Builder::from(config)
             .retry_config(retries(MAX_ATTEMPTS))

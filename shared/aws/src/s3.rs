@@ -39,7 +39,6 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub struct S3Connection {
     /// Its endpoint, without the name of a bucket.
     pub endpoint: String,
-    /// The region of the bucket.
     pub region: String,
     /// The credentials that sign each request.
     pub credentials: SharedCredentialsProvider,
@@ -93,7 +92,6 @@ pub enum S3Error {
     /// Another answer, with its code if it has one.
     #[error("HTTP {status} {code}")]
     Refused {
-        /// The status of S3's response.
         status: u16,
         /// `Code` of the body; empty without a body.
         code: String,
@@ -115,7 +113,6 @@ struct UnsignedRequest<'a> {
 }
 
 impl Bucket {
-    /// The bucket called `name`.
     pub fn new(name: impl Into<String>, connection: S3Connection) -> Self {
         Self {
             name: name.into(),

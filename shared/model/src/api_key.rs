@@ -92,7 +92,6 @@ pub struct KeyHash {
 }
 
 impl KeyHash {
-    /// The hash of a key.
     pub fn from_key(key: impl AsRef<[u8]>) -> Self {
         let is_for_verification = key.as_ref().starts_with(VERIFICATION_KEY_PREFIX.as_bytes());
         Self {
@@ -107,7 +106,6 @@ impl KeyHash {
         !self.is_for_verification || account_id.is_for_verification()
     }
 
-    /// Whether the key is a verification key.
     pub fn is_for_verification(self) -> bool {
         self.is_for_verification
     }

@@ -39,10 +39,7 @@ pub enum BatchError {
     /// The validation errors of the envelope.
     Invalid(Vec<FieldError>),
     /// It has more signals than the limit.
-    TooManySignals {
-        /// The number of signals in the request.
-        sent: usize,
-    },
+    TooManySignals { sent: usize },
 }
 
 impl<'a> Batch<'a> {

@@ -84,7 +84,6 @@ pub struct CustomerUpdate<'a> {
 /// A field of the profile, and its change.
 #[derive(Debug)]
 pub struct FieldChange<'a> {
-    /// The field.
     pub name: Cow<'a, str>,
     /// What happens to the field.
     pub change: Change<'a>,

@@ -20,7 +20,6 @@ pub struct KeyEntry {
     /// The name that the operator gave the key; empty in the key snapshot.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// When it was created.
     pub created_at: Timestamp,
     /// When it expires; exact to the second.
     #[serde(
@@ -29,7 +28,6 @@ pub struct KeyEntry {
         skip_serializing_if = "Option::is_none"
     )]
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
     #[serde(
         deserialize_with = "not_null",
         default,

@@ -28,7 +28,7 @@ pub struct RequestContext {
     pub received_at: Timestamp,
     /// When the last call to DynamoDB or SQS must have ended.
     pub deadline: Deadline,
-    /// Where its lines go.
+    /// Where the log lines go.
     pub log: Log,
     /// How long the process took to start, if this is its first request.
     pub init_duration: Option<Duration>,

@@ -45,7 +45,6 @@ pub trait EndpointOutcome {
 /// A request that has a response.
 #[derive(Debug)]
 pub struct Served<O> {
-    /// The response.
     pub response: Response<Body>,
     /// What is known of the request: its API key, for example.
     pub context: RequestContext,

@@ -65,13 +65,13 @@ pub enum Problem {
 pub enum UnauthorizedReason {
     /// There is no header `Authorization: Bearer <key>`.
     Missing,
-    /// Not one word of visible ASCII.
+    /// The key is not one word of visible ASCII.
     Malformed,
-    /// Not in the key table.
+    /// The key table does not have the key.
     Unknown,
-    /// Its `expiresAt` has passed.
+    /// The `expiresAt` of the key has passed.
     Expired,
-    /// An operator revoked it.
+    /// An operator revoked the key.
     Revoked,
 }
 

@@ -64,7 +64,6 @@ impl<'a, M> ProblemDocument<'a, M> {
         }
     }
 
-    /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.status
     }

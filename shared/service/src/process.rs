@@ -14,7 +14,6 @@ pub struct Process {
     pub variables: Variables,
     /// Standard output, which Lambda sends to CloudWatch.
     pub log: Log,
-    /// When it started.
     pub started: Instant,
 }
 

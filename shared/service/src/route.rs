@@ -21,7 +21,6 @@ impl Route {
             .find(|route| route.path == request.raw_http_path())
     }
 
-    /// Whether it has this method.
     pub fn has(&self, method: &Method) -> bool {
         method == Method::OPTIONS || self.methods.iter().any(|name| method == *name)
     }

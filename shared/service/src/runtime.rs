@@ -41,7 +41,6 @@ pub trait HttpFunction: Sync {
     /// What became of a request that it has handled.
     type Outcome: EndpointOutcome + Send;
 
-    /// The paths that it answers.
     const ROUTES: &'static [Route];
 
     /// The authenticator, which is warmed up before the first request.
@@ -59,7 +58,6 @@ pub trait HttpFunction: Sync {
 /// What an invocation returns to Lambda.
 #[derive(Debug)]
 pub struct InvocationOutcome<R> {
-    /// The response.
     pub response: R,
     /// Whether AWS refused the credentials of this process. Lambda sets them when a process starts,
     /// so this process ends after its response, and the next one gets new ones.

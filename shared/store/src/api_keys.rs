@@ -23,7 +23,6 @@ impl ApiKeysTable {
     /// The environment variable that names the table.
     pub const VARIABLE: &str = "API_KEYS_TABLE";
 
-    /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
             client,

@@ -43,7 +43,7 @@ pub fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     serde_dynamo::from_item(item).map_err(|_| StoreError::Corrupt)
 }
 
-/// JSON that the client sent, as a value.
+/// JSON that the client sent, as an attribute value of the SDK.
 pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
     fn value<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> AttributeValue {
         match first {

@@ -7,7 +7,6 @@ use model::timestamp::Timestamp;
 /// The origin of a batch: whose it is, and which request and invocation it came with.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchContext<'a> {
-    /// The account of the API key.
     pub account_id: &'a AccountId,
     /// The API key, for the operator.
     pub key_id: &'a str,

@@ -50,13 +50,12 @@ pub enum NewerField {
 /// An update and when it is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Upsert<'a> {
-    /// Whose customer it is.
+    /// The account of the customer.
     pub account_id: &'a AccountId,
-    /// The changes.
     pub update: &'a CustomerUpdate<'a>,
-    /// Its fence and its id.
+    /// The fence and the id of the update.
     pub mark: UpdateMark,
-    /// What it does with newer fields.
+    /// What the update does with newer fields.
     pub newer_field: NewerField,
     /// When the request arrived, or the drain began.
     pub now: Timestamp,
@@ -65,9 +64,9 @@ pub struct Upsert<'a> {
 /// The result of an update that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateResult {
-    /// There was no such customer before.
+    /// The customer is new.
     Created,
-    /// There was one before.
+    /// The customer existed before.
     Updated,
 }
 
@@ -93,7 +92,6 @@ impl CustomersTable {
     /// The environment variable that names the table.
     pub const VARIABLE: &str = "CUSTOMERS_TABLE";
 
-    /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
             client,

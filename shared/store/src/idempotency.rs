@@ -87,7 +87,6 @@ impl IdempotencyTable {
     /// The environment variable that names the table.
     pub const VARIABLE: &str = "IDEMPOTENCY_TABLE";
 
-    /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
             client,

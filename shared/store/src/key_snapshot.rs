@@ -110,7 +110,6 @@ impl SnapshotKey {
             .all(|end| now < end.plus(KEPT_AFTER_END))
     }
 
-    /// The id of the key.
     pub fn id(&self) -> &str {
         &self.entry.key_id
     }
@@ -142,7 +141,6 @@ impl KeySnapshot {
         })
     }
 
-    /// The entry of the key with this hash.
     pub fn find(&self, hash: KeyHash) -> Option<KeyEntry> {
         let position = self
             .keys

@@ -47,7 +47,6 @@ pub struct RejectedSignalItem<'a> {
     /// with one requestIdentifier: without a valid signal, no idempotency record rejects the second
     /// one.
     pub sk: String,
-    /// The account of the request.
     pub account_id: Cow<'a, AccountId>,
     /// The API key that the signal was sent with.
     pub key_id: Cow<'a, str>,
@@ -141,7 +140,6 @@ impl RejectedSignalsTable {
     /// The environment variable that names the table.
     pub const VARIABLE: &str = "REJECTED_SIGNALS_TABLE";
 
-    /// The table called `table`.
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
             table: BatchTable::new(client, table, CONCURRENT_CALLS),

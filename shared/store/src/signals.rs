@@ -96,7 +96,6 @@ impl CommonAttributes {
     }
 }
 
-/// The item of one signal.
 #[derive(Clone, Copy)]
 struct SignalItem<'a> {
     common: &'a CommonAttributes,

@@ -54,7 +54,6 @@ impl<'a, 'p> Object<'a, 'p> {
 }
 
 impl Field<'_, '_> {
-    /// The path of the field from the root of the body.
     pub fn path(&self) -> JsonPointer<'_> {
         JsonPointer::Member(self.object, &self.name)
     }

@@ -120,7 +120,6 @@ impl HttpApiEvent {
     }
 }
 
-/// The headers of an event.
 #[derive(Default)]
 struct Headers {
     used: HeaderMap,

@@ -40,7 +40,6 @@ pub struct LogLine<M> {
     pub members: M,
     /// A second dimension of the metrics, beside the name of the function.
     pub dimension: Option<Dimension>,
-    /// The metrics.
     pub metrics: Metrics,
 }
 
@@ -48,13 +47,12 @@ pub struct LogLine<M> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Level {
-    /// Something to look at.
+    /// The operator should look at it.
     Warn,
     /// Something failed.
     Error,
 }
 
-/// A dimension of metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct Dimension {
     pub name: &'static str,
@@ -139,7 +137,6 @@ impl Log {
         })
     }
 
-    /// Writes a line.
     pub fn write<M: Serialize>(&self, line: &LogLine<M>) {
         let written = WrittenLine {
             timestamp: line.at,

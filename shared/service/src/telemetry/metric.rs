@@ -38,7 +38,6 @@ macro_rules! metrics {
             /// Every metric, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The name of the metric in CloudWatch.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name),)* }
             }
@@ -93,18 +92,15 @@ impl Metrics {
         self.add_count_if_any(name, usize::from(happened));
     }
 
-    /// Adds a duration.
     pub fn add_duration(&mut self, name: &'static str, duration: Duration) {
         let value = MetricNumber::Milliseconds(Milliseconds(duration));
         self.0.push(MetricValue { name, value });
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|metric| metric.name)
     }

@@ -25,7 +25,6 @@ const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 #[serde(rename_all = "camelCase")]
 pub struct DeferredBatch<'a> {
     version: u32,
-    /// The account of the request.
     pub account_id: Cow<'a, AccountId>,
     /// The API key, for the operator.
     pub key_id: Cow<'a, str>,
@@ -39,7 +38,6 @@ pub struct DeferredBatch<'a> {
     pub received_at: Timestamp,
     /// When the signals expire, in seconds since 1970.
     pub expires_at: Option<u64>,
-    /// The hashes of the request.
     #[serde(flatten)]
     pub hashes: Cow<'a, RequestHashes>,
     /// The signals that DynamoDB did not acknowledge.

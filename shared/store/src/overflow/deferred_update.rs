@@ -17,7 +17,6 @@ use crate::customers::UpdateMark;
 #[serde(rename_all = "camelCase")]
 pub struct DeferredUpdateHead<'a> {
     version: u32,
-    /// The account of the request.
     pub account_id: Cow<'a, AccountId>,
     /// The API key, for the operator.
     pub key_id: Cow<'a, str>,
