@@ -101,9 +101,8 @@ impl SnapshotReader {
             (None, last_read) => last_read?,
         };
         let read = revoked.unwrap_or(newest).clone();
-        if read.entry.is_none() {
-            return None;
-        }
+        // `None` if the newest read found no such key.
+        read.entry.as_ref()?;
         Some(NewestEntry { read, used_until })
     }
 
