@@ -123,7 +123,7 @@ async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
     let endpoint = emulator.endpoint();
     let failing = Fault::InternalServerError
         .where_body_has(marker)
-        .of("BatchWriteItem");
+        .for_operation("BatchWriteItem");
     let proxy = FaultProxy::start(&endpoint, failing).await.unwrap();
     let retention = Some(Duration::from_hours(90 * 24));
     (

@@ -89,7 +89,7 @@ impl Stack {
     }
 
     fn reads_of_table(&self) -> u64 {
-        self.proxy.counts().of("GetItem")
+        self.proxy.counts().calls_of("GetItem")
     }
 }
 

@@ -227,9 +227,12 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
 #[tokio::test]
 async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
     for (fault, reason) in [
-        (Fault::Throttled.always().of("BatchWriteItem"), "Throttled"),
         (
-            Fault::InternalServerError.always().of("PutItem"),
+            Fault::Throttled.always().for_operation("BatchWriteItem"),
+            "Throttled",
+        ),
+        (
+            Fault::InternalServerError.always().for_operation("PutItem"),
             "ServerError",
         ),
     ] {

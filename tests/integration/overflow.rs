@@ -136,16 +136,25 @@ async fn items_without_a_fault(body: &Value) -> Vec<Item> {
 async fn deferred_signals_become_the_items_that_the_request_would_have_written() {
     let expected = items_without_a_fault(&named(60)).await;
     for (fault, deferred) in [
-        (Fault::Throttled.always().of("BatchWriteItem"), 60),
-        (Fault::ResetBefore.always().of("BatchWriteItem"), 60),
+        (
+            Fault::Throttled.always().for_operation("BatchWriteItem"),
+            60,
+        ),
+        (
+            Fault::ResetBefore.always().for_operation("BatchWriteItem"),
+            60,
+        ),
         // The function does not know whether the record is written, so it writes nothing more.
-        (Fault::InternalServerError.always().of("PutItem"), 60),
-        (Fault::ResetAfter.always().of("PutItem"), 60),
+        (
+            Fault::InternalServerError.always().for_operation("PutItem"),
+            60,
+        ),
+        (Fault::ResetAfter.always().for_operation("PutItem"), 60),
         // The first two batches are stored.
         (
             Fault::InternalServerError
                 .where_body_has("\"59\"")
-                .of("BatchWriteItem"),
+                .for_operation("BatchWriteItem"),
             10,
         ),
     ] {
@@ -165,7 +174,12 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
 
 #[tokio::test]
 async fn signals_without_an_identifier_are_deferred_without_a_record() {
-    let stack = Stack::start(Fault::TableThrottled.always().of("BatchWriteItem")).await;
+    let stack = Stack::start(
+        Fault::TableThrottled
+            .always()
+            .for_operation("BatchWriteItem"),
+    )
+    .await;
     stack
         .send_deferred(&json!({"signals": signals(3)}), NOW, 3)
         .await;
@@ -179,7 +193,7 @@ async fn signals_without_an_identifier_are_deferred_without_a_record() {
 async fn retry_before_the_drain_stores_its_signals_once() {
     for fault in [
         Fault::ResetBefore.always(),
-        Fault::Throttled.always().of("BatchWriteItem"),
+        Fault::Throttled.always().for_operation("BatchWriteItem"),
     ] {
         let stack = Stack::start(fault.clone()).await;
         stack.send_deferred(&named(30), NOW, 30).await;
@@ -223,7 +237,7 @@ async fn identifier_that_another_body_took_keeps_the_deferred_signals() {
 
 #[tokio::test]
 async fn record_that_arrives_late_changes_no_key() {
-    let stack = Stack::start(Fault::Held.always().of("PutItem")).await;
+    let stack = Stack::start(Fault::Held.always().for_operation("PutItem")).await;
     stack.send_deferred(&named(2), NOW, 2).await;
     stack.proxy.set(Plan::none());
     let later = NOW.plus(Duration::from_secs(1));
@@ -240,7 +254,7 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
     let stack = Stack::start(
         Fault::ResetBefore
             .where_body_has("\"29\"")
-            .of("BatchWriteItem"),
+            .for_operation("BatchWriteItem"),
     )
     .await;
     stack.sqs.set_unavailable(true);
@@ -285,7 +299,7 @@ async fn rejected_signals_of_a_deferred_batch_are_reported_and_kept() {
     let stack = Stack::start(
         Fault::Throttled
             .where_body_has("\"eventType\":{")
-            .of("BatchWriteItem"),
+            .for_operation("BatchWriteItem"),
     )
     .await;
     let body = json!({"signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}]});

@@ -73,7 +73,7 @@ impl Fault {
     }
 
     /// On the `n`-th call that the rule is about, counted from 1.
-    pub fn at(self, n: u64) -> Rule {
+    pub fn on_call(self, n: u64) -> Rule {
         Rule {
             when: When::Nth(n),
             ..self.always()
@@ -128,7 +128,7 @@ enum When {
 impl Rule {
     /// Only for calls of this operation, such as `PutItem`.
     #[must_use]
-    pub fn of(self, operation: &'static str) -> Self {
+    pub fn for_operation(self, operation: &'static str) -> Self {
         Self {
             operation: Some(operation),
             ..self
@@ -205,11 +205,11 @@ pub struct Plan {
 impl Plan {
     /// No fault at all.
     pub fn none() -> Self {
-        Self::of([])
+        Self::new([])
     }
 
     /// These rules.
-    pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
+    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self {
             rules: rules.into_iter().collect(),
             random: fastrand::Rng::with_seed(0),
@@ -251,6 +251,6 @@ impl Plan {
 
 impl From<Rule> for Plan {
     fn from(rule: Rule) -> Self {
-        Self::of([rule])
+        Self::new([rule])
     }
 }

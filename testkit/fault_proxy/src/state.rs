@@ -28,7 +28,7 @@ pub struct CallCounts {
 
 impl CallCounts {
     /// Calls of one operation.
-    pub fn of(&self, operation: &str) -> u64 {
+    pub fn calls_of(&self, operation: &str) -> u64 {
         self.operations.get(operation).copied().unwrap_or_default()
     }
 

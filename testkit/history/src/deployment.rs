@@ -104,9 +104,9 @@ impl Deployment {
         let s3 = FakeS3::start().await?;
         let keys = create_keys(&emulator.endpoint(), &s3).await;
         let away = windows.rules_of_others();
-        let plan_of_sqs = Plan::of(away.iter().cloned().chain(sqs_faults())).seed(options.seed);
+        let plan_of_sqs = Plan::new(away.iter().cloned().chain(sqs_faults())).seed(options.seed);
         let sqs_proxy = FaultProxy::start(&queue.endpoint(), plan_of_sqs).await?;
-        let plan_of_s3 = Plan::of(away).seed(options.seed);
+        let plan_of_s3 = Plan::new(away).seed(options.seed);
         let s3_proxy = FaultProxy::start(&s3.endpoint(), plan_of_s3).await?;
         let limits = match options.outage {
             Some(_) => Limits::default(),
@@ -182,7 +182,7 @@ impl Surroundings<'_> {
     /// endpoint.
     async fn start_function(&self, program: &str, number: u64, sqs: &str) -> Result<Function> {
         let seed = self.options.seed.wrapping_mul(1_000).wrapping_add(number);
-        let plan = Plan::of(self.windows.rules().into_iter().chain(dynamodb_faults()))
+        let plan = Plan::new(self.windows.rules().into_iter().chain(dynamodb_faults()))
             .capacity(self.capacity.clone())
             .seed(seed);
         let proxy = FaultProxy::start(&self.emulator, plan).await?;

@@ -166,7 +166,7 @@ impl Condition {
                 rules.push(rule.clone().within(window.begin, window.end));
             }
         }
-        Plan::of(rules)
+        Plan::new(rules)
     }
 }
 

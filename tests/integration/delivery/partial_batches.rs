@@ -94,9 +94,9 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
 async fn lake_that_stops_answering_leaves_the_bus_time_for_what_it_took() {
     let targets = FakeTargets::start().await.unwrap();
     // Firehose takes the first call and answers no later one.
-    let silent = (2..20).map(|n| Fault::Stall.at(n));
+    let silent = (2..20).map(|n| Fault::Stall.on_call(n));
     let firehose = targets.endpoint();
-    let firehose = FaultProxy::start(&firehose, Plan::of(silent))
+    let firehose = FaultProxy::start(&firehose, Plan::new(silent))
         .await
         .unwrap();
     let endpoint = firehose.endpoint();

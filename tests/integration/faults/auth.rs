@@ -39,7 +39,7 @@ async fn random_keys_are_read_once_each_and_evict_no_valid_key() {
             .await
             .status
     };
-    let reads = || proxy.counts().of("GetItem");
+    let reads = || proxy.counts().calls_of("GetItem");
     assert_eq!(status(&valid).await, 200);
     assert_eq!(reads(), 1);
     let keys: Vec<String> = (0..count)
@@ -81,26 +81,26 @@ async fn invalid_key_is_read_once_in_ten_seconds() {
             .at(first.plus(Duration::from_millis(n * 9)));
         assert_eq!(app.send(call).await.status, 401);
     }
-    assert_eq!(proxy.counts().of("GetItem"), 1);
+    assert_eq!(proxy.counts().calls_of("GetItem"), 1);
     let later = RequestBuilder::ping()
         .key("an-invalid-key")
         .at(first.plus(Duration::from_secs(10)));
     assert_eq!(app.send(later).await.status, 401);
-    assert_eq!(proxy.counts().of("GetItem"), 2);
+    assert_eq!(proxy.counts().calls_of("GetItem"), 2);
 }
 
 #[tokio::test]
 async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
     for fault in [Fault::EmptyBody, Fault::HtmlBody, Fault::CutBody] {
         let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
-        proxy.set(fault.always().of("GetItem"));
+        proxy.set(fault.always().for_operation("GetItem"));
         for key in [&*key, "an-unknown-key"] {
             let ping = RequestBuilder::ping().key(key);
             let response = app.send(ping.within(Duration::from_secs(1))).await;
             assert_unavailable(&response);
         }
         assert!(
-            proxy.counts().of("GetItem") >= 8,
+            proxy.counts().calls_of("GetItem") >= 8,
             "{fault:?}: each look-up is repeated"
         );
     }
@@ -137,10 +137,10 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
         let response = app.send(ping(seconds)).await;
         assert_eq!(response.status, 200, "after {seconds} s");
     }
-    let reads = proxy.counts().of("GetItem");
+    let reads = proxy.counts().calls_of("GetItem");
     assert_eq!(app.send(ping(899)).await.status, 200);
     assert_eq!(
-        proxy.counts().of("GetItem"),
+        proxy.counts().calls_of("GetItem"),
         reads,
         "the table is left alone for some seconds"
     );
@@ -155,7 +155,7 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
 #[tokio::test]
 async fn look_up_that_dynamodb_rejects_is_a_503() {
     let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
-    proxy.set(Fault::Invalid.always().of("GetItem"));
+    proxy.set(Fault::Invalid.always().for_operation("GetItem"));
     app.send(RequestBuilder::ping().key(&key))
         .await
         .assert_problem(503, "storage-unavailable");

@@ -21,7 +21,7 @@ fn city(city: &str) -> RequestBuilder {
 
 #[tokio::test]
 async fn late_attempt_does_not_overwrite_a_newer_update() {
-    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Held.at(1)).await;
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Held.on_call(1)).await;
     let first = app.send(city("Ulm").key(&key)).await;
     assert_eq!(first.status, 200, "{}", first.text);
     assert_eq!(first.json()["result"], "created", "{}", first.text);
@@ -43,7 +43,7 @@ async fn update_with_an_older_time_goes_above_the_stored_one() {
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::none()).await;
     let ahead = Timestamp::from_millis(1_795_214_024_123);
     assert_eq!(app.send(city("Ulm").key(&key).at(ahead)).await.status, 200);
-    let before = proxy.counts().of("UpdateItem");
+    let before = proxy.counts().calls_of("UpdateItem");
     let zip =
         RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
     let response = app
@@ -57,7 +57,7 @@ async fn update_with_an_older_time_goes_above_the_stored_one() {
         ["2026-11-20T22:33:44.123Z", "2026-11-20T22:33:44.124Z"].contains(&updated_at.as_str()),
         "{updated_at}"
     );
-    assert_eq!(proxy.counts().of("UpdateItem") - before, 2);
+    assert_eq!(proxy.counts().calls_of("UpdateItem") - before, 2);
     let item = app.customer("shop", "c").await.unwrap();
     assert_eq!(item["city"].as_s().unwrap().as_str(), "Ulm");
     assert_eq!(item["zip"].as_s().unwrap().as_str(), "89073");
@@ -72,7 +72,7 @@ async fn late_attempt_of_the_same_millisecond_undoes_nothing_of_a_newer_update()
     let now = Timestamp::from_millis(1_795_214_024_123);
     // Which of two random fences of a millisecond is the higher one differs from round to round.
     for round in 0..8 {
-        let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Held.at(1)).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Held.on_call(1)).await;
         let older = RequestBuilder::customer(
             json!({"customerId": "c", "customerData": {"city": "Ulm", "zip": "89073"}}),
         );
@@ -94,7 +94,7 @@ async fn update_of_the_millisecond_of_the_creation_is_no_creation_although_its_a
     // In about half of the rounds, the update meets an item with a higher fence, and writes over
     // that. Then DynamoDB's answer is lost.
     for round in 0..8 {
-        let lost = Fault::ResetAfter.at(1).about("attribute_exists");
+        let lost = Fault::ResetAfter.on_call(1).about("attribute_exists");
         let AppBehindProxy {
             app,
             proxy: _proxy,
@@ -109,9 +109,9 @@ async fn update_of_the_millisecond_of_the_creation_is_no_creation_although_its_a
 
 #[tokio::test]
 async fn own_late_attempt_is_the_update_and_is_not_written_again() {
-    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::ResetAfter.at(1)).await;
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::ResetAfter.on_call(1)).await;
     for (n, result) in ["created", "updated"].into_iter().enumerate() {
-        proxy.set(Fault::ResetAfter.at(1));
+        proxy.set(Fault::ResetAfter.on_call(1));
         let response = app.send(city(&format!("city {n}")).key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
         assert_eq!(
@@ -127,7 +127,7 @@ async fn own_late_attempt_is_the_update_and_is_not_written_again() {
         );
     }
     // Each update is two calls: the one whose response is lost, and the one that finds its fence.
-    assert_eq!(proxy.counts().of("UpdateItem"), 4);
+    assert_eq!(proxy.counts().calls_of("UpdateItem"), 4);
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
         .into_iter()
         .filter(|outcome| outcome.as_ref().unwrap().result == UpdateResult::Created);
     assert_eq!(created.count(), 1);
-    let calls = proxy.counts().of("UpdateItem");
+    let calls = proxy.counts().calls_of("UpdateItem");
     assert!(calls < 10 * UPDATES as u64, "{calls} calls");
 }
 
@@ -171,6 +171,6 @@ async fn update_over_a_time_in_the_future_is_two_calls() {
     assert_eq!(app.send(city("Ulm").key(&key).at(future)).await.status, 200);
     for n in 1..=5 {
         assert_eq!(app.send(city("Bonn").key(&key)).await.status, 200);
-        assert_eq!(proxy.counts().of("UpdateItem"), 1 + 2 * n);
+        assert_eq!(proxy.counts().calls_of("UpdateItem"), 1 + 2 * n);
     }
 }

@@ -41,11 +41,11 @@ async fn signal_that_dynamodb_rejects_is_rejected_alone() {
     );
     let counts = proxy.counts();
     assert_eq!(
-        counts.of("BatchWriteItem"),
+        counts.calls_of("BatchWriteItem"),
         28,
         "two batches, 25 of one signal each, and the rejected signal"
     );
-    assert_eq!(counts.of("PutItem"), 0);
+    assert_eq!(counts.calls_of("PutItem"), 0);
 }
 
 #[tokio::test]
@@ -85,12 +85,14 @@ async fn customer_that_dynamodb_rejects_is_a_400_without_its_text() {
 async fn signal_left_unprocessed_beside_a_refused_one_is_written_again() {
     // The first call is refused, so each signal gets one of its own; DynamoDB does nothing of the
     // first of those.
-    let refused = Fault::Invalid.at(1).of("BatchWriteItem");
-    let unprocessed = Fault::Unprocessed { done: 0 }.at(2).of("BatchWriteItem");
+    let refused = Fault::Invalid.on_call(1).for_operation("BatchWriteItem");
+    let unprocessed = Fault::Unprocessed { done: 0 }
+        .on_call(2)
+        .for_operation("BatchWriteItem");
     let AppBehindProxy { app, proxy, key } =
-        app_behind_proxy(Plan::of([refused, unprocessed])).await;
+        app_behind_proxy(Plan::new([refused, unprocessed])).await;
     let response = app.send(without_identifier(3).key(&key)).await;
     assert_eq!(response.json()["accepted"], 3, "{}", response.text);
     assert_eq!(stored_numbers(&app).await, [0, 1, 2]);
-    assert_eq!(proxy.counts().of("BatchWriteItem"), 5);
+    assert_eq!(proxy.counts().calls_of("BatchWriteItem"), 5);
 }

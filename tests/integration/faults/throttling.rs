@@ -166,19 +166,19 @@ async fn lasting_throttling_is_a_503_after_a_bounded_number_of_calls() {
     let faults = [Fault::Throttled, Fault::Unprocessed { done: 0 }];
     join_all(faults.map(async |fault| {
         let AppBehindProxy { app, proxy, key } =
-            app_behind_proxy(fault.always().of("BatchWriteItem")).await;
+            app_behind_proxy(fault.always().for_operation("BatchWriteItem")).await;
         let began = Instant::now();
         assert_unavailable(&app.send(with_identifier(500).key(&key)).await);
         let took = began.elapsed();
         // Without a queue, the patience is 5 seconds. The last wait may begin up to 0.2 s before its end.
         let expected = Duration::from_millis(4_500)..Duration::from_secs(10);
         assert!(expected.contains(&took), "{fault:?}: {took:?}");
-        let calls = proxy.counts().of("BatchWriteItem");
+        let calls = proxy.counts().calls_of("BatchWriteItem");
         assert!((10..=400).contains(&calls), "{fault:?}: {calls} calls");
         proxy.set(
             fault
                 .lasting(Duration::from_millis(300))
-                .of("BatchWriteItem"),
+                .for_operation("BatchWriteItem"),
         );
         let response = app.send(without_identifier(10).key(&key)).await;
         assert_eq!(response.status, 200, "it has its 5 seconds again");
@@ -228,7 +228,7 @@ async fn throttling_uses_no_retry_budget() {
     assert!(proxy.counts().faulted > 4, "{:?}", proxy.counts());
     // The retry budget has 20 retries for other faults. This uses 10.
     for _ in 0..10 {
-        proxy.set(Fault::InternalServerError.at(1));
+        proxy.set(Fault::InternalServerError.on_call(1));
         assert_eq!(app.send(customer().key(&key)).await.status, 200);
     }
 }

@@ -25,7 +25,7 @@ async fn transient_fault_of_any_call_stores_each_signal_once() {
     for fault in transient() {
         // Call 1 writes the idempotency record, calls 2 and 3 the batches.
         for nth in 1..=3 {
-            let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.at(nth)).await;
+            let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.on_call(nth)).await;
             let response = app.send(with_identifier(40).key(&key)).await;
             assert_eq!(
                 response.status, 200,
@@ -51,7 +51,7 @@ async fn transient_fault_of_any_call_stores_each_signal_once() {
 #[tokio::test]
 async fn transient_fault_without_identifier_stores_signals_once() {
     for fault in transient() {
-        let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.at(1)).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.on_call(1)).await;
         let response = app.send(without_identifier(3).key(&key)).await;
         assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
         assert_eq!(
@@ -61,7 +61,7 @@ async fn transient_fault_without_identifier_stores_signals_once() {
             response.text
         );
         assert_eq!(
-            proxy.counts().of("PutItem"),
+            proxy.counts().calls_of("PutItem"),
             0,
             "no idempotency record is written"
         );
@@ -75,7 +75,7 @@ async fn customer_created_by_a_lost_attempt_is_created() {
             app,
             proxy: _proxy,
             key,
-        } = app_behind_proxy(fault.at(1)).await;
+        } = app_behind_proxy(fault.on_call(1)).await;
         let response = app.send(customer().key(&key)).await;
         let result = &response.json()["result"];
         assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
@@ -91,7 +91,7 @@ async fn customer_created_by_a_lost_attempt_is_created() {
 async fn transient_fault_of_the_key_table_fails_no_request() {
     for fault in transient() {
         let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
-        proxy.set(fault.at(1));
+        proxy.set(fault.on_call(1));
         let response = app.send(RequestBuilder::ping().key(&key)).await;
         assert_eq!(response.status, 200, "{fault:?}");
         let response = app.send(customer().key(&key)).await;
@@ -106,7 +106,7 @@ async fn stalled_call_is_retried_before_the_deadline() {
             app,
             proxy: _proxy,
             key,
-        } = app_behind_proxy(Fault::Stall.at(1)).await;
+        } = app_behind_proxy(Fault::Stall.on_call(1)).await;
         let began = Instant::now();
         let response = app.send(call.key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
@@ -130,7 +130,7 @@ async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_
         Fault::EmptyBody,
         Fault::HtmlBody,
     ] {
-        let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.at(1)).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.on_call(1)).await;
         for _ in 0..3 {
             assert_eq!(app.send(customer().key(&key)).await.status, 200);
         }
@@ -143,15 +143,15 @@ async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_
 #[tokio::test]
 async fn unprocessed_items_are_sent_again_until_all_are_stored() {
     for done in [0, 1, 7, 24] {
-        let first = Fault::Unprocessed { done }.at(1);
-        let again = Fault::Unprocessed { done: 0 }.at(3);
-        let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::of([first, again])).await;
+        let first = Fault::Unprocessed { done }.on_call(1);
+        let again = Fault::Unprocessed { done: 0 }.on_call(3);
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::new([first, again])).await;
         let response = app.send(with_identifier(30).key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
         assert_eq!(response.json()["accepted"], 30, "{}", response.text);
         assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
         assert_eq!(
-            proxy.counts().of("BatchWriteItem"),
+            proxy.counts().calls_of("BatchWriteItem"),
             4,
             "two batches, one of them three times"
         );
@@ -160,9 +160,9 @@ async fn unprocessed_items_are_sent_again_until_all_are_stored() {
 
 #[tokio::test]
 async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
-    let some = Fault::Unprocessed { done: 1 }.at(2);
+    let some = Fault::Unprocessed { done: 1 }.on_call(2);
     let none = Fault::Unprocessed { done: 0 }.always();
-    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::of([some, none])).await;
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::new([some, none])).await;
     let timeout = Duration::from_millis(1_200);
     let began = Instant::now();
     let response = app

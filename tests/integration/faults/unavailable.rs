@@ -96,7 +96,7 @@ async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
     for _ in 0..10 {
         assert_eq!(app.send(mixed()).await.status, 200);
     }
-    proxy.set(Fault::InternalServerError.at(1));
+    proxy.set(Fault::InternalServerError.on_call(1));
     assert_eq!(app.send(without_identifier(1).key(&key)).await.status, 200);
 }
 
@@ -162,7 +162,7 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once() {
     // The first batch is stored, each attempt of the second one fails.
     let second = Fault::InternalServerError
         .where_body_has("\"29\"")
-        .of("BatchWriteItem");
+        .for_operation("BatchWriteItem");
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(second).await;
     let response = app
         .send(without_identifier(30).key(&key).within(PATIENCE))

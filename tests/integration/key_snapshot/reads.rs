@@ -129,8 +129,8 @@ async fn silent_s3_leaves_the_look_up_to_the_table() {
     assert_eq!(stack.s3.take_requests().len(), 1, "it is asked once");
     let key = stack.app.key("shop").await;
     let slow = Fault::Slow(Duration::from_millis(3_500))
-        .at(1)
-        .of("GetItem");
+        .on_call(1)
+        .for_operation("GetItem");
     stack.proxy.set(slow);
     assert_eq!(
         stack.status(&key, later(60)).await,

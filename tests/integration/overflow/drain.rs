@@ -25,7 +25,9 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
         messages,
         "DynamoDB is still away"
     );
-    stack.proxy.set(Fault::ResetBefore.always().of("PutItem"));
+    stack
+        .proxy
+        .set(Fault::ResetBefore.always().for_operation("PutItem"));
     assert_eq!(
         stack.undrained(&messages).await,
         messages,
@@ -35,7 +37,7 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     stack.proxy.set(
         Fault::InternalServerError
             .where_body_has("\"59\"")
-            .of("BatchWriteItem"),
+            .for_operation("BatchWriteItem"),
     );
     assert_eq!(stack.undrained(&messages).await, messages);
     assert_eq!(stack.stored().await.len(), 50);
@@ -128,7 +130,7 @@ async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_i
     stack.proxy.set(
         Fault::Slow(Duration::from_millis(700))
             .always()
-            .of("BatchWriteItem"),
+            .for_operation("BatchWriteItem"),
     );
     let began = Instant::now();
     stack.drain().await;
@@ -146,9 +148,9 @@ async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
     stack.send(&named(3), NOW).await;
     let second_signal = "\"data\":{\"M\":{\"n\":{\"N\":\"1\"}";
     let refused = Fault::Invalid.where_body_has(second_signal);
-    stack.proxy.set(Plan::of([
-        refused.clone().of("BatchWriteItem"),
-        refused.of("PutItem"),
+    stack.proxy.set(Plan::new([
+        refused.clone().for_operation("BatchWriteItem"),
+        refused.for_operation("PutItem"),
     ]));
     stack.drain().await;
     assert_eq!(stack.stored().await.len(), 2);
@@ -187,7 +189,7 @@ async fn rejected_signals_of_which_dynamodb_takes_a_part_in_5_s_are_kept_in_one_
     sent.push(json!({"customerId": "c", "eventType": "e"}));
     stack.send(&json!({"signals": sent}), NOW).await;
     let slow = Fault::Slow(Duration::from_millis(700)).always();
-    stack.proxy.set(slow.of("BatchWriteItem"));
+    stack.proxy.set(slow.for_operation("BatchWriteItem"));
     stack.drain().await;
     assert_eq!(stack.app.items("RejectedSignalsTable").await.len(), 499);
     assert_eq!(stack.stored().await.len(), 1);

@@ -46,7 +46,7 @@ impl Faults {
             .into_iter()
             .zip(shares(self.share))
             .map(|(fault, share)| fault.in_share(share));
-        self.proxy.set(Plan::of(rules));
+        self.proxy.set(Plan::new(rules));
         status(&format!(
             "Faults are on: a share of {} of the functions' calls to DynamoDB is throttled, fails, or is lost.",
             self.share,

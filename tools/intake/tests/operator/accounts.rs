@@ -67,7 +67,8 @@ async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
     fill(&app, "shop").await;
     revoke_an_hour_ago(&app, "shop").await;
     // These are more failures than one call has attempts.
-    let throttled = Plan::of((1..=8).map(|n| Fault::Throttled.at(n).of("BatchWriteItem")));
+    let throttled =
+        Plan::new((1..=8).map(|n| Fault::Throttled.on_call(n).for_operation("BatchWriteItem")));
     let proxy = FaultProxy::start(&app.emulator.endpoint(), throttled)
         .await
         .unwrap();

@@ -61,7 +61,7 @@ fn missing_region_credentials_or_table_is_an_error() {
 #[tokio::test(flavor = "multi_thread")]
 async fn refusal_of_dynamodb_is_printed_with_its_reason() {
     let app = TestApp::start();
-    let denied = Plan::of([Fault::AccessDenied.always().of("Scan")]);
+    let denied = Plan::new([Fault::AccessDenied.always().for_operation("Scan")]);
     let proxy = FaultProxy::start(&app.emulator.endpoint(), denied)
         .await
         .unwrap();

@@ -127,9 +127,9 @@ async fn key_is_revoked_in_the_snapshot_while_the_table_hangs() {
     // The second time, the table answers the look-up and not the write.
     for hanging in [
         Fault::Stall.always(),
-        Fault::Stall.always().of("UpdateItem"),
+        Fault::Stall.always().for_operation("UpdateItem"),
     ] {
-        proxy.set(Plan::of([hanging]));
+        proxy.set(Plan::new([hanging]));
         let began = Instant::now();
         let error = operator
             .run(&["keys", "revoke", &id, "--yes"])

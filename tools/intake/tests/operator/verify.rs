@@ -117,7 +117,7 @@ async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_signal_fails_verify_and_is_named() {
     let lost = Fault::Swallowed(std::time::Duration::ZERO)
-        .at(SINGLE_SIGNAL)
+        .on_call(SINGLE_SIGNAL)
         .about(SIGNALS);
     let deployed = Deployed::with(lost).await;
     let run = deployed.verify(&["--json"]);
@@ -141,7 +141,7 @@ async fn idempotency_records_of_requests_that_failed_are_removed_too() {
     let deployed = Deployed::with(
         Fault::AccessDenied
             .always()
-            .of("BatchWriteItem")
+            .for_operation("BatchWriteItem")
             .about(SIGNALS),
     )
     .await;
