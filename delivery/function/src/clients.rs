@@ -62,8 +62,8 @@ pub(crate) enum TargetError {
     /// The failure bucket did not take a record.
     #[error(transparent)]
     Bucket(S3Error),
-    /// `EventBridge` will never take this event. Other errors can pass, or be mended by the
-    /// operator.
+    /// `EventBridge` will never take this event. Other errors may pass, or the operator can fix
+    /// their cause.
     #[error("{0}")]
     InvalidEvent(String),
     /// The target will never take this call, because of what is in it: it does not say which event.

@@ -83,7 +83,7 @@ pub(crate) struct Text<'a> {
     pub(crate) text: Cow<'a, str>,
 }
 
-/// What names a record, whatever else is in it.
+/// The name of a record, which can be read from a record of any shape.
 #[derive(Debug)]
 pub(crate) struct RecordName {
     pub(crate) event_id: Option<String>,

@@ -18,7 +18,7 @@ pub(crate) struct DeliveryCounts {
     pub(crate) records: usize,
     /// Records whose events every target has.
     pub(crate) delivered: usize,
-    /// Records without an event, such as that of an expired signal.
+    /// Records without an event, for example the record of an expired signal.
     pub(crate) skipped: usize,
     /// Records that could not be read and are in the failure bucket.
     pub(crate) unreadable: usize,

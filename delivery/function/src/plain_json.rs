@@ -43,8 +43,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
 }
 
 impl Number<'_> {
-    /// Whether it is an integer beyond 64 bits. Such an integer is at least 2^63, and so is the
-    /// nearest float.
+    /// Whether it is an integer beyond 64 bits. Such an integer is at least 2^63, and the nearest
+    /// float is, too.
     fn is_large(&self) -> bool {
         let fits_integer = self.0.parse::<i64>().is_ok();
         let nearest_float = self.0.parse::<f64>();

@@ -157,7 +157,7 @@ impl OverflowFunction {
         drain: DrainContext<'_>,
     ) -> MessageOutcome {
         let SqsMessage { message_id, body } = message;
-        // Each line of the log, also a panic's, has the id of the invocation.
+        // Every line of the log has the id of the invocation, also the line of a panic.
         let span = tracing::info_span!("drain", requestId = drain.request_id);
         // A panic over one message must not fail the others.
         let drained = AssertUnwindSafe(self.drain_message(&body, drain))

@@ -1,4 +1,4 @@
-//! The lines of this function beside that of each request.
+//! The log lines of this function beside the line of each request.
 
 use serde::Serialize;
 use service::context::RequestContext;

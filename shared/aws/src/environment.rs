@@ -133,7 +133,7 @@ impl Variables {
     }
 }
 
-/// The configuration of a function. The credentials are those of its role.
+/// The configuration of a function. The credentials belong to the role of the function.
 ///
 /// # Errors
 /// When a variable is missing, or [`http_client`] fails.

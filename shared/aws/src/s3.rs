@@ -58,7 +58,7 @@ pub struct Bucket {
 pub struct S3Object {
     /// Its content, at most as long as the limit of the read.
     pub body: Vec<u8>,
-    /// When it was written; S3 says so to the second.
+    /// When it was written, in whole seconds.
     pub last_modified: Timestamp,
     /// Its `ETag`, for [`Replaces::Version`].
     pub etag: String,

@@ -1,5 +1,5 @@
-//! TLS: the certificate authorities are Amazon's, compiled in, or those of the file that
-//! `AWS_CA_BUNDLE` names.
+//! TLS, with Amazon's certificate authorities, which are compiled in, or with the authorities in
+//! the file that `AWS_CA_BUNDLE` names.
 //!
 //! A function connects only to AWS, and loading the more than hundred authorities of the system
 //! would be most of a cold start. `AWS_CA_BUNDLE` is the SDKs' variable for another authority:

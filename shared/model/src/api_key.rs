@@ -100,8 +100,8 @@ impl KeyHash {
         }
     }
 
-    /// Whether the key is accepted for this account, whatever its record says: a verification key
-    /// only for one of `cargo intake verify`.
+    /// Whether the key is accepted for this account. A verification key is accepted only for the
+    /// accounts of `cargo intake verify`, even if its entry names another account.
     pub fn is_accepted_for(self, account_id: &AccountId) -> bool {
         !self.is_for_verification || account_id.is_for_verification()
     }

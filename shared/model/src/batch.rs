@@ -1,6 +1,7 @@
 //! A batch of signals in its envelope.
 //!
-//! An error in the envelope costs the request; an error in a signal costs that signal.
+//! An error in the envelope rejects the whole request. An error in a signal rejects only that
+//! signal.
 
 use crate::digest::Digest;
 use crate::identifier::{RequestIdentifier, read_uuid};
@@ -143,8 +144,8 @@ impl<'a> Batch<'a> {
         Digest::sha256_of_texts(payloads).to_hex()
     }
 
-    /// Rejects the valid signals with these indices, which DynamoDB found invalid. Returns them;
-    /// `rejected` contains them from now on as well, in the order in which they were sent.
+    /// Rejects the valid signals with these indices, which DynamoDB found invalid: moves them to
+    /// `rejected`, in the order in which they were sent, and returns a copy of them.
     pub fn reject(&mut self, indices: &[usize]) -> Vec<RejectedSignal<'a>> {
         let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
         let rejects = |signal: &mut Signal<'a>| indices.contains(&signal.index());

@@ -98,8 +98,8 @@ impl KeyEntry {
         (left < ENDS_SOON).then_some(left)
     }
 
-    /// Whether the whole lifetime of the key is under 7 days, as that of a key of `cargo intake
-    /// verify` is.
+    /// Whether the whole lifetime of the key is under 7 days. The keys of `cargo intake verify` are
+    /// such keys.
     pub fn is_short_lived(&self) -> bool {
         // In seconds, as the end is, so that a key made for 7 days is not taken for a shorter one.
         let lifetime = |end: Timestamp| end.seconds().saturating_sub(self.created_at.seconds());

@@ -75,7 +75,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// [`Problem::Unauthorized`]; [`Problem::StorageUnavailable`] when the key cannot be checked,
-    /// whatever the reason is.
+    /// for any reason.
     pub async fn authenticate(
         &self,
         headers: &HeaderMap,

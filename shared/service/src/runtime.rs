@@ -176,15 +176,15 @@ async fn fail(error: ConfigError) -> Result<(), Error> {
     lambda_runtime::run(answer).await
 }
 
-/// Serves one request: a response and a line in the log, whatever happens, and what became of the
-/// request.
+/// Serves one request. Whatever happens, the request gets a response and a line in the log. Returns
+/// the response and what became of the request.
 pub async fn serve<F: HttpFunction>(
     function: &F,
     request: &Request,
     mut context: RequestContext,
 ) -> Served<F::Outcome> {
     let started = Instant::now();
-    // Each line of the log, also a panic's, has the id of the request.
+    // Every line of the log has the id of the request, also the line of a panic.
     let span = tracing::info_span!("request", requestId = context.request_id);
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let handled =

@@ -1,10 +1,10 @@
 //! The log: JSON lines on standard output, which Lambda sends to CloudWatch.
 //!
-//! [`request_log`] writes the line of each request and, for its metric, one more for the reason of a
-//! 401; the functions write lines of their own, all of them to a [`log`]. Other log lines are events
-//! of this service's own crates, from INFO on: at TRACE, the runtime logs whole Lambda events and
-//! the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is written. The
-//! line of a panic has its location, but not its message, which may contain a value.
+//! [`request_log`] writes the line of each request and, for its metric, one more for the reason of
+//! a 401; the functions write further lines. All of them go to a [`log`]. Other log lines are
+//! events of this service's own crates, from INFO on: at TRACE, the runtime logs whole Lambda
+//! events and the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is
+//! written. The line of a panic has its location, but not its message, which may contain a value.
 
 pub mod log;
 pub mod metric;

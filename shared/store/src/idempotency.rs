@@ -71,8 +71,8 @@ struct IdempotencyRecord {
 /// Whether a request is new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordOutcome {
-    /// It is new. (Or this very invocation wrote the record, and DynamoDB's response to that was
-    /// lost.)
+    /// It is new. This is also the outcome when this invocation wrote the record, but DynamoDB's
+    /// response was lost.
     New,
     /// The same request was received before.
     Replay {

@@ -42,7 +42,7 @@ const VERSION: u32 = 1;
 /// The snapshot as it was read.
 #[derive(Debug)]
 pub struct KeySnapshot {
-    /// When it was written, by the operator's clock or that of S3, whichever is earlier.
+    /// When it was written, by the operator's clock or by S3's, whichever is earlier.
     pub time: Timestamp,
     /// How many entries this version cannot read.
     pub unreadable: usize,

@@ -131,8 +131,8 @@ impl Default for SecondCallLimit {
     }
 }
 
-/// Waits with full jitter between the calls of a request: the bound of each is twice that of the
-/// one before.
+/// Waits with full jitter between the calls of a request: the bound of each wait is twice the bound
+/// of the wait before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Waits {
     bound: Duration,

@@ -37,8 +37,8 @@ impl<'a> Value<'a> {
 }
 
 impl<'a, 'p> Object<'a, 'p> {
-    /// The next field. An invalid name is a validation error; after the last field, so is each name
-    /// that appeared twice.
+    /// The next field. An invalid name is a validation error. After the last field, each name that
+    /// appeared twice is one, too.
     pub fn next_field(&mut self, errors: &mut FieldErrors) -> Option<Field<'a, 'p>> {
         let Some((name, value)) = self.lexer.next_field() else {
             self.seen.report_duplicates(errors);

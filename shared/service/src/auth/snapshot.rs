@@ -67,9 +67,9 @@ impl SnapshotReader {
         }
     }
 
-    /// The entry of a key: the one that was last read from the table, or that of the snapshot if
-    /// that is newer. A revocation in one of them wins, whatever its time. `None` when neither has
-    /// the key, or the newer one lacks it.
+    /// The entry of a key in the last read of the table or in the snapshot, whichever is newer. A
+    /// revoked entry in either counts, even if it is the older one. `None` when neither has the
+    /// key, or the newer one lacks it.
     pub(crate) async fn newest_entry(
         &self,
         hash: KeyHash,

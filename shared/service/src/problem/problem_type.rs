@@ -1,5 +1,5 @@
 //! The problem types that every endpoint has: status, code and title of each (docs/api.md, Errors).
-//! An endpoint has those of its own rules beside them. This module must not know when one occurs.
+//! Each endpoint adds the types of its own rules. This module must not know when one occurs.
 
 /// A problem type (RFC 9457, section 3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Parses Lambda's event. This parser replaces `lambda_http`'s types, which take 24,000 more
 //! instructions per request.
 //!
-//! The event is that of an HTTP API, payload format 2.0. Clients choose much of it: the name or the
-//! value of a header may be invalid, and a path may not form a URI. `lambda_http` rejects such an
-//! event; `lambda_runtime` then logs the rejected value, which may be a key, and the invocation
-//! ends in an error. This parser reads only the members and headers that are used. It ignores a
-//! header or a body that is invalid; an event of another shape is not a request, and is answered
-//! with a 404.
+//! It is the event of an HTTP API, in the payload format 2.0. Clients choose much of it: the name
+//! or the value of a header may be invalid, and a path may not form a URI. `lambda_http` rejects
+//! such an event; `lambda_runtime` then logs the rejected value, which may be a key, and the
+//! invocation ends in an error. This parser reads only the members and headers that are used. It
+//! ignores a header or a body that is invalid; an event of another shape is not a request, and is
+//! answered with a 404.
 
 use std::borrow::Cow;
 use std::fmt;

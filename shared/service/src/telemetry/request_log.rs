@@ -60,8 +60,8 @@ struct UnauthorizedLine<'a> {
     request_id: &'a str,
 }
 
-/// Writes the line of a request, those of its endpoint and, for its metric, one for the reason of a
-/// 401.
+/// Writes the line of a request, the lines of its endpoint and, for the metric, a line with the
+/// reason of a 401.
 pub(crate) fn write<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats, duration: Duration) {
     let Served {
         context, result, ..
