@@ -6,6 +6,7 @@
 //! digit of a number stays, and a chunk takes a fraction of the memory that the SDK's values of it
 //! would.
 
+mod call_limit;
 mod chunk;
 
 use std::collections::{HashMap, VecDeque};
@@ -24,7 +25,8 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::SemaphorePermit;
 
-use self::chunk::{CallLimit, Chunk, FEW_CALLS, chunks};
+use self::call_limit::{CallLimit, FEW_CALLS};
+use self::chunk::{Chunk, chunks};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 use crate::retry::{SecondCallLimit, Waits, call_hedged, repeat};
