@@ -231,16 +231,16 @@ impl BatchTable {
     fn request<I: BatchItem>(&self, items: &[Pending<I>]) -> BatchWriteCall {
         let text: usize = items.iter().map(|pending| pending.item.text_bytes()).sum();
         let mut json = DynamoDbJson::with_capacity(text + items.len() * 700 + 256);
-        json.raw("{\"RequestItems\":{");
-        json.serialized(&self.name);
-        json.raw(":[");
+        json.push_text("{\"RequestItems\":{");
+        json.push_serialized(&self.name);
+        json.push_text(":[");
         let mut separator = "{\"PutRequest\":{\"Item\":";
         for pending in items {
-            json.raw(separator);
+            json.push_text(separator);
             pending.item.write(&mut json);
             separator = "}},{\"PutRequest\":{\"Item\":";
         }
-        json.raw("}}]}}");
+        json.push_text("}}]}}");
         let body = Bytes::from(json.into_bytes());
         let replace_body = move |request: &mut HttpRequest| {
             request

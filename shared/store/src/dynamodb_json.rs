@@ -20,8 +20,8 @@ impl DynamoDbJson {
         Self(Vec::with_capacity(bytes))
     }
 
-    /// Writes text that is already JSON.
-    pub(super) fn raw(&mut self, json: &str) {
+    /// Writes text as it is: a bracket, a comma, or a value that is JSON already.
+    pub(super) fn push_text(&mut self, json: &str) {
         self.0.extend_from_slice(json.as_bytes());
     }
 
@@ -31,63 +31,63 @@ impl DynamoDbJson {
     }
 
     /// Writes a comma, and the attribute `name` (which needs no escapes) with a string.
-    pub(super) fn string_attribute(&mut self, name: &str, text: &str) {
-        self.raw(",\"");
-        self.raw(name);
-        self.raw("\":{\"S\":");
-        self.serialized(text);
-        self.raw("}");
+    pub(super) fn push_string_attribute(&mut self, name: &str, text: &str) {
+        self.push_text(",\"");
+        self.push_text(name);
+        self.push_text("\":{\"S\":");
+        self.push_serialized(text);
+        self.push_text("}");
     }
 
     /// Writes JSON that the client sent as an attribute value.
-    pub(super) fn attribute_value(&mut self, json: StorableJson<'_>) {
+    pub(super) fn push_attribute_value(&mut self, json: StorableJson<'_>) {
         let mut lexer = json.lexer();
-        self.value(lexer.next().expect(VALIDATED), &mut lexer);
+        self.push_value(lexer.next().expect(VALIDATED), &mut lexer);
     }
 
-    fn value<'a>(&mut self, first: Token<'a>, lexer: &mut Lexer<'a>) {
+    fn push_value<'a>(&mut self, first: Token<'a>, lexer: &mut Lexer<'a>) {
         match first {
             Token::String(string) => {
-                self.raw("{\"S\":");
-                self.raw(string.quoted());
+                self.push_text("{\"S\":");
+                self.push_text(string.quoted());
             }
             Token::Number(number) => {
-                self.raw("{\"N\":\"");
-                self.raw(&for_dynamodb(number).expect(VALIDATED));
-                self.raw("\"");
+                self.push_text("{\"N\":\"");
+                self.push_text(&for_dynamodb(number).expect(VALIDATED));
+                self.push_text("\"");
             }
-            Token::Bool(true) => self.raw("{\"BOOL\":true"),
-            Token::Bool(false) => self.raw("{\"BOOL\":false"),
+            Token::Bool(true) => self.push_text("{\"BOOL\":true"),
+            Token::Bool(false) => self.push_text("{\"BOOL\":false"),
             Token::BeginArray => {
-                self.raw("{\"L\":[");
+                self.push_text("{\"L\":[");
                 let mut separator = "";
                 while let Some(element) = lexer.next_element() {
-                    self.raw(separator);
-                    self.value(element, lexer);
+                    self.push_text(separator);
+                    self.push_value(element, lexer);
                     separator = ",";
                 }
-                self.raw("]");
+                self.push_text("]");
             }
             Token::BeginObject => {
-                self.raw("{\"M\":{");
+                self.push_text("{\"M\":{");
                 let mut separator = "";
                 while let Some(name) = lexer.next_name() {
                     let value = lexer.next().expect(VALIDATED);
-                    self.raw(separator);
-                    self.raw(name.quoted());
-                    self.raw(":");
-                    self.value(value, lexer);
+                    self.push_text(separator);
+                    self.push_text(name.quoted());
+                    self.push_text(":");
+                    self.push_value(value, lexer);
                     separator = ",";
                 }
-                self.raw("}");
+                self.push_text("}");
             }
-            Token::Null | Token::End => self.raw("{\"NULL\":true"),
+            Token::Null | Token::End => self.push_text("{\"NULL\":true"),
         }
-        self.raw("}");
+        self.push_text("}");
     }
 
     /// Writes a string, or an item of `serde_dynamo`.
-    pub(super) fn serialized(&mut self, value: impl Serialize) {
+    pub(super) fn push_serialized(&mut self, value: impl Serialize) {
         let written = value.serialize(&mut serde_json::Serializer::new(&mut self.0));
         written.expect("strings and items serialize, and writing to memory does not fail");
     }

@@ -177,6 +177,6 @@ impl BatchItem for &RejectedSignalItem<'_> {
     fn write(self, json: &mut DynamoDbJson) {
         let item: serde_dynamo::Item =
             serde_dynamo::to_item(self).expect("strings, numbers and lists of them serialize");
-        json.serialized(item);
+        json.push_serialized(item);
     }
 }

@@ -82,11 +82,11 @@ impl CommonAttributes {
     fn new(context: BatchContext<'_>, expires_at: Option<Timestamp>) -> Self {
         let received_at = context.received_at.to_string();
         let mut attributes = DynamoDbJson::default();
-        attributes.string_attribute("accountId", context.account_id.as_str());
-        attributes.string_attribute("requestIdentifier", context.request_identifier.as_sent());
-        attributes.string_attribute("receivedAt", &received_at);
+        attributes.push_string_attribute("accountId", context.account_id.as_str());
+        attributes.push_string_attribute("requestIdentifier", context.request_identifier.as_sent());
+        attributes.push_string_attribute("receivedAt", &received_at);
         if let Some(end) = expires_at {
-            attributes.raw(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", end.seconds()));
+            attributes.push_text(&format!(",\"expiresAt\":{{\"N\":\"{}\"}}", end.seconds()));
         }
         Self {
             partition_prefix: context.account_id.partition_key(""),
@@ -113,44 +113,44 @@ impl BatchItem for SignalItem<'_> {
 
     fn write(self, json: &mut DynamoDbJson) {
         let Self { common, signal } = self;
-        json.raw("{\"pk\":{\"S\":");
-        json.serialized([common.partition_prefix.as_str(), signal.subject_id()].concat());
-        json.raw("}");
-        json.string_attribute("sk", &self.sort_key());
+        json.push_text("{\"pk\":{\"S\":");
+        json.push_serialized([common.partition_prefix.as_str(), signal.subject_id()].concat());
+        json.push_text("}");
+        json.push_string_attribute("sk", &self.sort_key());
         match signal.identity() {
             Identity::Event {
                 customer_id,
                 event_type,
             } => {
-                json.string_attribute("customerId", customer_id);
-                json.string_attribute("eventType", event_type);
+                json.push_string_attribute("customerId", customer_id);
+                json.push_string_attribute("eventType", event_type);
             }
             Identity::Step {
                 emitter_id,
                 step_node_id,
             } => {
-                json.string_attribute("emitterId", emitter_id);
-                json.string_attribute("stepNodeId", step_node_id);
+                json.push_string_attribute("emitterId", emitter_id);
+                json.push_string_attribute("stepNodeId", step_node_id);
             }
         }
         if let Some(flow) = signal.eventflow_identifier() {
-            json.string_attribute("eventflowIdentifier", flow);
+            json.push_string_attribute("eventflowIdentifier", flow);
         }
-        json.raw(",\"data\":");
-        json.attribute_value(signal.data());
+        json.push_text(",\"data\":");
+        json.push_attribute_value(signal.data());
         if let Some(unknown_fields) = signal.unknown_fields() {
-            json.raw(",\"undocumented\":{\"M\":{");
+            json.push_text(",\"undocumented\":{\"M\":{");
             let mut separator = "";
             for (name, value) in unknown_fields {
-                json.raw(separator);
-                json.raw(name.quoted());
-                json.raw(":");
-                json.attribute_value(value);
+                json.push_text(separator);
+                json.push_text(name.quoted());
+                json.push_text(":");
+                json.push_attribute_value(value);
                 separator = ",";
             }
-            json.raw("}}");
+            json.push_text("}}");
         }
         json.append(&common.attributes);
-        json.raw("}");
+        json.push_text("}");
     }
 }
