@@ -225,8 +225,8 @@ impl<'a> SignalBuilder<'a> {
         if field.value.is_null() {
             return None;
         }
-        let identifier = read(field.value);
-        Some(self.errors.check(&field.path(), identifier))
+        let identifier = self.errors.check(&field.path(), read(field.value));
+        Some(identifier)
     }
 
     fn read_data(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
@@ -267,54 +267,8 @@ impl<'a> SignalBuilder<'a> {
         let is_event = self.customer_id.is_some() || self.event_type.is_some();
         let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
         match (is_event, is_step) {
-            (true, false) => {
-                let mut required = Required {
-                    signal,
-                    path,
-                    errors: &mut self.errors,
-                };
-                required.check(
-                    "customerId",
-                    &self.customer_id,
-                    "is required beside eventType",
-                );
-                required.check(
-                    "eventType",
-                    &self.event_type,
-                    "is required beside customerId",
-                );
-                Some(Identity::Event {
-                    customer_id: valid(&self.customer_id)?,
-                    event_type: valid(&self.event_type)?,
-                })
-            }
-            (false, true) => {
-                let flow = &self.eventflow_identifier;
-                let mut required = Required {
-                    signal,
-                    path,
-                    errors: &mut self.errors,
-                };
-                required.check(
-                    "emitterId",
-                    &self.emitter_id,
-                    "is required beside stepNodeId",
-                );
-                required.check(
-                    "stepNodeId",
-                    &self.step_node_id,
-                    "is required beside emitterId",
-                );
-                required.check(
-                    "eventflowIdentifier",
-                    flow,
-                    "is required in a workflow step",
-                );
-                Some(Identity::Step {
-                    emitter_id: valid(&self.emitter_id)?,
-                    step_node_id: valid(&self.step_node_id)?,
-                })
-            }
+            (true, false) => self.check_event(signal, path),
+            (false, true) => self.check_step(signal, path),
             (false, false) => {
                 let similar = SIGNAL.similar(signal, &SIGNAL_FIELDS);
                 let message = format!(
@@ -331,6 +285,55 @@ impl<'a> SignalBuilder<'a> {
                 None
             }
         }
+    }
+
+    fn check_event(&mut self, signal: Value<'a>, path: &JsonPointer<'_>) -> Option<Identity<'a>> {
+        let mut required = Required {
+            signal,
+            path,
+            errors: &mut self.errors,
+        };
+        required.check(
+            "customerId",
+            &self.customer_id,
+            "is required beside eventType",
+        );
+        required.check(
+            "eventType",
+            &self.event_type,
+            "is required beside customerId",
+        );
+        Some(Identity::Event {
+            customer_id: valid(&self.customer_id)?,
+            event_type: valid(&self.event_type)?,
+        })
+    }
+
+    fn check_step(&mut self, signal: Value<'a>, path: &JsonPointer<'_>) -> Option<Identity<'a>> {
+        let mut required = Required {
+            signal,
+            path,
+            errors: &mut self.errors,
+        };
+        required.check(
+            "emitterId",
+            &self.emitter_id,
+            "is required beside stepNodeId",
+        );
+        required.check(
+            "stepNodeId",
+            &self.step_node_id,
+            "is required beside emitterId",
+        );
+        required.check(
+            "eventflowIdentifier",
+            &self.eventflow_identifier,
+            "is required in a workflow step",
+        );
+        Some(Identity::Step {
+            emitter_id: valid(&self.emitter_id)?,
+            step_node_id: valid(&self.step_node_id)?,
+        })
     }
 
     /// Warns of each attribute of an event's data that has another type than in the contract, and
