@@ -134,17 +134,8 @@ impl CustomersTable {
                 }
             };
             match repeat(deadline, || self.write(&write)).await {
-                Ok(WriteOutcome::Over(old)) => {
-                    return Ok(Upserted {
-                        // Every update changes the fence. Some emulators return only attributes
-                        // that changed.
-                        result: if old.contains_key(FENCE) {
-                            UpdateResult::Updated
-                        } else {
-                            UpdateResult::Created
-                        },
-                        updated_at: write.item_fence.timestamp(),
-                    });
+                Ok(WriteOutcome::Over(replaced)) => {
+                    return Ok(Upserted::from_replaced(&replaced, write.item_fence));
                 }
                 // An attempt has taken effect without a response.
                 Ok(WriteOutcome::Refused(Some(item))) if upsert.mark.wrote(&item) => {
@@ -255,6 +246,20 @@ impl<'a> Upsert<'a> {
 }
 
 impl Upserted {
+    /// The result of a write that gave the item this fence and replaced these attributes.
+    fn from_replaced(replaced: &Item, item_fence: Fence) -> Self {
+        // Every update changes the fence. Some emulators return only attributes that changed.
+        let result = if replaced.contains_key(FENCE) {
+            UpdateResult::Updated
+        } else {
+            UpdateResult::Created
+        };
+        Self {
+            result,
+            updated_at: item_fence.timestamp(),
+        }
+    }
+
     /// The result of an update that changes nothing, because all of its fields are newer in the
     /// item.
     fn from_newer(item: &Item) -> Result<Self, StoreError> {
