@@ -26,7 +26,7 @@ pub const KEY_SNAPSHOT_PATH: &str = "/keys/keys.json.gz";
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeS3(HttpServer<State>);
+pub struct FakeS3(HttpServer<FakeS3State>);
 
 /// What every request meets instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct StoredObject {
 }
 
 #[derive(Debug, Default)]
-struct State(Mutex<Objects>);
+struct FakeS3State(Mutex<Objects>);
 
 #[derive(Debug, Default)]
 struct Objects {
@@ -68,7 +68,7 @@ impl FakeS3 {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        let server = HttpServer::start(State::default(), None).await?;
+        let server = HttpServer::start(FakeS3State::default(), None).await?;
         Ok(Self(server))
     }
 
@@ -129,14 +129,14 @@ impl FakeS3 {
     }
 }
 
-impl State {
+impl FakeS3State {
     fn use_objects<T>(&self, work: impl FnOnce(&mut Objects) -> T) -> T {
         let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(&mut objects)
     }
 }
 
-impl Service for State {
+impl Service for FakeS3State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let method_and_path = format!("{} {}", request.method(), request.uri().path());
         let fault = self.use_objects(|objects| {

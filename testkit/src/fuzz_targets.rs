@@ -2,9 +2,7 @@
 //! `.ci/fuzz` looks for new ones. Must not know who calls it.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use emulator::development_key;
 use lambda_http::http::Request;
 use lambda_http::{Body, Context, RequestExt as _, http};
@@ -17,9 +15,7 @@ use service::problem::Problem;
 use service::telemetry::log::Log;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{RequestBuilder, TestApp, template};
-
-type Item = HashMap<String, AttributeValue>;
+use crate::{Item, RequestBuilder, TestApp, template};
 
 /// Tries one input, and panics when it does not hold.
 pub type Check = fn(&[u8]);
@@ -35,13 +31,13 @@ pub const TARGETS: [(&str, Check); 3] = [
 const INPUTS_PER_APP: usize = 500;
 
 /// An app that knows the key of the examples in `events/`, and how many inputs it has had.
-struct Fixture {
+struct FuzzedApp {
     runtime: Runtime,
     app: TestApp,
     inputs: usize,
 }
 
-impl Fixture {
+impl FuzzedApp {
     fn new() -> Self {
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -58,7 +54,7 @@ impl Fixture {
 }
 
 thread_local! {
-    static FIXTURE: RefCell<Option<Fixture>> = const { RefCell::new(None) };
+    static FIXTURE: RefCell<Option<FuzzedApp>> = const { RefCell::new(None) };
 }
 
 /// Tries an input on the app of this thread. `work` also gets the number of the input, which no
@@ -66,11 +62,11 @@ thread_local! {
 fn try_on_app(work: impl AsyncFnOnce(&TestApp, usize)) {
     FIXTURE.with_borrow_mut(|fixture| {
         drop(fixture.take_if(|fixture| fixture.inputs >= INPUTS_PER_APP));
-        let Fixture {
+        let FuzzedApp {
             runtime,
             app,
             inputs,
-        } = fixture.get_or_insert_with(Fixture::new);
+        } = fixture.get_or_insert_with(FuzzedApp::new);
         *inputs += 1;
         runtime.block_on(work(app, *inputs));
     });

@@ -45,4 +45,4 @@ pub use local_stack::{LocalStack, call};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{fake_targets, function_process, http_server, pool, runtime_api};
 pub use tables::{Tables, template};
-pub use test_app::{Endpoints, KEY_SNAPSHOT_BUCKET, TestApp};
+pub use test_app::{Endpoints, Item, KEY_SNAPSHOT_BUCKET, TestApp};

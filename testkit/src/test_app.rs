@@ -31,6 +31,9 @@ use crate::request_builder::{RequestBuilder, TestResponse, read_event};
 use crate::tables::{Tables, template};
 use emulator::sqs::{FakeSqs, OVERFLOW_QUEUE};
 
+/// A stored item: its attributes by their names.
+pub type Item = HashMap<String, AttributeValue>;
+
 /// The tables of signals.
 struct SignalTables {
     idempotency: IdempotencyTable,
@@ -215,7 +218,7 @@ impl TestApp {
     }
 
     /// All items of a table, by its logical id.
-    pub async fn items(&self, logical_id: &str) -> Vec<HashMap<String, AttributeValue>> {
+    pub async fn items(&self, logical_id: &str) -> Vec<Item> {
         let pages = self
             .client
             .scan()
@@ -228,7 +231,7 @@ impl TestApp {
     }
 
     /// The history of a customer or an emitter, oldest first.
-    pub async fn history(&self, account: &str, who: &str) -> Vec<HashMap<String, AttributeValue>> {
+    pub async fn history(&self, account: &str, who: &str) -> Vec<Item> {
         let query = self
             .client
             .query()
@@ -246,11 +249,7 @@ impl TestApp {
     }
 
     /// The stored item of a customer.
-    pub async fn customer(
-        &self,
-        account: &str,
-        customer_id: &str,
-    ) -> Option<HashMap<String, AttributeValue>> {
+    pub async fn customer(&self, account: &str, customer_id: &str) -> Option<Item> {
         let key = AttributeValue::S(format!("{account}#{customer_id}"));
         let get = self
             .client

@@ -1,4 +1,4 @@
-//! The consistency checker reports each violation of a broken history.
+//! The consistency checker reports each violation of a broken run.
 
 mod customers;
 mod signals;

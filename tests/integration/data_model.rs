@@ -21,11 +21,9 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use store::key_snapshot::KeySnapshot;
 use testkit::fault_proxy::{Fault, FaultProxy};
-use testkit::{RequestBuilder, TestApp, template};
+use testkit::{Item, RequestBuilder, TestApp, template};
 
 use crate::page::{Page, quoted, root};
-
-type Item = HashMap<String, AttributeValue>;
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 

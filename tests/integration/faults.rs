@@ -8,12 +8,9 @@ mod throttling;
 mod transient;
 mod unavailable;
 
-use std::collections::HashMap;
-
-use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{RequestBuilder, TestApp, TestResponse};
+use testkit::{Item, RequestBuilder, TestApp, TestResponse};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
@@ -67,7 +64,7 @@ fn customer() -> RequestBuilder {
 
 /// The numbers of the stored signals, in their order.
 async fn stored_numbers(app: &TestApp) -> Vec<usize> {
-    let number = |item: &HashMap<String, AttributeValue>| {
+    let number = |item: &Item| {
         let data = item["data"].as_m().unwrap();
         data["n"].as_n().unwrap().parse().unwrap()
     };

@@ -23,14 +23,14 @@ const OUTAGE: Fault = Fault::InternalServerError;
 const KEY: &str = "intake_sk_of_the_snapshot";
 
 /// An app with a snapshot, and a proxy before all its tables.
-struct Stack {
+struct SnapshotStack {
     app: TestApp,
     proxy: FaultProxy,
     s3: FakeS3,
     sqs: FakeSqs,
 }
 
-impl Stack {
+impl SnapshotStack {
     /// A stack without a key, in a process that has read none.
     async fn start(plan: impl Into<Plan>) -> Self {
         let emulator = TestApp::emulator();

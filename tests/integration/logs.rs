@@ -18,7 +18,7 @@ use tracing::Dispatch;
 use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
 
-use crate::overflow::Stack;
+use crate::overflow::OverflowStack;
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -237,7 +237,7 @@ async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
         ),
     ] {
         let (response, log) = log_of(async |log| {
-            let mut stack = Stack::start(fault.clone()).await;
+            let mut stack = OverflowStack::start(fault.clone()).await;
             stack.app.log = log;
             let signal = json!({"customerId": "c", "eventType": "e"});
             let batch = json!({"requestIdentifier": REQUEST, "signals": [signal]});
@@ -253,7 +253,7 @@ async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
 
 #[tokio::test]
 async fn each_line_of_a_request_has_its_id() {
-    let mut stack = Stack::start(Fault::ResetBefore.always()).await;
+    let mut stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     stack.sqs.set_unavailable(true);
     let batch = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
     let (response, log) = log_of(async |log| {

@@ -11,15 +11,13 @@ mod newest;
 mod patience;
 mod processes;
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{Endpoints, RequestBuilder, TestApp, TestResponse};
+use testkit::{Endpoints, Item, RequestBuilder, TestApp, TestResponse};
 
 const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
@@ -31,17 +29,15 @@ const RETENTION: Duration = Duration::from_hours(7 * 24);
 
 const NO_MESSAGES: [&str; 0] = [];
 
-type Item = HashMap<String, AttributeValue>;
-
 /// An app with an overflow queue, and a fault proxy before every table but that of the keys.
-pub(crate) struct Stack {
+pub(crate) struct OverflowStack {
     pub(crate) app: TestApp,
     pub(crate) proxy: FaultProxy,
     pub(crate) sqs: FakeSqs,
     key: String,
 }
 
-impl Stack {
+impl OverflowStack {
     pub(crate) async fn start(plan: impl Into<Plan>) -> Self {
         let emulator = TestApp::emulator();
         let sqs = FakeSqs::start().await.unwrap();
@@ -125,7 +121,7 @@ fn assert_stored(response: &TestResponse) {
 
 /// The items that a request leaves when nothing fails.
 async fn items_without_a_fault(body: &Value) -> Vec<Item> {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let response = stack.send(body, NOW).await;
     assert_stored(&response);
     assert_eq!(stack.sqs.take_messages(), NO_MESSAGES);
@@ -158,7 +154,7 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
             10,
         ),
     ] {
-        let stack = Stack::start(fault.clone()).await;
+        let stack = OverflowStack::start(fault.clone()).await;
         let response = stack.send(&named(60), NOW).await;
         assert_eq!(response.status, 200, "{fault:?}: {response:?}");
         let body = response.json();
@@ -174,12 +170,7 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
 
 #[tokio::test]
 async fn signals_without_an_identifier_are_deferred_without_a_record() {
-    let stack = Stack::start(
-        Fault::TableThrottled
-            .always()
-            .for_operation("BatchWriteItem"),
-    )
-    .await;
+    let stack = OverflowStack::start(Fault::TableThrottled.always().of("BatchWriteItem")).await;
     stack
         .send_deferred(&json!({"signals": signals(3)}), NOW, 3)
         .await;
@@ -195,7 +186,7 @@ async fn retry_before_the_drain_stores_its_signals_once() {
         Fault::ResetBefore.always(),
         Fault::Throttled.always().for_operation("BatchWriteItem"),
     ] {
-        let stack = Stack::start(fault.clone()).await;
+        let stack = OverflowStack::start(fault.clone()).await;
         stack.send_deferred(&named(30), NOW, 30).await;
         stack.proxy.set(Plan::none());
         let later = NOW.plus(Duration::from_secs(5));
@@ -207,7 +198,7 @@ async fn retry_before_the_drain_stores_its_signals_once() {
 
 #[tokio::test]
 async fn two_deferred_attempts_that_are_drained_together_are_stored_once() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     stack.send(&named(2), NOW).await;
     stack
         .send(&named(2), NOW.plus(Duration::from_secs(1)))
@@ -219,7 +210,7 @@ async fn two_deferred_attempts_that_are_drained_together_are_stored_once() {
 
 #[tokio::test]
 async fn identifier_that_another_body_took_keeps_the_deferred_signals() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     stack.send_deferred(&named(2), NOW, 2).await;
     stack.proxy.set(Plan::none());
     let later = NOW.plus(Duration::from_secs(1));
@@ -237,7 +228,7 @@ async fn identifier_that_another_body_took_keeps_the_deferred_signals() {
 
 #[tokio::test]
 async fn record_that_arrives_late_changes_no_key() {
-    let stack = Stack::start(Fault::Held.always().for_operation("PutItem")).await;
+    let stack = OverflowStack::start(Fault::Held.always().of("PutItem")).await;
     stack.send_deferred(&named(2), NOW, 2).await;
     stack.proxy.set(Plan::none());
     let later = NOW.plus(Duration::from_secs(1));
@@ -251,7 +242,7 @@ async fn record_that_arrives_late_changes_no_key() {
 
 #[tokio::test]
 async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
-    let stack = Stack::start(
+    let stack = OverflowStack::start(
         Fault::ResetBefore
             .where_body_has("\"29\"")
             .for_operation("BatchWriteItem"),
@@ -274,7 +265,7 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
 
 #[tokio::test]
 async fn answer_of_sqs_without_an_id_or_with_another_md5_acknowledges_nothing() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     let customer =
         || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&stack.key);
     for answer in [
@@ -296,7 +287,7 @@ async fn answer_of_sqs_without_an_id_or_with_another_md5_acknowledges_nothing() 
 
 #[tokio::test]
 async fn rejected_signals_of_a_deferred_batch_are_reported_and_kept() {
-    let stack = Stack::start(
+    let stack = OverflowStack::start(
         Fault::Throttled
             .where_body_has("\"eventType\":{")
             .for_operation("BatchWriteItem"),
@@ -315,7 +306,7 @@ async fn rejected_signals_of_a_deferred_batch_are_reported_and_kept() {
 
 #[tokio::test]
 async fn message_has_its_account_as_its_group_and_an_unreadable_one_has_none() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     stack.send(&named(1), NOW).await;
     assert_eq!(stack.sqs.take_groups(), [Some("shop".to_owned())]);
     stack.undrained(&["unreadable".to_owned()]).await;
@@ -324,7 +315,7 @@ async fn message_has_its_account_as_its_group_and_an_unreadable_one_has_none() {
 
 #[tokio::test]
 async fn body_of_4_mib_is_deferred_whole() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     let large = "x".repeat(200 * 1024);
     let signal = |n| json!({"customerId": "c", "eventType": "e", "data": {"n": n, "large": large}});
     let body = json!({"signals": (0..20).map(signal).collect::<Value>()});

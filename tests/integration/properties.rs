@@ -65,13 +65,13 @@ pub(crate) fn check<S: Strategy<Value: Debug>>(
 }
 
 /// An app, and another account for each case.
-pub(crate) struct Fixture {
+pub(crate) struct PropertyApp {
     pub(crate) runtime: tokio::runtime::Runtime,
     pub(crate) app: TestApp,
     cases: AtomicUsize,
 }
 
-impl Fixture {
+impl PropertyApp {
     pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -131,7 +131,7 @@ fn number_is_converted_exactly_or_rejected() {
 
 #[test]
 fn accepted_signals_are_stored_exactly() {
-    let fixture = Fixture::new();
+    let fixture = PropertyApp::new();
     let all_accepted = Cell::new(0);
     check(32, strategies::batch(), |(signals, request)| {
         let (account, key) = fixture.account();
@@ -204,7 +204,7 @@ fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
 
 #[test]
 fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
-    let fixture = Fixture::new();
+    let fixture = PropertyApp::new();
     let all_accepted = Cell::new(0);
     check(64, strategies::customer("c"), |(profile, request)| {
         let (account, key) = fixture.account();
@@ -236,7 +236,7 @@ fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
 
 #[test]
 fn largest_response_fits_into_the_limit_of_lambda() {
-    let fixture = Fixture::new();
+    let fixture = PropertyApp::new();
     let (_, key) = fixture.account();
     let largest = Cell::new(0);
     let piece = select(vec!["\\\"", "\\\\", "\\u0001", "😀", "/~"]);

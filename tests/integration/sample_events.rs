@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp, TestResponse, read_event};
 
 /// The response to a sample event, and what it stores.
-struct Expected {
+struct ExpectedResponse {
     file: &'static str,
     status: u16,
     /// Fields of the body. There may be others, such as a time.
@@ -23,8 +23,8 @@ struct Expected {
     rejected_signals: usize,
 }
 
-fn expected() -> [Expected; 8] {
-    let stores_nothing = |file, status, fields| Expected {
+fn expected() -> [ExpectedResponse; 8] {
+    let stores_nothing = |file, status, fields| ExpectedResponse {
         file,
         status,
         fields,
@@ -32,7 +32,7 @@ fn expected() -> [Expected; 8] {
         signals: 0,
         rejected_signals: 0,
     };
-    let creates_a_customer = |file| Expected {
+    let creates_a_customer = |file| ExpectedResponse {
         customers: 1,
         ..stores_nothing(
             file,
@@ -40,7 +40,7 @@ fn expected() -> [Expected; 8] {
             json!({"customerId": "c-1001", "result": "created", "warnings": []}),
         )
     };
-    let stores_signals = |file, accepted: usize, rejected: usize| Expected {
+    let stores_signals = |file, accepted: usize, rejected: usize| ExpectedResponse {
         signals: accepted,
         rejected_signals: rejected,
         ..stores_nothing(

@@ -24,15 +24,15 @@ use self::calls::CallError;
 pub use self::calls::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, arn};
 pub use self::event_source_mapping::{DeliveredMessages, EventSourceMapping};
 pub use self::lambda_event::event;
-pub use self::queues::Message;
+pub use self::queues::QueueMessage;
 use self::queues::Queues;
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeSqs(HttpServer<State>);
+pub struct FakeSqs(HttpServer<SqsState>);
 
 #[derive(Debug, Default)]
-struct State(Mutex<Queues>);
+struct SqsState(Mutex<Queues>);
 
 impl FakeSqs {
     /// Starts one with empty queues.
@@ -40,7 +40,7 @@ impl FakeSqs {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        let server = HttpServer::start(State::default(), None).await?;
+        let server = HttpServer::start(SqsState::default(), None).await?;
         Ok(Self(server))
     }
 
@@ -50,7 +50,7 @@ impl FakeSqs {
     /// When the file cannot be read or written, or loopback has no free port.
     pub async fn start_in(file: &Path) -> Result<Self> {
         let queues = Queues::open(file)?;
-        let state = State(Mutex::new(queues));
+        let state = SqsState(Mutex::new(queues));
         let server = HttpServer::start(state, None).await?;
         Ok(Self(server))
     }
@@ -78,7 +78,7 @@ impl FakeSqs {
 
     /// Up to `most` messages of the overflow queue. They are hidden for so long, and then received
     /// again, unless they are deleted.
-    pub fn receive(&self, most: usize, hidden: Duration) -> Vec<Message> {
+    pub fn receive(&self, most: usize, hidden: Duration) -> Vec<QueueMessage> {
         self.use_queues(|queues| queues.receive(most, hidden, Instant::now()))
     }
 
@@ -164,14 +164,14 @@ impl FakeSqs {
     }
 }
 
-impl State {
+impl SqsState {
     fn use_queues<T>(&self, work: impl FnOnce(&mut Queues) -> T) -> T {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(&mut queues)
     }
 }
 
-impl Service for State {
+impl Service for SqsState {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let target = request
             .headers()

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::message::Message;
+use crate::message::HttpMessage;
 use crate::plan::Fault;
 
 const DYNAMODB: &str = "com.amazonaws.dynamodb.v20120810";
@@ -25,7 +25,7 @@ impl Exception {
         }
     }
 
-    fn answer(&self) -> Message {
+    fn answer(&self) -> HttpMessage {
         let kind = format!("{}#{}", self.namespace, self.name);
         let body = json!({"__type": kind, "message": "on purpose"});
         json_answer(self.status, body.to_string())
@@ -33,7 +33,7 @@ impl Exception {
 }
 
 /// What DynamoDB answers to a call that it does not do.
-pub(crate) fn refusal(fault: Fault) -> Message {
+pub(crate) fn refusal(fault: Fault) -> HttpMessage {
     let exception = match fault {
         Fault::Throttled => {
             Exception::bad_request(DYNAMODB, "ProvisionedThroughputExceededException")
@@ -48,13 +48,13 @@ pub(crate) fn refusal(fault: Fault) -> Message {
             namespace: DYNAMODB,
             name: "InternalServerError",
         },
-        _ => return Message::answer("503 Service Unavailable", &[], ""),
+        _ => return HttpMessage::answer("503 Service Unavailable", &[], ""),
     };
     exception.answer()
 }
 
-pub(crate) fn json_answer(status: &str, body: impl Into<Vec<u8>>) -> Message {
-    Message::answer(
+pub(crate) fn json_answer(status: &str, body: impl Into<Vec<u8>>) -> HttpMessage {
+    HttpMessage::answer(
         status,
         &[("content-type", "application/x-amz-json-1.0")],
         body,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// What a table can write.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct CapacityLimits {
     /// Write units that a partition gets in a second.
     pub units_per_partition: f64,
     /// Partitions of a new table.
@@ -23,7 +23,7 @@ pub struct Limits {
     pub doubles_after: Duration,
 }
 
-impl Default for Limits {
+impl Default for CapacityLimits {
     /// A new on-demand table: 4,000 units a second, bursts of 5 minutes, twice as much after 30
     /// minutes.
     fn default() -> Self {
@@ -39,12 +39,12 @@ impl Default for Limits {
 /// The capacity of all tables, which several proxies can share.
 #[derive(Clone, Debug)]
 pub struct Capacity {
-    limits: Limits,
-    tables: Arc<Mutex<HashMap<String, Table>>>,
+    limits: CapacityLimits,
+    tables: Arc<Mutex<HashMap<String, TableCapacity>>>,
 }
 
 #[derive(Debug)]
-struct Table {
+struct TableCapacity {
     partitions: Vec<Bucket>,
     /// Since when it has been throttled, as long as it has this many partitions.
     throttled_since: Option<Instant>,
@@ -58,7 +58,7 @@ struct Bucket {
 
 impl Capacity {
     /// Tables that are all new.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: CapacityLimits) -> Self {
         Self {
             limits,
             tables: Arc::default(),
@@ -79,7 +79,7 @@ impl Capacity {
             Some(table) => table,
             None => tables
                 .entry(table.to_owned())
-                .or_insert(Table::new(&self.limits, now)),
+                .or_insert(TableCapacity::new(&self.limits, now)),
         };
         let is_taken = table.take(&self.limits, partition_key, units(bytes), now);
         if !is_taken {
@@ -95,7 +95,7 @@ fn units(bytes: usize) -> f64 {
     f64::from(u32::try_from(kilobytes).unwrap_or(u32::MAX))
 }
 
-impl Limits {
+impl CapacityLimits {
     /// The most units that a partition has at once.
     fn bucket(&self) -> f64 {
         self.units_per_partition * self.burst.as_secs_f64().max(1.0)
@@ -103,7 +103,7 @@ impl Limits {
 }
 
 impl Bucket {
-    fn refilled(self, limits: &Limits, now: Instant) -> Self {
+    fn refilled(self, limits: &CapacityLimits, now: Instant) -> Self {
         let seconds = now.saturating_duration_since(self.filled_at).as_secs_f64();
         let refill = seconds * limits.units_per_partition;
         Self {
@@ -113,9 +113,9 @@ impl Bucket {
     }
 }
 
-impl Table {
+impl TableCapacity {
     /// A new table has saved nothing for a burst.
-    fn new(limits: &Limits, now: Instant) -> Self {
+    fn new(limits: &CapacityLimits, now: Instant) -> Self {
         let bucket = Bucket {
             units: limits.units_per_partition,
             filled_at: now,
@@ -128,7 +128,7 @@ impl Table {
 
     fn take(
         &mut self,
-        limits: &Limits,
+        limits: &CapacityLimits,
         partition_key: &(impl Hash + ?Sized),
         units: f64,
         now: Instant,
@@ -150,7 +150,7 @@ impl Table {
     }
 
     /// Splits every partition when the table was throttled for long enough.
-    fn grow(&mut self, limits: &Limits, now: Instant) {
+    fn grow(&mut self, limits: &CapacityLimits, now: Instant) {
         let since = *self.throttled_since.get_or_insert(now);
         if now.saturating_duration_since(since) < limits.doubles_after {
             return;
@@ -168,7 +168,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: CapacityLimits = CapacityLimits {
         units_per_partition: 10.0,
         partitions: 4,
         burst: Duration::from_secs(3),

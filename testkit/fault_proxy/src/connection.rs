@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::answer::{json_answer, refusal};
 use crate::loopback::is_foreign;
-use crate::message::{Message, Stream};
+use crate::message::{HttpMessage, Stream};
 use crate::plan::Fault;
 use crate::state::Shared;
 use crate::writes;
@@ -16,7 +16,7 @@ use crate::writes;
 /// What a connection does after a call.
 enum Next {
     /// It sends this answer and waits for the next call.
-    Answer(Message),
+    Answer(HttpMessage),
     /// It sends these bytes and closes.
     SendAndClose(Vec<u8>),
     /// It resets.
@@ -30,7 +30,7 @@ pub(crate) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
     let mut upstream = shared.connect().await?;
     while let Some(call) = client.next().await? {
         if is_foreign(call.header("origin").is_some(), call.header("host")) {
-            let forbidden = Message::answer("403 Forbidden", &[("connection", "close")], "");
+            let forbidden = HttpMessage::answer("403 Forbidden", &[("connection", "close")], "");
             return client.send(&forbidden).await;
         }
         let fault = shared.decide(number, call.operation(), &call.body);
@@ -56,7 +56,7 @@ async fn carry_out(
     fault: Fault,
     client: &mut Stream,
     upstream: &mut Stream,
-    call: Message,
+    call: HttpMessage,
     shared: &Shared,
 ) -> io::Result<Next> {
     let answer = match fault {
@@ -74,11 +74,11 @@ async fn carry_out(
         }
         Fault::EmptyBody => {
             upstream.call(&call).await?;
-            Message::answer("200 OK", &[], "")
+            HttpMessage::answer("200 OK", &[], "")
         }
         Fault::HtmlBody => {
             upstream.call(&call).await?;
-            Message::answer("200 OK", &[("content-type", "text/html")], "<html></html>")
+            HttpMessage::answer("200 OK", &[("content-type", "text/html")], "<html></html>")
         }
         Fault::Slow(delay) => {
             let answer = upstream.call(&call).await?;
@@ -130,7 +130,11 @@ async fn carry_out(
 }
 
 /// Does a call that has no fault, as far as the tables have capacity for it.
-async fn forward(upstream: &mut Stream, call: Message, shared: &Shared) -> io::Result<Message> {
+async fn forward(
+    upstream: &mut Stream,
+    call: HttpMessage,
+    shared: &Shared,
+) -> io::Result<HttpMessage> {
     match shared.capacity() {
         Some(capacity) => writes::do_within_capacity(upstream, call, &capacity, shared).await,
         None => upstream.call(&call).await,

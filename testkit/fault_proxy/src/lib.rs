@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 
-pub use self::capacity::{Capacity, Limits};
+pub use self::capacity::{Capacity, CapacityLimits};
 use self::loopback::LoopbackServer;
 pub use self::plan::{Fault, Plan, Rule};
 pub use self::state::CallCounts;

@@ -14,7 +14,7 @@ const READ_BYTES: usize = 16 * 1024;
 
 /// A request or an answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Message {
+pub(crate) struct HttpMessage {
     /// The request line or the status line.
     pub(crate) first_line: String,
     /// Names in lower case. `content-length` is not among them: it follows from the body.
@@ -22,7 +22,7 @@ pub(crate) struct Message {
     pub(crate) body: Vec<u8>,
 }
 
-impl Message {
+impl HttpMessage {
     /// An answer with this status line, such as `200 OK`.
     pub(crate) fn answer(status: &str, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Self {
         let headers = headers
@@ -79,7 +79,7 @@ impl Stream {
     }
 
     /// The next message; `None` when the other side has closed before one began.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Message>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<HttpMessage>> {
         loop {
             if let Some(message) = self.take()? {
                 return Ok(Some(message));
@@ -98,13 +98,13 @@ impl Stream {
     }
 
     /// Sends a call, and returns its answer.
-    pub(crate) async fn call(&mut self, call: &Message) -> io::Result<Message> {
+    pub(crate) async fn call(&mut self, call: &HttpMessage) -> io::Result<HttpMessage> {
         self.send(call).await?;
         let answer = self.next().await?;
         Ok(answer.ok_or(ErrorKind::ConnectionAborted)?)
     }
 
-    pub(crate) async fn send(&mut self, message: &Message) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, message: &HttpMessage) -> io::Result<()> {
         self.send_bytes(&message.to_bytes()).await
     }
 
@@ -128,7 +128,7 @@ impl Stream {
     }
 
     /// A whole message out of what was read, if there is one.
-    fn take(&mut self) -> io::Result<Option<Message>> {
+    fn take(&mut self) -> io::Result<Option<HttpMessage>> {
         let Some(line_end) = self.read.windows(2).position(|bytes| bytes == b"\r\n") else {
             return Ok(None);
         };
@@ -158,7 +158,7 @@ impl Stream {
             return Ok(None);
         };
         headers.retain(|header| header.0 != "content-length");
-        let message = Message {
+        let message = HttpMessage {
             first_line: text(first_line.trim_ascii_end()),
             headers,
             body: body.to_vec(),

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::capacity::Capacity;
-use crate::message::{Message, Stream};
+use crate::message::{HttpMessage, Stream};
 use crate::plan::{Fault, Plan};
 
 /// What went through a proxy so far.
@@ -41,12 +41,12 @@ impl CallCounts {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) upstream: SocketAddr,
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<ProxyState>,
     pub(crate) open: watch::Sender<usize>,
 }
 
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct ProxyState {
     pub(crate) plan: Plan,
     /// Connections so far.
     pub(crate) accepted: u64,
@@ -55,12 +55,12 @@ pub(crate) struct State {
     /// The connections on which a call was faulted.
     faulted: HashSet<u64>,
     pub(crate) counts: CallCounts,
-    pub(crate) held: Vec<Message>,
+    pub(crate) held: Vec<HttpMessage>,
 }
 
 impl Shared {
     pub(crate) fn new(upstream: SocketAddr, plan: Plan) -> Self {
-        let state = State {
+        let state = ProxyState {
             plan,
             accepted: 0,
             frozen: 0,
@@ -75,7 +75,7 @@ impl Shared {
         }
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, ProxyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{json_answer, refusal};
 use crate::capacity::Capacity;
-use crate::message::{Message, Stream};
+use crate::message::{HttpMessage, Stream};
 use crate::plan::Fault;
 use crate::state::Shared;
 
 /// Answers that all requests of a batch are unprocessed. The requests are not parsed, because that
 /// takes long where they are large.
-pub(crate) fn do_none(call: Message) -> io::Result<Message> {
+pub(crate) fn do_none(call: HttpMessage) -> io::Result<HttpMessage> {
     let batch = String::from_utf8(call.body).map_err(|_| io::ErrorKind::InvalidData)?;
     let requests = batch
         .strip_prefix("{\"RequestItems\":")
@@ -27,9 +27,9 @@ pub(crate) fn do_none(call: Message) -> io::Result<Message> {
 /// unprocessed.
 pub(crate) async fn do_some(
     upstream: &mut Stream,
-    call: Message,
+    call: HttpMessage,
     mut is_done: impl FnMut(&Value) -> bool,
-) -> io::Result<Message> {
+) -> io::Result<HttpMessage> {
     let SplitBatch { to_do, unprocessed } = split(call, |_, request| is_done(request))?;
     let Some(call) = to_do else {
         return Ok(all_done_but(&unprocessed));
@@ -42,10 +42,10 @@ pub(crate) async fn do_some(
 /// exception when it does nothing of the call (`BatchWriteItem` in the DynamoDB API reference).
 pub(crate) async fn do_within_capacity(
     upstream: &mut Stream,
-    call: Message,
+    call: HttpMessage,
     capacity: &Capacity,
     shared: &Shared,
-) -> io::Result<Message> {
+) -> io::Result<HttpMessage> {
     let take = |table: &str, key: Option<&Value>, bytes| {
         let key = key.and_then(Value::as_str).unwrap_or_default();
         let is_taken = capacity.take(table, key, bytes, Instant::now());
@@ -74,9 +74,9 @@ pub(crate) async fn do_within_capacity(
 /// the size of each request, and says whether there is capacity for it.
 async fn do_batch_within_capacity(
     upstream: &mut Stream,
-    call: Message,
+    call: HttpMessage,
     take: impl Fn(&str, Option<&Value>, usize) -> bool,
-) -> io::Result<Message> {
+) -> io::Result<HttpMessage> {
     let is_done = |table: &str, request: &Value| {
         let key = request.pointer("/PutRequest/Item/pk/S");
         take(table, key, request.to_string().len())
@@ -92,14 +92,14 @@ async fn do_batch_within_capacity(
 /// A `BatchWriteItem` of which a part is done.
 struct SplitBatch {
     /// The call with the requests that are done, if there are any.
-    to_do: Option<Message>,
+    to_do: Option<HttpMessage>,
     /// The other requests, by table.
     unprocessed: Map<String, Value>,
 }
 
 /// Splits the requests of a `BatchWriteItem` by `is_done`, which gets the table and the request.
 fn split(
-    mut call: Message,
+    mut call: HttpMessage,
     mut is_done: impl FnMut(&str, &Value) -> bool,
 ) -> io::Result<SplitBatch> {
     let mut batch: Value = serde_json::from_slice(&call.body)?;
@@ -134,7 +134,7 @@ fn split(
 }
 
 /// The answer to a call of which `done` is the answer to its part.
-fn with_unprocessed(done: Message, unprocessed: &Map<String, Value>) -> Message {
+fn with_unprocessed(done: HttpMessage, unprocessed: &Map<String, Value>) -> HttpMessage {
     if done.first_line.contains(" 200 ") {
         all_done_but(unprocessed)
     } else {
@@ -142,7 +142,7 @@ fn with_unprocessed(done: Message, unprocessed: &Map<String, Value>) -> Message 
     }
 }
 
-fn all_done_but(unprocessed: &Map<String, Value>) -> Message {
+fn all_done_but(unprocessed: &Map<String, Value>) -> HttpMessage {
     let body = json!({"UnprocessedItems": unprocessed});
     json_answer("200 OK", body.to_string())
 }

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::clock::{MAX_AHEAD, ahead};
-use crate::consistency::{History, Micros, Outcome, Request};
+use crate::consistency::{ClientOutcome, Micros, RecordedRequest, RunRecord};
 use serde_json::Value;
 
-use crate::load::Batch;
+use crate::load::GeneratedBatch;
 use sandbox::runtime_api::EventQueue;
 use testkit::RequestBuilder;
 
@@ -21,16 +21,16 @@ pub(super) const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 /// Longer than the timeout of an invocation and the start of a process.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What clients of one kind share.
-pub(super) struct Shared {
+/// The clients of one kind: what they share.
+pub(super) struct ClientGroup {
     pub(super) events: EventQueue,
-    pub(super) history: RefCell<History>,
-    pub(super) counts: Counts,
+    pub(super) record: RefCell<RunRecord>,
+    pub(super) counts: ClientCounts,
 }
 
 /// What clients count while they run.
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct ClientCounts {
     /// Signals or updates that were acknowledged.
     pub(super) acknowledged: Cell<u64>,
     /// Those among them that were deferred.
@@ -40,12 +40,12 @@ pub(super) struct Counts {
     /// Updates that imports wrote.
     pub(super) imported: Cell<u64>,
     /// 503s.
-    pub(super) unavailable: RefCell<Vec<Unavailable>>,
+    pub(super) unavailable: RefCell<Vec<UnavailableResponse>>,
 }
 
 /// A 503.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unavailable {
+pub(super) struct UnavailableResponse {
     pub(super) sent: Instant,
     pub(super) received: Instant,
 }
@@ -75,18 +75,18 @@ pub(super) struct Response {
 }
 
 /// What came of a request with signals after its last attempt.
-struct Delivered {
-    outcome: Outcome,
+struct BatchResult {
+    outcome: ClientOutcome,
     identifier: Option<String>,
     latest_clock: Micros,
 }
 
-impl Shared {
+impl ClientGroup {
     pub(super) fn new(events: EventQueue) -> Self {
         Self {
             events,
-            history: RefCell::default(),
-            counts: Counts::default(),
+            record: RefCell::default(),
+            counts: ClientCounts::default(),
         }
     }
 
@@ -115,7 +115,7 @@ impl Shared {
             .unwrap_or_default();
         let status = response["statusCode"].as_u64().unwrap_or_default();
         if status == 503 {
-            let failure = Unavailable {
+            let failure = UnavailableResponse {
                 sent,
                 received: Instant::now(),
             };
@@ -135,7 +135,7 @@ impl Client {
 }
 
 /// Sends signals until `quota` of them are acknowledged and `end` has come.
-pub(super) async fn send_signals(shared: Rc<Shared>, client: Client, quota: u64, end: Instant) {
+pub(super) async fn send_signals(group: Rc<ClientGroup>, client: Client, quota: u64, end: Instant) {
     let mut random = client.random();
     let mut acknowledged = 0_u64;
     for number in client.number * 10_000_000.. {
@@ -146,39 +146,39 @@ pub(super) async fn send_signals(shared: Rc<Shared>, client: Client, quota: u64,
             // Enough signals were sent for the check: a few are, until the end.
             pause(&mut random).await;
         }
-        let batch = Batch::random(&mut random, client.account, number);
+        let batch = GeneratedBatch::random(&mut random, client.account, number);
         let mut retries = random.fork();
-        acknowledged += send_batch(&shared, &client, batch, &mut retries).await;
+        acknowledged += send_batch(&group, &client, batch, &mut retries).await;
     }
 }
 
 /// Sends a request and notes what came of it. Returns how many signals were acknowledged.
 async fn send_batch(
-    shared: &Shared,
+    group: &ClientGroup,
     client: &Client,
-    batch: Batch,
+    batch: GeneratedBatch,
     random: &mut fastrand::Rng,
 ) -> u64 {
     let sent = now();
-    let Delivered {
+    let BatchResult {
         outcome,
         identifier,
         latest_clock,
-    } = deliver(shared, client, &batch, random).await;
+    } = deliver(group, client, &batch, random).await;
     let acknowledged = match outcome {
-        Outcome::Acknowledged(_) => batch.sent.len() as u64 - batch.refused(),
-        Outcome::Refused | Outcome::Unknown => 0,
+        ClientOutcome::Acknowledged(_) => batch.sent.len() as u64 - batch.refused(),
+        ClientOutcome::Refused | ClientOutcome::Unknown => 0,
     };
-    add(&shared.counts.acknowledged, acknowledged);
-    let request = Request {
+    add(&group.counts.acknowledged, acknowledged);
+    let request = RecordedRequest {
         sent,
         outcome,
         identifier,
         latest_clock,
         signals: batch.sent,
     };
-    shared
-        .history
+    group
+        .record
         .borrow_mut()
         .requests
         .insert(batch.number, request);
@@ -186,20 +186,20 @@ async fn send_batch(
 }
 
 async fn deliver(
-    shared: &Shared,
+    group: &ClientGroup,
     client: &Client,
-    batch: &Batch,
+    batch: &GeneratedBatch,
     random: &mut fastrand::Rng,
-) -> Delivered {
+) -> BatchResult {
     let began = Instant::now();
-    let mut delivered = Delivered {
-        outcome: Outcome::Unknown,
+    let mut delivered = BatchResult {
+        outcome: ClientOutcome::Unknown,
         identifier: batch.identifier.clone(),
         latest_clock: 0,
     };
     while began.elapsed() < RETRY_TIMEOUT {
         let body = batch.body(delivered.identifier.as_deref());
-        let received = shared.send(client, RequestBuilder::signals(body)).await;
+        let received = group.send(client, RequestBuilder::signals(body)).await;
         delivered.latest_clock = delivered.latest_clock.max(received.latest_clock);
         if let Some(Response { status, body }) = received.response {
             let number = batch.number;
@@ -211,12 +211,12 @@ async fn deliver(
                         "request {number}: {body}"
                     );
                     let deferred = body["deferred"].as_u64().unwrap_or_default();
-                    add(&shared.counts.deferred, deferred);
-                    delivered.outcome = Outcome::Acknowledged(now());
+                    add(&group.counts.deferred, deferred);
+                    delivered.outcome = ClientOutcome::Acknowledged(now());
                     return delivered;
                 }
                 400 => {
-                    delivered.outcome = Outcome::Refused;
+                    delivered.outcome = ClientOutcome::Refused;
                     return delivered;
                 }
                 // A request that named no identifier is retried with the one of its 503.

@@ -9,6 +9,7 @@ mod signal;
 
 pub use item::{kept_signal, stored_signal};
 pub use record::{
-    Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal, Update,
+    ClientOutcome, Fingerprint, KeptSignal, Micros, RecordedRequest, RecordedUpdate, RunRecord,
+    SentSignal, Stored, StoredSignal,
 };
-pub use signal::Signal;
+pub use signal::GeneratedSignal;

@@ -17,10 +17,10 @@ use tokio::sync::mpsc;
 use crate::clock::SkewedClock;
 use crate::faults::{dynamodb_faults, sqs_faults};
 use crate::load::account_id;
-use crate::options::Options;
-use crate::windows::Windows;
+use crate::options::RunOptions;
+use crate::windows::FaultWindows;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
-use fault_proxy::{Capacity, FaultProxy, Limits, Plan};
+use fault_proxy::{Capacity, CapacityLimits, FaultProxy, Plan};
 use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Failure, Pool, PoolOptions};
 use sandbox::runtime_api::EventQueue;
@@ -42,7 +42,7 @@ const KEYS_PER_ACCOUNT: usize = 2;
 
 /// New tables, a quarter as large as on AWS, since what runs here sends less, and growing within a
 /// run.
-const LIMITS: Limits = Limits {
+const LIMITS: CapacityLimits = CapacityLimits {
     units_per_partition: 250.0,
     partitions: 4,
     burst: Duration::from_mins(5),
@@ -55,16 +55,16 @@ pub(super) struct Deployment {
     _s3: FakeS3,
     sqs_proxy: FaultProxy,
     s3_proxy: FaultProxy,
-    pub(super) signals: Function,
-    pub(super) customers: Function,
-    pub(super) overflow: Function,
+    pub(super) signals: DeployedFunction,
+    pub(super) customers: DeployedFunction,
+    pub(super) overflow: DeployedFunction,
     /// The API keys. The table and the snapshot have them.
     pub(super) keys: Vec<AccountKey>,
     capacity: Capacity,
 }
 
 /// A function, with its own way to DynamoDB.
-pub(super) struct Function {
+pub(super) struct DeployedFunction {
     pub(super) pool: Arc<Pool>,
     pub(super) proxy: FaultProxy,
     pub(super) events: EventQueue,
@@ -78,8 +78,8 @@ pub(super) struct AccountKey {
 
 /// What all functions of a run have in common.
 struct Surroundings<'a> {
-    options: &'a Options,
-    windows: &'a Windows,
+    options: &'a RunOptions,
+    windows: &'a FaultWindows,
     log: &'a mpsc::UnboundedSender<String>,
     emulator: String,
     s3: String,
@@ -93,8 +93,8 @@ impl Deployment {
     /// # Errors
     /// When the clock cannot be compiled, or a program cannot be started.
     pub(super) async fn start(
-        options: &Options,
-        windows: &Windows,
+        options: &RunOptions,
+        windows: &FaultWindows,
         log: &mpsc::UnboundedSender<String>,
     ) -> Result<Self> {
         let emulator = TestApp::emulator();
@@ -109,7 +109,7 @@ impl Deployment {
         let plan_of_s3 = Plan::new(away).seed(options.seed);
         let s3_proxy = FaultProxy::start(&s3.endpoint(), plan_of_s3).await?;
         let limits = match options.outage {
-            Some(_) => Limits::default(),
+            Some(_) => CapacityLimits::default(),
             None => LIMITS,
         };
         let surroundings = Surroundings {
@@ -143,7 +143,7 @@ impl Deployment {
         })
     }
 
-    pub(super) fn functions(&self) -> [&Function; 3] {
+    pub(super) fn functions(&self) -> [&DeployedFunction; 3] {
         [&self.signals, &self.customers, &self.overflow]
     }
 
@@ -180,7 +180,12 @@ impl Deployment {
 impl Surroundings<'_> {
     /// Starts the function of this program, whose number decides its seed, with SQS at this
     /// endpoint.
-    async fn start_function(&self, program: &str, number: u64, sqs: &str) -> Result<Function> {
+    async fn start_function(
+        &self,
+        program: &str,
+        number: u64,
+        sqs: &str,
+    ) -> Result<DeployedFunction> {
         let seed = self.options.seed.wrapping_mul(1_000).wrapping_add(number);
         let plan = Plan::new(self.windows.rules().into_iter().chain(dynamodb_faults()))
             .capacity(self.capacity.clone())
@@ -199,7 +204,7 @@ impl Surroundings<'_> {
             seed,
             report,
         });
-        Ok(Function {
+        Ok(DeployedFunction {
             pool,
             proxy,
             events,

@@ -12,9 +12,9 @@ use model::json::JsonText;
 use model::timestamp::Timestamp;
 use store::customers::CustomersTable;
 
-use crate::clients::{Shared, add, now, pause};
-use crate::consistency::{Outcome, Update};
-use crate::load::{Profile, account_id, subject};
+use crate::clients::{ClientGroup, add, now, pause};
+use crate::consistency::{ClientOutcome, RecordedUpdate};
+use crate::load::{GeneratedUpdate, account_id, subject};
 
 /// How far ahead a time of an import may be, in seconds. `cargo intake import` refuses more.
 const MAX_SECONDS_AHEAD: u64 = 5 * 60;
@@ -31,25 +31,25 @@ pub(super) struct Import {
 
 impl Import {
     /// Writes customers until `stop` says so.
-    pub(super) async fn run(self, shared: Rc<Shared>, stop: Rc<Cell<bool>>) {
+    pub(super) async fn run(self, group: Rc<ClientGroup>, stop: Rc<Cell<bool>>) {
         let mut random = fastrand::Rng::with_seed(self.seed ^ u64::from(self.account));
         for number in 0.. {
             if stop.get() {
                 return;
             }
-            let profile = Profile::imported(&mut random, number);
+            let profile = GeneratedUpdate::imported(&mut random, number);
             let ahead = random.u64(..MAX_SECONDS_AHEAD);
             let updated_at = updated_at(number, ahead);
             let update = self.write(profile, updated_at).await;
-            let is_stored = matches!(update.outcome, Outcome::Acknowledged(_));
-            add(&shared.counts.imported, u64::from(is_stored));
-            shared.history.borrow_mut().updates.push(update);
+            let is_stored = matches!(update.outcome, ClientOutcome::Acknowledged(_));
+            add(&group.counts.imported, u64::from(is_stored));
+            group.record.borrow_mut().updates.push(update);
             pause(&mut random).await;
         }
     }
 
     /// Writes a customer, unless a newer update of it is stored. Returns what came of it.
-    async fn write(&self, profile: Profile, updated_at: Timestamp) -> Update {
+    async fn write(&self, profile: GeneratedUpdate, updated_at: Timestamp) -> RecordedUpdate {
         let body = profile.body();
         let text = JsonText::parse(&body).expect("a body is JSON");
         let update = CustomerUpdate::parse(text).expect("a body is an update");
@@ -64,11 +64,11 @@ impl Import {
             .await;
         let ended = now();
         let outcome = match written {
-            Ok(true) => Outcome::Acknowledged(ended),
+            Ok(true) => ClientOutcome::Acknowledged(ended),
             // A newer update may also be stored over an attempt that took effect without an answer.
-            Ok(false) | Err(_) => Outcome::Unknown,
+            Ok(false) | Err(_) => ClientOutcome::Unknown,
         };
-        Update {
+        RecordedUpdate {
             customer: subject(self.account, profile.customer),
             sent,
             outcome,

@@ -1,5 +1,5 @@
-//! A history of many clients against functions that scale and are killed, over a DynamoDB that
-//! fails; and what must hold at its end.
+//! A run of many clients against functions that scale and are killed, over a DynamoDB that fails;
+//! and what must hold at its end.
 //!
 //! In the manner of Jepsen: clients record their requests and the responses, and a checker compares
 //! that with what is stored. The checker knows nothing of how the service works, and the service
@@ -27,6 +27,6 @@ mod summary;
 mod updates;
 mod windows;
 
-pub use options::Options;
+pub use options::RunOptions;
 pub use run::run;
 pub use summary::Summary;

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::consistency::{Sent, Signal};
+use crate::consistency::{GeneratedSignal, SentSignal};
 use serde_json::{Value, json};
 
 /// More customers and emitters than an account has.
@@ -32,14 +32,14 @@ const SIZES: [RangeInclusive<usize>; 5] = [1..=10, 1..=10, 25..=100, 25..=100, 1
 
 /// A request with signals.
 #[derive(Clone, Debug)]
-pub(super) struct Batch {
+pub(super) struct GeneratedBatch {
     pub(super) number: u64,
     pub(super) identifier: Option<String>,
-    pub(super) sent: Vec<Sent>,
+    pub(super) sent: Vec<SentSignal>,
     signals: String,
 }
 
-impl Batch {
+impl GeneratedBatch {
     /// A client's next request, of a random size. The client knows already here which of its
     /// signals break the contract.
     pub(super) fn random(random: &mut fastrand::Rng, account: u32, number: u64) -> Self {
@@ -53,7 +53,7 @@ impl Batch {
         for n in 0..size {
             let who = random.u32(..WHO);
             let is_refused = some_break && random.u8(..20) == 0;
-            let signal = Signal {
+            let signal = GeneratedSignal {
                 account_id: &account_id(account),
                 subject_id: &format!("{CANARY}-{who}"),
                 who,
@@ -66,7 +66,7 @@ impl Batch {
             if n > 0 {
                 signals.push(',');
             }
-            sent.push(Sent {
+            sent.push(SentSignal {
                 who: subject(account, who),
                 refused: is_refused,
                 content: signal.stored(is_refused),
@@ -117,13 +117,13 @@ fn uuid_of(bits: u128) -> String {
 
 /// An update of a customer.
 #[derive(Clone, Debug)]
-pub(super) struct Profile {
+pub(super) struct GeneratedUpdate {
     /// The number of the customer within the account.
     pub(super) customer: u32,
     pub(super) fields: Vec<(&'static str, Option<String>)>,
 }
 
-impl Profile {
+impl GeneratedUpdate {
     /// The `number`-th of a client: its customers move on with its number, so that at the end there
     /// are customers whose last writes were at any time of the run.
     pub(super) fn random(random: &mut fastrand::Rng, client: u64, number: u64) -> Self {

@@ -1,4 +1,4 @@
-//! Runs a history and checks it: `cargo run --locked --bin history -- --help`.
+//! Runs many clients and checks what is stored: `cargo run --locked --bin history -- --help`.
 #![expect(
     clippy::print_stderr,
     clippy::print_stdout,
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use history::{Options, run};
+use history::{RunOptions, run};
 use testkit::build_functions;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -52,14 +52,14 @@ async fn main() -> ExitCode {
     let mut terminated =
         signal(SignalKind::terminate()).expect("the process may listen to SIGTERM");
     tokio::select! {
-        code = history(arguments, programs, seed) => code,
+        code = run_and_report(arguments, programs, seed) => code,
         // The work is dropped here, and with it its processes, which would otherwise look for their
         // Runtime API for ever.
         _ = terminated.recv() => ExitCode::FAILURE,
     }
 }
 
-async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode {
+async fn run_and_report(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode {
     let signals = arguments.signals.max(1);
     let outage = arguments.outage.map(Duration::from_secs);
     let default_kills = match outage {
@@ -72,7 +72,7 @@ async fn history(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode
         None => String::new(),
     };
     println!("history: --signals {signals} --kills {kills}{outage_option} --seed {seed}");
-    let options = Options {
+    let options = RunOptions {
         signals,
         kills,
         outage,

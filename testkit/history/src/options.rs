@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// The options of a run.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RunOptions {
     /// How many signals are to be acknowledged, at least.
     pub signals: u64,
     /// How many processes are killed.

@@ -5,23 +5,23 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::consistency::{History, checker};
+use crate::consistency::{RunRecord, checker};
 use anyhow::Result;
 use sandbox::pool::ProcessCounts;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
-use crate::clients::{self, Client, Shared};
+use crate::clients::{self, Client, ClientGroup};
 use crate::deployment::{ACCOUNTS, AccountKey, Deployment, RETENTION};
 use crate::drain::{self, Drained};
 use crate::imports::Import;
 use crate::load::CANARY;
 use crate::log_check::LogCheck;
-use crate::options::Options;
+use crate::options::RunOptions;
 use crate::stored;
 use crate::summary::{CallTotals, Counts, RequestCounts, Summary, total_calls, total_processes};
 use crate::updates;
-use crate::windows::Windows;
+use crate::windows::FaultWindows;
 
 /// Clients that send signals.
 const SIGNAL_CLIENTS: u64 = 12;
@@ -39,21 +39,21 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When something of the run cannot be started.
-pub async fn run(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
+pub async fn run(options: RunOptions, progress: impl Fn(&str) + 'static) -> Result<Summary> {
     LocalSet::new()
         .run_until(Box::pin(run_local(options, progress)))
         .await
 }
 
-async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Result<Summary> {
+async fn run_local(options: RunOptions, progress: impl Fn(&str) + 'static) -> Result<Summary> {
     let start = Instant::now();
     let (windows, end) = match options.outage {
         Some(duration) => {
             let begin = start + BEFORE_OUTAGE;
             let end = begin + duration;
-            (Windows::outage(begin, end), end)
+            (FaultWindows::outage(begin, end), end)
         }
-        None => (Windows::random(options.seed, start), start),
+        None => (FaultWindows::random(options.seed, start), start),
     };
     let (log, lines) = mpsc::unbounded_channel();
     let deployment = Deployment::start(&options, &windows, &log).await?;
@@ -72,12 +72,12 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
     progress("reading what is stored");
     let stored = stored::read(&emulator, RETENTION);
     progress("checking");
-    let history = History {
-        requests: traffic.signals.history.take().requests,
-        updates: traffic.customers.history.take().updates,
+    let record = RunRecord {
+        requests: traffic.signals.record.take().requests,
+        updates: traffic.customers.record.take().updates,
         unkept: log.unkept,
     };
-    let report = checker::check(&history, &stored);
+    let report = checker::check(&record, &stored);
     Ok(Summary {
         report,
         leaks: log.leaks,
@@ -86,19 +86,19 @@ async fn run_local(options: Options, progress: impl Fn(&str) + 'static) -> Resul
 }
 
 /// What was sent, killed and drained.
-struct Traffic {
-    signals: Rc<Shared>,
-    customers: Rc<Shared>,
+struct SentTraffic {
+    signals: Rc<ClientGroup>,
+    customers: Rc<ClientGroup>,
     drained: Drained,
     drain_took: Duration,
     kills: u64,
     took: Duration,
 }
 
-impl Traffic {
+impl SentTraffic {
     fn count(
         &self,
-        windows: &Windows,
+        windows: &FaultWindows,
         calls: CallTotals,
         processes: ProcessCounts,
         dead_letters: usize,
@@ -133,14 +133,14 @@ impl Traffic {
 
 /// Runs all clients to their end, kills processes meanwhile, and drains the queue.
 async fn send(
-    options: &Options,
+    options: &RunOptions,
     deployment: &Deployment,
     end: Instant,
     progress: &impl Fn(&str),
-) -> Result<Traffic> {
+) -> Result<SentTraffic> {
     let start = Instant::now();
-    let signals = Rc::new(Shared::new(deployment.signals.events.clone()));
-    let customers = Rc::new(Shared::new(deployment.customers.events.clone()));
+    let signals = Rc::new(ClientGroup::new(deployment.signals.events.clone()));
+    let customers = Rc::new(ClientGroup::new(deployment.customers.events.clone()));
     let stop = Rc::new(Cell::new(false));
     let is_over = Rc::new(Cell::new(false));
     let updating = spawn_updates(options, deployment, &customers, &stop);
@@ -174,7 +174,7 @@ async fn send(
         ));
     };
     let drained = reporting(draining, report).await?;
-    Ok(Traffic {
+    Ok(SentTraffic {
         signals,
         customers,
         drained,
@@ -186,16 +186,16 @@ async fn send(
 
 /// Starts the clients that send signals until `end`.
 fn spawn_signals(
-    options: &Options,
+    options: &RunOptions,
     deployment: &Deployment,
-    shared: &Rc<Shared>,
+    group: &Rc<ClientGroup>,
     end: Instant,
 ) -> Vec<JoinHandle<()>> {
     let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
     let clients = clients(SIGNAL_CLIENTS, options.seed, &deployment.keys);
     clients
         .map(|client| {
-            let sending = clients::send_signals(shared.clone(), client, quota, end);
+            let sending = clients::send_signals(group.clone(), client, quota, end);
             tokio::task::spawn_local(sending)
         })
         .collect()
@@ -203,14 +203,14 @@ fn spawn_signals(
 
 /// Starts the clients that update customers, and the imports, until `stop` is set.
 fn spawn_updates(
-    options: &Options,
+    options: &RunOptions,
     deployment: &Deployment,
-    shared: &Rc<Shared>,
+    group: &Rc<ClientGroup>,
     stop: &Rc<Cell<bool>>,
 ) -> Vec<JoinHandle<()>> {
     let mut tasks = Vec::new();
     for client in clients(CUSTOMER_CLIENTS, !options.seed, &deployment.keys) {
-        let updating = updates::send(shared.clone(), client, stop.clone());
+        let updating = updates::send(group.clone(), client, stop.clone());
         tasks.push(tokio::task::spawn_local(updating));
     }
     for account in 0..ACCOUNTS {
@@ -219,7 +219,7 @@ fn spawn_updates(
             account,
             seed: options.seed.rotate_left(8),
         };
-        let importing = import.run(shared.clone(), stop.clone());
+        let importing = import.run(group.clone(), stop.clone());
         tasks.push(tokio::task::spawn_local(importing));
     }
     tasks
@@ -227,7 +227,7 @@ fn spawn_updates(
 
 /// Starts the drain of the overflow queue, which ends when nothing follows and the queue is empty.
 fn spawn_drain(
-    options: &Options,
+    options: &RunOptions,
     deployment: &Deployment,
     is_over: Rc<Cell<bool>>,
 ) -> JoinHandle<Drained> {
@@ -269,7 +269,12 @@ async fn join_all(tasks: Vec<JoinHandle<()>>) {
 
 /// Kills processes at random times, which the seed determines, until all signals are acknowledged.
 /// Counts the kills.
-async fn kill(options: &Options, deployment: &Deployment, signals: &Shared, kills: &Cell<u64>) {
+async fn kill(
+    options: &RunOptions,
+    deployment: &Deployment,
+    signals: &ClientGroup,
+    kills: &Cell<u64>,
+) {
     let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
     let mut moments: Vec<u64> = (0..options.kills)
         .map(|_| random.u64(..options.signals))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::consistency::checker::Report;
 
-use crate::clients::{Shared, Unavailable};
+use crate::clients::{ClientGroup, UnavailableResponse};
 use crate::deployment::Deployment;
 use crate::drain::Drained;
 use sandbox::pool::ProcessCounts;
@@ -65,11 +65,11 @@ pub struct RequestCounts {
 }
 
 impl RequestCounts {
-    pub(super) fn new(shared: &Shared, unavailable: &[Unavailable]) -> Self {
+    pub(super) fn new(group: &ClientGroup, unavailable: &[UnavailableResponse]) -> Self {
         Self {
-            requests: shared.counts.attempts.get(),
-            acknowledged: shared.counts.acknowledged.get(),
-            deferred: shared.counts.deferred.get(),
+            requests: group.counts.attempts.get(),
+            acknowledged: group.counts.acknowledged.get(),
+            deferred: group.counts.deferred.get(),
             unavailable: unavailable.len(),
         }
     }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::clients::Unavailable;
+use crate::clients::UnavailableResponse;
 use crate::load::CANARY;
 use fault_proxy::{Fault, Rule};
 use testkit::Tables;
@@ -16,13 +16,13 @@ const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// All windows of a run.
 #[derive(Debug, Default)]
-pub(super) struct Windows(Vec<Window>);
+pub(super) struct FaultWindows(Vec<FaultWindow>);
 
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct FaultWindow {
     begin: Instant,
     end: Instant,
-    target: Target,
+    target: FaultTarget,
     fault: Fault,
     /// Whether SQS and S3 are away too.
     others: bool,
@@ -30,7 +30,7 @@ struct Window {
 
 /// What fails in DynamoDB.
 #[derive(Clone, Copy, Debug)]
-enum Target {
+enum FaultTarget {
     /// Calls on the table with this logical id.
     Table(&'static str),
     /// Writes of the items whose keys begin like this, as those of a hot partition.
@@ -50,7 +50,7 @@ const FAULTS: [Fault; 6] = [
     Fault::Stall,
 ];
 
-impl Windows {
+impl FaultWindows {
     /// Windows of 50 milliseconds to 12 seconds, one after another.
     pub(super) fn random(seed: u64, start: Instant) -> Self {
         debug_assert!(
@@ -69,15 +69,15 @@ impl Windows {
             };
             let end = begin + Duration::from_millis(millis);
             let target = match random.u8(..8) {
-                0 => Target::Table("SignalsTable"),
-                1 => Target::Table("IdempotencyTable"),
-                2 => Target::Table("CustomersTable"),
-                3 => Target::Table("ApiKeysTable"),
-                4..6 => Target::Keys(KEYS[random.usize(..KEYS.len())]),
-                _ => Target::Everything,
+                0 => FaultTarget::Table("SignalsTable"),
+                1 => FaultTarget::Table("IdempotencyTable"),
+                2 => FaultTarget::Table("CustomersTable"),
+                3 => FaultTarget::Table("ApiKeysTable"),
+                4..6 => FaultTarget::Keys(KEYS[random.usize(..KEYS.len())]),
+                _ => FaultTarget::Everything,
             };
             let fault = FAULTS[random.usize(..FAULTS.len())];
-            windows.push(Window {
+            windows.push(FaultWindow {
                 begin,
                 end,
                 target,
@@ -91,10 +91,10 @@ impl Windows {
 
     /// An outage of all tables that begins at `begin`.
     pub(super) fn outage(begin: Instant, end: Instant) -> Self {
-        Self(vec![Window {
+        Self(vec![FaultWindow {
             begin,
             end,
-            target: Target::Everything,
+            target: FaultTarget::Everything,
             fault: Fault::ServiceUnavailable,
             others: false,
         }])
@@ -102,7 +102,7 @@ impl Windows {
 
     /// What fails in DynamoDB.
     pub(super) fn rules(&self) -> Vec<Rule> {
-        self.0.iter().flat_map(Window::rules).collect()
+        self.0.iter().flat_map(FaultWindow::rules).collect()
     }
 
     /// What fails in SQS and S3.
@@ -117,8 +117,8 @@ impl Windows {
 
     /// Whether SQS or S3 was away while a request was served, or so shortly before that its process
     /// had not asked again.
-    pub(super) fn explains(&self, failure: &Unavailable) -> bool {
-        let is_meanwhile = |window: &Window| {
+    pub(super) fn explains(&self, failure: &UnavailableResponse) -> bool {
+        let is_meanwhile = |window: &FaultWindow| {
             window.begin <= failure.received && failure.sent <= window.end + ASKED_AGAIN_AFTER
         };
         self.0
@@ -127,16 +127,16 @@ impl Windows {
     }
 }
 
-impl Window {
+impl FaultWindow {
     fn rules(&self) -> Vec<Rule> {
         let mut rules = match self.target {
-            Target::Table(table) => vec![self.fault.where_body_has(Tables::name(table))],
+            FaultTarget::Table(table) => vec![self.fault.where_body_has(Tables::name(table))],
             // The first rule is about batches only, the second about all other writes.
-            Target::Keys(keys) => vec![
+            FaultTarget::Keys(keys) => vec![
                 Fault::UnprocessedWhere(keys).where_body_has(keys),
                 Fault::Throttled.where_body_has(keys),
             ],
-            Target::Everything => vec![self.fault.always()],
+            FaultTarget::Everything => vec![self.fault.always()],
         };
         // The table of the keys is away, too.
         rules.push(self.fault.where_body_has(Tables::name("ApiKeysTable")));

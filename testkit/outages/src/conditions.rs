@@ -38,7 +38,7 @@ pub(crate) enum Disturbance {
 
 /// A time in which DynamoDB fails.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
+pub(crate) struct TimeWindow {
     /// From here on.
     pub(crate) begin: Instant,
     /// Until here.
@@ -144,7 +144,7 @@ impl Condition {
     }
 
     /// The times in which DynamoDB fails, in a run of which `whole` is to be measured.
-    pub(crate) fn windows(&self, whole: Window) -> Vec<Window> {
+    pub(crate) fn windows(&self, whole: TimeWindow) -> Vec<TimeWindow> {
         let Some(burst) = self.burst else {
             return vec![whole];
         };
@@ -152,14 +152,14 @@ impl Condition {
         let mut begin = whole.begin;
         while begin < whole.end {
             let end = whole.end.min(begin + burst);
-            windows.push(Window { begin, end });
+            windows.push(TimeWindow { begin, end });
             begin += BURSTS_EVERY;
         }
         windows
     }
 
     /// What the proxy in front of DynamoDB does in these times.
-    pub(crate) fn plan(&self, windows: &[Window]) -> Plan {
+    pub(crate) fn plan(&self, windows: &[TimeWindow]) -> Plan {
         let mut rules = Vec::new();
         for window in windows {
             for rule in &self.rules {
@@ -170,7 +170,7 @@ impl Condition {
     }
 }
 
-impl Window {
+impl TimeWindow {
     /// Whether something between these times was under way in it.
     pub(crate) fn overlaps(&self, began: Instant, ended: Instant) -> bool {
         began < self.end && ended > self.begin
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn bursts_begin_every_five_seconds_and_end_with_the_run() {
         let begin = Instant::now();
-        let whole = Window {
+        let whole = TimeWindow {
             begin,
             end: begin + Duration::from_secs(11),
         };

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::conditions::Window;
-use crate::traffic::{Outcome, Request};
+use crate::conditions::TimeWindow;
+use crate::traffic::{RequestOutcome, SentRequest};
 
 /// What was measured of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +31,12 @@ pub(crate) struct BuildCounts {
 impl BuildCounts {
     /// Counts these requests, of a run with faults in these windows. What only the build's stack
     /// knows is zero.
-    pub(crate) fn count(requests: &[Request], windows: &[Window]) -> Self {
+    pub(crate) fn count(requests: &[SentRequest], windows: &[TimeWindow]) -> Self {
         let counted: Vec<_> = requests
             .iter()
             .filter(|request| request.customer_id.is_some())
             .collect();
-        let is_during = |request: &Request| {
+        let is_during = |request: &SentRequest| {
             windows
                 .iter()
                 .any(|window| window.overlaps(request.began, request.ended))
@@ -53,16 +53,16 @@ impl BuildCounts {
             .collect();
         let deferred = during_fault
             .iter()
-            .filter(|request| request.outcome == Outcome::Deferred)
+            .filter(|request| request.outcome == RequestOutcome::Deferred)
             .count();
         let times: Vec<_> = requests.iter().map(BusyTime::new).collect();
         let first_fault = windows.first().map(|window| window.begin);
         Self {
             requests: during_fault.len(),
             deferred,
-            deferred_after: with_outcome(Outcome::Deferred) - deferred,
-            unavailable: with_outcome(Outcome::Unavailable),
-            failed: with_outcome(Outcome::Failed),
+            deferred_after: with_outcome(RequestOutcome::Deferred) - deferred,
+            unavailable: with_outcome(RequestOutcome::Unavailable),
+            failed: with_outcome(RequestOutcome::Failed),
             lost: 0,
             environments: most_at_once(&times, first_fault),
             ended: 0,
@@ -80,7 +80,7 @@ struct BusyTime {
 }
 
 impl BusyTime {
-    fn new(request: &Request) -> Self {
+    fn new(request: &SentRequest) -> Self {
         Self {
             began: request.began,
             ended: request.ended,
@@ -113,9 +113,9 @@ fn most_at_once(times: &[BusyTime], from: Option<Instant>) -> usize {
 mod tests {
     use super::*;
 
-    fn request(at: Instant, millis: [u64; 2], outcome: Outcome) -> Request {
+    fn request(at: Instant, millis: [u64; 2], outcome: RequestOutcome) -> SentRequest {
         let [began, ended] = millis.map(|millis| at + Duration::from_millis(millis));
-        Request {
+        SentRequest {
             customer_id: Some("c".to_owned()),
             items: 1,
             began,
@@ -139,20 +139,20 @@ mod tests {
     #[test]
     fn request_is_counted_when_a_part_of_it_is_during_a_fault() {
         let at = Instant::now();
-        let window = Window {
+        let window = TimeWindow {
             begin: at + Duration::from_millis(100),
             end: at + Duration::from_millis(200),
         };
-        let hot = Request {
+        let hot = SentRequest {
             customer_id: None,
-            ..request(at, [100, 200], Outcome::Unavailable)
+            ..request(at, [100, 200], RequestOutcome::Unavailable)
         };
         let requests = [
-            request(at, [0, 50], Outcome::Stored),
-            request(at, [50, 150], Outcome::Deferred),
-            request(at, [190, 250], Outcome::Stored),
-            request(at, [210, 250], Outcome::Deferred),
-            request(at, [120, 130], Outcome::Failed),
+            request(at, [0, 50], RequestOutcome::Stored),
+            request(at, [50, 150], RequestOutcome::Deferred),
+            request(at, [190, 250], RequestOutcome::Stored),
+            request(at, [210, 250], RequestOutcome::Deferred),
+            request(at, [120, 130], RequestOutcome::Failed),
             hot,
         ];
         let counted = BuildCounts::count(&requests, &[window]);

@@ -44,13 +44,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::build::Build;
-use crate::measurement::{Measurement, Run};
-use crate::options::Options;
+use crate::measurement::{Measurement, PlannedRun};
+use crate::options::OutageOptions;
 
 // More than one thread: what stands for AWS answers while requests are sent.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = OutageOptions::parse();
     match run(&options).await {
         Ok(code) => code,
         Err(error) => {
@@ -60,7 +60,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(options: &Options) -> Result<ExitCode> {
+async fn run(options: &OutageOptions) -> Result<ExitCode> {
     allow_open_files();
     let runs = options.runs()?;
     if options.list {
@@ -98,7 +98,7 @@ async fn run(options: &Options) -> Result<ExitCode> {
 }
 
 async fn measure_all(
-    runs: &[Run],
+    runs: &[PlannedRun],
     builds: &[Build],
     measured: &mut Vec<Measurement>,
 ) -> Result<()> {

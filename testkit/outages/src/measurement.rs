@@ -9,13 +9,13 @@ use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 
 use crate::build::Build;
-use crate::conditions::{Condition, Disturbance, Window};
+use crate::conditions::{Condition, Disturbance, TimeWindow};
 use crate::counts::BuildCounts;
 use crate::drain;
 use crate::processors::Processors;
-use crate::stack::Stack;
+use crate::stack::BuildStack;
 use crate::stored;
-use crate::traffic::{Kind, Sent, Traffic, Volley};
+use crate::traffic::{Kind, SentRequests, Traffic, Volley};
 
 /// How long requests are sent before the first fault, so that warm processes are there.
 const BEFORE: Duration = Duration::from_secs(3);
@@ -39,7 +39,7 @@ const TOO_BUSY: u64 = 90;
 
 /// What is measured at once.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
+pub(crate) struct PlannedRun {
     pub(crate) kind: Kind,
     /// Requests a second.
     pub(crate) rate: u32,
@@ -51,14 +51,14 @@ pub(crate) struct Run {
 /// What was measured.
 #[derive(Clone, Debug)]
 pub(crate) struct Measurement {
-    pub(crate) run: Run,
+    pub(crate) run: PlannedRun,
     /// In the order of the builds.
     pub(crate) builds: Vec<BuildCounts>,
     /// How busy the processors were while requests were sent, in percent.
     pub(crate) busy_percent: Option<u64>,
 }
 
-impl Run {
+impl PlannedRun {
     /// How messages name the run. `--only` searches this text.
     pub(crate) fn label(&self) -> String {
         let Self {
@@ -77,7 +77,7 @@ impl Run {
     pub(crate) async fn measure(&self, builds: &[Build]) -> Result<Measurement> {
         let mut stacks = Vec::new();
         for build in builds {
-            let stack = Stack::start(build, self.kind).await?;
+            let stack = BuildStack::start(build, self.kind).await?;
             stack.prepare(self.rate).await?;
             stacks.push(stack);
         }
@@ -109,15 +109,15 @@ impl Run {
     }
 
     /// When there may be faults in a run that starts at `start`.
-    fn fault_window(&self, start: Instant) -> Window {
+    fn fault_window(&self, start: Instant) -> TimeWindow {
         let begin = start + BEFORE;
-        Window {
+        TimeWindow {
             begin,
             end: begin + self.lasts,
         }
     }
 
-    async fn measure_one(&self, stack: &Stack, start: Instant) -> Result<BuildCounts> {
+    async fn measure_one(&self, stack: &BuildStack, start: Instant) -> Result<BuildCounts> {
         let whole = self.fault_window(start);
         let windows = self.condition.windows(whole);
         stack.dynamodb.set(self.condition.plan(&windows));
@@ -130,7 +130,7 @@ impl Run {
         let traffic = self.traffic(start);
         let sending = traffic.send(&stack.requests, &stack.key);
         let (sent, ()) = tokio::join!(sending, freeze);
-        let Sent { requests, latest } = sent?;
+        let SentRequests { requests, latest } = sent?;
         stack.dynamodb.set(Plan::none());
         drain::run(&stack.queue, &stack.drains).await?;
         let lost = stored::count_lost(&stack.emulator, self.kind, &requests)?;

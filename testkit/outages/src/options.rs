@@ -8,7 +8,7 @@ use clap::Parser;
 
 use crate::build::{Build, build_release};
 use crate::conditions::Condition;
-use crate::measurement::Run;
+use crate::measurement::PlannedRun;
 use crate::traffic::Kind;
 
 /// How long the run without a fault lasts at most.
@@ -26,7 +26,7 @@ const CONTROL: Duration = Duration::from_secs(10);
 /// machine, and then the other rows say nothing either.
 #[derive(Debug, Parser)]
 #[command(name = "outages", after_help = EXAMPLES)]
-pub(crate) struct Options {
+pub(crate) struct OutageOptions {
     /// The folder with the release programs `customers`, `signals` and `overflow` [default: they
     /// are built from this working tree]
     #[arg(long, value_name = "DIR")]
@@ -59,14 +59,14 @@ Examples:
     cargo build --release --locked -p customers -p signals -p overflow
     cargo run --profile bench --locked --bin outages -- --functions target/release --compare-with /tmp/before";
 
-impl Options {
+impl OutageOptions {
     /// What is measured, in this order.
-    pub(crate) fn runs(&self) -> Result<Vec<Run>> {
+    pub(crate) fn runs(&self) -> Result<Vec<PlannedRun>> {
         let lasts = Duration::from_secs(self.seconds);
         let mut runs = Vec::new();
         for kind in Kind::ALL {
             for rate in &self.rates {
-                let run = |condition, lasts| Run {
+                let run = |condition, lasts| PlannedRun {
                     kind,
                     rate: *rate,
                     condition,
@@ -94,7 +94,7 @@ impl Options {
         Ok(runs)
     }
 
-    fn includes(&self, run: &Run) -> bool {
+    fn includes(&self, run: &PlannedRun) -> bool {
         let label = run.label().to_lowercase();
         let mut patterns = self.only.iter().map(|pattern| pattern.to_lowercase());
         self.only.is_empty() || patterns.any(|pattern| label.contains(&pattern))

@@ -32,7 +32,7 @@ const SECONDS_OF_A_REQUEST: u64 = 4;
 const AT_ONCE: u64 = 4;
 
 /// A build's functions with a DynamoDB, an SQS and an S3 of their own.
-pub(crate) struct Stack {
+pub(crate) struct BuildStack {
     pub(crate) emulator: Emulator,
     /// What the function that serves requests calls in DynamoDB's place.
     pub(crate) dynamodb: FaultProxy,
@@ -47,7 +47,7 @@ pub(crate) struct Stack {
     draining: Arc<Pool>,
 }
 
-impl Stack {
+impl BuildStack {
     /// Starts everything but processes.
     ///
     /// # Errors

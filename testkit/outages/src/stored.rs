@@ -7,13 +7,17 @@ use emulator::Emulator;
 use serde_json::Value;
 use testkit::Tables;
 
-use crate::traffic::{Kind, Outcome, Request};
+use crate::traffic::{Kind, RequestOutcome, SentRequest};
 
 /// How many of the acknowledged requests are not stored whole, the hot customer's left out.
 ///
 /// # Errors
 /// When the emulator cannot be read.
-pub(crate) fn count_lost(emulator: &Emulator, kind: Kind, requests: &[Request]) -> Result<usize> {
+pub(crate) fn count_lost(
+    emulator: &Emulator,
+    kind: Kind,
+    requests: &[SentRequest],
+) -> Result<usize> {
     let mut items: HashMap<String, u64> = HashMap::new();
     emulator.for_each_item(Tables::name(kind.table()), |item| {
         let customer_id = item.pointer("/customerId/S").and_then(Value::as_str);
@@ -22,7 +26,10 @@ pub(crate) fn count_lost(emulator: &Emulator, kind: Kind, requests: &[Request]) 
     })?;
     let mut lost = 0;
     for request in requests {
-        let is_acknowledged = matches!(request.outcome, Outcome::Stored | Outcome::Deferred);
+        let is_acknowledged = matches!(
+            request.outcome,
+            RequestOutcome::Stored | RequestOutcome::Deferred
+        );
         let Some(customer_id) = &request.customer_id else {
             continue;
         };

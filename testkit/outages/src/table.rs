@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::build::Build;
 use crate::counts::BuildCounts;
 use crate::measurement::Measurement;
-use crate::options::Options;
+use crate::options::OutageOptions;
 use crate::traffic::Kind;
 
 /// A column that each build has.
@@ -34,7 +34,11 @@ const COLUMNS: [Column; 4] = [
 ];
 
 /// Renders a table for each kind of requests, and notes below them.
-pub(crate) fn render(measured: &[Measurement], builds: &[Build], options: &Options) -> String {
+pub(crate) fn render(
+    measured: &[Measurement],
+    builds: &[Build],
+    options: &OutageOptions,
+) -> String {
     let mut text = String::new();
     for kind in Kind::ALL {
         let rows: Vec<_> = measured
@@ -48,7 +52,7 @@ pub(crate) fn render(measured: &[Measurement], builds: &[Build], options: &Optio
     text + &notes(measured, builds)
 }
 
-fn table(kind: Kind, rows: &[&Measurement], builds: &[Build], options: &Options) -> String {
+fn table(kind: Kind, rows: &[&Measurement], builds: &[Build], options: &OutageOptions) -> String {
     let mut header = vec![
         format!("{}: DynamoDB, for {} s", kind.name(), options.seconds),
         "requests a second".to_owned(),

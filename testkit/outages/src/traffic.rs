@@ -111,19 +111,19 @@ pub(crate) struct Volley {
 
 /// A request that was sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub(crate) struct SentRequest {
     /// Its customer, whom it has alone; none for the hot one.
     pub(crate) customer_id: Option<String>,
     /// How many items are stored of it.
     pub(crate) items: u64,
     pub(crate) began: Instant,
     pub(crate) ended: Instant,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RequestOutcome,
 }
 
 /// What came of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RequestOutcome {
     /// Acknowledged, and stored at once.
     Stored,
     /// Acknowledged; the overflow queue has at least a part of it.
@@ -136,8 +136,8 @@ pub(crate) enum Outcome {
 
 /// What was sent, and how late.
 #[derive(Clone, Debug)]
-pub(crate) struct Sent {
-    pub(crate) requests: Vec<Request>,
+pub(crate) struct SentRequests {
+    pub(crate) requests: Vec<SentRequest>,
     /// How much later than it should have been the latest request was sent.
     pub(crate) latest: Duration,
 }
@@ -155,7 +155,7 @@ impl Traffic {
     ///
     /// # Errors
     /// A request has no outcome.
-    pub(crate) async fn send(&self, events: &EventQueue, key: &str) -> Result<Sent> {
+    pub(crate) async fn send(&self, events: &EventQueue, key: &str) -> Result<SentRequests> {
         let mut sending = JoinSet::new();
         let mut latest = Duration::ZERO;
         for (number, due) in self.due().into_iter().enumerate() {
@@ -169,7 +169,7 @@ impl Traffic {
         while let Some(request) = sending.join_next().await {
             requests.push(request.context("a request has no outcome")?);
         }
-        Ok(Sent { requests, latest })
+        Ok(SentRequests { requests, latest })
     }
 
     /// All requests in their order.
@@ -215,14 +215,14 @@ impl Traffic {
     }
 }
 
-async fn send(events: EventQueue, event: String, due: Due) -> Request {
+async fn send(events: EventQueue, event: String, due: Due) -> SentRequest {
     let began = Instant::now();
     let responding = events.invoke(event.into());
     let outcome = match tokio::time::timeout(RESPONSE_TIMEOUT, responding).await {
         Ok(Some(invocation)) => outcome(&invocation),
-        Ok(None) | Err(_) => Outcome::Failed,
+        Ok(None) | Err(_) => RequestOutcome::Failed,
     };
-    Request {
+    SentRequest {
         customer_id: (!due.is_hot).then_some(due.customer_id),
         items: due.signals,
         began,
@@ -231,7 +231,7 @@ async fn send(events: EventQueue, event: String, due: Due) -> Request {
     }
 }
 
-fn outcome(invocation: &Invocation) -> Outcome {
+fn outcome(invocation: &Invocation) -> RequestOutcome {
     let response = invocation.json();
     let body: Value = response
         .get("body")
@@ -244,10 +244,10 @@ fn outcome(invocation: &Invocation) -> Outcome {
             .get("result")
             .is_some_and(|result| result == "deferred");
     match response.get("statusCode").and_then(Value::as_u64) {
-        Some(200) if is_deferred => Outcome::Deferred,
-        Some(200) => Outcome::Stored,
-        Some(503) => Outcome::Unavailable,
-        _ => Outcome::Failed,
+        Some(200) if is_deferred => RequestOutcome::Deferred,
+        Some(200) => RequestOutcome::Stored,
+        Some(503) => RequestOutcome::Unavailable,
+        _ => RequestOutcome::Failed,
     }
 }
 
@@ -255,7 +255,7 @@ fn outcome(invocation: &Invocation) -> Outcome {
 mod tests {
     use super::*;
 
-    fn outcome_of(status: u16, body: &Value) -> Outcome {
+    fn outcome_of(status: u16, body: &Value) -> RequestOutcome {
         let response = json!({"statusCode": status, "body": body.to_string()});
         outcome(&Invocation {
             response: response.to_string().into(),
@@ -267,16 +267,16 @@ mod tests {
     #[test]
     fn outcome_of_a_request_is_what_its_response_says() {
         let cases = [
-            (200, json!({"result": "updated"}), Outcome::Stored),
-            (200, json!({"result": "deferred"}), Outcome::Deferred),
-            (200, json!({"accepted": 3}), Outcome::Stored),
+            (200, json!({"result": "updated"}), RequestOutcome::Stored),
+            (200, json!({"result": "deferred"}), RequestOutcome::Deferred),
+            (200, json!({"accepted": 3}), RequestOutcome::Stored),
             (
                 200,
                 json!({"accepted": 3, "deferred": 1}),
-                Outcome::Deferred,
+                RequestOutcome::Deferred,
             ),
-            (503, json!({}), Outcome::Unavailable),
-            (400, json!({}), Outcome::Failed),
+            (503, json!({}), RequestOutcome::Unavailable),
+            (400, json!({}), RequestOutcome::Failed),
         ];
         for (status, body, expected) in cases {
             assert_eq!(outcome_of(status, &body), expected, "{status} {body}");

@@ -16,11 +16,11 @@ use crate::http_server::{HttpServer, Service, response};
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeDynamoDb(HttpServer<State>);
+pub struct FakeDynamoDb(HttpServer<FakeDynamoDbState>);
 
 /// What was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ServerCounts {
     /// Connections accepted.
     pub connections: u64,
     /// Connections that the function closed during the TLS handshake.
@@ -30,8 +30,8 @@ pub struct Counts {
 }
 
 #[derive(Debug)]
-struct State {
-    counts: Mutex<Counts>,
+struct FakeDynamoDbState {
+    counts: Mutex<ServerCounts>,
     delay: Duration,
 }
 
@@ -41,7 +41,7 @@ impl FakeDynamoDb {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start(tls: TlsAcceptor, delay: Duration) -> Result<Self> {
-        let state = State {
+        let state = FakeDynamoDbState {
             counts: Mutex::default(),
             delay,
         };
@@ -55,19 +55,19 @@ impl FakeDynamoDb {
     }
 
     /// What was counted since the last time.
-    pub fn take_counts(&self) -> Counts {
+    pub fn take_counts(&self) -> ServerCounts {
         let mut counts = self.0.service.counts();
         std::mem::take(&mut counts)
     }
 }
 
-impl State {
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+impl FakeDynamoDbState {
+    fn counts(&self) -> MutexGuard<'_, ServerCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Service for State {
+impl Service for FakeDynamoDbState {
     fn connected(&self) {
         self.counts().connections += 1;
     }

@@ -14,16 +14,16 @@ use hyper::body::Bytes;
 use hyper::{Method, Request, Response};
 use serde_json::Value;
 
-use self::targets::{Answer, FixedAnswer, Refusal, Targets, error_body};
 pub use self::targets::{Call, Target};
+use self::targets::{FixedAnswer, RefusedText, TargetAnswer, Targets, error_body};
 use crate::http_server::{HttpServer, Service};
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeTargets(HttpServer<State>);
+pub struct FakeTargets(HttpServer<FakeTargetsState>);
 
 #[derive(Debug, Default)]
-struct State(Mutex<Targets>);
+struct FakeTargetsState(Mutex<Targets>);
 
 impl FakeTargets {
     /// Starts them, empty.
@@ -31,7 +31,7 @@ impl FakeTargets {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        let server = HttpServer::start(State::default(), None).await?;
+        let server = HttpServer::start(FakeTargetsState::default(), None).await?;
         Ok(Self(server))
     }
 
@@ -47,7 +47,7 @@ impl FakeTargets {
 
     /// Entries or records of `target` that contain `text` fail with `code` from here on.
     pub fn refuse(&self, target: Target, text: &str, code: &'static str) {
-        let refusal = Refusal {
+        let refusal = RefusedText {
             target,
             text: text.to_owned(),
             code,
@@ -61,7 +61,7 @@ impl FakeTargets {
         let answer = FixedAnswer {
             target,
             text: text.to_owned(),
-            answer: Answer { status, body },
+            answer: TargetAnswer { status, body },
         };
         self.use_targets(|targets| targets.answers.push(answer));
     }
@@ -113,17 +113,17 @@ impl FakeTargets {
     }
 }
 
-impl State {
+impl FakeTargetsState {
     fn use_targets<T>(&self, work: impl FnOnce(&mut Targets) -> T) -> T {
         let mut targets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         work(&mut targets)
     }
 }
 
-impl Service for State {
+impl Service for FakeTargetsState {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let Some(call) = Call::read(request) else {
-            return Answer::error(400, "UnknownOperationException").into_response();
+            return TargetAnswer::error(400, "UnknownOperationException").into_response();
         };
         if call.target == Target::Bucket {
             let delay = self.use_targets(|targets| targets.bucket_delay);

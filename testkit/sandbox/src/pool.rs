@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
-use self::processes::{ChosenProcess, Process, Processes, program_time};
+use self::processes::{ChosenProcess, PooledProcess, Processes, program_time};
 use crate::function_process::{FunctionProcess, ProcessOptions};
 use crate::runtime_api::{Event, EventQueue, Invocation};
 
@@ -51,13 +51,13 @@ pub enum Failure {
 /// A function in its processes. They run until [`Pool::end`], or as long as the runtime.
 pub struct Pool {
     options: PoolOptions,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     serving: OnceLock<AbortHandle>,
     /// The task that serves, and one for each process.
     tasks: Mutex<JoinSet<()>>,
 }
 
-struct State {
+struct PoolState {
     has_ended: bool,
     random: fastrand::Rng,
     processes: Processes,
@@ -92,7 +92,7 @@ struct StartError {
 impl Pool {
     /// Serves the events of these options from here on, on the runtime that this is called in.
     pub fn start(options: PoolOptions) -> Arc<Self> {
-        let state = State {
+        let state = PoolState {
             has_ended: false,
             random: fastrand::Rng::with_seed(options.seed),
             processes: Processes::default(),
@@ -173,7 +173,7 @@ impl Pool {
         while tasks.join_next().await.is_some() {}
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -264,7 +264,7 @@ impl Pool {
         self.tasks().spawn(watch);
         let mut state = self.state();
         let lifetime = state.random.u64(self.options.lifetime.clone());
-        let process = Process {
+        let process = PooledProcess {
             options: new.options,
             program_time: new.program_time,
             alive,

@@ -108,10 +108,10 @@ impl EventQueue {
 
 /// The API of one process, on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct RuntimeApi(HttpServer<State>);
+pub struct RuntimeApi(HttpServer<RuntimeApiState>);
 
 #[derive(Debug)]
-struct State {
+struct RuntimeApiState {
     events: EventQueue,
     timeout: Duration,
     /// The invocations that the process has not responded to yet, by their ids.
@@ -134,7 +134,7 @@ impl RuntimeApi {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start(events: EventQueue, timeout: Duration) -> Result<Self> {
-        let state = State {
+        let state = RuntimeApiState {
             events,
             timeout,
             open: Mutex::default(),
@@ -175,7 +175,7 @@ impl RuntimeApi {
     }
 }
 
-impl State {
+impl RuntimeApiState {
     fn open(&self) -> MutexGuard<'_, HashMap<String, OpenInvocation>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -228,7 +228,7 @@ impl State {
     }
 }
 
-impl Service for State {
+impl Service for RuntimeApiState {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let (parts, body) = request.into_parts();
         let path = parts

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use bench::run::Options;
+use bench::run::BenchOptions;
 use clap::Parser as _;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<ExitCode> {
-    let options = Options::parse();
+    let options = BenchOptions::parse();
     let is_as_before = bench::run::run(&options).await?;
     if !is_as_before {
         return Ok(ExitCode::FAILURE);

@@ -13,10 +13,10 @@ use crate::program::root;
 const MARGIN_PERCENT: u64 = 10;
 
 /// Instructions by what was counted.
-pub(crate) type Counts = BTreeMap<String, u64>;
+pub(crate) type InstructionCounts = BTreeMap<String, u64>;
 
 /// The committed counts.
-pub(crate) fn read() -> Result<Counts> {
+pub(crate) fn read() -> Result<InstructionCounts> {
     let text =
         std::fs::read_to_string(path()).context("there is no baseline: cargo bench -- --accept")?;
     serde_json::from_str(&text)
@@ -24,14 +24,14 @@ pub(crate) fn read() -> Result<Counts> {
 }
 
 /// Makes these the committed counts.
-pub(crate) fn write(counts: &Counts) -> Result<()> {
+pub(crate) fn write(counts: &InstructionCounts) -> Result<()> {
     let text = serde_json::to_string_pretty(counts)? + "\n";
     std::fs::write(path(), text)?;
     Ok(())
 }
 
 /// Every count that is not within the margin of the `committed` one, in a sentence each.
-pub(crate) fn deviations(counts: &Counts, committed: &Counts) -> Vec<String> {
+pub(crate) fn deviations(counts: &InstructionCounts, committed: &InstructionCounts) -> Vec<String> {
     let names: BTreeSet<_> = counts.keys().chain(committed.keys()).collect();
     names
         .into_iter()
@@ -64,8 +64,8 @@ fn path() -> PathBuf {
 mod tests {
     use super::*;
 
-    fn counts(count: u64) -> Counts {
-        Counts::from([("Customer: start".into(), count)])
+    fn counts(count: u64) -> InstructionCounts {
+        InstructionCounts::from([("Customer: start".into(), count)])
     }
 
     #[test]
@@ -82,11 +82,11 @@ mod tests {
     #[test]
     fn count_without_a_counterpart_is_a_deviation() {
         assert_eq!(
-            deviations(&counts(1), &Counts::new()),
+            deviations(&counts(1), &InstructionCounts::new()),
             ["Customer: start: 1 instructions, not in the baseline"]
         );
         assert_eq!(
-            deviations(&Counts::new(), &counts(1)),
+            deviations(&InstructionCounts::new(), &counts(1)),
             ["Customer: start: in the baseline, not counted"]
         );
     }

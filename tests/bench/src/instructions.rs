@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::process::Process;
+use crate::process::MeasuredProcess;
 use crate::workload::Workload;
 
 /// Requests until a function is warm.
@@ -74,7 +74,7 @@ async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> 
 }
 
 async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
-    let mut process = Process::start_counted(workload, file).await?;
+    let mut process = MeasuredProcess::start_counted(workload, file).await?;
     let event = workload.event()?;
     for _ in 0..requests {
         process.invoke(&event).await?;

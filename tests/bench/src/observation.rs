@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use hyper::body::Bytes;
 
-use crate::process::Process;
+use crate::process::MeasuredProcess;
 use crate::program::Program;
 
 /// Starts of which the median time is taken.
@@ -36,7 +36,7 @@ pub(crate) struct Observation {
 
 /// Measures what a warm request with this event costs.
 pub(crate) async fn measure_warm(program: &Program, event: &Bytes) -> Result<Observation> {
-    let mut process = Process::start(program).await?;
+    let mut process = MeasuredProcess::start(program).await?;
     let mut times = Vec::new();
     let mut memory = 0;
     let mut connections = 0;
@@ -65,7 +65,7 @@ pub(crate) async fn measure_warm(program: &Program, event: &Bytes) -> Result<Obs
 pub(crate) async fn measure_cold(program: &Program, event: &Bytes) -> Result<Duration> {
     let mut times = Vec::new();
     for _ in 0..STARTS {
-        let mut process = Process::start(program).await?;
+        let mut process = MeasuredProcess::start(program).await?;
         let response = process.invoke(event).await?;
         times.push(process.start + response);
     }

@@ -21,7 +21,7 @@ const INVOCATION_TIMEOUT: Duration = Duration::from_mins(10);
 const DELAY: Duration = Duration::from_millis(5);
 
 /// A program that runs until this is dropped.
-pub(crate) struct Process {
+pub(crate) struct MeasuredProcess {
     /// The DynamoDB it writes to, over TLS.
     pub(crate) dynamodb: FakeDynamoDb,
     pub(crate) function: FunctionProcess,
@@ -30,7 +30,7 @@ pub(crate) struct Process {
     _directory: TempDir,
 }
 
-impl Process {
+impl MeasuredProcess {
     /// Starts `program`, and waits until it asks for its first event. Each call to DynamoDB takes
     /// [`DELAY`].
     pub(crate) async fn start(program: &Program) -> Result<Self> {

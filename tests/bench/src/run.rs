@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Parser;
 
-use crate::baseline::{self, Counts};
+use crate::baseline::{self, InstructionCounts};
 use crate::instructions::Instructions;
 use crate::report::{print_table, step};
 use crate::tables::CountedWorkloads;
@@ -14,7 +14,7 @@ use crate::{instructions, peers, program, tables};
 /// goals.
 #[derive(Debug, Parser)]
 #[command(name = "cargo bench --", no_binary_name = false, after_help = EXAMPLES)]
-pub struct Options {
+pub struct BenchOptions {
     /// Makes the counts the new baseline
     #[arg(long)]
     accept: bool,
@@ -29,7 +29,7 @@ pub struct Options {
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo bench                 Counts instructions, compares them with the baseline, measures the goals
+  cargo bench                 InstructionCounts instructions, compares them with the baseline, measures the goals
   cargo bench -- --accept     Makes what was counted the baseline
   cargo bench -- --peers      The table beside Python and Node.js in docs/internals/performance.md";
 
@@ -37,7 +37,7 @@ Examples:
 ///
 /// # Errors
 /// When something cannot be built or measured.
-pub async fn run(options: &Options) -> Result<bool> {
+pub async fn run(options: &BenchOptions) -> Result<bool> {
     program::build_functions()?;
     if options.peers {
         let peers = peers::install()?;
@@ -45,7 +45,7 @@ pub async fn run(options: &Options) -> Result<bool> {
         print_table(&table);
         return Ok(true);
     }
-    let mut counts = Counts::new();
+    let mut counts = InstructionCounts::new();
     let customer = count(Workload::Customer, &mut counts).await?;
     let signal = count(Workload::Signal, &mut counts).await?;
     let batch = count(Workload::Batch, &mut counts).await?;
@@ -72,7 +72,7 @@ pub async fn run(options: &Options) -> Result<bool> {
 }
 
 /// Counts the instructions of a workload, prints them and adds them to `counts`.
-async fn count(workload: Workload, counts: &mut Counts) -> Result<Instructions> {
+async fn count(workload: Workload, counts: &mut InstructionCounts) -> Result<Instructions> {
     step(format!("counting instructions: {workload:?}"));
     let instructions = instructions::count(workload).await?;
     let Instructions { start, first, warm } = instructions;

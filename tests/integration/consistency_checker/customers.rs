@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use history::consistency::checker::{Violation, check};
-use history::consistency::{History, Micros, Outcome, Stored, Update};
+use history::consistency::{ClientOutcome, Micros, RecordedUpdate, RunRecord, Stored};
 
 use super::assert_only;
 
 /// A write of one field, by an update that was sent once.
 #[derive(Clone, Copy, Debug)]
-struct Write {
+struct SentWrite {
     /// `None` removes the field.
     value: Option<&'static str>,
     sent: Micros,
@@ -18,21 +18,21 @@ struct Write {
 }
 
 /// Whether a field may have `value` after these writes.
-fn may_be_stored(value: Option<&str>, writes: &[Write]) -> bool {
-    let update = |write: &Write| Update {
+fn may_be_stored(value: Option<&str>, writes: &[SentWrite]) -> bool {
+    let update = |write: &SentWrite| RecordedUpdate {
         customer: 1,
         sent: write.sent,
         outcome: write
             .acknowledged
-            .map_or(Outcome::Unknown, Outcome::Acknowledged),
+            .map_or(ClientOutcome::Unknown, ClientOutcome::Acknowledged),
         latest_clock: write.acknowledged.unwrap_or(write.sent),
         is_deferred: false,
         is_repeated: false,
         fields: vec![("city", write.value.map(ToOwned::to_owned))],
     };
-    let history = History {
+    let record = RunRecord {
         updates: writes.iter().map(update).collect(),
-        ..History::default()
+        ..RunRecord::default()
     };
     let mut fields = HashMap::new();
     if let Some(value) = value {
@@ -42,7 +42,7 @@ fn may_be_stored(value: Option<&str>, writes: &[Write]) -> bool {
         customers: [(1, fields)].into(),
         ..Stored::default()
     };
-    let report = check(&history, &stored);
+    let report = check(&record, &stored);
     assert_eq!(report.holds(), report.count(Violation::Stale) == 0);
     report.holds()
 }
@@ -50,7 +50,7 @@ fn may_be_stored(value: Option<&str>, writes: &[Write]) -> bool {
 const ULM: Option<&str> = Some("Ulm");
 const BONN: Option<&str> = Some("Bonn");
 
-const BONN_AFTERWARDS: Write = Write {
+const BONN_AFTERWARDS: SentWrite = SentWrite {
     value: BONN,
     sent: 30,
     acknowledged: Some(40),
@@ -58,7 +58,7 @@ const BONN_AFTERWARDS: Write = Write {
 
 #[test]
 fn field_that_does_not_have_the_later_of_two_writes_is_stale() {
-    let ulm = Write {
+    let ulm = SentWrite {
         value: ULM,
         sent: 10,
         acknowledged: Some(20),
@@ -72,12 +72,12 @@ fn field_that_does_not_have_the_later_of_two_writes_is_stale() {
 
 #[test]
 fn field_that_has_one_of_two_writes_at_the_same_time_is_not_stale() {
-    let ulm_at_the_same_time = Write {
+    let ulm_at_the_same_time = SentWrite {
         value: ULM,
         sent: 10,
         acknowledged: Some(35),
     };
-    let removed_before = Write {
+    let removed_before = SentWrite {
         value: None,
         sent: 5,
         acknowledged: Some(8),
@@ -90,7 +90,7 @@ fn field_that_has_one_of_two_writes_at_the_same_time_is_not_stale() {
 
 #[test]
 fn write_without_an_answer_may_take_effect_at_any_later_time_or_never() {
-    let ulm_unanswered = Write {
+    let ulm_unanswered = SentWrite {
         value: ULM,
         sent: 10,
         acknowledged: None,
@@ -106,11 +106,11 @@ fn write_without_an_answer_may_take_effect_at_any_later_time_or_never() {
 }
 
 /// A direct update of a field of customer 1 that was sent once, by a clock that is not ahead.
-fn direct(field: &'static str, sent: Micros) -> Update {
-    Update {
+fn direct(field: &'static str, sent: Micros) -> RecordedUpdate {
+    RecordedUpdate {
         customer: 1,
         sent,
-        outcome: Outcome::Acknowledged(sent + 10),
+        outcome: ClientOutcome::Acknowledged(sent + 10),
         latest_clock: sent + 10,
         is_deferred: false,
         is_repeated: false,
@@ -119,38 +119,38 @@ fn direct(field: &'static str, sent: Micros) -> Update {
 }
 
 /// Whether the update that was sent at `sent` may be what the city of customer 1 ends with.
-fn may_end_with(sent: Micros, updates: Vec<Update>) -> bool {
+fn may_end_with(sent: Micros, updates: Vec<RecordedUpdate>) -> bool {
     let mut fields = HashMap::new();
     for (field, value) in updates.iter().flat_map(|update| &update.fields) {
         fields.insert((*field).to_owned(), value.clone().unwrap());
     }
     fields.insert("city".to_owned(), sent.to_string());
-    let history = History {
+    let record = RunRecord {
         updates,
-        ..History::default()
+        ..RunRecord::default()
     };
     let stored = Stored {
         customers: [(1, fields)].into(),
         ..Stored::default()
     };
-    check(&history, &stored).holds()
+    check(&record, &stored).holds()
 }
 
 #[test]
 fn deferred_or_repeated_write_may_win_over_a_later_one_when_its_clock_was_as_far_ahead() {
-    let may_win = |update: Update| {
+    let may_win = |update: RecordedUpdate| {
         let later = direct("city", 50);
         may_end_with(10, vec![update, later])
     };
-    let direct_with_clock = |latest_clock| Update {
+    let direct_with_clock = |latest_clock| RecordedUpdate {
         latest_clock,
         ..direct("city", 10)
     };
-    let deferred = |latest_clock| Update {
+    let deferred = |latest_clock| RecordedUpdate {
         is_deferred: true,
         ..direct_with_clock(latest_clock)
     };
-    let repeated = |latest_clock| Update {
+    let repeated = |latest_clock| RecordedUpdate {
         is_repeated: true,
         ..direct_with_clock(latest_clock)
     };
@@ -164,11 +164,11 @@ fn deferred_or_repeated_write_may_win_over_a_later_one_when_its_clock_was_as_far
 #[test]
 fn clock_ahead_counts_for_later_writes_of_the_field_that_it_wrote_and_for_no_other() {
     let after_one_ahead = |field| {
-        let ahead = Update {
+        let ahead = RecordedUpdate {
             latest_clock: 1_000,
             ..direct(field, 10)
         };
-        let deferred = Update {
+        let deferred = RecordedUpdate {
             is_deferred: true,
             ..direct("city", 90)
         };
@@ -180,18 +180,18 @@ fn clock_ahead_counts_for_later_writes_of_the_field_that_it_wrote_and_for_no_oth
 
 #[test]
 fn customer_or_field_that_was_not_sent_is_a_phantom() {
-    let update = Update {
+    let update = RecordedUpdate {
         customer: 1,
         sent: 10,
-        outcome: Outcome::Unknown,
+        outcome: ClientOutcome::Unknown,
         latest_clock: 10,
         is_deferred: false,
         is_repeated: false,
         fields: vec![("city", None)],
     };
-    let history = History {
+    let record = RunRecord {
         updates: vec![update],
-        ..History::default()
+        ..RunRecord::default()
     };
     let zip = [("zip".to_owned(), "89073".to_owned())].into();
     for (customer, fields) in [(5, HashMap::new()), (1, zip)] {
@@ -199,6 +199,6 @@ fn customer_or_field_that_was_not_sent_is_a_phantom() {
             customers: [(customer, fields)].into(),
             ..Stored::default()
         };
-        assert_only(&check(&history, &stored), Violation::Phantom);
+        assert_only(&check(&record, &stored), Violation::Phantom);
     }
 }

@@ -2,7 +2,8 @@
 
 use history::consistency::checker::{Report, Violation, check};
 use history::consistency::{
-    Fingerprint, History, KeptSignal, Micros, Outcome, Request, Sent, Stored, StoredSignal,
+    ClientOutcome, Fingerprint, KeptSignal, Micros, RecordedRequest, RunRecord, SentSignal, Stored,
+    StoredSignal,
 };
 
 use super::{assert_consistent, assert_only};
@@ -31,8 +32,8 @@ fn content(request: u64, index: u64) -> Fingerprint {
 }
 
 /// A signal of this customer in a request, which the response does not reject.
-fn accepted(who: u32, request: u64, index: u64) -> Sent {
-    Sent {
+fn accepted(who: u32, request: u64, index: u64) -> SentSignal {
+    SentSignal {
         who,
         refused: false,
         content: content(request, index),
@@ -40,20 +41,20 @@ fn accepted(who: u32, request: u64, index: u64) -> Sent {
 }
 
 /// A signal of this customer in a request, which the response rejects.
-fn rejected(who: u32, request: u64, index: u64) -> Sent {
-    Sent {
+fn rejected(who: u32, request: u64, index: u64) -> SentSignal {
+    SentSignal {
         refused: true,
         ..accepted(who, request, index)
     }
 }
 
-fn request(number: u64, outcome: Outcome, signals: Vec<Sent>) -> Request {
+fn request(number: u64, outcome: ClientOutcome, signals: Vec<SentSignal>) -> RecordedRequest {
     let sent = sent_at(number);
     let latest_clock = match outcome {
-        Outcome::Acknowledged(at) => at,
-        Outcome::Refused | Outcome::Unknown => sent,
+        ClientOutcome::Acknowledged(at) => at,
+        ClientOutcome::Refused | ClientOutcome::Unknown => sent,
     };
-    Request {
+    RecordedRequest {
         sent,
         outcome,
         identifier: None,
@@ -65,29 +66,29 @@ fn request(number: u64, outcome: Outcome, signals: Vec<Sent>) -> Request {
 /// Request 7 has three signals, the second of them rejected, and a requestIdentifier. Request 8 has
 /// one that may be stored or not. Request 9 was rejected whole. Request 10 was sent after request 7
 /// was acknowledged.
-fn history() -> History {
-    let seventh = Request {
+fn run_record() -> RunRecord {
+    let seventh = RecordedRequest {
         identifier: Some(NAMED.to_owned()),
         ..request(
             7,
-            Outcome::Acknowledged(millis(20)),
+            ClientOutcome::Acknowledged(millis(20)),
             vec![accepted(1, 7, 0), rejected(1, 7, 1), accepted(1, 7, 2)],
         )
     };
-    let eighth = request(8, Outcome::Unknown, vec![accepted(1, 8, 0)]);
-    let ninth = request(9, Outcome::Refused, vec![rejected(2, 9, 0)]);
+    let eighth = request(8, ClientOutcome::Unknown, vec![accepted(1, 8, 0)]);
+    let ninth = request(9, ClientOutcome::Refused, vec![rejected(2, 9, 0)]);
     let tenth = request(
         10,
-        Outcome::Acknowledged(millis(40)),
+        ClientOutcome::Acknowledged(millis(40)),
         vec![accepted(1, 10, 0), accepted(2, 10, 1)],
     );
-    History {
+    RunRecord {
         requests: [(7, seventh), (8, eighth), (9, ninth), (10, tenth)].into(),
-        ..History::default()
+        ..RunRecord::default()
     }
 }
 
-/// What is stored after [`history`] where nothing went wrong and request 8 is not stored.
+/// What is stored after [`run_record`] where nothing went wrong and request 8 is not stored.
 fn consistent_items() -> Stored {
     Stored {
         signals: vec![item(1, 7, 0), item(1, 7, 2), item(1, 10, 0), item(2, 10, 1)],
@@ -119,11 +120,11 @@ fn kept(request: u64, index: u64) -> KeptSignal {
     }
 }
 
-/// The report on the history after this change of what is stored.
+/// The report on [`run_record`] after this change of what is stored.
 fn report_on(change: impl FnOnce(&mut Stored)) -> Report {
     let mut stored = consistent_items();
     change(&mut stored);
-    check(&history(), &stored)
+    check(&run_record(), &stored)
 }
 
 #[test]
@@ -192,15 +193,15 @@ fn signals_in_another_order_are_out_of_order() {
 
 #[test]
 fn signals_of_two_requests_are_in_order_when_clocks_that_differ_may_explain_it() {
-    let mut history = history();
+    let mut record = run_record();
     let mut stored = consistent_items();
     stored.signals.swap(1, 2);
     stored.signals.swap(0, 1);
-    assert!(check(&history, &stored).count(Violation::OutOfOrder) > 0);
-    for request in history.requests.values_mut() {
+    assert!(check(&record, &stored).count(Violation::OutOfOrder) > 0);
+    for request in record.requests.values_mut() {
         request.latest_clock += millis(11);
     }
-    assert_consistent(&check(&history, &stored));
+    assert_consistent(&check(&record, &stored));
 }
 
 #[test]
@@ -229,12 +230,12 @@ fn item_received_before_or_after_its_request_is_wrong() {
 
 #[test]
 fn rejected_signal_that_is_not_kept_is_a_violation_unless_its_loss_is_logged() {
-    let mut history = history();
+    let mut record = run_record();
     let mut stored = consistent_items();
     stored.rejected.truncate(1);
-    assert_only(&check(&history, &stored), Violation::Unkept);
-    history.unkept = 1;
-    assert_consistent(&check(&history, &stored));
+    assert_only(&check(&record, &stored), Violation::Unkept);
+    record.unkept = 1;
+    assert_consistent(&check(&record, &stored));
 }
 
 #[test]

@@ -202,7 +202,7 @@ async fn record_without_a_sequence_number_delays_the_whole_batch() {
 }
 
 /// A code with which a target takes no event.
-struct Refusal {
+struct RefusedBatch {
     target: Target,
     /// What the log line calls the target.
     target_in_log: &'static str,
@@ -212,23 +212,23 @@ struct Refusal {
 #[tokio::test]
 async fn target_that_takes_no_event_of_several_keeps_the_stream_waiting() {
     for refusal in [
-        Refusal {
+        RefusedBatch {
             target: Target::Bus,
             target_in_log: "bus",
             code: "MalformedDetail",
         },
-        Refusal {
+        RefusedBatch {
             target: Target::Bus,
             target_in_log: "bus",
             code: "ValidationException",
         },
-        Refusal {
+        RefusedBatch {
             target: Target::Lake,
             target_in_log: "lake",
             code: "InvalidArgumentException",
         },
     ] {
-        let Refusal {
+        let RefusedBatch {
             target,
             target_in_log,
             code,

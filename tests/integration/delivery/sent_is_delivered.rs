@@ -1,19 +1,18 @@
 //! What clients sent is what the targets get, digit for digit.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use testkit::RequestBuilder;
+use testkit::{Item, RequestBuilder};
 
 use super::{BOTH, Delivery};
 use crate::data_model::item_json;
 use crate::properties::{self, reference_json::Exact, strategies};
 
 /// The record of the insertion of an item.
-fn insertion(sequence: usize, item: &HashMap<String, AttributeValue>) -> Value {
+fn insertion(sequence: usize, item: &Item) -> Value {
     let image = item_json(item);
     let keys = ["pk", "sk"]
         .into_iter()
@@ -48,14 +47,14 @@ fn text_of<'e>(event: &'e BTreeMap<String, Exact>, name: &str) -> &'e str {
 }
 
 /// An app that stores, and the function that delivers what it stored.
-struct Fixture {
-    sender: properties::Fixture,
+struct RoundTrip {
+    sender: properties::PropertyApp,
     delivery: Delivery,
 }
 
-impl Fixture {
+impl RoundTrip {
     fn new() -> Self {
-        let sender = properties::Fixture::new();
+        let sender = properties::PropertyApp::new();
         let delivery = sender.runtime.block_on(Delivery::start(&BOTH[1..]));
         Self { sender, delivery }
     }
@@ -94,7 +93,7 @@ impl Fixture {
 
 #[test]
 fn delivered_signals_equal_the_accepted_ones() {
-    let fixture = Fixture::new();
+    let fixture = RoundTrip::new();
     let all_delivered = Cell::new(0);
     properties::check(24, strategies::batch(), |(signals, request)| {
         let (account, events) =
@@ -130,7 +129,7 @@ fn delivered_signals_equal_the_accepted_ones() {
 
 #[test]
 fn delivered_profile_equals_the_accepted_one() {
-    let fixture = Fixture::new();
+    let fixture = RoundTrip::new();
     let all_delivered = Cell::new(0);
     properties::check(48, strategies::customer("c"), |(profile, request)| {
         let (_, events) = fixture.round_trip(RequestBuilder::customer(&request), "CustomersTable");

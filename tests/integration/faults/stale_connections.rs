@@ -10,7 +10,7 @@ use testkit::fault_proxy::Plan;
 use super::{
     AppBehindProxy, app_behind_proxy, customer, signals, stored_numbers, without_identifier,
 };
-use crate::overflow::Stack;
+use crate::overflow::OverflowStack;
 
 #[tokio::test]
 async fn dropped_connections_fail_no_request() {
@@ -41,7 +41,7 @@ async fn dropped_connections_fail_no_request() {
 
 #[tokio::test]
 async fn dropped_connections_defer_at_most_one_request() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let is_deferred = async || {
         let batch = json!({"signals": signals(400)});
         let response = stack.send(&batch, Timestamp::now()).await;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use testkit::fault_proxy::{Capacity, Fault, Limits, Plan};
+use testkit::fault_proxy::{Capacity, CapacityLimits, Fault, Plan};
 use testkit::{RequestBuilder, Tables};
 
 use super::{
@@ -204,11 +204,11 @@ async fn hot_partition_delays_no_other_customer() {
 
 #[tokio::test]
 async fn request_over_the_capacity_of_a_partition_is_stored_as_it_refills() {
-    let limits = Limits {
+    let limits = CapacityLimits {
         units_per_partition: 15.0,
         partitions: 1,
         burst: Duration::ZERO,
-        ..Limits::default()
+        ..CapacityLimits::default()
     };
     let AppBehindProxy { app, proxy, key } =
         app_behind_proxy(Plan::none().capacity(Capacity::new(limits))).await;

@@ -10,7 +10,7 @@ use testkit::fake_s3::S3Fault;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, key_record};
 
-use super::{KEY, OUTAGE, Stack, revoked, signal};
+use super::{KEY, OUTAGE, SnapshotStack, revoked, signal};
 use crate::clock::{NOW, earlier, later};
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
         Fault::Stall,
     ];
     join_all(faults.map(async |fault| {
-        let stack = Stack::with_snapshot(fault.always(), &key_record("shop")).await;
+        let stack = SnapshotStack::with_snapshot(fault.always(), &key_record("shop")).await;
         let response = stack.app.send(signal().key(KEY).at(NOW)).await;
         assert_eq!(response.status, 200, "{fault:?}: {response:?}");
         assert_eq!(response.json()["deferred"], 1, "{fault:?}: {response:?}");
@@ -45,7 +45,7 @@ async fn restricted_expired_or_revoked_key_of_the_snapshot_is_refused() {
         ..key_record("shop")
     };
     let response_to_signal = async |record: &KeyEntry| {
-        let stack = Stack::with_snapshot(OUTAGE.always(), record).await;
+        let stack = SnapshotStack::with_snapshot(OUTAGE.always(), record).await;
         stack.app.send(signal().key(KEY).at(NOW)).await
     };
     let response = response_to_signal(&restricted).await;
@@ -58,7 +58,7 @@ async fn restricted_expired_or_revoked_key_of_the_snapshot_is_refused() {
 
 #[tokio::test]
 async fn key_that_a_later_snapshot_has_revoked_is_rejected_when_it_leaves_the_cache() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
     stack.publish(&key, &revoked(key_record("shop")), later(30));
     assert_eq!(
@@ -74,7 +74,7 @@ async fn key_that_a_later_snapshot_has_revoked_is_rejected_when_it_leaves_the_ca
 
 #[tokio::test]
 async fn key_that_only_a_later_snapshot_has_is_accepted() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = SnapshotStack::start(Plan::none()).await;
     let unknown = "a-key-that-was-used-before-it-was-created";
     assert_eq!(stack.status(unknown, NOW).await, 401);
     stack.proxy.set(OUTAGE.always());
@@ -84,7 +84,7 @@ async fn key_that_only_a_later_snapshot_has_is_accepted() {
 
 #[tokio::test]
 async fn key_that_a_later_snapshot_does_not_have_cannot_be_checked() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
     stack.publish("another-key", &key_record("shop"), later(30));
     stack.assert_unavailable(&key, later(60)).await;
@@ -92,7 +92,7 @@ async fn key_that_a_later_snapshot_does_not_have_cannot_be_checked() {
 
 #[tokio::test]
 async fn revocation_in_an_earlier_snapshot_counts() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
     stack.publish(&key, &revoked(key_record("shop")), earlier(30));
     assert_eq!(stack.status(&key, later(60)).await, 401);
@@ -100,7 +100,7 @@ async fn revocation_in_an_earlier_snapshot_counts() {
 
 #[tokio::test]
 async fn revocation_in_the_table_counts_after_a_later_snapshot_without_it() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|record| record.revoked_at = Some(NOW)).await;
     stack.publish(&key, &key_record("shop"), later(30));
     assert_eq!(stack.status(&key, later(60)).await, 401);
@@ -108,7 +108,7 @@ async fn revocation_in_the_table_counts_after_a_later_snapshot_without_it() {
 
 #[tokio::test]
 async fn revocation_in_the_snapshot_in_memory_counts_after_an_older_one_is_restored() {
-    let stack = Stack::with_snapshot(OUTAGE.always(), &revoked(key_record("shop"))).await;
+    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &revoked(key_record("shop"))).await;
     assert_eq!(stack.status(KEY, NOW).await, 401);
     let without_revocation = [(KeyHash::from_key(KEY), key_record("shop"))];
     let written_at = earlier(7200);
@@ -123,7 +123,7 @@ async fn revocation_in_the_snapshot_in_memory_counts_after_an_older_one_is_resto
 async fn table_decides_over_an_earlier_snapshot() {
     // The time of a snapshot is the earlier one of the time in it and of the time that S3 gives.
     for (written_at, last_modified) in [(earlier(30), later(30)), (later(30), earlier(30))] {
-        let stack = Stack::start(Plan::none()).await;
+        let stack = SnapshotStack::start(Plan::none()).await;
         let key = stack.read_key(|_| {}).await;
         let restricted = KeyEntry {
             only: Some(Endpoint::Signals),
@@ -139,7 +139,7 @@ async fn table_decides_over_an_earlier_snapshot() {
 
 #[tokio::test]
 async fn key_that_the_table_did_not_have_after_an_earlier_snapshot_cannot_be_checked() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = SnapshotStack::start(Plan::none()).await;
     let deleted = "a-key-that-is-in-the-snapshot-only";
     assert_eq!(stack.status(deleted, NOW).await, 401);
     stack.proxy.set(OUTAGE.always());
@@ -150,7 +150,7 @@ async fn key_that_the_table_did_not_have_after_an_earlier_snapshot_cannot_be_che
 #[tokio::test]
 async fn key_that_was_read_stays_valid_as_long_as_the_table_is_silent() {
     for fault in [None, Some(S3Fault::Failing), Some(S3Fault::Forbidden)] {
-        let stack = Stack::start(Plan::none()).await;
+        let stack = SnapshotStack::start(Plan::none()).await;
         let key = stack
             .read_key(|record| record.expires_at = Some(later(90_000)))
             .await;
@@ -169,7 +169,7 @@ async fn key_that_was_read_stays_valid_as_long_as_the_table_is_silent() {
 #[tokio::test]
 async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
     for fault in [Fault::AccessDenied, Fault::Invalid, Fault::ExpiredToken] {
-        let stack = Stack::start(Plan::none()).await;
+        let stack = SnapshotStack::start(Plan::none()).await;
         let key = stack.read_key(|_| {}).await;
         let entries = [
             (KeyHash::from_key(KEY), key_record("shop")),
@@ -185,7 +185,7 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
 
 #[tokio::test]
 async fn table_that_does_not_exist_leaves_the_decision_to_the_snapshot() {
-    let stack = Stack::with_snapshot(Plan::none(), &key_record("shop")).await;
+    let stack = SnapshotStack::with_snapshot(Plan::none(), &key_record("shop")).await;
     stack
         .app
         .client
@@ -203,7 +203,7 @@ async fn expiry_in_a_snapshot_of_the_second_of_the_last_read_counts() {
         expires_at: Some(later(30)),
         ..key_record("shop")
     };
-    let stack = Stack::start(Plan::none()).await;
+    let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.app.key("shop").await;
     stack.ping(&key, NOW.plus(Duration::from_millis(300))).await;
     stack.proxy.set(OUTAGE.always());
@@ -218,7 +218,7 @@ async fn expiry_in_a_snapshot_of_the_second_before_the_last_read_does_not_count(
         expires_at: Some(later(30)),
         ..key_record("shop")
     };
-    let stack = Stack::start(Plan::none()).await;
+    let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
     stack.publish(&key, &expired, earlier(1));
     assert_eq!(stack.status(&key, later(70)).await, 200);
@@ -226,7 +226,7 @@ async fn expiry_in_a_snapshot_of_the_second_before_the_last_read_does_not_count(
 
 #[tokio::test]
 async fn snapshot_older_than_the_one_in_memory_does_not_replace_it() {
-    let stack = Stack::start(OUTAGE.always()).await;
+    let stack = SnapshotStack::start(OUTAGE.always()).await;
     stack.publish("first", &key_record("shop"), earlier(10));
     assert_eq!(stack.status("first", NOW).await, 200);
     // An operator restores an older version of the object.

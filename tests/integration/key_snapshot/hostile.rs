@@ -10,7 +10,7 @@ use testkit::fake_s3::KEY_SNAPSHOT_PATH;
 use testkit::fault_proxy::Plan;
 use testkit::key_record;
 
-use super::{KEY, OUTAGE, Stack, revoked};
+use super::{KEY, OUTAGE, SnapshotStack, revoked};
 use crate::auth::set_attribute;
 use crate::clock::{NOW, earlier, later};
 
@@ -35,7 +35,7 @@ async fn hostile_snapshot_is_ignored_and_the_next_one_is_read() {
         ("another version", gzip(another_version)),
         ("deep", gzip(&deep)),
     ] {
-        let stack = Stack::start(OUTAGE.always()).await;
+        let stack = SnapshotStack::start(OUTAGE.always()).await;
         stack.s3.put(KEY_SNAPSHOT_PATH, object, earlier(60));
         stack.assert_unavailable(KEY, NOW).await;
         stack.publish(KEY, &key_record("shop"), earlier(60));
@@ -49,7 +49,7 @@ async fn hostile_snapshot_is_ignored_and_the_next_one_is_read() {
 
 #[tokio::test]
 async fn entry_that_cannot_be_read_costs_no_other_key() {
-    let stack = Stack::start(OUTAGE.always()).await;
+    let stack = SnapshotStack::start(OUTAGE.always()).await;
     let key = |key: &str, more: &str| {
         let hash = KeyHash::from_key(key).partition_key();
         format!(
@@ -77,7 +77,7 @@ async fn entry_that_cannot_be_read_costs_no_other_key() {
 
 #[tokio::test]
 async fn corrupt_item_leaves_its_key_to_the_snapshot_and_the_others_to_the_table() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = SnapshotStack::start(Plan::none()).await;
     let corrupt = stack.app.key("shop").await;
     set_attribute(&stack.app, &corrupt, "only", "everything").await;
     let other = stack.app.key("shop").await;

@@ -7,14 +7,14 @@ use testkit::fault_proxy::Fault;
 use testkit::function_process::FunctionProcess;
 use testkit::{KEY_SNAPSHOT_BUCKET, RequestBuilder, build_functions, emulator_options, key_record};
 
-use super::{KEY, Stack, signal};
+use super::{KEY, SnapshotStack, signal};
 use crate::logs::request_lines_of_process;
 
 #[tokio::test]
 async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
     let programs = build_functions().unwrap();
     join_all([Fault::Stall, Fault::Throttled].map(async |fault| {
-        let stack = Stack::with_snapshot(fault.always(), &key_record("shop")).await;
+        let stack = SnapshotStack::with_snapshot(fault.always(), &key_record("shop")).await;
         let mut options = emulator_options(&programs.join("signals"), &stack.proxy.endpoint());
         let s3 = stack.s3.endpoint();
         let sqs = stack.sqs.endpoint();

@@ -8,12 +8,12 @@ use testkit::fake_s3::S3Fault;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, key_record};
 
-use super::{KEY, OUTAGE, Stack};
+use super::{KEY, OUTAGE, SnapshotStack};
 use crate::clock::{NOW, earlier, later};
 
 #[tokio::test]
 async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_by_the_next_one() {
-    let stack = Stack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
+    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
     stack
         .s3
         .set_fault(Some(S3Fault::Slow(Duration::from_millis(2_500))));
@@ -43,7 +43,7 @@ async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_by_the_next_one
 
 #[tokio::test]
 async fn largest_snapshot_is_read_once_and_used() {
-    let stack = Stack::start(OUTAGE.always()).await;
+    let stack = SnapshotStack::start(OUTAGE.always()).await;
     let entry = |n| KeyEntry {
         key_id: format!("key_{n:012}"),
         expires_at: Some(later(3600)),
@@ -64,7 +64,7 @@ async fn largest_snapshot_is_read_once_and_used() {
 
 #[tokio::test]
 async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure() {
-    let stack = Stack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
+    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
     let reads_at = async |seconds| {
         stack
             .assert_unavailable("an-unknown-key", later(seconds))
@@ -90,7 +90,7 @@ async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure()
 
 #[tokio::test]
 async fn silent_table_is_not_asked_for_a_key_of_the_snapshot_until_that_is_read_again() {
-    let stack = Stack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
+    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
     assert_eq!(stack.status(KEY, NOW).await, 200);
     let reads = stack.reads_of_table();
     for seconds in [1, 20, 58] {
@@ -109,7 +109,7 @@ async fn silent_table_is_not_asked_for_a_key_of_the_snapshot_until_that_is_read_
 
 #[tokio::test]
 async fn snapshot_is_asked_first_for_a_while_after_the_table_did_not_answer() {
-    let stack = Stack::start(OUTAGE.always()).await;
+    let stack = SnapshotStack::start(OUTAGE.always()).await;
     let keys = ["first", "second", "third"].map(|key| (KeyHash::from_key(key), key_record("shop")));
     stack.s3.publish(&keys, earlier(3600));
     assert_eq!(stack.status("first", NOW).await, 200);
@@ -123,7 +123,7 @@ async fn snapshot_is_asked_first_for_a_while_after_the_table_did_not_answer() {
 
 #[tokio::test]
 async fn silent_s3_leaves_the_look_up_to_the_table() {
-    let stack = Stack::start(Fault::Stall.always()).await;
+    let stack = SnapshotStack::start(Fault::Stall.always()).await;
     stack.s3.set_fault(Some(S3Fault::Hanging));
     stack.assert_unavailable(KEY, NOW).await;
     assert_eq!(stack.s3.take_requests().len(), 1, "it is asked once");

@@ -19,7 +19,7 @@ pub(super) struct Operation<'d> {
 }
 
 /// An example of a response.
-pub(super) struct Example<'d> {
+pub(super) struct DocumentedExample<'d> {
     pub(super) name: &'d str,
     pub(super) status: u16,
     pub(super) media_type: &'d str,
@@ -87,7 +87,7 @@ impl Document {
     }
 
     /// Every named response example of this operation.
-    pub(super) fn responses<'d>(&'d self, operation: &Operation<'d>) -> Vec<Example<'d>> {
+    pub(super) fn responses<'d>(&'d self, operation: &Operation<'d>) -> Vec<DocumentedExample<'d>> {
         let mut examples = Vec::new();
         for (status, response) in operation.definition["responses"].as_object().unwrap() {
             let response = self.resolve(response);
@@ -98,7 +98,7 @@ impl Document {
                 .collect();
             for (media_type, content) in response["content"].as_object().into_iter().flatten() {
                 for (name, example) in content["examples"].as_object().into_iter().flatten() {
-                    examples.push(Example {
+                    examples.push(DocumentedExample {
                         name,
                         status: status.parse().unwrap(),
                         media_type,

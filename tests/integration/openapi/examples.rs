@@ -11,7 +11,7 @@ use service::problem_document;
 use store::error::StoreError;
 use testkit::{RequestBuilder, TestApp, TestResponse};
 
-use super::document::{Document, Example, Operation};
+use super::document::{Document, DocumentedExample, Operation};
 
 /// The `requestId` of every example.
 const REQUEST_ID: &str = "8f5d2c0e-1b7a-4e43-9d35-0c6b1a2f7e90";
@@ -29,7 +29,7 @@ const EARLIER: Timestamp = Timestamp::from_millis(1_795_214_023_123);
 pub(super) async fn response(
     document: &Document,
     operation: &Operation<'_>,
-    example: &Example<'_>,
+    example: &DocumentedExample<'_>,
 ) -> Option<TestResponse> {
     let same_name = || {
         document

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use super::document::{Document, Example, Operation};
+use super::document::{Document, DocumentedExample, Operation};
 use super::examples;
 
 /// Examples that no request produces. Redocly validates them, as all others, against their schema
@@ -46,7 +46,7 @@ async fn response_examples_equal_the_responses_of_the_functions() {
 async fn body_of_the_code(
     document: &Document,
     operation: &Operation<'_>,
-    example: &Example<'_>,
+    example: &DocumentedExample<'_>,
     title: &str,
 ) -> Option<Value> {
     if let Some(response) = examples::response(document, operation, example).await {

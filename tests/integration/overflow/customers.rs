@@ -8,11 +8,11 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, Tables, TestResponse};
+use testkit::{Item, RequestBuilder, Tables, TestResponse};
 
-use super::{Item, NO_MESSAGES, NOW, Stack};
+use super::{NO_MESSAGES, NOW, OverflowStack};
 
-impl Stack {
+impl OverflowStack {
     /// Sends an update of the customer that arrives at this time.
     pub(super) async fn update(&self, profile: impl Display, at: Timestamp) -> TestResponse {
         let body = format!("{{\"customerId\":\"c\",\"customerData\":{profile}}}");
@@ -110,7 +110,7 @@ async fn deferred_update_becomes_the_item_that_the_request_would_have_written() 
         Fault::HtmlBody,
         Fault::Stall,
     ] {
-        let stack = Stack::start(fault.always()).await;
+        let stack = OverflowStack::start(fault.always()).await;
         let response = stack.update(profile, NOW).await;
         assert_result(&response, "deferred");
         let body = response.json();
@@ -156,7 +156,7 @@ async fn deferred_update_becomes_the_item_that_the_request_would_have_written() 
 
 #[tokio::test]
 async fn field_that_a_newer_update_changed_is_kept_and_the_others_are_applied() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let created = stack
         .update(json!({"city": "Rom", "state": "x"}), NOW)
         .await;
@@ -190,7 +190,7 @@ async fn field_that_a_newer_update_changed_is_kept_and_the_others_are_applied() 
 
 #[tokio::test]
 async fn attempt_that_takes_effect_after_the_drain_changes_nothing() {
-    let stack = Stack::start(Fault::Held.always()).await;
+    let stack = OverflowStack::start(Fault::Held.always()).await;
     let response = stack.update(json!({"city": "Ulm"}), NOW).await;
     assert_result(&response, "deferred");
     stack.proxy.set(Plan::none());
@@ -204,7 +204,7 @@ async fn attempt_that_takes_effect_after_the_drain_changes_nothing() {
 
 #[tokio::test]
 async fn field_that_is_changed_during_the_drain_is_kept() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let messages = stack
         .defer_update(json!({"city": "Ulm", "zip": "89073"}), NOW)
         .await;
@@ -218,7 +218,7 @@ async fn field_that_is_changed_during_the_drain_is_kept() {
 
 #[tokio::test]
 async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let messages = stack
         .defer_update(json!({"city": "Ulm", "zip": "89073"}), NOW)
         .await;
@@ -243,7 +243,7 @@ async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
 
 #[tokio::test]
 async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let messages = stack
         .defer_update(json!({"city": "Ulm", "zip": "89073"}), NOW)
         .await;
@@ -258,7 +258,7 @@ async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
 
 #[tokio::test]
 async fn update_that_dynamodb_finds_invalid_at_the_drain_is_a_dead_letter_with_its_reason() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
     stack
         .proxy
@@ -269,7 +269,7 @@ async fn update_that_dynamodb_finds_invalid_at_the_drain_is_a_dead_letter_with_i
 
 #[tokio::test]
 async fn message_of_a_newer_version_is_left_for_a_newer_function() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let mut messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
     messages.push(json!({"version": 1, "unknown": true}).to_string());
     for message in &mut messages {
@@ -281,7 +281,7 @@ async fn message_of_a_newer_version_is_left_for_a_newer_function() {
 
 #[tokio::test]
 async fn response_is_a_503_when_neither_dynamodb_nor_sqs_acknowledges_an_update() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     stack.sqs.set_unavailable(true);
     let response = stack.update(json!({"city": "Ulm"}), NOW).await;
     response.assert_problem(503, "storage-unavailable");

@@ -13,11 +13,11 @@ use testkit::Tables;
 use testkit::fault_proxy::{Fault, Plan};
 use tokio::time::timeout;
 
-use super::{DRAINED_AT, NOW, REQUEST, Stack, named, signals};
+use super::{DRAINED_AT, NOW, OverflowStack, REQUEST, named, signals};
 
 #[tokio::test]
 async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     stack.send(&named(60), NOW).await;
     let messages = stack.sqs.take_messages();
     assert_eq!(
@@ -51,10 +51,10 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
 #[tokio::test]
 async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
     let body = json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}, 17]});
-    let without_fault = Stack::start(Plan::none()).await;
+    let without_fault = OverflowStack::start(Plan::none()).await;
     without_fault.send(&body, NOW).await;
     let mut expected = without_fault.app.items("RejectedSignalsTable").await;
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     let response = stack.send(&body, NOW).await;
     assert_eq!(response.status, 200, "{response:?}");
     let counts = response.json();
@@ -79,7 +79,7 @@ async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
         (Fault::Stall, 9),
     ];
     join_all(faults_and_messages.map(async |(fault, hot_messages)| {
-        let stack = Stack::start(Fault::ResetBefore.always()).await;
+        let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
         for n in 0..10 {
             let customer = if n < hot_messages {
                 "hot-customer".to_owned()
@@ -123,7 +123,7 @@ async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
 
 #[tokio::test]
 async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_invocation() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     stack
         .send_deferred(&json!({"signals": signals(500)}), NOW, 500)
         .await;
@@ -144,7 +144,7 @@ async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_i
 
 #[tokio::test]
 async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     stack.send(&named(3), NOW).await;
     let second_signal = "\"data\":{\"M\":{\"n\":{\"N\":\"1\"}";
     let refused = Fault::Invalid.where_body_has(second_signal);
@@ -169,7 +169,7 @@ async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
 
 #[tokio::test]
 async fn rejected_signal_that_dynamodb_refuses_at_the_drain_makes_a_dead_letter_with_its_reason() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     let body = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
     stack.send(&body, NOW).await;
     let refused = Fault::Invalid
@@ -184,7 +184,7 @@ async fn rejected_signal_that_dynamodb_refuses_at_the_drain_makes_a_dead_letter_
 
 #[tokio::test]
 async fn rejected_signals_of_which_dynamodb_takes_a_part_in_5_s_are_kept_in_one_invocation() {
-    let stack = Stack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     let mut sent = vec![json!(17); 499];
     sent.push(json!({"customerId": "c", "eventType": "e"}));
     stack.send(&json!({"signals": sent}), NOW).await;
@@ -197,7 +197,7 @@ async fn rejected_signals_of_which_dynamodb_takes_a_part_in_5_s_are_kept_in_one_
 
 #[tokio::test]
 async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let unreadable = ["", "not JSON", "{}", r#"{"accountId":"a b"}"#].map(ToOwned::to_owned);
     stack.drain_messages(&unreadable).await;
     assert_eq!(stack.sqs.take_messages(), unreadable);
@@ -211,7 +211,7 @@ async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
 
 #[tokio::test]
 async fn delay_of_a_drain_counts_from_the_retry_that_queued_the_message() {
-    let mut stack = Stack::start(Plan::none()).await;
+    let mut stack = OverflowStack::start(Plan::none()).await;
     let an_hour_before = NOW.minus(Duration::from_hours(1));
     let first = stack.send(&named(2), an_hour_before).await;
     assert_eq!(first.status, 200, "{first:?}");

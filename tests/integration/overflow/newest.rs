@@ -15,7 +15,7 @@ use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, client_at};
 
 use super::customers::{assert_result, fence, later, text};
-use super::{NO_MESSAGES, NOW, Stack};
+use super::{NO_MESSAGES, NOW, OverflowStack};
 use crate::faults::{AppBehindProxy, app_behind_proxy};
 
 /// What wrote a field with a clock that is ahead.
@@ -26,7 +26,7 @@ enum Ahead {
     Drain,
 }
 
-impl Stack {
+impl OverflowStack {
     /// Sets `zip` of the customer by a clock that shows this time.
     async fn set_zip(&self, ahead: Ahead, time: Timestamp) {
         let zip = json!({"zip": "89073"});
@@ -74,7 +74,7 @@ impl Stack {
 async fn deferred_update_wins_over_older_ones_although_another_field_is_ahead() {
     for ahead in [Ahead::Process, Ahead::Import, Ahead::Drain] {
         for seconds in [60, 290, 3600] {
-            let stack = Stack::start(Plan::none()).await;
+            let stack = OverflowStack::start(Plan::none()).await;
             stack.set_zip(ahead, later(seconds)).await;
             let response = stack.update(json!({"city": "old"}), later(2)).await;
             assert_result(&response, "updated");
@@ -98,7 +98,7 @@ async fn deferred_update_wins_over_older_ones_although_another_field_is_ahead() 
 
 #[tokio::test]
 async fn deferred_update_of_which_every_field_is_newer_changes_nothing() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let messages = stack.defer_update(json!({"city": "old"}), NOW).await;
     stack.store_update(json!({"city": "new"}), later(1)).await;
     let before = stack.customer().await;
@@ -108,7 +108,7 @@ async fn deferred_update_of_which_every_field_is_newer_changes_nothing() {
 
 #[tokio::test]
 async fn update_that_arrives_replaces_a_field_that_another_clock_wrote_ahead() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     stack
         .store_update(json!({"city": "Rom"}), later(3600))
         .await;
@@ -123,7 +123,7 @@ async fn update_that_arrives_replaces_a_field_that_another_clock_wrote_ahead() {
 #[tokio::test]
 async fn update_over_a_newer_item_takes_back_nothing_that_is_written_meanwhile() {
     for other in [json!({"city": "Bonn"}), json!({"state": "NRW"})] {
-        let stack = Stack::start(Plan::none()).await;
+        let stack = OverflowStack::start(Plan::none()).await;
         stack.store_update(json!({"zip": "1"}), later(60)).await;
         let mut before = None;
         let update = Box::pin(stack.update(json!({"city": "Ulm"}), NOW));
@@ -153,7 +153,7 @@ async fn update_over_a_newer_item_takes_back_nothing_that_is_written_meanwhile()
 
 #[tokio::test]
 async fn update_over_a_newer_item_that_is_erased_meanwhile_is_stored_whole() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     stack.store_update(json!({"zip": "1"}), later(60)).await;
     let erase = Box::pin(stack.erase());
     let update = Box::pin(stack.update(json!({"city": "Ulm"}), NOW));
@@ -172,7 +172,7 @@ fn fence_at(time: Timestamp) -> AttributeValue {
 
 #[tokio::test]
 async fn fence_of_a_field_removed_long_ago_goes_with_the_next_update_that_meets_it() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     stack.store_update(json!({"city": "Rom"}), later(60)).await;
     let days_ago = |days: u64| fence_at(NOW.minus(Duration::from_hours(days * 24)));
     stack
@@ -193,7 +193,7 @@ async fn fence_of_a_field_removed_long_ago_goes_with_the_next_update_that_meets_
 
 #[tokio::test]
 async fn field_removed_long_ago_can_be_set_again() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     stack.store_update(json!({"city": "Rom"}), later(60)).await;
     let old = fence_at(NOW.minus(Duration::from_hours(30 * 24)));
     let name = "fence:zip".to_owned();
@@ -207,7 +207,7 @@ async fn field_removed_long_ago_can_be_set_again() {
 
 #[tokio::test]
 async fn fence_of_a_removed_field_that_is_set_meanwhile_is_kept() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     stack.store_update(json!({"city": "Rom"}), later(60)).await;
     let old = fence_at(NOW.minus(Duration::from_hours(30 * 24)));
     let name = "fence:removed-long-ago".to_owned();
@@ -253,7 +253,7 @@ async fn profile_full_of_fences_of_removed_fields_takes_a_new_field() {
 
 #[tokio::test]
 async fn drain_of_a_customer_that_is_written_all_the_time_ends() {
-    let stack = Stack::start(Plan::none()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
     let messages = stack.defer_update(json!({"zip": "89073"}), NOW).await;
     stack
         .proxy

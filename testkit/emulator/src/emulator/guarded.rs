@@ -43,7 +43,7 @@ pub(super) struct Guarded {
 }
 
 /// An answer of the server.
-struct Answer {
+struct EmulatorAnswer {
     response: Response<Full<Bytes>>,
     /// The bytes of its body once more, since those of the response cannot be read.
     body: Bytes,
@@ -83,7 +83,7 @@ impl Guarded {
         let _ = failures.send(message.to_owned());
     }
 
-    async fn hand_on(&self, request: Request<Bytes>) -> Result<Answer> {
+    async fn hand_on(&self, request: Request<Bytes>) -> Result<EmulatorAnswer> {
         let mut kept = self.upstream.lock().await;
         let mut upstream = match kept.take() {
             Some(upstream) if !upstream.requests.is_closed() => upstream,
@@ -103,7 +103,7 @@ impl Service for Guarded {
         }
         let answer = match self.hand_on(request).await {
             Ok(answer) => answer,
-            Err(error) => Answer::server_failed(&error),
+            Err(error) => EmulatorAnswer::server_failed(&error),
         };
         if answer.response.status().is_server_error() {
             self.report_failure(&answer.body);
@@ -112,7 +112,7 @@ impl Service for Guarded {
     }
 }
 
-impl Answer {
+impl EmulatorAnswer {
     fn server_failed(error: &Error) -> Self {
         let body = json!({"message": format!("{error:#}")}).to_string();
         Self {
@@ -144,7 +144,10 @@ impl Upstream {
     }
 }
 
-async fn ask(requests: &mut SendRequest<Full<Bytes>>, request: Request<Bytes>) -> Result<Answer> {
+async fn ask(
+    requests: &mut SendRequest<Full<Bytes>>,
+    request: Request<Bytes>,
+) -> Result<EmulatorAnswer> {
     let mut request = request.map(Full::new);
     *request.version_mut() = Version::HTTP_11;
     for name in CONNECTION_HEADERS {
@@ -159,7 +162,7 @@ async fn ask(requests: &mut SendRequest<Full<Bytes>>, request: Request<Bytes>) -
         .context("the answer of the emulator cannot be read")?
         .to_bytes();
     head.headers.remove(CONNECTION);
-    Ok(Answer {
+    Ok(EmulatorAnswer {
         response: Response::from_parts(head, Full::new(body.clone())),
         body,
     })

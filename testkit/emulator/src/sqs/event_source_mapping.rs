@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::lambda_event::{drained_ids, event};
-use super::{FakeSqs, Message};
+use super::{FakeSqs, QueueMessage};
 use crate::template::SqsEventSource;
 
 /// How often the queue is read while the function has fewer events than it may have at once.
@@ -31,7 +31,7 @@ pub struct EventSourceMapping<F> {
 
 /// A batch of messages with the response to their event.
 struct Invoked {
-    messages: Vec<Message>,
+    messages: Vec<QueueMessage>,
     response: Value,
 }
 
@@ -125,7 +125,7 @@ where
     fn settle(&mut self, invoked: &Invoked) -> DeliveredMessages {
         let drained = drained_ids(&invoked.messages, &invoked.response);
         let mut outcome = DeliveredMessages::default();
-        for Message { id, .. } in &invoked.messages {
+        for QueueMessage { id, .. } in &invoked.messages {
             if !drained.contains(&id.as_str()) {
                 outcome.failed += 1;
                 if self.is_retried_at_once {

@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::queues::Message;
+use super::queues::QueueMessage;
 
 /// The event that Lambda makes of these messages.
-pub fn event(messages: &[Message]) -> Value {
+pub fn event(messages: &[QueueMessage]) -> Value {
     let mut records = Vec::new();
-    for Message { id, body, .. } in messages {
+    for QueueMessage { id, body, .. } in messages {
         records.push(json!({"messageId": id, "body": body, "eventSource": "aws:sqs"}));
     }
     json!({"Records": records})
@@ -16,7 +16,7 @@ pub fn event(messages: &[Message]) -> Value {
 
 /// The ids of the messages that a function has drained, read from its response to their event.
 /// There are none when the function failed.
-pub(super) fn drained_ids<'a>(messages: &'a [Message], response: &Value) -> Vec<&'a str> {
+pub(super) fn drained_ids<'a>(messages: &'a [QueueMessage], response: &Value) -> Vec<&'a str> {
     let Some(failures) = response.get("batchItemFailures").and_then(Value::as_array) else {
         return Vec::new();
     };

@@ -26,7 +26,7 @@ const MAX_RECEIVED_BYTES: usize = 3 * MAX_BYTES;
 
 /// A message that was received.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct QueueMessage {
     pub id: String,
     pub body: String,
     /// Why it is a dead letter, if the overflow function said so.
@@ -52,7 +52,7 @@ pub(super) struct Queues {
 
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<QueueMessage>,
     /// What a test says that it counts, one after another; the last one stays.
     pub(super) counts: VecDeque<[u64; 3]>,
 }
@@ -128,7 +128,7 @@ impl Queues {
                 let next_number = id.parse::<u64>().map_or(0, |number| number + 1);
                 self.sent = self.sent.max(next_number);
                 let queue = if is_dead { dead_letters } else { overflow };
-                queue.push(Message {
+                queue.push(QueueMessage {
                     id,
                     body,
                     reason,
@@ -146,7 +146,7 @@ impl Queues {
             }
             Change::Redriven => {
                 for message in dead_letters.drain(..) {
-                    overflow.push(Message {
+                    overflow.push(QueueMessage {
                         receives: 0,
                         visible_at: now,
                         ..message
@@ -165,7 +165,12 @@ impl Queues {
     }
 
     /// Up to `most` messages that are visible, which are hidden for this long from `now` on.
-    pub(super) fn receive(&mut self, most: usize, hidden: Duration, now: Instant) -> Vec<Message> {
+    pub(super) fn receive(
+        &mut self,
+        most: usize,
+        hidden: Duration,
+        now: Instant,
+    ) -> Vec<QueueMessage> {
         if !self.are_receives_unlimited {
             self.move_dead_letters(now);
         }
@@ -222,7 +227,7 @@ impl Queue {
     }
 }
 
-impl Message {
+impl QueueMessage {
     /// The change that brings it back.
     fn as_sent(&self, is_dead: bool) -> Change {
         Change::Sent {

@@ -1,4 +1,4 @@
-//! What must hold at the end of a history. Must not know how the service works.
+//! What must hold at the end of a run. Must not know how the service works.
 //!
 //! - An acknowledged signal is stored exactly once, a refused one not at all, and one of which the
 //!   client knows nothing at most once. Nothing is stored that was not sent. Each item holds what
@@ -17,15 +17,15 @@
 mod customers;
 mod signals;
 
-use super::record::{History, Stored};
+use super::record::{RunRecord, Stored};
 pub use super::report::{Report, Violation};
 
 /// Compares what the clients recorded with what is stored.
-pub fn check(history: &History, stored: &Stored) -> Report {
+pub fn check(record: &RunRecord, stored: &Stored) -> Report {
     let mut report = Report::default();
-    signals::check_copies(history, stored, &mut report);
-    signals::check_order(history, stored, &mut report);
-    signals::check_rejected(history, stored, &mut report);
-    customers::check_fields(history, stored, &mut report);
+    signals::check_copies(record, stored, &mut report);
+    signals::check_order(record, stored, &mut report);
+    signals::check_rejected(record, stored, &mut report);
+    customers::check_fields(record, stored, &mut report);
     report
 }

@@ -21,7 +21,7 @@ impl Fingerprint {
 
 /// What a client knows about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ClientOutcome {
     /// A 200 was received at this time.
     Acknowledged(Micros),
     /// It was rejected as a whole: nothing of it may be stored.
@@ -32,22 +32,22 @@ pub enum Outcome {
 
 /// A request with signals, all its attempts together.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct RecordedRequest {
     /// When its first attempt was sent.
     pub sent: Micros,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: ClientOutcome,
     /// The requestIdentifier, if the client named one.
     pub identifier: Option<String>,
     /// The latest time that the clock of a process may have shown while it served it.
     pub latest_clock: Micros,
     /// Its signals, in their order.
-    pub signals: Vec<Sent>,
+    pub signals: Vec<SentSignal>,
 }
 
 /// A signal of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct SentSignal {
     /// The customer or emitter.
     pub who: u32,
     /// Whether the response says that it was rejected.
@@ -58,13 +58,13 @@ pub struct Sent {
 
 /// An update of a customer, all its attempts together.
 #[derive(Clone, Debug)]
-pub struct Update {
+pub struct RecordedUpdate {
     /// Whose profile.
     pub customer: u32,
     /// When its first attempt was sent.
     pub sent: Micros,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: ClientOutcome,
     /// The latest time that the clock of a process may have shown while it served it.
     pub latest_clock: Micros,
     /// Whether it was acknowledged as deferred: then the clocks of the processes order it and the
@@ -77,13 +77,13 @@ pub struct Update {
     pub fields: Vec<(&'static str, Option<String>)>,
 }
 
-/// All that was sent.
+/// What the clients of a run recorded: all that was sent, with its outcomes.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct RunRecord {
     /// Requests with signals, by their number.
-    pub requests: BTreeMap<u64, Request>,
+    pub requests: BTreeMap<u64, RecordedRequest>,
     /// Updates of customers.
-    pub updates: Vec<Update>,
+    pub updates: Vec<RecordedUpdate>,
     /// Requests whose rejected signals could not be kept, as the functions logged.
     pub unkept: u64,
 }
@@ -118,7 +118,7 @@ pub struct KeptSignal {
     pub content: Fingerprint,
 }
 
-/// All that was found.
+/// All that was found stored at the end of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
     /// Signals, one history after another, each in the order in which it is read.

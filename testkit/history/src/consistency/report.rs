@@ -39,11 +39,11 @@ pub struct Report {
     pub fields: u64,
     counts: BTreeMap<Violation, u64>,
     /// The first five of each kind, and what was found.
-    examples: Vec<Example>,
+    examples: Vec<ViolationExample>,
 }
 
 #[derive(Clone, Debug)]
-struct Example {
+struct ViolationExample {
     violation: Violation,
     text: String,
 }
@@ -64,7 +64,7 @@ impl Report {
         *count += 1;
         if *count <= EXAMPLES as u64 {
             let text = text();
-            self.examples.push(Example { violation, text });
+            self.examples.push(ViolationExample { violation, text });
         }
     }
 }
@@ -91,7 +91,7 @@ impl fmt::Display for Report {
              {lost} lost, {twice} twice, {wrong} wrong, {phantom} phantom, {disorder} out of order, {unkept} not kept; \
              {fields} customer fields: {stale} stale"
         )?;
-        for Example { violation, text } in &self.examples {
+        for ViolationExample { violation, text } in &self.examples {
             write!(f, "\n  {violation:?}: {text}")?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use super::record::Fingerprint;
 
 /// A signal.
 #[derive(Debug)]
-pub struct Signal<'a> {
+pub struct GeneratedSignal<'a> {
     /// The account that sends it.
     pub account_id: &'a str,
     /// The id of its customer or emitter.
@@ -25,7 +25,7 @@ pub struct Signal<'a> {
     pub price: u16,
 }
 
-impl Signal<'_> {
+impl GeneratedSignal<'_> {
     fn is_event(&self) -> bool {
         self.who.is_multiple_of(2)
     }

@@ -45,7 +45,7 @@ pub(super) struct Targets {
     /// The share of calls, and of entries and records, that fail by chance.
     pub(super) faults: f64,
     pub(super) random: fastrand::Rng,
-    pub(super) refusals: Vec<Refusal>,
+    pub(super) refusals: Vec<RefusedText>,
     pub(super) answers: Vec<FixedAnswer>,
     /// How long each object takes.
     pub(super) bucket_delay: Duration,
@@ -53,7 +53,7 @@ pub(super) struct Targets {
 
 /// Entries or records of a target that contain a text fail with this code.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct RefusedText {
     pub(super) target: Target,
     pub(super) text: String,
     pub(super) code: &'static str,
@@ -64,16 +64,16 @@ pub(super) struct Refusal {
 pub(super) struct FixedAnswer {
     pub(super) target: Target,
     pub(super) text: String,
-    pub(super) answer: Answer,
+    pub(super) answer: TargetAnswer,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct TargetAnswer {
     pub(super) status: u16,
     pub(super) body: Value,
 }
 
-impl Answer {
+impl TargetAnswer {
     pub(super) fn success(body: Value) -> Self {
         Self { status: 200, body }
     }
@@ -91,11 +91,11 @@ impl Answer {
 }
 
 impl Targets {
-    pub(super) fn answer(&mut self, call: Call) -> Answer {
+    pub(super) fn answer(&mut self, call: Call) -> TargetAnswer {
         self.calls.push(call.clone());
         let is_faulted = self.random.f64() < self.faults;
         if is_faulted && self.random.bool() {
-            return Answer::error(500, "InternalFailure");
+            return TargetAnswer::error(500, "InternalFailure");
         }
         let text = match call.target {
             Target::Lake => records_of(&call.body).concat(),
@@ -110,18 +110,18 @@ impl Targets {
         }
         let answer = self.take(call);
         if is_faulted {
-            return Answer::error(500, "InternalFailure");
+            return TargetAnswer::error(500, "InternalFailure");
         }
         answer
     }
 
-    fn take(&mut self, call: Call) -> Answer {
+    fn take(&mut self, call: Call) -> TargetAnswer {
         match call.target {
             Target::Bus => self.put_events(&call.body),
             Target::Lake => self.put_record_batch(&call.body),
             Target::Bucket => {
                 self.objects.insert(call.path, call.body);
-                Answer::success(Value::Null)
+                TargetAnswer::success(Value::Null)
             }
         }
     }
@@ -139,12 +139,12 @@ impl Targets {
         }
     }
 
-    fn put_events(&mut self, body: &str) -> Answer {
+    fn put_events(&mut self, body: &str) -> TargetAnswer {
         let call: Value = body.parse().unwrap_or_default();
         let entries = call["Entries"].as_array().cloned().unwrap_or_default();
         let bytes: usize = entries.iter().map(entry_bytes).sum();
         if !(1..=10).contains(&entries.len()) || bytes >= 256 * 1024 {
-            return Answer::error(400, "ValidationException");
+            return TargetAnswer::error(400, "ValidationException");
         }
         let mut results = Vec::new();
         for entry in entries {
@@ -158,14 +158,14 @@ impl Targets {
                 self.entries.push(entry);
             }
         }
-        Answer::success(json!({"FailedEntryCount": failures(&results), "Entries": results}))
+        TargetAnswer::success(json!({"FailedEntryCount": failures(&results), "Entries": results}))
     }
 
-    fn put_record_batch(&mut self, body: &str) -> Answer {
+    fn put_record_batch(&mut self, body: &str) -> TargetAnswer {
         let records = records_of(body);
         let is_too_long = records.iter().any(|record| record.len() > 1_000 * 1_024);
         if !(1..=500).contains(&records.len()) || is_too_long || body.len() > 4 * 1024 * 1024 {
-            return Answer::error(400, "InvalidArgumentException");
+            return TargetAnswer::error(400, "InvalidArgumentException");
         }
         let mut results = Vec::new();
         for record in records {
@@ -175,7 +175,7 @@ impl Targets {
                 self.records.push(record);
             }
         }
-        Answer::success(json!({
+        TargetAnswer::success(json!({
             "FailedPutCount": failures(&results),
             "Encrypted": false,
             "RequestResponses": results,

@@ -12,10 +12,10 @@ use crate::runtime_api::EventQueue;
 
 /// The processes by their numbers.
 #[derive(Default)]
-pub(super) struct Processes(BTreeMap<u64, Process>);
+pub(super) struct Processes(BTreeMap<u64, PooledProcess>);
 
 /// A process. It is killed when this is dropped, unless it was asked to end before.
-pub(super) struct Process {
+pub(super) struct PooledProcess {
     pub(super) options: ProcessOptions,
     /// When the program was last changed before the process started.
     pub(super) program_time: Option<SystemTime>,
@@ -38,12 +38,12 @@ pub(super) struct ChosenProcess {
 }
 
 impl Processes {
-    pub(super) fn insert(&mut self, number: u64, process: Process) {
+    pub(super) fn insert(&mut self, number: u64, process: PooledProcess) {
         self.0.insert(number, process);
     }
 
     /// Takes a process out. It is killed unless the caller keeps it.
-    pub(super) fn remove(&mut self, number: u64) -> Option<Process> {
+    pub(super) fn remove(&mut self, number: u64) -> Option<PooledProcess> {
         self.0.remove(&number)
     }
 
@@ -109,7 +109,7 @@ impl Processes {
     }
 }
 
-impl Process {
+impl PooledProcess {
     fn can_take_an_event(&self) -> bool {
         let concurrency = self.options.concurrency.unwrap_or(1);
         self.left > 0 && self.serving < concurrency

@@ -29,7 +29,7 @@ fn assert_counts(queues: &mut Queues, url: &str, waiting: &str, hidden: &str) {
     assert_eq!(attributes["ApproximateNumberOfMessagesNotVisible"], hidden);
 }
 
-fn ids(messages: &[Message]) -> Vec<&str> {
+fn ids(messages: &[QueueMessage]) -> Vec<&str> {
     messages.iter().map(|message| message.id.as_str()).collect()
 }
 

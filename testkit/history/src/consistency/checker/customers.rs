@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::consistency::record::{History, Micros, Outcome, Stored, Update};
+use crate::consistency::record::{ClientOutcome, Micros, RecordedUpdate, RunRecord, Stored};
 use crate::consistency::report::{Report, Violation};
 
 /// A write of one field.
@@ -19,10 +19,10 @@ struct Write<'a> {
 
 impl<'a> Write<'a> {
     /// The write of a field to `value` by this update.
-    fn new(update: &Update, value: Option<&'a str>) -> Self {
+    fn new(update: &RecordedUpdate, value: Option<&'a str>) -> Self {
         let until = match update.outcome {
-            Outcome::Acknowledged(at) => Some(at),
-            Outcome::Unknown | Outcome::Refused => None,
+            ClientOutcome::Acknowledged(at) => Some(at),
+            ClientOutcome::Unknown | ClientOutcome::Refused => None,
         };
         Self {
             value,
@@ -66,9 +66,9 @@ struct Field<'a> {
 
 type WritesByField<'a> = BTreeMap<Field<'a>, Vec<Write<'a>>>;
 
-pub(super) fn check_fields(history: &History, stored: &Stored, report: &mut Report) {
-    let writes = writes_by_field(history);
-    check_that_fields_were_sent(history, stored, &writes, report);
+pub(super) fn check_fields(record: &RunRecord, stored: &Stored, report: &mut Report) {
+    let writes = writes_by_field(record);
+    check_that_fields_were_sent(record, stored, &writes, report);
     for (field, writes) in &writes {
         report.fields += 1;
         let fields = stored.customers.get(&field.customer);
@@ -87,10 +87,10 @@ pub(super) fn check_fields(history: &History, stored: &Stored, report: &mut Repo
 }
 
 /// The writes of each field. An update that was refused as a whole wrote none.
-fn writes_by_field(history: &History) -> WritesByField<'_> {
+fn writes_by_field(record: &RunRecord) -> WritesByField<'_> {
     let mut writes = WritesByField::new();
-    for update in &history.updates {
-        if update.outcome == Outcome::Refused {
+    for update in &record.updates {
+        if update.outcome == ClientOutcome::Refused {
             continue;
         }
         for (name, value) in &update.fields {
@@ -106,12 +106,12 @@ fn writes_by_field(history: &History) -> WritesByField<'_> {
 }
 
 fn check_that_fields_were_sent(
-    history: &History,
+    record: &RunRecord,
     stored: &Stored,
     writes: &WritesByField<'_>,
     report: &mut Report,
 ) {
-    let customers: BTreeSet<u32> = history
+    let customers: BTreeSet<u32> = record
         .updates
         .iter()
         .map(|update| update.customer)

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::consistency::record::{History, Micros, Outcome, Request, Sent, Stored, StoredSignal};
+use crate::consistency::record::{
+    ClientOutcome, Micros, RecordedRequest, RunRecord, SentSignal, Stored, StoredSignal,
+};
 use crate::consistency::report::{Report, Violation};
 
 /// Times are stored in milliseconds.
@@ -26,34 +28,34 @@ impl SignalId {
         }
     }
 
-    fn find(self, history: &History) -> Option<FoundSignal<'_>> {
-        let request = history.requests.get(&self.request)?;
+    fn find(self, record: &RunRecord) -> Option<FoundSignal<'_>> {
+        let request = record.requests.get(&self.request)?;
         let sent = request.signals.get(self.index)?;
         Some(FoundSignal { request, sent })
     }
 }
 
-/// A signal of the history, with its request.
+/// A signal that was sent, with its request.
 #[derive(Clone, Copy)]
 struct FoundSignal<'a> {
-    request: &'a Request,
-    sent: &'a Sent,
+    request: &'a RecordedRequest,
+    sent: &'a SentSignal,
 }
 
 /// How often a signal may be stored, by what its client knows.
-struct Expected {
+struct ExpectedCopies {
     at_least: u64,
     at_most: u64,
 }
 
 /// Every stored signal was sent and holds what was sent; every sent signal is stored as often as
 /// its client was told.
-pub(super) fn check_copies(history: &History, stored: &Stored, report: &mut Report) {
+pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Report) {
     let mut copies: BTreeMap<SignalId, u64> = BTreeMap::new();
     for item in &stored.signals {
         let id = SignalId::new(item.request, item.index);
         let found = id
-            .find(history)
+            .find(record)
             .filter(|found| Some(found.sent.who) == item.who);
         let Some(found) = found else {
             report.add(Violation::Phantom, || format!("{item:?} was not sent"));
@@ -64,7 +66,7 @@ pub(super) fn check_copies(history: &History, stored: &Stored, report: &mut Repo
         }
         *copies.entry(id).or_default() += 1;
     }
-    for (number, request) in &history.requests {
+    for (number, request) in &record.requests {
         for (index, sent) in request.signals.iter().enumerate() {
             let id = SignalId {
                 request: *number,
@@ -84,26 +86,26 @@ pub(super) fn check_copies(history: &History, stored: &Stored, report: &mut Repo
 }
 
 /// Counts the outcome of a signal, and returns how often it may be stored.
-fn count_outcome(signal: FoundSignal<'_>, report: &mut Report) -> Expected {
+fn count_outcome(signal: FoundSignal<'_>, report: &mut Report) -> ExpectedCopies {
     match signal.request.outcome {
-        Outcome::Acknowledged(_) | Outcome::Unknown if signal.sent.refused => {
+        ClientOutcome::Acknowledged(_) | ClientOutcome::Unknown if signal.sent.refused => {
             report.refused += 1;
-            Expected::never()
+            ExpectedCopies::never()
         }
-        Outcome::Refused => {
+        ClientOutcome::Refused => {
             report.refused += 1;
-            Expected::never()
+            ExpectedCopies::never()
         }
-        Outcome::Acknowledged(_) => {
+        ClientOutcome::Acknowledged(_) => {
             report.acknowledged += 1;
-            Expected {
+            ExpectedCopies {
                 at_least: 1,
                 at_most: 1,
             }
         }
-        Outcome::Unknown => {
+        ClientOutcome::Unknown => {
             report.unknown += 1;
-            Expected {
+            ExpectedCopies {
                 at_least: 0,
                 at_most: 1,
             }
@@ -111,7 +113,7 @@ fn count_outcome(signal: FoundSignal<'_>, report: &mut Report) -> Expected {
     }
 }
 
-impl Expected {
+impl ExpectedCopies {
     fn never() -> Self {
         Self {
             at_least: 0,
@@ -147,8 +149,8 @@ fn contradiction(signal: FoundSignal<'_>, item: &StoredSignal) -> Option<&'stati
     }
     let earliest = request.sent.saturating_sub(MILLISECOND);
     let latest = match request.outcome {
-        Outcome::Acknowledged(_) => request.latest_clock,
-        Outcome::Refused | Outcome::Unknown => Micros::MAX,
+        ClientOutcome::Acknowledged(_) => request.latest_clock,
+        ClientOutcome::Refused | ClientOutcome::Unknown => Micros::MAX,
     };
     if !(earliest..=latest).contains(&item.received_at) {
         return Some("its time is not that of its arrival");
@@ -158,12 +160,12 @@ fn contradiction(signal: FoundSignal<'_>, item: &StoredSignal) -> Option<&'stati
 
 /// Every rejected signal is kept once, as it was sent. A retry on the same UTC day keeps one record
 /// of it.
-pub(super) fn check_rejected(history: &History, stored: &Stored, report: &mut Report) {
+pub(super) fn check_rejected(record: &RunRecord, stored: &Stored, report: &mut Report) {
     let mut kept = BTreeSet::new();
     for item in &stored.rejected {
         let id = SignalId::new(item.request, item.index);
         let is_as_sent = id
-            .find(history)
+            .find(record)
             .is_some_and(|found| found.sent.refused && found.sent.content == item.content);
         if !is_as_sent {
             report.add(Violation::Phantom, || {
@@ -177,8 +179,8 @@ pub(super) fn check_rejected(history: &History, stored: &Stored, report: &mut Re
         }
     }
     let mut requests_with_unkept = Vec::new();
-    for (number, request) in &history.requests {
-        let is_answered = request.outcome != Outcome::Unknown;
+    for (number, request) in &record.requests {
+        let is_answered = request.outcome != ClientOutcome::Unknown;
         let is_kept = |index: usize| {
             kept.contains(&SignalId {
                 request: *number,
@@ -192,35 +194,35 @@ pub(super) fn check_rejected(history: &History, stored: &Stored, report: &mut Re
         }
     }
     // The log does not name signals: as many requests may lack some as the log has lines.
-    let logged = usize::try_from(history.unkept).unwrap_or(usize::MAX);
+    let logged = usize::try_from(record.unkept).unwrap_or(usize::MAX);
     for number in requests_with_unkept.into_iter().skip(logged) {
         report.add(Violation::Unkept, || format!("request {number}"));
     }
 }
 
 /// The signals of each customer and each emitter are in the order in which they were sent.
-pub(super) fn check_order(history: &History, stored: &Stored, report: &mut Report) {
+pub(super) fn check_order(record: &RunRecord, stored: &Stored, report: &mut Report) {
     let of_one_subject = stored.signals.chunk_by(|a, b| a.who == b.who);
     for signals in of_one_subject {
-        check_order_of_one(history, signals, report);
+        check_order_of_one(record, signals, report);
     }
 }
 
 /// Checks the signals of one customer or emitter. Their keys have milliseconds, so requests of the
 /// same millisecond are in no order.
-fn check_order_of_one(history: &History, signals: &[StoredSignal], report: &mut Report) {
+fn check_order_of_one(record: &RunRecord, signals: &[StoredSignal], report: &mut Report) {
     let millis = |moment: Micros| moment / MILLISECOND;
     let mut latest_sent = 0;
     let mut before: Option<&StoredSignal> = None;
     for found in signals {
-        let Some(request) = history.requests.get(&found.request) else {
+        let Some(request) = record.requests.get(&found.request) else {
             continue;
         };
         let is_after_its_request_so_far = before
             .is_none_or(|before| before.request != found.request || before.index < found.index);
         let is_after_earlier_requests = match request.outcome {
-            Outcome::Acknowledged(_) => millis(request.latest_clock) >= millis(latest_sent),
-            Outcome::Refused | Outcome::Unknown => true,
+            ClientOutcome::Acknowledged(_) => millis(request.latest_clock) >= millis(latest_sent),
+            ClientOutcome::Refused | ClientOutcome::Unknown => true,
         };
         if !is_after_its_request_so_far || !is_after_earlier_requests {
             report.add(Violation::OutOfOrder, || {
