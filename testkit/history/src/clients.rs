@@ -1,22 +1,25 @@
-//! Clients as they are. One half retries what got no 200: the same body, so the same
-//! requestIdentifier, for about a minute; a client that sent no identifier retries only with the
-//! identifier of a 503. The other half never retries a 4xx or 5xx, as the client libraries in use.
-//! Must not know what is stored.
+//! What all clients do: they have a key, send a request and count what they receive.
+//!
+//! One half retries what got no 200: the same body, so the same requestIdentifier, for about a
+//! minute; a client that sent no identifier retries only with the identifier of a 503. The other
+//! half never retries a 4xx or 5xx, as the client libraries in use. Must not know what is sent, nor
+//! what is stored.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::clock::{MAX_AHEAD, ahead};
-use crate::consistency::{ClientOutcome, Micros, RecordedRequest, RunRecord};
+use crate::consistency::{Micros, RunRecord};
 use serde_json::Value;
 
-use crate::load::GeneratedBatch;
 use sandbox::runtime_api::EventQueue;
 use testkit::RequestBuilder;
 
 /// How long a client retries.
 pub(super) const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Spreads the numbers of clients over all bits of a seed: 2^64 divided by the golden ratio.
+const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Longer than the timeout of an invocation and the start of a process.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -74,13 +77,6 @@ pub(super) struct Response {
     pub(super) body: Value,
 }
 
-/// What came of a request with signals after its last attempt.
-struct BatchResult {
-    outcome: ClientOutcome,
-    identifier: Option<String>,
-    latest_clock: Micros,
-}
-
 impl ClientGroup {
     pub(super) fn new(events: EventQueue) -> Self {
         Self {
@@ -130,110 +126,8 @@ impl ClientGroup {
 
 impl Client {
     pub(super) fn random(&self) -> fastrand::Rng {
-        fastrand::Rng::with_seed(self.seed ^ self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        fastrand::Rng::with_seed(self.seed ^ self.number.wrapping_mul(SEED_STEP))
     }
-}
-
-/// Sends signals until `quota` of them are acknowledged and `end` has come.
-pub(super) async fn send_signals(group: Rc<ClientGroup>, client: Client, quota: u64, end: Instant) {
-    let mut random = client.random();
-    let mut acknowledged = 0_u64;
-    for number in client.number * 10_000_000.. {
-        if acknowledged >= quota {
-            if Instant::now() >= end {
-                return;
-            }
-            // Enough signals were sent for the check: a few are, until the end.
-            pause(&mut random).await;
-        }
-        let batch = GeneratedBatch::random(&mut random, client.account, number);
-        let mut retries = random.fork();
-        acknowledged += send_batch(&group, &client, batch, &mut retries).await;
-    }
-}
-
-/// Sends a request and notes what came of it. Returns how many signals were acknowledged.
-async fn send_batch(
-    group: &ClientGroup,
-    client: &Client,
-    batch: GeneratedBatch,
-    random: &mut fastrand::Rng,
-) -> u64 {
-    let sent = now();
-    let BatchResult {
-        outcome,
-        identifier,
-        latest_clock,
-    } = deliver(group, client, &batch, random).await;
-    let acknowledged = match outcome {
-        ClientOutcome::Acknowledged(_) => batch.sent.len() as u64 - batch.refused(),
-        ClientOutcome::Refused | ClientOutcome::Unknown => 0,
-    };
-    add(&group.counts.acknowledged, acknowledged);
-    let request = RecordedRequest {
-        sent,
-        outcome,
-        identifier,
-        latest_clock,
-        signals: batch.sent,
-    };
-    group
-        .record
-        .borrow_mut()
-        .requests
-        .insert(batch.number, request);
-    acknowledged
-}
-
-async fn deliver(
-    group: &ClientGroup,
-    client: &Client,
-    batch: &GeneratedBatch,
-    random: &mut fastrand::Rng,
-) -> BatchResult {
-    let began = Instant::now();
-    let mut delivered = BatchResult {
-        outcome: ClientOutcome::Unknown,
-        identifier: batch.identifier.clone(),
-        latest_clock: 0,
-    };
-    while began.elapsed() < RETRY_TIMEOUT {
-        let body = batch.body(delivered.identifier.as_deref());
-        let received = group.send(client, RequestBuilder::signals(body)).await;
-        delivered.latest_clock = delivered.latest_clock.max(received.latest_clock);
-        if let Some(Response { status, body }) = received.response {
-            let number = batch.number;
-            match status {
-                200 => {
-                    assert_eq!(
-                        body["rejected"],
-                        batch.refused(),
-                        "request {number}: {body}"
-                    );
-                    let deferred = body["deferred"].as_u64().unwrap_or_default();
-                    add(&group.counts.deferred, deferred);
-                    delivered.outcome = ClientOutcome::Acknowledged(now());
-                    return delivered;
-                }
-                400 => {
-                    delivered.outcome = ClientOutcome::Refused;
-                    return delivered;
-                }
-                // A request that named no identifier is retried with the one of its 503.
-                503 if client.retries && delivered.identifier.is_none() => {
-                    let named = body["requestIdentifier"].as_str();
-                    delivered.identifier = named.map(ToOwned::to_owned);
-                }
-                503 => {}
-                _ => panic!("request {number}: {status} {body}"),
-            }
-        }
-        if delivered.identifier.is_none() || !client.retries {
-            return delivered;
-        }
-        pause(random).await;
-    }
-    delivered
 }
 
 /// Waits less than `Retry-After` asks for, so that clients retry while the service still fails.

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use crate::clock::SkewedClock;
 use crate::faults::{dynamodb_faults, sqs_faults};
 use crate::load::account_id;
-use crate::options::RunOptions;
+use crate::options::{RunOptions, RunPart};
 use crate::windows::FaultWindows;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use fault_proxy::{Capacity, CapacityLimits, FaultProxy, Plan};
@@ -103,10 +103,11 @@ impl Deployment {
         queue.allow_all_receives();
         let s3 = FakeS3::start().await?;
         let keys = create_keys(&emulator.endpoint(), &s3).await;
+        let seed_of_others = options.seed_of(RunPart::OtherFaults);
         let away = windows.rules_of_others();
-        let plan_of_sqs = Plan::new(away.iter().cloned().chain(sqs_faults())).seed(options.seed);
+        let plan_of_sqs = Plan::of(away.iter().cloned().chain(sqs_faults())).seed(seed_of_others);
         let sqs_proxy = FaultProxy::start(&queue.endpoint(), plan_of_sqs).await?;
-        let plan_of_s3 = Plan::new(away).seed(options.seed);
+        let plan_of_s3 = Plan::of(away).seed(seed_of_others);
         let s3_proxy = FaultProxy::start(&s3.endpoint(), plan_of_s3).await?;
         let limits = match options.outage {
             Some(_) => CapacityLimits::default(),
@@ -186,8 +187,8 @@ impl Surroundings<'_> {
         number: u64,
         sqs: &str,
     ) -> Result<DeployedFunction> {
-        let seed = self.options.seed.wrapping_mul(1_000).wrapping_add(number);
-        let plan = Plan::new(self.windows.rules().into_iter().chain(dynamodb_faults()))
+        let seed = self.options.seed_of(RunPart::Function(number));
+        let plan = Plan::of(self.windows.rules().into_iter().chain(dynamodb_faults()))
             .capacity(self.capacity.clone())
             .seed(seed);
         let proxy = FaultProxy::start(&self.emulator, plan).await?;

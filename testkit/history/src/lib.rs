@@ -11,6 +11,7 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
+mod batches;
 mod clients;
 mod clock;
 pub mod consistency;

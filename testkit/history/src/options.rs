@@ -17,3 +17,34 @@ pub struct RunOptions {
     /// Where the programs of the functions are.
     pub programs: PathBuf,
 }
+
+/// A part of a run that makes random choices.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RunPart {
+    CustomerClients,
+    Drain,
+    /// The function with this number.
+    Function(u64),
+    Imports,
+    Kills,
+    /// The faults of single calls to SQS and S3.
+    OtherFaults,
+    SignalClients,
+    Windows,
+}
+
+impl RunOptions {
+    /// The seed of a part of the run, which follows from the seed of the run. Parts that choose
+    /// different things have different seeds.
+    pub(super) fn seed_of(&self, part: RunPart) -> u64 {
+        match part {
+            RunPart::SignalClients | RunPart::OtherFaults => self.seed,
+            RunPart::CustomerClients => !self.seed,
+            RunPart::Imports => self.seed.rotate_left(8),
+            RunPart::Windows => self.seed.rotate_left(16),
+            RunPart::Kills => self.seed.rotate_left(32),
+            RunPart::Drain => self.seed.rotate_left(48),
+            RunPart::Function(number) => self.seed.wrapping_mul(1_000).wrapping_add(number),
+        }
+    }
+}

@@ -11,13 +11,14 @@ use sandbox::pool::ProcessCounts;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
-use crate::clients::{self, Client, ClientGroup};
+use crate::batches;
+use crate::clients::{Client, ClientGroup};
 use crate::deployment::{ACCOUNTS, AccountKey, Deployment, RETENTION};
 use crate::drain::{self, Drained};
 use crate::imports::Import;
 use crate::load::CANARY;
 use crate::log_check::LogCheck;
-use crate::options::RunOptions;
+use crate::options::{RunOptions, RunPart};
 use crate::stored;
 use crate::summary::{CallTotals, Counts, RequestCounts, Summary, total_calls, total_processes};
 use crate::updates;
@@ -53,7 +54,10 @@ async fn run_local(options: RunOptions, progress: impl Fn(&str) + 'static) -> Re
             let end = begin + duration;
             (FaultWindows::outage(begin, end), end)
         }
-        None => (FaultWindows::random(options.seed, start), start),
+        None => (
+            FaultWindows::random(options.seed_of(RunPart::Windows), start),
+            start,
+        ),
     };
     let (log, lines) = mpsc::unbounded_channel();
     let deployment = Deployment::start(&options, &windows, &log).await?;
@@ -191,11 +195,12 @@ fn spawn_signals(
     group: &Rc<ClientGroup>,
     end: Instant,
 ) -> Vec<JoinHandle<()>> {
+    let seed = options.seed_of(RunPart::SignalClients);
     let quota = options.signals.div_ceil(SIGNAL_CLIENTS);
-    let clients = clients(SIGNAL_CLIENTS, options.seed, &deployment.keys);
+    let clients = clients(SIGNAL_CLIENTS, seed, &deployment.keys);
     clients
         .map(|client| {
-            let sending = clients::send_signals(group.clone(), client, quota, end);
+            let sending = batches::send(group.clone(), client, quota, end);
             tokio::task::spawn_local(sending)
         })
         .collect()
@@ -209,7 +214,8 @@ fn spawn_updates(
     stop: &Rc<Cell<bool>>,
 ) -> Vec<JoinHandle<()>> {
     let mut tasks = Vec::new();
-    for client in clients(CUSTOMER_CLIENTS, !options.seed, &deployment.keys) {
+    let seed = options.seed_of(RunPart::CustomerClients);
+    for client in clients(CUSTOMER_CLIENTS, seed, &deployment.keys) {
         let updating = updates::send(group.clone(), client, stop.clone());
         tasks.push(tokio::task::spawn_local(updating));
     }
@@ -217,7 +223,7 @@ fn spawn_updates(
         let import = Import {
             table: deployment.customers_table(),
             account,
-            seed: options.seed.rotate_left(8),
+            seed: options.seed_of(RunPart::Imports),
         };
         let importing = import.run(group.clone(), stop.clone());
         tasks.push(tokio::task::spawn_local(importing));
@@ -233,7 +239,7 @@ fn spawn_drain(
 ) -> JoinHandle<Drained> {
     let queue = deployment.queue.clone();
     let events = deployment.overflow.events.clone();
-    let random = fastrand::Rng::with_seed(options.seed.rotate_left(48));
+    let random = fastrand::Rng::with_seed(options.seed_of(RunPart::Drain));
     tokio::task::spawn_local(drain::run(queue, events, random, move || is_over.get()))
 }
 
@@ -275,7 +281,7 @@ async fn kill(
     signals: &ClientGroup,
     kills: &Cell<u64>,
 ) {
-    let mut random = fastrand::Rng::with_seed(options.seed.rotate_left(32));
+    let mut random = fastrand::Rng::with_seed(options.seed_of(RunPart::Kills));
     let mut moments: Vec<u64> = (0..options.kills)
         .map(|_| random.u64(..options.signals))
         .collect();

@@ -57,7 +57,7 @@ impl FaultWindows {
             KEYS.iter().all(|keys| keys.contains(CANARY)),
             "keys are those that are sent"
         );
-        let mut random = fastrand::Rng::with_seed(seed.rotate_left(16));
+        let mut random = fastrand::Rng::with_seed(seed);
         let mut begin = start;
         let mut windows = Vec::new();
         while begin.saturating_duration_since(start) < LONGEST_RUN {

@@ -51,6 +51,11 @@ impl Condition {
         Self::new("no fault", [])
     }
 
+    /// Whether DynamoDB never fails in it.
+    pub(crate) fn is_control(&self) -> bool {
+        self.rules.is_empty() && self.disturbance == Disturbance::None
+    }
+
     /// All conditions with a fault.
     pub(crate) fn all(kind: Kind) -> Vec<Self> {
         let mut all = Self::partial_faults();
@@ -75,8 +80,11 @@ impl Condition {
             ),
             Self::new("throttles 90 %", [Fault::Throttled.in_share(0.9)]),
             Self::new("throttles 70 %", [Fault::Throttled.in_share(0.7)]),
-            Self::new("500s for 4 of 5 seconds", [FAILS.always()])
-                .for_burst(Duration::from_secs(4)),
+            Self::new(
+                "500s for 4 of 5 seconds",
+                [Failure::Answers500.fault().always()],
+            )
+            .for_burst(Duration::from_secs(4)),
             Self::new("takes 200 to 900 ms", takes(200..900)),
             Self::new("takes 600 to 1,500 ms", takes(600..1_500)),
         ]
@@ -84,16 +92,17 @@ impl Condition {
 
     /// Every call fails: of all tables, and of the one that has what is sent.
     fn outages(kind: Kind) -> Vec<Self> {
-        let faults = [Fault::Stall, Fault::Throttled, FAILS];
+        let failures = [Failure::Hangs, Failure::Throttles, Failure::Answers500];
         let table = kind.table();
         let mut outages = Vec::new();
-        for fault in faults {
-            let name = format!("outage: {}", name_of(fault));
-            outages.push(Self::new(name, [fault.always()]));
+        for failure in failures {
+            let name = format!("outage: {}", failure.name());
+            let rule = failure.fault().always();
+            outages.push(Self::new(name, [rule]));
         }
-        for fault in faults {
-            let name = format!("outage of {table} alone: {}", name_of(fault));
-            let rule = fault.always().about(Tables::name(table));
+        for failure in failures {
+            let name = format!("outage of {table} alone: {}", failure.name());
+            let rule = failure.fault().where_body_has(Tables::name(table));
             outages.push(Self::new(name, [rule]));
         }
         outages
@@ -102,10 +111,15 @@ impl Condition {
     fn bursts() -> Vec<Self> {
         let mut bursts = Vec::new();
         for millis in [200, 500, 1_000, 2_000] {
-            for fault in [FAILS, Fault::ResetBefore, Fault::Throttled] {
+            for failure in [
+                Failure::Answers500,
+                Failure::ResetsConnections,
+                Failure::Throttles,
+            ] {
                 let lasts = Duration::from_millis(millis);
-                let name = format!("burst of {} s: {}", lasts.as_secs_f64(), name_of(fault));
-                bursts.push(Self::new(name, [fault.always()]).for_burst(lasts));
+                let name = format!("burst of {} s: {}", lasts.as_secs_f64(), failure.name());
+                let rule = failure.fault().always();
+                bursts.push(Self::new(name, [rule]).for_burst(lasts));
             }
         }
         bursts
@@ -177,14 +191,33 @@ impl TimeWindow {
     }
 }
 
-const FAILS: Fault = Fault::InternalServerError;
+/// What DynamoDB does in an outage or a burst.
+#[derive(Clone, Copy, Debug)]
+enum Failure {
+    Hangs,
+    Throttles,
+    ResetsConnections,
+    Answers500,
+}
 
-fn name_of(fault: Fault) -> &'static str {
-    match fault {
-        Fault::Stall => "hangs",
-        Fault::Throttled => "throttles",
-        Fault::ResetBefore => "resets connections",
-        _ => "500s",
+impl Failure {
+    fn fault(self) -> Fault {
+        match self {
+            Self::Hangs => Fault::Stall,
+            Self::Throttles => Fault::Throttled,
+            Self::ResetsConnections => Fault::ResetBefore,
+            Self::Answers500 => Fault::InternalServerError,
+        }
+    }
+
+    /// How the names of conditions call it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Hangs => "hangs",
+            Self::Throttles => "throttles",
+            Self::ResetsConnections => "resets connections",
+            Self::Answers500 => "500s",
+        }
     }
 }
 
@@ -219,6 +252,16 @@ mod tests {
             .collect();
         assert_eq!(seconds, [[0, 2], [5, 7], [10, 11]]);
         assert_eq!(Condition::control().windows(whole).len(), 1);
+    }
+
+    #[test]
+    fn only_the_condition_without_a_fault_is_the_control() {
+        assert!(Condition::control().is_control());
+        for kind in Kind::ALL {
+            for condition in Condition::all(kind) {
+                assert!(!condition.is_control(), "{}", condition.name);
+            }
+        }
     }
 
     #[test]

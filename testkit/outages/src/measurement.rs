@@ -192,7 +192,7 @@ impl Measurement {
 
     /// Whether a run without a fault deferred or refused something: then the machine was too slow.
     pub(crate) fn is_disturbed_control(&self) -> bool {
-        self.run.condition.name == Condition::control().name
+        self.run.condition.is_control()
             && self.builds.iter().any(|build| {
                 build.deferred + build.deferred_after + build.unavailable + build.failed > 0
             })

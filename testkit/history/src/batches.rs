@@ -1,0 +1,129 @@
+//! Clients that send batches of signals. Must not know what is stored.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use testkit::RequestBuilder;
+
+use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
+use crate::consistency::{ClientOutcome, Micros, RecordedRequest};
+use crate::load::GeneratedBatch;
+
+/// More batches than a client sends in a run: each has a number that no other client uses.
+const NUMBERS_PER_CLIENT: u64 = 10_000_000;
+
+/// What came of a batch so far.
+struct BatchResult {
+    outcome: ClientOutcome,
+    /// The client's requestIdentifier, or the one of a 503.
+    identifier: Option<String>,
+    latest_clock: Micros,
+}
+
+/// Sends signals until `quota` of them are acknowledged and `end` has come.
+pub(super) async fn send(group: Rc<ClientGroup>, client: Client, quota: u64, end: Instant) {
+    let mut random = client.random();
+    let mut acknowledged = 0_u64;
+    for number in client.number * NUMBERS_PER_CLIENT.. {
+        if acknowledged >= quota {
+            if Instant::now() >= end {
+                return;
+            }
+            // The quota is reached, so few signals are sent from here until the end.
+            pause(&mut random).await;
+        }
+        let batch = GeneratedBatch::random(&mut random, client.account, number);
+        let mut random_of_batch = random.fork();
+        acknowledged += send_batch(&group, &client, batch, &mut random_of_batch).await;
+    }
+}
+
+/// Sends a batch, and records what came of it. Returns how many signals were acknowledged.
+async fn send_batch(
+    group: &ClientGroup,
+    client: &Client,
+    batch: GeneratedBatch,
+    random: &mut fastrand::Rng,
+) -> u64 {
+    let sent = now();
+    let result = deliver(group, client, &batch, random).await;
+    let acknowledged = match result.outcome {
+        ClientOutcome::Acknowledged(_) => batch.sent.len() as u64 - batch.refused(),
+        ClientOutcome::Refused | ClientOutcome::Unknown => 0,
+    };
+    add(&group.counts.acknowledged, acknowledged);
+    let request = RecordedRequest {
+        sent,
+        outcome: result.outcome,
+        identifier: result.identifier,
+        latest_clock: result.latest_clock,
+        signals: batch.sent,
+    };
+    let requests = &mut group.record.borrow_mut().requests;
+    requests.insert(batch.number, request);
+    acknowledged
+}
+
+/// Sends a batch until it has an outcome or the client gives up.
+async fn deliver(
+    group: &ClientGroup,
+    client: &Client,
+    batch: &GeneratedBatch,
+    random: &mut fastrand::Rng,
+) -> BatchResult {
+    let began = Instant::now();
+    let mut result = BatchResult {
+        outcome: ClientOutcome::Unknown,
+        identifier: batch.identifier.clone(),
+        latest_clock: 0,
+    };
+    while began.elapsed() < RETRY_TIMEOUT {
+        let body = batch.body(result.identifier.as_deref());
+        let received = group.send(client, RequestBuilder::signals(body)).await;
+        result.latest_clock = result.latest_clock.max(received.latest_clock);
+        if let Some(response) = received.response {
+            result.note(&response, group, client, batch);
+        }
+        let has_outcome = result.outcome != ClientOutcome::Unknown;
+        if has_outcome || result.identifier.is_none() || !client.retries {
+            return result;
+        }
+        pause(random).await;
+    }
+    result
+}
+
+impl BatchResult {
+    /// Notes what a response says.
+    fn note(
+        &mut self,
+        response: &Response,
+        group: &ClientGroup,
+        client: &Client,
+        batch: &GeneratedBatch,
+    ) {
+        let Response { status, body } = response;
+        let number = batch.number;
+        match status {
+            200 => {
+                assert_eq!(
+                    body["rejected"],
+                    batch.refused(),
+                    "request {number}: {body}"
+                );
+                let deferred = body["deferred"].as_u64().unwrap_or_default();
+                add(&group.counts.deferred, deferred);
+                self.outcome = ClientOutcome::Acknowledged(now());
+            }
+            400 => self.outcome = ClientOutcome::Refused,
+            503 => {
+                // A request that named no identifier is retried with the one of its 503.
+                if client.retries && self.identifier.is_none() {
+                    let named = body["requestIdentifier"].as_str();
+                    self.identifier = named.map(ToOwned::to_owned);
+                }
+            }
+            _ => panic!("request {number}: {status} {body}"),
+        }
+    }
+}
