@@ -29,5 +29,5 @@ pub(crate) fn other_dynamodb(template: &Template) -> Option<Emulator> {
             .send(definition.to_string())
             .unwrap();
     }
-    Some(Emulator::elsewhere(address))
+    Some(Emulator::remote(address))
 }

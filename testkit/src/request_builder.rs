@@ -122,14 +122,14 @@ impl RequestBuilder {
 
     /// Received at this time.
     #[must_use]
-    pub fn at(mut self, moment: Timestamp) -> Self {
+    pub fn received_at(mut self, moment: Timestamp) -> Self {
         self.received_at = Some(moment);
         self
     }
 
     /// With this much time for DynamoDB.
     #[must_use]
-    pub fn within(mut self, deadline: std::time::Duration) -> Self {
+    pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
         self.deadline = deadline;
         self
     }

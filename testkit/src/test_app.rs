@@ -94,7 +94,7 @@ impl TestApp {
     pub fn start() -> Self {
         let emulator = Self::emulator();
         let endpoint = emulator.endpoint();
-        Self::over(emulator, &endpoint, &endpoint, None)
+        Self::with_dynamodb(emulator, &endpoint, &endpoint, None)
     }
 
     /// A stack with empty tables, and a key of this account.
@@ -113,19 +113,28 @@ impl TestApp {
     }
 
     /// A stack whose functions find the key table at one endpoint and the others at another.
-    pub fn over(emulator: Emulator, keys: &str, others: &str, retention: Option<Duration>) -> Self {
+    pub fn with_dynamodb(
+        emulator: Emulator,
+        keys: &str,
+        others: &str,
+        retention: Option<Duration>,
+    ) -> Self {
         let endpoints = Endpoints {
             keys,
             others,
             sqs: None,
             s3: None,
         };
-        Self::at(emulator, &endpoints, retention)
+        Self::with_endpoints(emulator, &endpoints, retention)
     }
 
     /// A stack whose functions find AWS at these endpoints. The emulator is behind both of
     /// DynamoDB.
-    pub fn at(emulator: Emulator, endpoints: &Endpoints<'_>, retention: Option<Duration>) -> Self {
+    pub fn with_endpoints(
+        emulator: Emulator,
+        endpoints: &Endpoints<'_>,
+        retention: Option<Duration>,
+    ) -> Self {
         let client = client_at(&emulator.endpoint());
         let keys = dynamodb_at(endpoints.keys);
         let others = dynamodb_at(endpoints.others);

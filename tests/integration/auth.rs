@@ -12,7 +12,7 @@ use crate::clock::{NOW, later};
 
 /// The status of a request with this key that arrives at this time.
 async fn status_at(app: &TestApp, key: &str, at: Timestamp) -> u16 {
-    let ping = RequestBuilder::ping().key(key).at(at);
+    let ping = RequestBuilder::ping().key(key).received_at(at);
     app.send(ping).await.status
 }
 
@@ -39,7 +39,7 @@ async fn unauthorized_response_says_only_whether_a_key_was_sent() {
     ];
     let mut bodies = HashSet::new();
     let mut assert_challenge = async |call: RequestBuilder, challenge: &str| {
-        let response = app.send(call.at(NOW).invocation("the-same")).await;
+        let response = app.send(call.received_at(NOW).invocation("the-same")).await;
         response.assert_problem(401, "unauthorized");
         assert_eq!(response.header("www-authenticate"), challenge);
         bodies.insert(response.text);
@@ -140,7 +140,7 @@ async fn revoked_key_is_rejected_after_a_minute() {
         200,
         "a valid key is cached for a minute"
     );
-    app.send(RequestBuilder::ping().key(&key).at(later(60)))
+    app.send(RequestBuilder::ping().key(&key).received_at(later(60)))
         .await
         .assert_problem(401, "unauthorized");
 }

@@ -125,7 +125,7 @@ async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
     let proxy = FaultProxy::start(&endpoint, failing).await.unwrap();
     let retention = Some(Duration::from_hours(90 * 24));
     (
-        TestApp::over(emulator, &endpoint, &proxy.endpoint(), retention),
+        TestApp::with_dynamodb(emulator, &endpoint, &proxy.endpoint(), retention),
         proxy,
     )
 }
@@ -192,7 +192,11 @@ async fn stored() -> HashMap<&'static str, Vec<Item>> {
         (RequestBuilder::signals(failing), 503),
     ] {
         let answer = stack
-            .send(call.key(&key).at(RECEIVED_AT).invocation(INVOCATION))
+            .send(
+                call.key(&key)
+                    .received_at(RECEIVED_AT)
+                    .invocation(INVOCATION),
+            )
             .await;
         assert_eq!(answer.status, status, "{}", answer.text);
     }

@@ -39,7 +39,7 @@ pub(crate) async fn app_behind_proxy(plan: impl Into<Plan>) -> AppBehindProxy {
     let emulator = TestApp::emulator();
     let keys = emulator.endpoint();
     let proxy = FaultProxy::start(&keys, plan).await.unwrap();
-    let app = TestApp::over(emulator, &keys, &proxy.endpoint(), None);
+    let app = TestApp::with_dynamodb(emulator, &keys, &proxy.endpoint(), None);
     let key = app.key("shop").await;
     AppBehindProxy { app, proxy, key }
 }

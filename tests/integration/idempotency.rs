@@ -37,12 +37,16 @@ async fn twelve_concurrent_attempts_are_stored_once() {
 async fn replay_keeps_the_time_of_the_first_arrival() {
     let (app, key) = TestApp::with_key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
-    app.send(RequestBuilder::signals(body(2)).key(&key).at(first))
-        .await;
     app.send(
         RequestBuilder::signals(body(2))
             .key(&key)
-            .at(first.plus(Duration::from_hours(1))),
+            .received_at(first),
+    )
+    .await;
+    app.send(
+        RequestBuilder::signals(body(2))
+            .key(&key)
+            .received_at(first.plus(Duration::from_hours(1))),
     )
     .await;
     let history = app.history("shop", "c").await;
@@ -70,15 +74,27 @@ async fn uppercase_request_identifier_conflicts_with_lowercase() {
 async fn idempotency_record_expires_before_dynamodb_deletes_it() {
     let (app, key) = TestApp::with_key("shop").await;
     let first = Timestamp::from_millis(1_795_214_024_123);
-    app.send(RequestBuilder::signals(body(1)).key(&key).at(first))
-        .await;
+    app.send(
+        RequestBuilder::signals(body(1))
+            .key(&key)
+            .received_at(first),
+    )
+    .await;
     let almost = first.plus(Duration::from_secs(24 * 3600 - 1));
-    app.send(RequestBuilder::signals(body(2)).key(&key).at(almost))
-        .await
-        .assert_problem(422, "request-identifier-reused");
+    app.send(
+        RequestBuilder::signals(body(2))
+            .key(&key)
+            .received_at(almost),
+    )
+    .await
+    .assert_problem(422, "request-identifier-reused");
     let later = first.plus(Duration::from_secs(24 * 3600 + 1));
     let response = app
-        .send(RequestBuilder::signals(body(2)).key(&key).at(later))
+        .send(
+            RequestBuilder::signals(body(2))
+                .key(&key)
+                .received_at(later),
+        )
         .await;
     assert_eq!(response.status, 200);
     assert_eq!(response.json()["replayed"], false);

@@ -44,7 +44,7 @@ impl SnapshotStack {
             sqs: Some(&sqs),
             s3: Some(&s3),
         };
-        let app = TestApp::at(emulator, &endpoints, None);
+        let app = TestApp::with_endpoints(emulator, &endpoints, None);
         Self {
             app,
             proxy,
@@ -66,7 +66,9 @@ impl SnapshotStack {
     }
 
     async fn ping(&self, key: &str, at: Timestamp) -> TestResponse {
-        self.app.send(RequestBuilder::ping().key(key).at(at)).await
+        self.app
+            .send(RequestBuilder::ping().key(key).received_at(at))
+            .await
     }
 
     async fn status(&self, key: &str, at: Timestamp) -> u16 {

@@ -122,7 +122,7 @@ async fn send_requests(log: Log) -> String {
             RequestBuilder::ping().key(CANARY),
         ] {
             // All arrive at one time, so that the invalid key stays cached however long they take.
-            app.send(call.at(NOW)).await;
+            app.send(call.received_at(NOW)).await;
         }
     }
     key
@@ -191,7 +191,7 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
             ] {
                 app.send(
                     call.key(&key)
-                        .at(now)
+                        .received_at(now)
                         .invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90"),
                 )
                 .await;
@@ -302,9 +302,10 @@ async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
             .await;
         // The second time, the cache knows the keys.
         for _ in 0..2 {
-            app.send(RequestBuilder::ping().at(NOW)).await;
+            app.send(RequestBuilder::ping().received_at(NOW)).await;
             for key in ["two words", "unknown", &expired, &revoked] {
-                app.send(RequestBuilder::ping().key(key).at(NOW)).await;
+                app.send(RequestBuilder::ping().key(key).received_at(NOW))
+                    .await;
             }
         }
     };
@@ -412,7 +413,8 @@ async fn key_that_expires_within_thirty_days_reports_the_days_left() {
                     record.expires_at = Some(expires_at);
                 })
                 .await;
-            app.send(RequestBuilder::ping().key(&key).at(now)).await
+            app.send(RequestBuilder::ping().key(&key).received_at(now))
+                .await
         };
         let (response, log) = log_of(request).await;
         let line = &request_lines(&log)[0];

@@ -49,7 +49,7 @@ impl OverflowStack {
             sqs: Some(&sqs),
             s3: None,
         };
-        let app = TestApp::at(emulator, &endpoints, Some(RETENTION));
+        let app = TestApp::with_endpoints(emulator, &endpoints, Some(RETENTION));
         let key = app.key("shop").await;
         Self {
             app,
@@ -61,7 +61,7 @@ impl OverflowStack {
 
     /// Sends a batch of signals that arrives at this time.
     pub(crate) async fn send(&self, body: &Value, at: Timestamp) -> TestResponse {
-        let call = RequestBuilder::signals(body).key(&self.key).at(at);
+        let call = RequestBuilder::signals(body).key(&self.key).received_at(at);
         self.app.send(call).await
     }
 
@@ -170,7 +170,12 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
 
 #[tokio::test]
 async fn signals_without_an_identifier_are_deferred_without_a_record() {
-    let stack = OverflowStack::start(Fault::TableThrottled.always().of("BatchWriteItem")).await;
+    let stack = OverflowStack::start(
+        Fault::TableThrottled
+            .always()
+            .for_operation("BatchWriteItem"),
+    )
+    .await;
     stack
         .send_deferred(&json!({"signals": signals(3)}), NOW, 3)
         .await;
@@ -228,7 +233,7 @@ async fn identifier_that_another_body_took_keeps_the_deferred_signals() {
 
 #[tokio::test]
 async fn record_that_arrives_late_changes_no_key() {
-    let stack = OverflowStack::start(Fault::Held.always().of("PutItem")).await;
+    let stack = OverflowStack::start(Fault::Held.always().for_operation("PutItem")).await;
     stack.send_deferred(&named(2), NOW, 2).await;
     stack.proxy.set(Plan::none());
     let later = NOW.plus(Duration::from_secs(1));

@@ -189,7 +189,7 @@ fn subject_id(members: &BTreeMap<String, Exact>) -> String {
 /// The attributes of an accepted signal, without those that the service adds.
 fn expected_signal(text: &str) -> BTreeMap<String, Exact> {
     let empty = || Exact::Object(BTreeMap::new());
-    let sent = Exact::of_text(text)
+    let sent = Exact::from_text(text)
         .into_members()
         .into_iter()
         .filter(|(_, value)| *value != Exact::Null);
@@ -221,7 +221,7 @@ fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
                 .filter(kept)
                 .map(|(name, value)| (name.clone(), Exact::of_attribute(value)))
                 .collect();
-            let sent = Exact::of_text(&profile)
+            let sent = Exact::from_text(&profile)
                 .into_members()
                 .into_iter()
                 .filter(|(_, value)| *value != Exact::Null);

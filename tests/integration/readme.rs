@@ -67,7 +67,7 @@ async fn examples_in_the_readme_get_the_responses_that_it_shows() {
         let call = RequestBuilder::new("POST", path)
             .body(body)
             .key(development_key::API_KEY)
-            .at(moment);
+            .received_at(moment);
         let expected: Value = serde_json::from_str(response).unwrap();
         assert_eq!(stack.send(call).await.json(), expected);
     }

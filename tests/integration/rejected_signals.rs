@@ -16,7 +16,9 @@ async fn rejected_signal_is_stored_once_as_sent() {
         r#"{{"requestIdentifier":"{REQUEST}","signals":[{{"customerId":"c","eventType":"t"}},{invalid}]}}"#
     );
     for _ in 0..2 {
-        let call = RequestBuilder::signals(&body).key(&key).at(RECEIVED_AT);
+        let call = RequestBuilder::signals(&body)
+            .key(&key)
+            .received_at(RECEIVED_AT);
         assert_eq!(app.send(call).await.status, 200);
     }
     let items = app.items("RejectedSignalsTable").await;
@@ -39,7 +41,12 @@ async fn rejected_bodies_under_one_identifier_are_all_stored() {
         let signals = json!([{"customerId": "c", "eventType": event_type}]);
         let call =
             RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals}));
-        assert_eq!(app.send(call.key(&key).at(RECEIVED_AT)).await.status, 400);
+        assert_eq!(
+            app.send(call.key(&key).received_at(RECEIVED_AT))
+                .await
+                .status,
+            400
+        );
     }
     let items = app.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 3, "three bodies, one of them sent twice");
@@ -47,7 +54,10 @@ async fn rejected_bodies_under_one_identifier_are_all_stored() {
     let again = RequestBuilder::signals(
         json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": ""}]}),
     );
-    assert_eq!(app.send(again.key(&key).at(later)).await.status, 400);
+    assert_eq!(
+        app.send(again.key(&key).received_at(later)).await.status,
+        400
+    );
     assert_eq!(
         app.items("RejectedSignalsTable").await.len(),
         4,

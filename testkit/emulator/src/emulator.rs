@@ -106,7 +106,7 @@ impl Emulator {
 
     /// Another program that listens at `address`. It is only an address here: the methods that read
     /// and write items fail.
-    pub fn elsewhere(address: SocketAddr) -> Self {
+    pub fn remote(address: SocketAddr) -> Self {
         Self {
             address,
             database: None,

@@ -66,7 +66,7 @@ impl Fault {
             marker: None,
             window: None,
             began: None,
-            within: None,
+            between: None,
             when: When::Always,
             seen: 0,
         }
@@ -113,7 +113,7 @@ pub struct Rule {
     marker: Option<&'static str>,
     window: Option<Duration>,
     began: Option<Instant>,
-    within: Option<Range<Instant>>,
+    between: Option<Range<Instant>>,
     when: When,
     seen: u64,
 }
@@ -137,7 +137,7 @@ impl Rule {
 
     /// Only for calls whose body has this text in it, such as a table's name or a key.
     #[must_use]
-    pub fn about(self, marker: &'static str) -> Self {
+    pub fn where_body_has(self, marker: &'static str) -> Self {
         Self {
             marker: Some(marker),
             ..self
@@ -146,9 +146,9 @@ impl Rule {
 
     /// Only for calls between these moments, which the rules of several proxies can have in common.
     #[must_use]
-    pub fn within(self, begin: Instant, end: Instant) -> Self {
+    pub fn between(self, begin: Instant, end: Instant) -> Self {
         Self {
-            within: Some(begin..end),
+            between: Some(begin..end),
             ..self
         }
     }
@@ -156,7 +156,7 @@ impl Rule {
     /// Whether the rule is about this call, made now.
     fn is_about(&self, operation: &str, body: &[u8]) -> bool {
         let now = Instant::now();
-        let is_in_time = match &self.within {
+        let is_in_time = match &self.between {
             Some(times) => times.contains(&now),
             None => true,
         };
@@ -208,7 +208,7 @@ impl Plan {
         Self::new([])
     }
 
-    /// These rules.
+    /// A plan with these rules.
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self {
             rules: rules.into_iter().collect(),

@@ -105,9 +105,9 @@ impl Deployment {
         let keys = create_keys(&emulator.endpoint(), &s3).await;
         let seed_of_others = options.seed_of(RunPart::OtherFaults);
         let away = windows.rules_of_others();
-        let plan_of_sqs = Plan::of(away.iter().cloned().chain(sqs_faults())).seed(seed_of_others);
+        let plan_of_sqs = Plan::new(away.iter().cloned().chain(sqs_faults())).seed(seed_of_others);
         let sqs_proxy = FaultProxy::start(&queue.endpoint(), plan_of_sqs).await?;
-        let plan_of_s3 = Plan::of(away).seed(seed_of_others);
+        let plan_of_s3 = Plan::new(away).seed(seed_of_others);
         let s3_proxy = FaultProxy::start(&s3.endpoint(), plan_of_s3).await?;
         let limits = match options.outage {
             Some(_) => CapacityLimits::default(),
@@ -188,7 +188,7 @@ impl Surroundings<'_> {
         sqs: &str,
     ) -> Result<DeployedFunction> {
         let seed = self.options.seed_of(RunPart::Function(number));
-        let plan = Plan::of(self.windows.rules().into_iter().chain(dynamodb_faults()))
+        let plan = Plan::new(self.windows.rules().into_iter().chain(dynamodb_faults()))
             .capacity(self.capacity.clone())
             .seed(seed);
         let proxy = FaultProxy::start(&self.emulator, plan).await?;

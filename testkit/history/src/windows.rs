@@ -110,7 +110,7 @@ impl FaultWindows {
         let mut rules = Vec::new();
         for window in self.0.iter().filter(|window| window.others) {
             let rule = Fault::ServiceUnavailable.always();
-            rules.push(rule.within(window.begin, window.end));
+            rules.push(rule.between(window.begin, window.end));
         }
         rules
     }
@@ -142,7 +142,7 @@ impl FaultWindow {
         rules.push(self.fault.where_body_has(Tables::name("ApiKeysTable")));
         rules
             .into_iter()
-            .map(|rule| rule.within(self.begin, self.end))
+            .map(|rule| rule.between(self.begin, self.end))
             .collect()
     }
 }

@@ -177,7 +177,7 @@ impl Condition {
         let mut rules = Vec::new();
         for window in windows {
             for rule in &self.rules {
-                rules.push(rule.clone().within(window.begin, window.end));
+                rules.push(rule.clone().between(window.begin, window.end));
             }
         }
         Plan::new(rules)

@@ -28,7 +28,7 @@ fn sent_at(request: u64) -> Micros {
 }
 
 fn content(request: u64, index: u64) -> Fingerprint {
-    Fingerprint::of(&format!("{request} {index}"))
+    Fingerprint::new(&format!("{request} {index}"))
 }
 
 /// A signal of this customer in a request, which the response does not reject.

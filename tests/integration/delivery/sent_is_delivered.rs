@@ -24,7 +24,7 @@ fn insertion(sequence: usize, item: &Item) -> Value {
 
 /// The members of an object without those that are null, which count as absent.
 fn members(text: &str) -> BTreeMap<String, Exact> {
-    Exact::of_text(text)
+    Exact::from_text(text)
         .into_members()
         .into_iter()
         .filter(|(_, value)| *value != Exact::Null)
@@ -85,7 +85,7 @@ impl RoundTrip {
             account,
             lines
                 .iter()
-                .map(|line| Exact::of_text(line).into_members())
+                .map(|line| Exact::from_text(line).into_members())
                 .collect(),
         )
     }

@@ -19,7 +19,7 @@ pub(super) async fn app_behind_key_proxy() -> AppBehindProxy {
     let emulator = TestApp::emulator();
     let direct = emulator.endpoint();
     let proxy = FaultProxy::start(&direct, Plan::none()).await.unwrap();
-    let app = TestApp::over(emulator, &proxy.endpoint(), &direct, None);
+    let app = TestApp::with_dynamodb(emulator, &proxy.endpoint(), &direct, None);
     let key = app.key("shop").await;
     AppBehindProxy { app, proxy, key }
 }
@@ -35,7 +35,7 @@ async fn random_keys_are_read_once_each_and_evict_no_valid_key() {
     } = app_behind_key_proxy().await;
     let now = Timestamp::now();
     let status = async |key: &str| {
-        app.send(RequestBuilder::ping().key(key).at(now))
+        app.send(RequestBuilder::ping().key(key).received_at(now))
             .await
             .status
     };
@@ -78,13 +78,13 @@ async fn invalid_key_is_read_once_in_ten_seconds() {
     for n in 0..1_000 {
         let call = RequestBuilder::ping()
             .key("an-invalid-key")
-            .at(first.plus(Duration::from_millis(n * 9)));
+            .received_at(first.plus(Duration::from_millis(n * 9)));
         assert_eq!(app.send(call).await.status, 401);
     }
     assert_eq!(proxy.counts().calls_of("GetItem"), 1);
     let later = RequestBuilder::ping()
         .key("an-invalid-key")
-        .at(first.plus(Duration::from_secs(10)));
+        .received_at(first.plus(Duration::from_secs(10)));
     assert_eq!(app.send(later).await.status, 401);
     assert_eq!(proxy.counts().calls_of("GetItem"), 2);
 }
@@ -96,7 +96,7 @@ async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
         proxy.set(fault.always().for_operation("GetItem"));
         for key in [&*key, "an-unknown-key"] {
             let ping = RequestBuilder::ping().key(key);
-            let response = app.send(ping.within(Duration::from_secs(1))).await;
+            let response = app.send(ping.deadline(Duration::from_secs(1))).await;
             assert_unavailable(&response);
         }
         assert!(
@@ -111,12 +111,17 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
     let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
     let first = Timestamp::now();
     let at = |seconds| first.plus(Duration::from_secs(seconds));
-    let ping = |seconds| RequestBuilder::ping().key(&key).at(at(seconds));
+    let ping = |seconds| RequestBuilder::ping().key(&key).received_at(at(seconds));
     let invalid = RequestBuilder::ping().key("an-invalid-key");
     assert_eq!(app.send(ping(0)).await.status, 200);
-    let response = app.send(without_identifier(1).key(&key).at(at(0))).await;
+    let response = app
+        .send(without_identifier(1).key(&key).received_at(at(0)))
+        .await;
     assert_eq!(response.status, 200);
-    assert_eq!(app.send(invalid.clone().at(at(0))).await.status, 401);
+    assert_eq!(
+        app.send(invalid.clone().received_at(at(0))).await.status,
+        401
+    );
     for fault in [
         Fault::Throttled,
         Fault::InternalServerError,
@@ -124,13 +129,15 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
         Fault::ExpiredToken,
     ] {
         proxy.set(fault.always());
-        let unknown = RequestBuilder::ping().key("an-unknown-key").at(at(0));
-        assert_unavailable(&app.send(unknown.within(Duration::from_secs(1))).await);
+        let unknown = RequestBuilder::ping()
+            .key("an-unknown-key")
+            .received_at(at(0));
+        assert_unavailable(&app.send(unknown.deadline(Duration::from_secs(1))).await);
     }
-    let response = app.send(invalid.clone().at(at(9))).await;
+    let response = app.send(invalid.clone().received_at(at(9))).await;
     assert_eq!(response.status, 401, "an invalid key is cached too");
     assert_unavailable(
-        &app.send(invalid.at(at(10)).within(Duration::from_secs(1)))
+        &app.send(invalid.received_at(at(10)).deadline(Duration::from_secs(1)))
             .await,
     );
     for seconds in [59, 60, 300, 899] {
@@ -144,10 +151,17 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
         reads,
         "the table is left alone for some seconds"
     );
-    assert_eq!(app.send(customer().key(&key).at(at(899))).await.status, 200);
-    let response = app.send(without_identifier(1).key(&key).at(at(899))).await;
+    assert_eq!(
+        app.send(customer().key(&key).received_at(at(899)))
+            .await
+            .status,
+        200
+    );
+    let response = app
+        .send(without_identifier(1).key(&key).received_at(at(899)))
+        .await;
     assert_eq!(response.status, 200);
-    assert_unavailable(&app.send(ping(900).within(Duration::from_secs(1))).await);
+    assert_unavailable(&app.send(ping(900).deadline(Duration::from_secs(1))).await);
     proxy.set(Plan::none());
     assert_eq!(app.send(ping(901)).await.status, 200);
 }

@@ -42,12 +42,20 @@ async fn late_attempt_does_not_overwrite_a_newer_update() {
 async fn update_with_an_older_time_goes_above_the_stored_one() {
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::none()).await;
     let ahead = Timestamp::from_millis(1_795_214_024_123);
-    assert_eq!(app.send(city("Ulm").key(&key).at(ahead)).await.status, 200);
+    assert_eq!(
+        app.send(city("Ulm").key(&key).received_at(ahead))
+            .await
+            .status,
+        200
+    );
     let before = proxy.counts().calls_of("UpdateItem");
     let zip =
         RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
     let response = app
-        .send(zip.key(&key).at(Timestamp::from_millis(1_795_214_024_000)))
+        .send(
+            zip.key(&key)
+                .received_at(Timestamp::from_millis(1_795_214_024_000)),
+        )
         .await;
     assert_eq!(response.status, 200, "{}", response.text);
     assert_eq!(response.json()["result"], "updated");
@@ -76,8 +84,8 @@ async fn late_attempt_of_the_same_millisecond_undoes_nothing_of_a_newer_update()
         let older = RequestBuilder::customer(
             json!({"customerId": "c", "customerData": {"city": "Ulm", "zip": "89073"}}),
         );
-        let first = app.send(older.key(&key).at(now)).await;
-        let second = app.send(city("Bonn").key(&key).at(now)).await;
+        let first = app.send(older.key(&key).received_at(now)).await;
+        let second = app.send(city("Bonn").key(&key).received_at(now)).await;
         assert_eq!(first.json()["result"], "created", "round {round}");
         assert_eq!(second.json()["result"], "updated", "round {round}");
         let applied = proxy.apply_held().await.unwrap();
@@ -94,14 +102,16 @@ async fn update_of_the_millisecond_of_the_creation_is_no_creation_although_its_a
     // In about half of the rounds, the update meets an item with a higher fence, and writes over
     // that. Then DynamoDB's answer is lost.
     for round in 0..8 {
-        let lost = Fault::ResetAfter.on_call(1).about("attribute_exists");
+        let lost = Fault::ResetAfter
+            .on_call(1)
+            .where_body_has("attribute_exists");
         let AppBehindProxy {
             app,
             proxy: _proxy,
             key,
         } = app_behind_proxy(lost).await;
-        let first = app.send(city("Ulm").key(&key).at(now)).await;
-        let second = app.send(city("Bonn").key(&key).at(now)).await;
+        let first = app.send(city("Ulm").key(&key).received_at(now)).await;
+        let second = app.send(city("Bonn").key(&key).received_at(now)).await;
         assert_eq!(first.json()["result"], "created", "round {round}");
         assert_eq!(second.json()["result"], "updated", "round {round}");
     }
@@ -168,7 +178,12 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
 async fn update_over_a_time_in_the_future_is_two_calls() {
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::none()).await;
     let future: Timestamp = "2499-01-01T00:00:00.000Z".parse().unwrap();
-    assert_eq!(app.send(city("Ulm").key(&key).at(future)).await.status, 200);
+    assert_eq!(
+        app.send(city("Ulm").key(&key).received_at(future))
+            .await
+            .status,
+        200
+    );
     for n in 1..=5 {
         assert_eq!(app.send(city("Bonn").key(&key)).await.status, 200);
         assert_eq!(proxy.counts().calls_of("UpdateItem"), 1 + 2 * n);

@@ -166,7 +166,7 @@ async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
     let timeout = Duration::from_millis(1_200);
     let began = Instant::now();
     let response = app
-        .send(with_identifier(25).key(&key).within(timeout))
+        .send(with_identifier(25).key(&key).deadline(timeout))
         .await;
     assert_unavailable(&response);
     assert!(

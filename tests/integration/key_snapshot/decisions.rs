@@ -25,7 +25,7 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
     ];
     join_all(faults.map(async |fault| {
         let stack = SnapshotStack::with_snapshot(fault.always(), &key_record("shop")).await;
-        let response = stack.app.send(signal().key(KEY).at(NOW)).await;
+        let response = stack.app.send(signal().key(KEY).received_at(NOW)).await;
         assert_eq!(response.status, 200, "{fault:?}: {response:?}");
         assert_eq!(response.json()["deferred"], 1, "{fault:?}: {response:?}");
         assert_eq!(stack.sqs.take_messages().len(), 1);
@@ -46,7 +46,7 @@ async fn restricted_expired_or_revoked_key_of_the_snapshot_is_refused() {
     };
     let response_to_signal = async |record: &KeyEntry| {
         let stack = SnapshotStack::with_snapshot(OUTAGE.always(), record).await;
-        stack.app.send(signal().key(KEY).at(NOW)).await
+        stack.app.send(signal().key(KEY).received_at(NOW)).await
     };
     let response = response_to_signal(&restricted).await;
     response.assert_problem(403, "forbidden");
@@ -132,7 +132,10 @@ async fn table_decides_over_an_earlier_snapshot() {
         let entries = [(KeyHash::from_key(&key), restricted)];
         stack.s3.publish_as(&entries, written_at, last_modified);
         let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
-        let response = stack.app.send(customer.key(&key).at(later(60))).await;
+        let response = stack
+            .app
+            .send(customer.key(&key).received_at(later(60)))
+            .await;
         assert_eq!(response.status, 200, "{response:?}");
     }
 }

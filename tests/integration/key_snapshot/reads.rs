@@ -20,8 +20,8 @@ async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_by_the_next_one
     let ping = |seconds| {
         RequestBuilder::ping()
             .key(KEY)
-            .at(later(seconds))
-            .within(Duration::from_millis(1_500))
+            .received_at(later(seconds))
+            .deadline(Duration::from_millis(1_500))
     };
     let first = stack.app.send(ping(0)).await;
     assert_eq!(first.status, 503);

@@ -58,7 +58,7 @@ pub(super) async fn response(
         let before = RequestBuilder::new(&operation.method, operation.path)
             .key(&key)
             .body(before)
-            .at(EARLIER);
+            .received_at(EARLIER);
         let earlier = app.send(before).await;
         assert_eq!(earlier.status, 200, "{}", earlier.text);
     }
@@ -66,7 +66,7 @@ pub(super) async fn response(
     let path = request["path"].as_str().unwrap_or(operation.path);
     let mut call = RequestBuilder::new(method, path)
         .key(&key)
-        .at(NOW)
+        .received_at(NOW)
         .invocation(REQUEST_ID);
     if let Some(body) = body_of(&request) {
         call = call.body(&body);

@@ -16,7 +16,9 @@ impl OverflowStack {
     /// Sends an update of the customer that arrives at this time.
     pub(super) async fn update(&self, profile: impl Display, at: Timestamp) -> TestResponse {
         let body = format!("{{\"customerId\":\"c\",\"customerData\":{profile}}}");
-        let call = RequestBuilder::customer(&body).key(&self.key).at(at);
+        let call = RequestBuilder::customer(&body)
+            .key(&self.key)
+            .received_at(at);
         self.app.send(call).await
     }
 

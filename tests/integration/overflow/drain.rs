@@ -174,7 +174,7 @@ async fn rejected_signal_that_dynamodb_refuses_at_the_drain_makes_a_dead_letter_
     stack.send(&body, NOW).await;
     let refused = Fault::Invalid
         .always()
-        .about(Tables::name("RejectedSignalsTable"));
+        .where_body_has(Tables::name("RejectedSignalsTable"));
     stack.proxy.set(refused);
     let messages = stack.sqs.take_messages();
     stack.drain_messages(&messages).await;

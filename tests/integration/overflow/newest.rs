@@ -231,7 +231,7 @@ async fn profile_full_of_fences_of_removed_fields_takes_a_new_field() {
     } = app_behind_proxy(Plan::none()).await;
     let update = async |profile: serde_json::Value| {
         let body = json!({"customerId": "c", "customerData": profile});
-        app.send(RequestBuilder::customer(body).key(&key).at(NOW))
+        app.send(RequestBuilder::customer(body).key(&key).received_at(NOW))
             .await
     };
     assert_eq!(update(json!({"city": "Rom"})).await.status, 200);

@@ -61,12 +61,12 @@ async fn call_without_an_answer_is_made_again_beside_it() {
         ("BatchWriteItem", 2),
         ("BatchWriteItem", 60),
     ] {
-        let stack = OverflowStack::start(Fault::Stall.at(1).of(operation)).await;
+        let stack = OverflowStack::start(Fault::Stall.on_call(1).for_operation(operation)).await;
         let answer = answer(&stack, &named(signals)).await;
         assert_eq!(answer.deferred, 0, "{operation}");
         assert_eq!(stack.stored().await.len(), signals, "{operation}");
     }
-    let stack = OverflowStack::start(Fault::Stall.at(1)).await;
+    let stack = OverflowStack::start(Fault::Stall.on_call(1)).await;
     let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
     let response = stack.app.send(customer.key(&stack.key)).await;
     assert_eq!(response.json()["result"], "created", "{}", response.text);
@@ -74,9 +74,12 @@ async fn call_without_an_answer_is_made_again_beside_it() {
 
 #[tokio::test]
 async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
-    let slow = Fault::Slow(Duration::from_millis(700)).at(1);
-    let never = Fault::Stall.at(2);
-    let plan = Plan::of([slow.of("BatchWriteItem"), never.of("BatchWriteItem")]);
+    let slow = Fault::Slow(Duration::from_millis(700)).on_call(1);
+    let never = Fault::Stall.on_call(2);
+    let plan = Plan::new([
+        slow.for_operation("BatchWriteItem"),
+        never.for_operation("BatchWriteItem"),
+    ]);
     let stack = OverflowStack::start(plan).await;
     let answer = answer(&stack, &json!({"signals": [signal_of("c")]})).await;
     assert_eq!(answer.deferred, 0);
@@ -87,7 +90,7 @@ async fn update_without_a_queue_has_its_whole_time_after_one_that_hung() {
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Stall.always()).await;
     let customer =
         || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&key);
-    let short = customer().within(Duration::from_millis(300));
+    let short = customer().deadline(Duration::from_millis(300));
     assert_eq!(app.send(short).await.status, 503);
     proxy.set(Fault::Slow(Duration::from_millis(1_500)).always());
     assert_eq!(app.send(customer()).await.status, 200);
@@ -96,7 +99,7 @@ async fn update_without_a_queue_has_its_whole_time_after_one_that_hung() {
 #[tokio::test]
 async fn throttled_customer_defers_nothing_of_another() {
     let hot = Fault::Throttled.where_body_has("hot-customer");
-    let stack = OverflowStack::start(hot.of("BatchWriteItem")).await;
+    let stack = OverflowStack::start(hot.for_operation("BatchWriteItem")).await;
     for _ in 0..2 {
         let hot = answer(&stack, &json!({"signals": [signal_of("hot-customer")]})).await;
         assert_eq!(hot.deferred, 1);
@@ -113,7 +116,7 @@ async fn rejected_signals_that_are_not_acknowledged_are_queued() {
     ] {
         let plan = Fault::InternalServerError
             .always()
-            .about(testkit::Tables::name("RejectedSignalsTable"));
+            .where_body_has(testkit::Tables::name("RejectedSignalsTable"));
         let stack = OverflowStack::start(plan).await;
         let response = stack.send(&body, NOW).await.json();
         assert_eq!(response.get("deferred"), None, "{response}");
@@ -145,7 +148,7 @@ async fn request_whose_record_is_unknown_gets_no_identifier_to_retry_with() {
 
 #[tokio::test]
 async fn few_calls_of_a_large_batch_are_made_a_second_time() {
-    let stack = OverflowStack::start(Fault::Stall.always().of("BatchWriteItem")).await;
+    let stack = OverflowStack::start(Fault::Stall.always().for_operation("BatchWriteItem")).await;
     let answer = answer(&stack, &json!({"signals": signals(500)})).await;
     assert_eq!(answer.deferred, 500);
     // Twenty calls of 25 signals, and four beside them. None of them ends before the deadline.
@@ -162,9 +165,9 @@ fn writes_of_a_request_that_has_little_time_leave_the_queue_its_part() {
 
 #[tokio::test]
 async fn batch_that_was_throttled_goes_on_with_few_calls() {
-    let throttled = (1..=20).map(|n| Fault::Throttled.at(n).of("BatchWriteItem"));
-    let silent = Fault::Stall.always().of("BatchWriteItem");
-    let stack = OverflowStack::start(Plan::of(throttled.chain([silent]))).await;
+    let throttled = (1..=20).map(|n| Fault::Throttled.on_call(n).for_operation("BatchWriteItem"));
+    let silent = Fault::Stall.always().for_operation("BatchWriteItem");
+    let stack = OverflowStack::start(Plan::new(throttled.chain([silent]))).await;
     let answer = answer(&stack, &json!({"signals": signals(500)})).await;
     assert_eq!(answer.deferred, 500);
     // Twenty calls are throttled. Then there are two, and two beside them.

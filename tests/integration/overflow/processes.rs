@@ -14,8 +14,12 @@ use crate::logs::request_lines_of_process;
 
 #[tokio::test]
 async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables() {
-    let stack =
-        OverflowStack::start(Fault::InternalServerError.always().of("BatchWriteItem")).await;
+    let stack = OverflowStack::start(
+        Fault::InternalServerError
+            .always()
+            .for_operation("BatchWriteItem"),
+    )
+    .await;
     stack.send_deferred(&named(3), NOW, 3).await;
     let mut options = emulator_options(
         &build_functions().unwrap().join("overflow"),
@@ -58,7 +62,8 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
 
 #[tokio::test]
 async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
-    let stack = OverflowStack::start(Fault::ExpiredToken.always().of("UpdateItem")).await;
+    let stack =
+        OverflowStack::start(Fault::ExpiredToken.always().for_operation("UpdateItem")).await;
     let program = build_functions().unwrap().join("customers");
     let mut options = emulator_options(&program, &stack.proxy.endpoint());
     let endpoint = stack.sqs.endpoint();

@@ -62,8 +62,8 @@ impl Decimal {
 
 impl Exact {
     /// The value of a JSON text.
-    pub(crate) fn of_text(text: &str) -> Self {
-        let of = |raw: &RawValue| Self::of_text(raw.get());
+    pub(crate) fn from_text(text: &str) -> Self {
+        let of = |raw: &RawValue| Self::from_text(raw.get());
         let text = text.trim();
         match text.as_bytes()[0] {
             b'n' => Self::Null,

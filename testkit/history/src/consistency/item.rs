@@ -30,7 +30,7 @@ pub fn stored_signal(
         who,
         request,
         index,
-        content: Fingerprint::of(&item.to_string()),
+        content: Fingerprint::new(&item.to_string()),
         identifier,
         received_at,
         contradiction,
@@ -95,7 +95,7 @@ pub fn kept_signal(payload: &str) -> KeptSignal {
     KeptSignal {
         request: number("/data/request"),
         index: number("/data/n"),
-        content: Fingerprint::of(payload),
+        content: Fingerprint::new(payload),
     }
 }
 

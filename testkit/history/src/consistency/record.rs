@@ -12,7 +12,7 @@ pub struct Fingerprint(u64);
 
 impl Fingerprint {
     /// The fingerprint of this text.
-    pub fn of(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         Self(hasher.finish())

@@ -86,7 +86,7 @@ impl GeneratedSignal<'_> {
         } else {
             self.item().to_string()
         };
-        Fingerprint::of(&content)
+        Fingerprint::new(&content)
     }
 
     /// The attributes of its item that follow from its text, as DynamoDB's JSON.

@@ -21,7 +21,7 @@ async fn fill(app: &TestApp, account: &str) {
             {"customerId": subject_id, "eventType": ""},
         ]});
         let call = RequestBuilder::signals(signals);
-        let response = app.send(call.key(&key).at(Timestamp::now())).await;
+        let response = app.send(call.key(&key).received_at(Timestamp::now())).await;
         assert_eq!(response.status, 200);
     }
 }

@@ -28,7 +28,9 @@ async fn fill(app: &TestApp, account: &str) {
     signals.push(json!({"customerId": "shop#c", "eventType": ""}));
     let body =
         json!({"requestIdentifier": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11", "signals": signals});
-    let batch = RequestBuilder::signals(body).key(&key).at(Timestamp::now());
+    let batch = RequestBuilder::signals(body)
+        .key(&key)
+        .received_at(Timestamp::now());
     assert_eq!(app.send(batch).await.status, 200);
 }
 

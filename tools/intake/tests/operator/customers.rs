@@ -17,7 +17,9 @@ pub(crate) async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
 /// Sends a batch of signals that are all rejected.
 pub(crate) async fn send_rejected(app: &TestApp, key: &str, signals: Value) {
     let body = json!({ "signals": signals });
-    let call = RequestBuilder::signals(body).key(key).at(Timestamp::now());
+    let call = RequestBuilder::signals(body)
+        .key(key)
+        .received_at(Timestamp::now());
     let response = app.send(call).await;
     assert_eq!(response.status, 400, "{response:?}");
 }
@@ -194,7 +196,8 @@ async fn send_long_history(app: &TestApp, key: &str) {
             json!({"customerId": "ada", "eventType": "t", "data": data})
         };
         let signals: Vec<_> = (0..100).map(signal).collect();
-        let call = RequestBuilder::signals(json!({"signals": signals})).at(Timestamp::now());
+        let call =
+            RequestBuilder::signals(json!({"signals": signals})).received_at(Timestamp::now());
         send(app, key, call).await;
     }
     let rejected = json!([

@@ -63,7 +63,11 @@ async fn send(app: &TestApp) {
     let second = json!({"signals": [event]}).to_string();
     for (body, received_at) in [(first, days_ago(2)), (second, days_ago(1))] {
         let sent = app
-            .send(RequestBuilder::signals(body).key(&key).at(received_at))
+            .send(
+                RequestBuilder::signals(body)
+                    .key(&key)
+                    .received_at(received_at),
+            )
             .await;
         assert_eq!(sent.status, 200, "{sent:?}");
     }
@@ -167,7 +171,7 @@ async fn listed_signal_without_a_valid_key_is_rejected() {
 async fn update(app: &TestApp, id: &str, data: Value, at: Timestamp) {
     let key = app.key("shop").await;
     let body = json!({"customerId": id, "customerData": data});
-    let call = RequestBuilder::customer(body).key(&key).at(at);
+    let call = RequestBuilder::customer(body).key(&key).received_at(at);
     assert_eq!(app.send(call).await.status, 200);
 }
 

@@ -15,7 +15,7 @@ async fn status(app: &TestApp, key: &str) -> u16 {
 /// A function over the same tables, in a process that has not cached any key.
 fn app_without_cached_keys(app: &TestApp) -> TestApp {
     let tables = app.emulator.endpoint();
-    TestApp::over(TestApp::emulator(), &tables, &tables, None)
+    TestApp::with_dynamodb(TestApp::emulator(), &tables, &tables, None)
 }
 
 /// The key or key id that a command has printed as its only line.
@@ -140,7 +140,9 @@ async fn revoked_key_is_rejected_and_stays_revoked() {
     assert_eq!(status(&fresh, &key.secret).await, 401);
     // A function that has cached the key rejects it after a minute.
     let in_a_minute = Timestamp::now().plus(Duration::from_secs(61));
-    let ping = RequestBuilder::ping().key(&key.secret).at(in_a_minute);
+    let ping = RequestBuilder::ping()
+        .key(&key.secret)
+        .received_at(in_a_minute);
     assert_eq!(app.send(ping).await.status, 401);
     let listed = operator.list_keys();
     let again = operator.run(&revoke).success();

@@ -24,7 +24,11 @@ async fn send(app: &TestApp, received_at: Timestamp) {
         ]}}"#
     );
     let response = app
-        .send(RequestBuilder::signals(body).key(&key).at(received_at))
+        .send(
+            RequestBuilder::signals(body)
+                .key(&key)
+                .received_at(received_at),
+        )
         .await;
     assert_eq!(response.status, 200);
     assert_eq!(response.json()["rejected"], 2);

@@ -16,7 +16,7 @@ pub(crate) const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 /// Sends these signals as if they had arrived at this time.
 pub(crate) async fn send_at(app: &TestApp, key: &str, received_at: Timestamp, signals: Value) {
     let call = RequestBuilder::signals(json!({ "signals": signals }));
-    let response = app.send(call.key(key).at(received_at)).await;
+    let response = app.send(call.key(key).received_at(received_at)).await;
     assert_eq!(response.status, 200, "{}", response.text);
 }
 

@@ -35,7 +35,12 @@ impl Deployed {
         let emulator = TestApp::emulator();
         let proxy = FaultProxy::start(&emulator.endpoint(), plan).await.unwrap();
         let keys = emulator.endpoint();
-        let app = Arc::new(TestApp::over(emulator, &keys, &proxy.endpoint(), None));
+        let app = Arc::new(TestApp::with_dynamodb(
+            emulator,
+            &keys,
+            &proxy.endpoint(),
+            None,
+        ));
         Self {
             gateway: HttpGateway::start(&app).await,
             app,
@@ -118,7 +123,7 @@ async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
 async fn lost_signal_fails_verify_and_is_named() {
     let lost = Fault::Swallowed(std::time::Duration::ZERO)
         .on_call(SINGLE_SIGNAL)
-        .about(SIGNALS);
+        .where_body_has(SIGNALS);
     let deployed = Deployed::with(lost).await;
     let run = deployed.verify(&["--json"]);
     assert_eq!(run.code, Some(1), "{run:?}");
@@ -142,7 +147,7 @@ async fn idempotency_records_of_requests_that_failed_are_removed_too() {
         Fault::AccessDenied
             .always()
             .for_operation("BatchWriteItem")
-            .about(SIGNALS),
+            .where_body_has(SIGNALS),
     )
     .await;
     assert_eq!(deployed.verify(&[]).code, Some(1));
