@@ -11,7 +11,7 @@ use serde_json::Value;
 use store::retry::PATIENCE_BEFORE_QUEUE;
 
 use crate::metrics::template;
-use crate::page::Page;
+use crate::support::page::Page;
 
 /// The resources of a type in a template.
 fn resources_of_type<'a>(template: &'a Value, kind: &str) -> Vec<&'a Value> {

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use model::api_key::{ApiKey, Endpoint, KeyHash};
+use model::api_key::{ApiKey, Endpoint};
 use model::timestamp::Timestamp;
 use serde_json::json;
-use testkit::{RequestBuilder, Tables, TestApp, key_record, store_key};
+use testkit::{RequestBuilder, TestApp, key_record, store_key};
 
-use crate::clock::{NOW, later};
+use crate::support::clock::{NOW, later};
+use crate::support::items::set_key_attribute;
 
 /// The status of a request with this key that arrives at this time.
 async fn status_at(app: &TestApp, key: &str, at: Timestamp) -> u16 {
@@ -120,21 +120,23 @@ async fn key_writes_only_customers_of_its_account() {
 
 #[tokio::test]
 async fn cached_key_expires_at_its_exact_time() {
+    // The table keeps the time of an expiry in whole seconds.
+    let expires_at = Timestamp::from_millis(later(30).seconds() * 1_000);
     let app = TestApp::start();
     let key = app
-        .key_with("shop", |record| record.expires_at = Some(later(30)))
+        .key_with("shop", |record| record.expires_at = Some(expires_at))
         .await;
     assert_eq!(status_at(&app, &key, NOW).await, 200);
-    let last_millisecond = Timestamp::from_millis(later(30).millis() - 1);
+    let last_millisecond = Timestamp::from_millis(expires_at.millis() - 1);
     assert_eq!(status_at(&app, &key, last_millisecond).await, 200);
-    assert_eq!(status_at(&app, &key, later(30)).await, 401);
+    assert_eq!(status_at(&app, &key, expires_at).await, 401);
 }
 
 #[tokio::test]
 async fn revoked_key_is_rejected_after_a_minute() {
     let (app, key) = TestApp::with_key("shop").await;
     assert_eq!(status_at(&app, &key, NOW).await, 200);
-    set_attribute(&app, &key, "revokedAt", &NOW.to_string()).await;
+    set_key_attribute(&app, &key, "revokedAt", &NOW.to_string()).await;
     assert_eq!(
         status_at(&app, &key, later(59)).await,
         200,
@@ -167,23 +169,8 @@ async fn verification_key_is_accepted_for_accounts_of_verify_only() {
 #[tokio::test]
 async fn key_with_a_corrupt_item_cannot_be_checked() {
     let (app, key) = TestApp::with_key("shop").await;
-    set_attribute(&app, &key, "only", "everything").await;
+    set_key_attribute(&app, &key, "only", "everything").await;
     app.send(RequestBuilder::ping().key(&key))
         .await
         .assert_problem(503, "storage-unavailable");
-}
-
-pub(crate) async fn set_attribute(app: &TestApp, key: &str, name: &str, value: &str) {
-    let update = app
-        .client
-        .update_item()
-        .table_name(Tables::name("ApiKeysTable"))
-        .key(
-            "keyHash",
-            AttributeValue::S(KeyHash::from_key(key).partition_key()),
-        )
-        .update_expression("SET #name = :value")
-        .expression_attribute_names("#name", name)
-        .expression_attribute_values(":value", AttributeValue::S(value.to_owned()));
-    update.send().await.unwrap();
 }

@@ -6,7 +6,7 @@ use testkit::function_process::{FUNCTION_MEMORY, FunctionProcess};
 use testkit::{build_functions, emulator_options};
 use tokio::sync::mpsc;
 
-use crate::page::root;
+use crate::support::page::root;
 
 #[tokio::test]
 async fn missing_and_malformed_variables_are_different_errors() {

@@ -2,7 +2,6 @@
 //! functions really store.
 #![expect(
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "only tests are in here: to panic is to fail the test"
 )]
 
@@ -11,27 +10,23 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use aws::s3::S3Object;
-use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::api_key::{Endpoint, KeyHash};
 use model::customer::{FENCE_PREFIX, PROFILE_FIELDS};
 use model::key_entry::KeyEntry;
-use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use store::key_snapshot::KeySnapshot;
 use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::{Item, RequestBuilder, TestApp, template};
 
-use crate::page::{Page, quoted, root};
-
-const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+use crate::support::clock::NOW;
+use crate::support::items::{item_json, type_of};
+use crate::support::page::{Page, quoted, root};
+use crate::support::requests::REQUEST;
 
 /// Lambda's id of the invocations in the examples.
 const INVOCATION: &str = "8f5d2c0e-1b7a-4e43-9d35-0c6b1a2f7e90";
-
-/// The time of every example: 2026-11-20T22:33:44.123Z.
-const RECEIVED_AT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
 /// The row that stands for unknown profile fields.
 const ANY_OTHER_NAME: &str = "any other name";
@@ -79,39 +74,6 @@ fn documented(table: &str) -> BTreeMap<String, Attribute> {
         }
     }
     attributes
-}
-
-fn type_of(value: &AttributeValue) -> &'static str {
-    match value {
-        AttributeValue::S(_) => "S",
-        AttributeValue::N(_) => "N",
-        AttributeValue::Bool(_) => "BOOL",
-        AttributeValue::B(_) => "B",
-        AttributeValue::M(_) => "M",
-        AttributeValue::L(_) => "L",
-        AttributeValue::Null(_) => "NULL",
-        other => panic!("{other:?}"),
-    }
-}
-
-/// An attribute value as the AWS command line prints it.
-fn dynamodb_json(value: &AttributeValue) -> Value {
-    let inner = match value {
-        AttributeValue::S(text) | AttributeValue::N(text) => json!(text),
-        AttributeValue::Bool(truth) | AttributeValue::Null(truth) => json!(truth),
-        AttributeValue::B(bytes) => json!(data_encoding::BASE64.encode(bytes.as_ref())),
-        AttributeValue::M(map) => item_json(map),
-        AttributeValue::L(list) => list.iter().map(dynamodb_json).collect(),
-        other => panic!("{other:?}"),
-    };
-    json!({type_of(value): inner})
-}
-
-/// An item as a record of the stream has it, too.
-pub(crate) fn item_json(item: &Item) -> Value {
-    item.iter()
-        .map(|(name, value)| (name.clone(), dynamodb_json(value)))
-        .collect()
 }
 
 /// A stack of which `BatchWriteItem` fails where a body has `marker`, with signals that are kept
@@ -162,13 +124,13 @@ fn batch() -> Value {
 /// What the functions store of requests that together have every attribute.
 async fn stored() -> HashMap<&'static str, Vec<Item>> {
     let (stack, _proxy) = stack_failing_at("\"fails\"").await;
-    let expires_at = Some(RECEIVED_AT.plus(Duration::from_hours(90 * 24)));
+    let expires_at = Some(NOW.plus(Duration::from_hours(90 * 24)));
     let named = |record: &mut KeyEntry| {
         let (key_id, name) = ("key_3f2a9c81d04e".to_owned(), "web".to_owned());
         *record = KeyEntry {
             key_id,
             name,
-            created_at: RECEIVED_AT,
+            created_at: NOW,
             expires_at,
             ..record.clone()
         };
@@ -176,7 +138,7 @@ async fn stored() -> HashMap<&'static str, Vec<Item>> {
     let key = stack.key_with("acme", named).await;
     let revoked = |record: &mut KeyEntry| {
         *record = KeyEntry {
-            revoked_at: Some(RECEIVED_AT),
+            revoked_at: Some(NOW),
             only: Some(Endpoint::Signals),
             ..record.clone()
         };
@@ -192,11 +154,7 @@ async fn stored() -> HashMap<&'static str, Vec<Item>> {
         (RequestBuilder::signals(failing), 503),
     ] {
         let answer = stack
-            .send(
-                call.key(&key)
-                    .received_at(RECEIVED_AT)
-                    .invocation(INVOCATION),
-            )
+            .send(call.key(&key).received_at(NOW).invocation(INVOCATION))
             .await;
         assert_eq!(answer.status, status, "{}", answer.text);
     }
@@ -358,7 +316,7 @@ fn example_of_the_key_snapshot_is_one_that_functions_read() {
     encoder.write_all(json.as_bytes()).unwrap();
     let object = S3Object {
         body: encoder.finish().unwrap(),
-        last_modified: RECEIVED_AT,
+        last_modified: NOW,
         etag: String::new(),
     };
     let snapshot = KeySnapshot::parse(&object).unwrap();

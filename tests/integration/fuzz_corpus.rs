@@ -2,7 +2,7 @@
 
 use testkit::fuzz_targets::TARGETS;
 
-use crate::page::root;
+use crate::support::page::root;
 
 #[test]
 fn every_kept_input_of_a_fuzz_target_holds() {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+use crate::support::clock::NOW;
+use crate::support::requests::REQUEST;
 
 fn body(n: usize) -> Value {
     let signals: Vec<_> = (0..n)
@@ -36,7 +36,7 @@ async fn twelve_concurrent_attempts_are_stored_once() {
 #[tokio::test]
 async fn replay_keeps_the_time_of_the_first_arrival() {
     let (app, key) = TestApp::with_key("shop").await;
-    let first = Timestamp::from_millis(1_795_214_024_123);
+    let first = NOW;
     app.send(
         RequestBuilder::signals(body(2))
             .key(&key)
@@ -73,7 +73,7 @@ async fn uppercase_request_identifier_conflicts_with_lowercase() {
 #[tokio::test]
 async fn idempotency_record_expires_before_dynamodb_deletes_it() {
     let (app, key) = TestApp::with_key("shop").await;
-    let first = Timestamp::from_millis(1_795_214_024_123);
+    let first = NOW;
     app.send(
         RequestBuilder::signals(body(1))
             .key(&key)

@@ -10,7 +10,7 @@ use emulator::{Emulator, Storage};
 use serde_json::{Value, json};
 use testkit::{LocalStack, call, client_at};
 
-use crate::page::root;
+use crate::support::page::root;
 
 #[tokio::test]
 async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {

@@ -4,96 +4,21 @@
 mod bytes;
 mod queries;
 
-use std::io;
-use std::sync::{Arc, LazyLock, Mutex};
-
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use service::telemetry;
 use service::telemetry::log::Log;
 use testkit::fault_proxy::Fault;
 use testkit::{RequestBuilder, TestApp};
-use tokio::sync::mpsc::UnboundedReceiver;
-use tracing::Dispatch;
-use tracing::instrument::WithSubscriber as _;
-use tracing::subscriber::NoSubscriber;
 
-use crate::overflow::OverflowStack;
-
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Lines {
-    /// A log that writes to these lines.
-    fn log(&self) -> Log {
-        let lines = self.clone();
-        Log::new("local", move |line| {
-            let mut written = lines.0.lock().unwrap();
-            written.extend_from_slice(line.as_bytes());
-            written.push(b'\n');
-        })
-    }
-}
-
-/// While a process has one subscriber, tracing asks only that of the current thread whether a new
-/// call site is enabled, and caches the answer for all threads. With a second one it asks all, so
-/// that requests of other tests disable no call site.
-static SECOND_SUBSCRIBER: LazyLock<Dispatch> =
-    LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
-
-/// What these requests return, and the lines and events that they write to the log, as text.
-async fn log_of<T>(requests: impl AsyncFnOnce(Log) -> T) -> (T, String) {
-    LazyLock::force(&SECOND_SUBSCRIBER);
-    let lines = Lines::default();
-    let written = lines.clone();
-    let functions = ["customers", "overflow", "signals"];
-    let returned = requests(lines.log())
-        .with_subscriber(telemetry::subscriber(&functions, move || written.clone()))
-        .await;
-    let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    (returned, log)
-}
-
-/// The request lines of a log.
-fn request_lines(log: &str) -> Vec<Value> {
-    let lines = log
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.filter(|line| line["status"].is_u64()).collect()
-}
-
-/// The request lines that a process has written until it ended.
-pub(crate) async fn request_lines_of_process(mut lines: UnboundedReceiver<String>) -> Vec<Value> {
-    let mut request_lines = Vec::new();
-    while let Some(line) = lines.recv().await {
-        // A process may end with a line of text that says why.
-        let line: Value = serde_json::from_str(&line).unwrap_or_default();
-        let has_status = line.get("status").is_some_and(Value::is_u64);
-        if has_status {
-            request_lines.push(line);
-        }
-    }
-    request_lines
-}
+use crate::support::clock::NOW;
+use crate::support::logs::{log_of, request_lines};
+use crate::support::overflow_stack::OverflowStack;
 
 /// A value that each request sends and no log line may contain.
 const CANARY: &str = "canary-52c1";
 
 /// The one value of a client that its line has, as it was sent.
 const REQUEST: &str = "6F1C0A52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
-
-const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
 
 /// Sends requests of every outcome, with and without DynamoDB; returns the key.
 async fn send_requests(log: Log) -> String {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use service::telemetry::metric::{FUNCTION, NAMESPACE, REASON};
 use signals::metric::CODE;
 
-use crate::page::root;
+use crate::support::page::root;
 
 const TEMPLATES: [&str; 3] = [
     "template.yaml",

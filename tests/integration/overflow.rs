@@ -13,111 +13,11 @@ mod processes;
 
 use std::time::Duration;
 
-use emulator::sqs::FakeSqs;
-use model::timestamp::Timestamp;
+use crate::support::clock::NOW;
+use crate::support::overflow_stack::{NO_MESSAGES, OverflowStack, assert_stored, named, signals};
 use serde_json::{Value, json};
-use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{Endpoints, Item, RequestBuilder, TestApp, TestResponse};
-
-const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
-const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
-
-/// When the messages are drained: a minute after [`NOW`].
-const DRAINED_AT: Timestamp = Timestamp::from_millis(1_795_214_084_123);
-
-const RETENTION: Duration = Duration::from_hours(7 * 24);
-
-const NO_MESSAGES: [&str; 0] = [];
-
-/// An app with an overflow queue, and a fault proxy before every table but that of the keys.
-pub(crate) struct OverflowStack {
-    pub(crate) app: TestApp,
-    pub(crate) proxy: FaultProxy,
-    pub(crate) sqs: FakeSqs,
-    key: String,
-}
-
-impl OverflowStack {
-    pub(crate) async fn start(plan: impl Into<Plan>) -> Self {
-        let emulator = TestApp::emulator();
-        let sqs = FakeSqs::start().await.unwrap();
-        let keys = emulator.endpoint();
-        let proxy = FaultProxy::start(&keys, plan).await.unwrap();
-        let endpoints = Endpoints {
-            keys: &keys,
-            others: &proxy.endpoint(),
-            sqs: Some(&sqs),
-            s3: None,
-        };
-        let app = TestApp::with_endpoints(emulator, &endpoints, Some(RETENTION));
-        let key = app.key("shop").await;
-        Self {
-            app,
-            proxy,
-            sqs,
-            key,
-        }
-    }
-
-    /// Sends a batch of signals that arrives at this time.
-    pub(crate) async fn send(&self, body: &Value, at: Timestamp) -> TestResponse {
-        let call = RequestBuilder::signals(body).key(&self.key).received_at(at);
-        self.app.send(call).await
-    }
-
-    /// Sends a batch of which so many signals are deferred.
-    async fn send_deferred(&self, body: &Value, at: Timestamp, count: usize) {
-        let response = self.send(body, at).await;
-        assert_eq!(response.status, 200, "{response:?}");
-        assert_eq!(response.json()["deferred"], count, "{response:?}");
-    }
-
-    /// Drains all messages of the queue. None is to be delivered again.
-    async fn drain(&self) {
-        self.drain_messages(&self.sqs.take_messages()).await;
-    }
-
-    /// Drains these messages. None is to be delivered again.
-    async fn drain_messages(&self, messages: &[String]) {
-        assert_eq!(self.undrained(messages).await, NO_MESSAGES);
-    }
-
-    /// Drains these messages, and returns those that are to be delivered again.
-    async fn undrained(&self, messages: &[String]) -> Vec<String> {
-        self.app.drain(messages, DRAINED_AT).await
-    }
-
-    /// The one dead letter is this message, which DynamoDB found invalid.
-    fn assert_invalid_dead_letter(&self, message: &str) {
-        let dead_letters = self.sqs.receive(10, Duration::ZERO);
-        assert_eq!(dead_letters.len(), 1, "{dead_letters:?}");
-        let dead_letter = &dead_letters[0];
-        assert_eq!(dead_letter.body, message);
-        assert_eq!(dead_letter.reason.as_deref(), Some("ValidationException"));
-    }
-
-    async fn stored(&self) -> Vec<Item> {
-        let mut items = self.app.items("SignalsTable").await;
-        items.sort_by_key(|item| item["sk"].as_s().unwrap().clone());
-        items
-    }
-}
-
-fn signals(n: usize) -> Value {
-    let signal = |n| json!({"customerId": "c", "eventType": "view", "data": {"n": n, "x": "\u{fffe}\""}, "more": 1.0});
-    (0..n).map(signal).collect()
-}
-
-fn named(n: usize) -> Value {
-    json!({"requestIdentifier": REQUEST, "signals": signals(n)})
-}
-
-/// The batch was accepted, and none of its signals is deferred: then the count is absent.
-#[track_caller]
-fn assert_stored(response: &TestResponse) {
-    assert_eq!(response.status, 200, "{response:?}");
-    assert_eq!(response.json().get("deferred"), None, "{response:?}");
-}
+use testkit::fault_proxy::{Fault, Plan};
+use testkit::{Item, RequestBuilder};
 
 /// The items that a request leaves when nothing fails.
 async fn items_without_a_fault(body: &Value) -> Vec<Item> {

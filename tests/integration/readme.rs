@@ -8,7 +8,7 @@ use service::runtime::HttpFunction as _;
 use signals::SignalsFunction;
 use testkit::{RequestBuilder, TestApp};
 
-use crate::page::Page;
+use crate::support::page::Page;
 
 #[test]
 fn endpoints_in_the_readme_and_in_the_contract_are_those_of_the_code() {

@@ -1,13 +1,12 @@
 //! Rejected signals are stored as sent, with their errors; or, with strict handling, nothing is
 //! (docs/api.md, Signals).
 
-use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp, TestResponse};
 
-const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
-const RECEIVED_AT: Timestamp = Timestamp::from_millis(1_795_214_024_123);
+use crate::support::clock::NOW;
 
+const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 #[tokio::test]
 async fn rejected_signal_is_stored_once_as_sent() {
     let (app, key) = TestApp::with_key("shop").await;
@@ -16,9 +15,7 @@ async fn rejected_signal_is_stored_once_as_sent() {
         r#"{{"requestIdentifier":"{REQUEST}","signals":[{{"customerId":"c","eventType":"t"}},{invalid}]}}"#
     );
     for _ in 0..2 {
-        let call = RequestBuilder::signals(&body)
-            .key(&key)
-            .received_at(RECEIVED_AT);
+        let call = RequestBuilder::signals(&body).key(&key).received_at(NOW);
         assert_eq!(app.send(call).await.status, 200);
     }
     let items = app.items("RejectedSignalsTable").await;
@@ -41,16 +38,11 @@ async fn rejected_bodies_under_one_identifier_are_all_stored() {
         let signals = json!([{"customerId": "c", "eventType": event_type}]);
         let call =
             RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals}));
-        assert_eq!(
-            app.send(call.key(&key).received_at(RECEIVED_AT))
-                .await
-                .status,
-            400
-        );
+        assert_eq!(app.send(call.key(&key).received_at(NOW)).await.status, 400);
     }
     let items = app.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 3, "three bodies, one of them sent twice");
-    let later = RECEIVED_AT.plus(std::time::Duration::from_hours(24));
+    let later = NOW.plus(std::time::Duration::from_hours(24));
     let again = RequestBuilder::signals(
         json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": ""}]}),
     );

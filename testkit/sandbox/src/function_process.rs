@@ -252,7 +252,7 @@ async fn send_lines(output: impl AsyncRead + Unpin, log: mpsc::UnboundedSender<S
     }
 }
 
-/// The memory of the functions in megabytes: the default of the parameter FunctionMemory in
+/// The memory of the functions in megabytes: the default of the parameter `FunctionMemory` in
 /// template.yaml. A test compares them.
 pub const FUNCTION_MEMORY: &str = "256";
 

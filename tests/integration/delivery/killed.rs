@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::fake_targets::FakeTargets;
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 
-use super::{BOTH, id, ids, ids_of, ids_of_lines, options, signals};
+use crate::support::delivery::{BOTH, id, ids, ids_of, ids_of_lines, options, signals};
 
 /// Records that are added at once, while fewer wait.
 const RECORDS: usize = 300;

@@ -8,7 +8,9 @@ use testkit::fake_targets::{FakeTargets, Target};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 
-use super::{BOTH, Delivery, ids, ids_of, ids_of_lines, options, signal, signals};
+use crate::support::delivery::{
+    BOTH, Delivery, ids, ids_of, ids_of_lines, options, signal, signals,
+};
 
 #[tokio::test]
 async fn entry_that_the_bus_does_not_take_is_the_first_undelivered_record() {

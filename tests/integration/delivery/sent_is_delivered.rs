@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use testkit::{Item, RequestBuilder};
 
-use super::{BOTH, Delivery};
-use crate::data_model::item_json;
 use crate::properties::{self, reference_json::Exact, strategies};
+use crate::support::delivery::{BOTH, Delivery};
+use crate::support::items::item_json;
 
 /// The record of the insertion of an item.
 fn insertion(sequence: usize, item: &Item) -> Value {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::fake_targets::Target;
 
-use super::{BOTH, BUCKET, Delivery, id, ids, ids_of, ids_of_lines, signal, signals};
+use crate::support::delivery::{
+    BOTH, BUCKET, Delivery, id, ids, ids_of, ids_of_lines, signal, signals,
+};
 
 /// The key of the record of the signal with this number.
 fn key(number: usize) -> String {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::fake_targets::Target;
 
-use super::{BOTH, Delivery, id, signal, signals};
+use crate::support::delivery::{BOTH, Delivery, id, signal, signals};
 
 #[tokio::test]
 async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {

@@ -9,7 +9,7 @@ use model::validation::FieldErrorCode;
 use service::problem_document::RETRY_AFTER_SECONDS;
 
 use crate::openapi::codes::problem_types;
-use crate::page::{Page, quoted};
+use crate::support::page::{Page, quoted};
 
 fn api() -> Page {
     Page::read("docs/api.md")

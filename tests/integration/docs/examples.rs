@@ -1,6 +1,6 @@
 //! docs/clients.md shows the programs of docs/examples as they are, which `.ci/run clients` runs.
 
-use crate::page::{Page, root};
+use crate::support::page::{Page, root};
 
 #[test]
 fn every_example_stands_on_the_page_as_it_is() {

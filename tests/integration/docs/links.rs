@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::page::{Page, root};
+use crate::support::page::{Page, root};
 
 /// Folders and files at the root that are no part of the sources.
 const NOT_SOURCES: [&str; 3] = [".git", "target", "Cargo.lock"];

@@ -3,26 +3,17 @@
 use std::time::Duration;
 
 use model::timestamp::Timestamp;
-use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{RequestBuilder, TestApp};
+use testkit::RequestBuilder;
+use testkit::fault_proxy::{Fault, Plan};
 
-use super::{AppBehindProxy, assert_unavailable, customer, without_identifier};
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_key_proxy};
+use crate::support::requests::{assert_unavailable, customer, without_identifier};
 
 /// Random keys that are sent unless `INTAKE_RANDOM_KEYS` says otherwise.
 const RANDOM_KEYS: usize = 500;
 
 /// Invalid keys that a function caches.
 const MAX_INVALID_KEYS: usize = 8_192;
-
-/// An app with a fault proxy before the key table alone.
-pub(super) async fn app_behind_key_proxy() -> AppBehindProxy {
-    let emulator = TestApp::emulator();
-    let direct = emulator.endpoint();
-    let proxy = FaultProxy::start(&direct, Plan::none()).await.unwrap();
-    let app = TestApp::with_dynamodb(emulator, &proxy.endpoint(), &direct, None);
-    let key = app.key("shop").await;
-    AppBehindProxy { app, proxy, key }
-}
 
 #[tokio::test]
 async fn random_keys_are_read_once_each_and_evict_no_valid_key() {

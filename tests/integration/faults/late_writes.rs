@@ -13,7 +13,8 @@ use store::customers::{CustomersTable, NewerField, UpdateMark, UpdateResult, Ups
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, client_at};
 
-use super::{AppBehindProxy, app_behind_proxy};
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
+use crate::support::clock::NOW;
 
 fn city(city: &str) -> RequestBuilder {
     RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": city}}))
@@ -41,7 +42,7 @@ async fn late_attempt_does_not_overwrite_a_newer_update() {
 #[tokio::test]
 async fn update_with_an_older_time_goes_above_the_stored_one() {
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::none()).await;
-    let ahead = Timestamp::from_millis(1_795_214_024_123);
+    let ahead = NOW;
     assert_eq!(
         app.send(city("Ulm").key(&key).received_at(ahead))
             .await
@@ -54,7 +55,7 @@ async fn update_with_an_older_time_goes_above_the_stored_one() {
     let response = app
         .send(
             zip.key(&key)
-                .received_at(Timestamp::from_millis(1_795_214_024_000)),
+                .received_at(Timestamp::from_millis(NOW.millis() - 123)),
         )
         .await;
     assert_eq!(response.status, 200, "{}", response.text);
@@ -77,7 +78,7 @@ async fn update_with_an_older_time_goes_above_the_stored_one() {
 
 #[tokio::test]
 async fn late_attempt_of_the_same_millisecond_undoes_nothing_of_a_newer_update() {
-    let now = Timestamp::from_millis(1_795_214_024_123);
+    let now = NOW;
     // Which of two random fences of a millisecond is the higher one differs from round to round.
     for round in 0..8 {
         let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Held.on_call(1)).await;
@@ -98,7 +99,7 @@ async fn late_attempt_of_the_same_millisecond_undoes_nothing_of_a_newer_update()
 
 #[tokio::test]
 async fn update_of_the_millisecond_of_the_creation_is_no_creation_although_its_answer_is_lost() {
-    let now = Timestamp::from_millis(1_795_214_024_123);
+    let now = NOW;
     // In about half of the rounds, the update meets an item with a higher fence, and writes over
     // that. Then DynamoDB's answer is lost.
     for round in 0..8 {

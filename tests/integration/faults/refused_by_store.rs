@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
-use super::{
-    AppBehindProxy, app_behind_proxy, customer, signals, stored_numbers, with_identifier,
-    without_identifier,
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
+use crate::support::requests::{
+    customer, signals, stored_numbers, with_identifier, without_identifier,
 };
 
 /// Thirty signals. Those at `invalid` contain the text at which the proxy makes DynamoDB reject a

@@ -7,10 +7,9 @@ use serde_json::json;
 use testkit::RequestBuilder;
 use testkit::fault_proxy::Plan;
 
-use super::{
-    AppBehindProxy, app_behind_proxy, customer, signals, stored_numbers, without_identifier,
-};
-use crate::overflow::OverflowStack;
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
+use crate::support::overflow_stack::OverflowStack;
+use crate::support::requests::{customer, signals, stored_numbers, without_identifier};
 
 #[tokio::test]
 async fn dropped_connections_fail_no_request() {

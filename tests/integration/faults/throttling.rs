@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use testkit::fault_proxy::{Capacity, CapacityLimits, Fault, Plan};
 use testkit::{RequestBuilder, Tables};
 
-use super::{
-    AppBehindProxy, app_behind_proxy, assert_unavailable, customer, stored_numbers,
-    with_identifier, without_identifier,
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
+use crate::support::requests::{
+    REQUEST, assert_unavailable, customer, stored_numbers, with_identifier, without_identifier,
 };
 
 /// The customer whose partition is hot. The proxy finds its calls by this text.
@@ -35,7 +35,7 @@ fn mixed(n: usize) -> RequestBuilder {
     let signals: Value = (0..n)
         .map(|n| json!({"customerId": customer(n), "eventType": "view"}))
         .collect();
-    RequestBuilder::signals(json!({"requestIdentifier": super::REQUEST, "signals": signals}))
+    RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals}))
 }
 
 fn hot_customer() -> RequestBuilder {

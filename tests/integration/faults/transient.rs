@@ -7,10 +7,10 @@ use futures_util::future::join_all;
 use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
-use super::auth::app_behind_key_proxy;
-use super::{
-    AppBehindProxy, FAILURES, REQUEST, app_behind_proxy, assert_unavailable, customer,
-    stored_numbers, with_identifier, without_identifier,
+use super::FAILURES;
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_key_proxy, app_behind_proxy};
+use crate::support::requests::{
+    REQUEST, assert_unavailable, customer, stored_numbers, with_identifier, without_identifier,
 };
 
 /// Faults of one call, after which the same call succeeds.

@@ -9,9 +9,10 @@ use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::FunctionProcess;
 use testkit::{RequestBuilder, Tables, TestApp, build_functions, emulator_options};
 
-use super::{
-    AppBehindProxy, FAILURES, app_behind_proxy, assert_unavailable, customer, signals,
-    stored_numbers, with_identifier, without_identifier,
+use super::FAILURES;
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
+use crate::support::requests::{
+    assert_unavailable, customer, signals, stored_numbers, with_identifier, without_identifier,
 };
 
 /// How long a request of these tests may take: long enough for its steps on a busy machine.

@@ -7,7 +7,7 @@ use serde_json::json;
 use testkit::LocalStack;
 
 use super::{Inspector, SIGNALS};
-use crate::page::root;
+use crate::support::page::root;
 
 #[test]
 fn data_of_each_signal_is_judged_by_the_contract_of_its_type() {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use testkit::{LocalStack, call};
 
-use crate::page::{Page, quoted};
+use crate::support::page::{Page, quoted};
 
 use super::{BATCH, Inspector, SIGNALS, assert_members, other_key};
 

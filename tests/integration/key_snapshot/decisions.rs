@@ -10,8 +10,8 @@ use testkit::fake_s3::S3Fault;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, key_record};
 
-use super::{KEY, OUTAGE, SnapshotStack, revoked, signal};
-use crate::clock::{NOW, earlier, later};
+use crate::support::clock::{NOW, earlier, later};
+use crate::support::snapshot_stack::{KEY, OUTAGE, SnapshotStack, revoked, signal};
 
 #[tokio::test]
 async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {

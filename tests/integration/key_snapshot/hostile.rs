@@ -10,9 +10,9 @@ use testkit::fake_s3::KEY_SNAPSHOT_PATH;
 use testkit::fault_proxy::Plan;
 use testkit::key_record;
 
-use super::{KEY, OUTAGE, SnapshotStack, revoked};
-use crate::auth::set_attribute;
-use crate::clock::{NOW, earlier, later};
+use crate::support::clock::{NOW, earlier, later};
+use crate::support::items::set_key_attribute;
+use crate::support::snapshot_stack::{KEY, OUTAGE, SnapshotStack, revoked};
 
 fn gzip(json: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -79,7 +79,7 @@ async fn entry_that_cannot_be_read_costs_no_other_key() {
 async fn corrupt_item_leaves_its_key_to_the_snapshot_and_the_others_to_the_table() {
     let stack = SnapshotStack::start(Plan::none()).await;
     let corrupt = stack.app.key("shop").await;
-    set_attribute(&stack.app, &corrupt, "only", "everything").await;
+    set_key_attribute(&stack.app, &corrupt, "only", "everything").await;
     let other = stack.app.key("shop").await;
     let of_snapshot = [
         (KeyHash::from_key(&corrupt), key_record("shop")),

@@ -7,8 +7,8 @@ use testkit::fault_proxy::Fault;
 use testkit::function_process::FunctionProcess;
 use testkit::{KEY_SNAPSHOT_BUCKET, RequestBuilder, build_functions, emulator_options, key_record};
 
-use super::{KEY, SnapshotStack, signal};
-use crate::logs::request_lines_of_process;
+use crate::support::logs::request_lines_of_process;
+use crate::support::snapshot_stack::{KEY, SnapshotStack, signal};
 
 #[tokio::test]
 async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {

@@ -8,8 +8,8 @@ use testkit::fake_s3::S3Fault;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, key_record};
 
-use super::{KEY, OUTAGE, SnapshotStack};
-use crate::clock::{NOW, earlier, later};
+use crate::support::clock::{NOW, earlier, later};
+use crate::support::snapshot_stack::{KEY, OUTAGE, SnapshotStack};
 
 #[tokio::test]
 async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_by_the_next_one() {

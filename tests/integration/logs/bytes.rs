@@ -5,7 +5,7 @@ use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::{RequestBuilder, TestApp, build_functions, emulator_options};
 use tokio::sync::mpsc;
 
-use crate::page::root;
+use crate::support::page::root;
 
 /// Names and ids of these lengths are in the lines of the stack intake-prod.
 const FUNCTION_NAME: &str = "intake-prod-SignalsFunction-AbCdEfGhIjKl";

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{bytes, log_of, send_requests};
-use crate::page::{Page, root};
+use super::{bytes, send_requests};
+use crate::support::logs::log_of;
+use crate::support::page::{Page, root};
 
 /// What Lambda's line of an invocation has ("Lambda Telemetry API Event schema reference",
 /// platform.report).

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jsonschema::Draft;
 use serde_json::{Value, json};
 
-use crate::page::root;
+use crate::support::page::root;
 
 /// The whole document.
 pub(super) struct Document(Value);

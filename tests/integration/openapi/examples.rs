@@ -4,7 +4,6 @@
 use aws::cause::Cause;
 use model::api_key::Endpoint;
 use model::identifier::RequestIdentifier;
-use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::problem::{Problem, ProblemType};
 use service::problem_document;
@@ -12,18 +11,13 @@ use store::error::StoreError;
 use testkit::{RequestBuilder, TestApp, TestResponse};
 
 use super::document::{Document, DocumentedExample, Operation};
+use crate::support::clock::{NOW, earlier};
 
 /// The `requestId` of every example.
 const REQUEST_ID: &str = "8f5d2c0e-1b7a-4e43-9d35-0c6b1a2f7e90";
 
 /// The `requestIdentifier` of the 503 example after a part of the signals was stored.
 const RETRY_IDENTIFIER: &str = "9e2f4a6b-1c3d-4e5f-8a7b-6c5d4e3f2a1b";
-
-/// The time of every example: 2026-11-20T22:33:44.123Z.
-const NOW: Timestamp = Timestamp::from_millis(1_795_214_024_123);
-
-/// When the request before an example was sent. `updatedAt` never goes back, so it is earlier.
-const EARLIER: Timestamp = Timestamp::from_millis(1_795_214_023_123);
 
 /// The response to the example's request. `None` if it has none.
 pub(super) async fn response(
@@ -55,10 +49,11 @@ pub(super) async fn response(
     });
     let key = app.key_with("shop", |record| record.only = only).await;
     if let Some(before) = request["before"].as_str() {
+        // `updatedAt` never goes back, so this request is sent a second before the example's.
         let before = RequestBuilder::new(&operation.method, operation.path)
             .key(&key)
             .body(before)
-            .received_at(EARLIER);
+            .received_at(earlier(1));
         let earlier = app.send(before).await;
         assert_eq!(earlier.status, 200, "{}", earlier.text);
     }

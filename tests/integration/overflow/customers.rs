@@ -1,106 +1,11 @@
 //! Updates of customers that DynamoDB does not acknowledge in time, and their drain: the newest
 //! update of each field wins.
 
-use std::fmt::Display;
-use std::time::Duration;
-
-use aws_sdk_dynamodb::types::AttributeValue;
-use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{Item, RequestBuilder, Tables, TestResponse};
 
-use super::{NO_MESSAGES, NOW, OverflowStack};
-
-impl OverflowStack {
-    /// Sends an update of the customer that arrives at this time.
-    pub(super) async fn update(&self, profile: impl Display, at: Timestamp) -> TestResponse {
-        let body = format!("{{\"customerId\":\"c\",\"customerData\":{profile}}}");
-        let call = RequestBuilder::customer(&body)
-            .key(&self.key)
-            .received_at(at);
-        self.app.send(call).await
-    }
-
-    /// Sends an update that is acknowledged.
-    pub(super) async fn store_update(&self, profile: impl Display, at: Timestamp) {
-        let response = self.update(profile, at).await;
-        assert_eq!(response.status, 200, "{response:?}");
-    }
-
-    /// Sends an update that is deferred, and returns its messages.
-    pub(super) async fn defer_update(&self, profile: impl Display, at: Timestamp) -> Vec<String> {
-        self.proxy.set(Fault::ResetBefore.always());
-        let response = self.update(profile, at).await;
-        assert_result(&response, "deferred");
-        self.proxy.set(Plan::none());
-        self.sqs.take_messages()
-    }
-
-    /// Does `work` after `write` has met a newer item and before it writes over that.
-    pub(super) async fn between<T>(
-        &self,
-        write: impl Future<Output = T>,
-        work: impl Future<Output = ()>,
-    ) -> T {
-        self.proxy
-            .set(Fault::InternalServerError.where_body_has("attribute_exists"));
-        let work = async {
-            while self.proxy.counts().faulted == 0 {
-                tokio::task::yield_now().await;
-            }
-            work.await;
-            self.proxy.set(Plan::none());
-        };
-        let both = async { tokio::join!(write, work) };
-        let (written, ()) = tokio::time::timeout(Duration::from_mins(1), both)
-            .await
-            .expect("a write over a newer item");
-        written
-    }
-
-    /// Drains messages of an update, and does `work` after the drain has met a newer item and
-    /// before it writes the rest.
-    async fn drain_with_between(&self, messages: &[String], work: impl Future<Output = ()>) {
-        self.between(self.drain_messages(messages), work).await;
-    }
-
-    /// Deletes the item of the customer, as an operator's erasure does.
-    pub(super) async fn erase(&self) {
-        let key = AttributeValue::S("shop#c".to_owned());
-        let delete = self
-            .app
-            .client
-            .delete_item()
-            .table_name(Tables::name("CustomersTable"))
-            .key("pk", key);
-        delete.send().await.unwrap();
-    }
-
-    pub(super) async fn customer(&self) -> Item {
-        self.app.customer("shop", "c").await.unwrap()
-    }
-}
-
-/// The update was acknowledged, with this result.
-#[track_caller]
-pub(super) fn assert_result(response: &TestResponse, result: &str) {
-    assert_eq!(response.status, 200, "{response:?}");
-    assert_eq!(response.json()["result"], result, "{response:?}");
-}
-
-pub(super) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
-    item.get(name).map(|value| value.as_s().unwrap().as_str())
-}
-
-/// The fence in this attribute.
-pub(super) fn fence(item: &Item, name: &str) -> u64 {
-    item[name].as_n().unwrap().parse().unwrap()
-}
-
-pub(super) fn later(seconds: u64) -> Timestamp {
-    NOW.plus(Duration::from_secs(seconds))
-}
+use crate::support::clock::{NOW, later};
+use crate::support::overflow_stack::{NO_MESSAGES, OverflowStack, assert_result, fence, text};
 
 #[tokio::test]
 async fn deferred_update_becomes_the_item_that_the_request_would_have_written() {

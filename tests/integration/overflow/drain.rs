@@ -13,7 +13,9 @@ use testkit::Tables;
 use testkit::fault_proxy::{Fault, Plan};
 use tokio::time::timeout;
 
-use super::{DRAINED_AT, NOW, OverflowStack, REQUEST, named, signals};
+use crate::support::clock::{NOW, later};
+use crate::support::overflow_stack::{OverflowStack, named, signals};
+use crate::support::requests::REQUEST;
 
 #[tokio::test]
 async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
@@ -62,7 +64,7 @@ async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
     assert_eq!(counts["deferred"], 1, "{counts}");
     stack.proxy.set(Plan::none());
     stack.drain().await;
-    let expires_at = DRAINED_AT.plus(Duration::from_hours(14 * 24)).seconds();
+    let expires_at = later(60).plus(Duration::from_hours(14 * 24)).seconds();
     let expires_at = AttributeValue::N(expires_at.to_string());
     for item in &mut expected {
         item.insert("expiresAt".to_owned(), expires_at.clone());
@@ -160,7 +162,7 @@ async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
     assert_eq!(rejected["index"].as_n().unwrap(), "1");
     assert_eq!(rejected["keyId"].as_s().unwrap(), "key_of_shop");
     // However long the message waited, the operator has the whole retention from the drain on.
-    let expires_at = DRAINED_AT.plus(RETENTION).seconds();
+    let expires_at = later(60).plus(RETENTION).seconds();
     assert_eq!(
         rejected["expiresAt"].as_n().unwrap(),
         &expires_at.to_string()

@@ -14,9 +14,9 @@ use store::customers::CustomersTable;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, client_at};
 
-use super::customers::{assert_result, fence, later, text};
-use super::{NO_MESSAGES, NOW, OverflowStack};
-use crate::faults::{AppBehindProxy, app_behind_proxy};
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
+use crate::support::clock::{NOW, later};
+use crate::support::overflow_stack::{NO_MESSAGES, OverflowStack, assert_result, fence, text};
 
 /// What wrote a field with a clock that is ahead.
 #[derive(Clone, Copy, Debug)]
@@ -54,19 +54,6 @@ impl OverflowStack {
                 assert_eq!(undrained, NO_MESSAGES);
             }
         }
-    }
-
-    /// Gives the customer's item these attributes, beside its own.
-    async fn set_attributes(&self, attributes: impl IntoIterator<Item = (String, AttributeValue)>) {
-        let mut item = self.customer().await;
-        item.extend(attributes);
-        let put = self
-            .app
-            .client
-            .put_item()
-            .table_name(Tables::name("CustomersTable"))
-            .set_item(Some(item));
-        put.send().await.unwrap();
     }
 }
 

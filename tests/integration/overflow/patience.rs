@@ -9,8 +9,10 @@ use store::retry::{PATIENCE_BEFORE_QUEUE, deadline_of_writes};
 use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
-use super::{NOW, OverflowStack, REQUEST, named, signals};
-use crate::faults::{AppBehindProxy, app_behind_proxy};
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
+use crate::support::clock::NOW;
+use crate::support::overflow_stack::{OverflowStack, named, signals};
+use crate::support::requests::REQUEST;
 
 /// A request's deferred signals, and how long its response took.
 struct TimedAnswer {

@@ -9,8 +9,9 @@ use testkit::fault_proxy::{Fault, Plan};
 use testkit::function_process::FunctionProcess;
 use testkit::{RequestBuilder, build_functions, emulator_options};
 
-use super::{NOW, OverflowStack, named};
-use crate::logs::request_lines_of_process;
+use crate::support::clock::NOW;
+use crate::support::logs::request_lines_of_process;
+use crate::support::overflow_stack::{OverflowStack, named};
 
 #[tokio::test]
 async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables() {

@@ -1,8 +1,4 @@
 //! A page of the documentation: its sections, tables and code blocks.
-#![expect(
-    clippy::panic,
-    reason = "only tests are in here: to panic is to fail the test"
-)]
 
 use std::path::{Path, PathBuf};
 

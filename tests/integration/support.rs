@@ -1,0 +1,28 @@
+//! What tests of several areas are made of. Must not know what a test expects.
+//!
+//! | module | is for |
+//! |---|---|
+//! | `app_behind_proxy` | an app whose calls to DynamoDB pass a fault proxy |
+//! | `overflow_stack` | an app with an overflow queue, and the drain of the queue |
+//! | `snapshot_stack` | an app with a key snapshot |
+//! | `delivery` | a process of the deliver function with its targets |
+//! | `requests` | requests with as many signals as a test needs, and what is stored of them |
+//! | `items` | items of DynamoDB, changed past the functions or written as JSON |
+//! | `logs` | what functions and processes write to the log |
+//! | `clock` | the time at which requests arrive |
+//! | `page` | pages of the documentation: sections, tables, code blocks |
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "only tests call this: to panic is to fail the test"
+)]
+
+pub(crate) mod app_behind_proxy;
+pub(crate) mod clock;
+pub(crate) mod delivery;
+pub(crate) mod items;
+pub(crate) mod logs;
+pub(crate) mod overflow_stack;
+pub(crate) mod page;
+pub(crate) mod requests;
+pub(crate) mod snapshot_stack;

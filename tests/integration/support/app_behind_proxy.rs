@@ -1,0 +1,31 @@
+//! An app whose calls to DynamoDB pass a fault proxy. Must not know what a test expects.
+
+use testkit::TestApp;
+use testkit::fault_proxy::{FaultProxy, Plan};
+
+/// An app, the fault proxy between it and its tables, and a key of the account `shop`.
+pub(crate) struct AppBehindProxy {
+    pub(crate) app: TestApp,
+    pub(crate) proxy: FaultProxy,
+    pub(crate) key: String,
+}
+
+/// An app with a fault proxy before every table but that of the keys.
+pub(crate) async fn app_behind_proxy(plan: impl Into<Plan>) -> AppBehindProxy {
+    let emulator = TestApp::emulator();
+    let keys = emulator.endpoint();
+    let proxy = FaultProxy::start(&keys, plan).await.unwrap();
+    let app = TestApp::with_dynamodb(emulator, &keys, &proxy.endpoint(), None);
+    let key = app.key("shop").await;
+    AppBehindProxy { app, proxy, key }
+}
+
+/// An app with a fault proxy before the key table alone.
+pub(crate) async fn app_behind_key_proxy() -> AppBehindProxy {
+    let emulator = TestApp::emulator();
+    let direct = emulator.endpoint();
+    let proxy = FaultProxy::start(&direct, Plan::none()).await.unwrap();
+    let app = TestApp::with_dynamodb(emulator, &proxy.endpoint(), &direct, None);
+    let key = app.key("shop").await;
+    AppBehindProxy { app, proxy, key }
+}

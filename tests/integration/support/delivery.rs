@@ -1,0 +1,192 @@
+//! A process of the deliver function with its targets, and records of its stream. Must not know what
+//! a test expects.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::build_functions;
+use testkit::fake_targets::FakeTargets;
+use testkit::function_process::{FunctionProcess, ProcessOptions};
+use tokio::sync::mpsc;
+
+pub(crate) const BUCKET: &str = "intake-failures";
+
+/// The variables of both targets.
+pub(crate) const BOTH: &[(&str, &str)] = &[
+    ("EVENT_BUS_NAME", "company"),
+    ("DELIVERY_STREAM_NAME", "intake-lake"),
+];
+
+/// The timeout of an invocation: shorter than in delivery/template.yaml, because some tests wait for
+/// it.
+pub(crate) const INVOCATION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A process of the function.
+pub(crate) struct Delivery {
+    pub(crate) process: FunctionProcess,
+    pub(crate) targets: FakeTargets,
+    pub(crate) log: mpsc::UnboundedReceiver<String>,
+}
+
+impl Delivery {
+    pub(crate) async fn start(variables: &[(&str, &str)]) -> Self {
+        Self::start_with_timeout(variables, INVOCATION_TIMEOUT).await
+    }
+
+    /// A process whose invocations have this timeout, of which the function leaves one second.
+    pub(crate) async fn start_with_timeout(
+        variables: &[(&str, &str)],
+        invocation_timeout: Duration,
+    ) -> Self {
+        let targets = FakeTargets::start().await.unwrap();
+        let (options, log) = options(&targets, variables);
+        let options = ProcessOptions {
+            invocation_timeout,
+            ..options
+        };
+        let mut process = FunctionProcess::start(&options).await.unwrap();
+        process.idle().await.unwrap();
+        Self {
+            process,
+            targets,
+            log,
+        }
+    }
+
+    /// The response to these records.
+    pub(crate) async fn deliver(&self, records: &[Value]) -> Value {
+        self.process
+            .invoke(json!({"Records": records}).to_string())
+            .await
+            .unwrap()
+            .json()
+    }
+
+    /// The sequence number of the first undelivered record.
+    pub(crate) async fn first_undelivered(&self, records: &[Value]) -> Option<String> {
+        let response = self.deliver(records).await;
+        let failures = response["batchItemFailures"].as_array().unwrap();
+        assert!(failures.len() <= 1, "{response}");
+        failures
+            .first()
+            .map(|failure| failure["itemIdentifier"].as_str().unwrap().to_owned())
+    }
+
+    /// The events that the bus took.
+    pub(crate) fn on_the_bus(&self) -> Vec<Value> {
+        let detail =
+            |entry: &Value| serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
+        self.targets.take_entries().iter().map(detail).collect()
+    }
+
+    /// The events that the lake took, as text.
+    pub(crate) fn lines_of_the_lake(&self) -> Vec<String> {
+        let records = self.targets.take_records();
+        assert!(records.iter().all(|record| record.ends_with('\n')));
+        records
+            .iter()
+            .flat_map(|record| record.lines())
+            .map(ToOwned::to_owned)
+            .collect()
+    }
+
+    /// The objects of the failure bucket by their keys.
+    pub(crate) fn kept(&self) -> BTreeMap<String, Value> {
+        let objects = self.targets.objects().into_iter();
+        let key = |path: String| {
+            path.strip_prefix(&format!("/{BUCKET}/"))
+                .unwrap()
+                .to_owned()
+        };
+        objects
+            .map(|(path, body)| (key(path), serde_json::from_str(&body).unwrap()))
+            .collect()
+    }
+
+    /// The next line of the log.
+    pub(crate) async fn line(&mut self) -> Value {
+        let line = tokio::time::timeout(Duration::from_mins(1), self.log.recv())
+            .await
+            .unwrap()
+            .unwrap();
+        serde_json::from_str(&line).unwrap_or(Value::String(line))
+    }
+}
+
+pub(crate) fn options(
+    targets: &FakeTargets,
+    variables: &[(&str, &str)],
+) -> (ProcessOptions, mpsc::UnboundedReceiver<String>) {
+    let program = build_functions().unwrap().join("deliver");
+    let (sender, log) = mpsc::unbounded_channel();
+    let mut options = ProcessOptions {
+        log: Some(sender),
+        ..ProcessOptions::new(program, "http://127.0.0.1:1", INVOCATION_TIMEOUT)
+    };
+    let endpoint = targets.endpoint();
+    let common = [
+        // The SDK prefers each service's own variable to this one.
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:1"),
+        ("AWS_ENDPOINT_URL_EVENTBRIDGE", endpoint.as_str()),
+        ("AWS_ENDPOINT_URL_FIREHOSE", endpoint.as_str()),
+        ("AWS_ENDPOINT_URL_S3", endpoint.as_str()),
+        ("FAILURE_BUCKET_NAME", BUCKET),
+    ];
+    let variables = common.into_iter().chain(variables.iter().copied());
+    options
+        .variables
+        .extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
+    (options, log)
+}
+
+/// The id of the event of the signal with this number.
+pub(crate) fn id(number: usize) -> String {
+    format!("2026-11-20T22:33:44.123Z#6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11#{number:04}")
+}
+
+/// The record of a signal with this number. It is the number after `s` of its sequence number.
+pub(crate) fn signal(number: usize, data: &Value) -> Value {
+    let image = json!({
+        "pk": {"S": "acme#c"}, "sk": {"S": id(number)}, "accountId": {"S": "acme"}, "customerId": {"S": "c"},
+        "eventType": {"S": "purchase"}, "data": {"M": data}, "receivedAt": {"S": "2026-11-20T22:33:44.123Z"},
+        "requestIdentifier": {"S": "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11"}, "expiresAt": {"N": "1802990024"},
+    });
+    json!({
+        "eventID": format!("{number:032x}"), "eventName": "INSERT", "eventVersion": "1.1", "eventSource": "aws:dynamodb",
+        "awsRegion": "eu-central-1", "eventSourceARN": "arn:aws:dynamodb:eu-central-1:123456789012:table/Signals/stream/1",
+        "dynamodb": {
+            "ApproximateCreationDateTime": 1_795_214_025, "Keys": {"pk": image["pk"], "sk": image["sk"]}, "NewImage": image,
+            "SequenceNumber": format!("s{number}"), "SizeBytes": 300, "StreamViewType": "NEW_IMAGE",
+        },
+    })
+}
+
+/// Records of signals with these numbers.
+pub(crate) fn signals(numbers: impl IntoIterator<Item = usize>) -> Vec<Value> {
+    numbers
+        .into_iter()
+        .map(|number| signal(number, &json!({})))
+        .collect()
+}
+
+/// The ids of events.
+pub(crate) fn ids(events: &[Value]) -> Vec<String> {
+    events
+        .iter()
+        .map(|event| event["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The ids of events in lines.
+pub(crate) fn ids_of_lines(lines: &[String]) -> Vec<String> {
+    ids(&lines
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect::<Vec<_>>())
+}
+
+/// The ids of the events of signals with these numbers.
+pub(crate) fn ids_of(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
+    numbers.into_iter().map(id).collect()
+}

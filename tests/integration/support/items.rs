@@ -1,0 +1,56 @@
+//! Items of DynamoDB: how they are changed past the functions, and written as JSON.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use model::api_key::KeyHash;
+use serde_json::{Value, json};
+use testkit::{Item, Tables, TestApp};
+
+/// Sets an attribute of the item of this key.
+pub(crate) async fn set_key_attribute(app: &TestApp, key: &str, name: &str, value: &str) {
+    let update = app
+        .client
+        .update_item()
+        .table_name(Tables::name("ApiKeysTable"))
+        .key(
+            "keyHash",
+            AttributeValue::S(KeyHash::from_key(key).partition_key()),
+        )
+        .update_expression("SET #name = :value")
+        .expression_attribute_names("#name", name)
+        .expression_attribute_values(":value", AttributeValue::S(value.to_owned()));
+    update.send().await.unwrap();
+}
+
+/// The name of the type of a value in DynamoDB's JSON.
+pub(crate) fn type_of(value: &AttributeValue) -> &'static str {
+    match value {
+        AttributeValue::S(_) => "S",
+        AttributeValue::N(_) => "N",
+        AttributeValue::Bool(_) => "BOOL",
+        AttributeValue::B(_) => "B",
+        AttributeValue::M(_) => "M",
+        AttributeValue::L(_) => "L",
+        AttributeValue::Null(_) => "NULL",
+        other => panic!("{other:?}"),
+    }
+}
+
+/// An attribute value as the AWS command line prints it.
+pub(crate) fn dynamodb_json(value: &AttributeValue) -> Value {
+    let inner = match value {
+        AttributeValue::S(text) | AttributeValue::N(text) => json!(text),
+        AttributeValue::Bool(truth) | AttributeValue::Null(truth) => json!(truth),
+        AttributeValue::B(bytes) => json!(data_encoding::BASE64.encode(bytes.as_ref())),
+        AttributeValue::M(map) => item_json(map),
+        AttributeValue::L(list) => list.iter().map(dynamodb_json).collect(),
+        other => panic!("{other:?}"),
+    };
+    json!({type_of(value): inner})
+}
+
+/// An item as a record of the stream has it, too.
+pub(crate) fn item_json(item: &Item) -> Value {
+    item.iter()
+        .map(|(name, value)| (name.clone(), dynamodb_json(value)))
+        .collect()
+}

@@ -1,0 +1,217 @@
+//! An app with an overflow queue: batches and updates that are deferred, and their drain. Must not
+//! know what a test expects.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use emulator::sqs::FakeSqs;
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::{Endpoints, Item, RequestBuilder, Tables, TestApp, TestResponse};
+
+use super::clock::later;
+use super::requests::REQUEST;
+
+pub(crate) const RETENTION: Duration = Duration::from_hours(7 * 24);
+
+pub(crate) const NO_MESSAGES: [&str; 0] = [];
+
+/// An app with an overflow queue, and a fault proxy before every table but that of the keys.
+pub(crate) struct OverflowStack {
+    pub(crate) app: TestApp,
+    pub(crate) proxy: FaultProxy,
+    pub(crate) sqs: FakeSqs,
+    pub(crate) key: String,
+}
+
+impl OverflowStack {
+    pub(crate) async fn start(plan: impl Into<Plan>) -> Self {
+        let emulator = TestApp::emulator();
+        let sqs = FakeSqs::start().await.unwrap();
+        let keys = emulator.endpoint();
+        let proxy = FaultProxy::start(&keys, plan).await.unwrap();
+        let endpoints = Endpoints {
+            keys: &keys,
+            others: &proxy.endpoint(),
+            sqs: Some(&sqs),
+            s3: None,
+        };
+        let app = TestApp::with_endpoints(emulator, &endpoints, Some(RETENTION));
+        let key = app.key("shop").await;
+        Self {
+            app,
+            proxy,
+            sqs,
+            key,
+        }
+    }
+
+    /// Sends a batch of signals that arrives at this time.
+    pub(crate) async fn send(&self, body: &Value, at: Timestamp) -> TestResponse {
+        let call = RequestBuilder::signals(body).key(&self.key).received_at(at);
+        self.app.send(call).await
+    }
+
+    /// Sends a batch of which so many signals are deferred.
+    pub(crate) async fn send_deferred(&self, body: &Value, at: Timestamp, count: usize) {
+        let response = self.send(body, at).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        assert_eq!(response.json()["deferred"], count, "{response:?}");
+    }
+
+    /// Drains all messages of the queue. None is to be delivered again.
+    pub(crate) async fn drain(&self) {
+        self.drain_messages(&self.sqs.take_messages()).await;
+    }
+
+    /// Drains these messages. None is to be delivered again.
+    pub(crate) async fn drain_messages(&self, messages: &[String]) {
+        assert_eq!(self.undrained(messages).await, NO_MESSAGES);
+    }
+
+    /// Drains these messages a minute after `NOW`, and returns those that are to be delivered
+    /// again.
+    pub(crate) async fn undrained(&self, messages: &[String]) -> Vec<String> {
+        self.app.drain(messages, later(60)).await
+    }
+
+    /// The one dead letter is this message, which DynamoDB found invalid.
+    pub(crate) fn assert_invalid_dead_letter(&self, message: &str) {
+        let dead_letters = self.sqs.receive(10, Duration::ZERO);
+        assert_eq!(dead_letters.len(), 1, "{dead_letters:?}");
+        let dead_letter = &dead_letters[0];
+        assert_eq!(dead_letter.body, message);
+        assert_eq!(dead_letter.reason.as_deref(), Some("ValidationException"));
+    }
+
+    pub(crate) async fn stored(&self) -> Vec<Item> {
+        let mut items = self.app.items("SignalsTable").await;
+        items.sort_by_key(|item| item["sk"].as_s().unwrap().clone());
+        items
+    }
+}
+
+/// Updates of the customer `c`.
+impl OverflowStack {
+    /// Sends an update of the customer that arrives at this time.
+    pub(crate) async fn update(&self, profile: impl Display, at: Timestamp) -> TestResponse {
+        let body = format!("{{\"customerId\":\"c\",\"customerData\":{profile}}}");
+        let call = RequestBuilder::customer(&body)
+            .key(&self.key)
+            .received_at(at);
+        self.app.send(call).await
+    }
+
+    /// Sends an update that is acknowledged.
+    pub(crate) async fn store_update(&self, profile: impl Display, at: Timestamp) {
+        let response = self.update(profile, at).await;
+        assert_eq!(response.status, 200, "{response:?}");
+    }
+
+    /// Sends an update that is deferred, and returns its messages.
+    pub(crate) async fn defer_update(&self, profile: impl Display, at: Timestamp) -> Vec<String> {
+        self.proxy.set(Fault::ResetBefore.always());
+        let response = self.update(profile, at).await;
+        assert_result(&response, "deferred");
+        self.proxy.set(Plan::none());
+        self.sqs.take_messages()
+    }
+
+    /// Does `work` after `write` has met a newer item and before it writes over that.
+    pub(crate) async fn between<T>(
+        &self,
+        write: impl Future<Output = T>,
+        work: impl Future<Output = ()>,
+    ) -> T {
+        self.proxy
+            .set(Fault::InternalServerError.where_body_has("attribute_exists"));
+        let work = async {
+            while self.proxy.counts().faulted == 0 {
+                tokio::task::yield_now().await;
+            }
+            work.await;
+            self.proxy.set(Plan::none());
+        };
+        let both = async { tokio::join!(write, work) };
+        let (written, ()) = tokio::time::timeout(Duration::from_mins(1), both)
+            .await
+            .expect("a write over a newer item");
+        written
+    }
+
+    /// Drains messages of an update, and does `work` after the drain has met a newer item and
+    /// before it writes the rest.
+    pub(crate) async fn drain_with_between(
+        &self,
+        messages: &[String],
+        work: impl Future<Output = ()>,
+    ) {
+        self.between(self.drain_messages(messages), work).await;
+    }
+
+    /// Deletes the item of the customer, as an operator's erasure does.
+    pub(crate) async fn erase(&self) {
+        let key = AttributeValue::S("shop#c".to_owned());
+        let delete = self
+            .app
+            .client
+            .delete_item()
+            .table_name(Tables::name("CustomersTable"))
+            .key("pk", key);
+        delete.send().await.unwrap();
+    }
+
+    pub(crate) async fn customer(&self) -> Item {
+        self.app.customer("shop", "c").await.unwrap()
+    }
+
+    /// Gives the customer's item these attributes, beside its own.
+    pub(crate) async fn set_attributes(
+        &self,
+        attributes: impl IntoIterator<Item = (String, AttributeValue)>,
+    ) {
+        let mut item = self.customer().await;
+        item.extend(attributes);
+        let put = self
+            .app
+            .client
+            .put_item()
+            .table_name(Tables::name("CustomersTable"))
+            .set_item(Some(item));
+        put.send().await.unwrap();
+    }
+}
+
+/// The update was acknowledged, with this result.
+#[track_caller]
+pub(crate) fn assert_result(response: &TestResponse, result: &str) {
+    assert_eq!(response.status, 200, "{response:?}");
+    assert_eq!(response.json()["result"], result, "{response:?}");
+}
+
+pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name).map(|value| value.as_s().unwrap().as_str())
+}
+
+/// The fence in this attribute.
+pub(crate) fn fence(item: &Item, name: &str) -> u64 {
+    item[name].as_n().unwrap().parse().unwrap()
+}
+
+pub(crate) fn signals(n: usize) -> Value {
+    let signal = |n| json!({"customerId": "c", "eventType": "view", "data": {"n": n, "x": "\u{fffe}\""}, "more": 1.0});
+    (0..n).map(signal).collect()
+}
+
+pub(crate) fn named(n: usize) -> Value {
+    json!({"requestIdentifier": REQUEST, "signals": signals(n)})
+}
+
+/// The batch was accepted, and none of its signals is deferred: then the count is absent.
+#[track_caller]
+pub(crate) fn assert_stored(response: &TestResponse) {
+    assert_eq!(response.status, 200, "{response:?}");
+    assert_eq!(response.json().get("deferred"), None, "{response:?}");
+}

@@ -1,0 +1,41 @@
+//! Requests with as many signals as a test needs, and what is stored of them. All are of the customer
+//! `c` of the account `shop`.
+
+use serde_json::{Value, json};
+use testkit::{Item, RequestBuilder, TestApp, TestResponse};
+
+/// The requestIdentifier of requests that have one.
+pub(crate) const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+
+pub(crate) fn signals(n: usize) -> Value {
+    (0..n)
+        .map(|n| json!({"customerId": "c", "eventType": "view", "data": {"n": n}}))
+        .collect()
+}
+
+pub(crate) fn with_identifier(n: usize) -> RequestBuilder {
+    RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals(n)}))
+}
+
+pub(crate) fn without_identifier(n: usize) -> RequestBuilder {
+    RequestBuilder::signals(json!({"signals": signals(n)}))
+}
+
+pub(crate) fn customer() -> RequestBuilder {
+    RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "Ulm"}}))
+}
+
+/// The numbers of the stored signals, in their order.
+pub(crate) async fn stored_numbers(app: &TestApp) -> Vec<usize> {
+    let number = |item: &Item| {
+        let data = item["data"].as_m().unwrap();
+        data["n"].as_n().unwrap().parse().unwrap()
+    };
+    app.history("shop", "c").await.iter().map(number).collect()
+}
+
+#[track_caller]
+pub(crate) fn assert_unavailable(response: &TestResponse) {
+    response.assert_problem(503, "storage-unavailable");
+    assert_eq!(response.header("retry-after"), "2");
+}
