@@ -2,6 +2,7 @@
 //! one.
 
 use std::io;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -59,64 +60,33 @@ async fn carry_out(
     call: HttpMessage,
     shared: &Shared,
 ) -> io::Result<Next> {
-    let answer = match fault {
-        Fault::ResetBefore => return Ok(Next::Reset),
+    match fault {
+        Fault::ResetBefore => Ok(Next::Reset),
         Fault::ResetAfter => {
             upstream.call(&call).await?;
-            return Ok(Next::Reset);
+            Ok(Next::Reset)
         }
-        Fault::CutBody => {
-            let answer = upstream.call(&call).await?;
-            let mut bytes = answer.to_bytes();
-            // An answer of DynamoDB has a body of two bytes at least.
-            bytes.pop();
-            return Ok(Next::SendAndClose(bytes));
-        }
-        Fault::EmptyBody => {
-            upstream.call(&call).await?;
-            HttpMessage::answer("200 OK", &[], "")
-        }
+        Fault::CutBody => cut_body(upstream, &call).await,
+        Fault::EmptyBody => replace_answer(upstream, &call, &[], "").await,
         Fault::HtmlBody => {
-            upstream.call(&call).await?;
-            HttpMessage::answer("200 OK", &[("content-type", "text/html")], "<html></html>")
+            let headers = [("content-type", "text/html")];
+            replace_answer(upstream, &call, &headers, "<html></html>").await
         }
-        Fault::Slow(delay) => {
-            let answer = upstream.call(&call).await?;
-            tokio::time::sleep(delay).await;
-            answer
-        }
-        Fault::Stall => {
-            client.closed().await;
-            return Ok(Next::Close);
-        }
+        Fault::Slow(delay) => answer_after(delay, upstream, &call).await,
+        Fault::Stall => Ok(stall(client).await),
         Fault::Held => {
             shared.state().held.push(call);
-            client.closed().await;
-            return Ok(Next::Close);
+            Ok(stall(client).await)
         }
-        Fault::Late(delay) => {
-            client.closed().await;
-            tokio::time::sleep(delay).await;
-            upstream.call(&call).await?;
-            return Ok(Next::Close);
-        }
+        Fault::Late(delay) => call_after_client(delay, client, upstream, &call).await,
         Fault::Swallowed(delay) => {
             tokio::time::sleep(delay).await;
-            json_answer("200 OK", "{\"UnprocessedItems\":{}}")
+            let answer = json_answer("200 OK", "{\"UnprocessedItems\":{}}");
+            Ok(Next::Answer(answer))
         }
-        Fault::Unprocessed { done: 0 } => writes::do_none(call)?,
-        Fault::Unprocessed { done } => {
-            let mut seen = 0;
-            let is_done = |_: &Value| {
-                seen += 1;
-                seen <= done
-            };
-            writes::do_some(upstream, call, is_done).await?
-        }
-        Fault::UnprocessedWhere(marker) => {
-            let is_done = |request: &Value| !request.to_string().contains(marker);
-            writes::do_some(upstream, call, is_done).await?
-        }
+        Fault::Unprocessed { done: 0 } => writes::do_none(call).map(Next::Answer),
+        Fault::Unprocessed { done } => do_first(done, upstream, call).await,
+        Fault::UnprocessedWhere(marker) => do_without(marker, upstream, call).await,
         Fault::Throttled
         | Fault::TableThrottled
         | Fault::InternalServerError
@@ -124,8 +94,76 @@ async fn carry_out(
         | Fault::AccessDenied
         | Fault::ExpiredToken
         | Fault::UnrecognizedClient
-        | Fault::Invalid => refusal(fault),
+        | Fault::Invalid => Ok(Next::Answer(refusal(fault))),
+    }
+}
+
+/// Does the call, and sends its answer without the last byte.
+async fn cut_body(upstream: &mut Stream, call: &HttpMessage) -> io::Result<Next> {
+    let answer = upstream.call(call).await?;
+    let mut bytes = answer.to_bytes();
+    // An answer of DynamoDB has a body of two bytes at least.
+    bytes.pop();
+    Ok(Next::SendAndClose(bytes))
+}
+
+/// Does the call, and sends a 200 with this body in place of its answer.
+async fn replace_answer(
+    upstream: &mut Stream,
+    call: &HttpMessage,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> io::Result<Next> {
+    upstream.call(call).await?;
+    let answer = HttpMessage::answer("200 OK", headers, body);
+    Ok(Next::Answer(answer))
+}
+
+/// Does the call, and sends its answer after `delay`.
+async fn answer_after(
+    delay: Duration,
+    upstream: &mut Stream,
+    call: &HttpMessage,
+) -> io::Result<Next> {
+    let answer = upstream.call(call).await?;
+    tokio::time::sleep(delay).await;
+    Ok(Next::Answer(answer))
+}
+
+/// Answers nothing until the client gives up.
+async fn stall(client: &mut Stream) -> Next {
+    client.closed().await;
+    Next::Close
+}
+
+/// Does the call `delay` after the client has given up.
+async fn call_after_client(
+    delay: Duration,
+    client: &mut Stream,
+    upstream: &mut Stream,
+    call: &HttpMessage,
+) -> io::Result<Next> {
+    let next = stall(client).await;
+    tokio::time::sleep(delay).await;
+    upstream.call(call).await?;
+    Ok(next)
+}
+
+/// Does the first requests of a batch, as many as `done`.
+async fn do_first(done: usize, upstream: &mut Stream, call: HttpMessage) -> io::Result<Next> {
+    let mut seen = 0;
+    let is_done = |_: &Value| {
+        seen += 1;
+        seen <= done
     };
+    let answer = writes::do_some(upstream, call, is_done).await?;
+    Ok(Next::Answer(answer))
+}
+
+/// Does the requests of a batch that do not contain `marker`.
+async fn do_without(marker: &str, upstream: &mut Stream, call: HttpMessage) -> io::Result<Next> {
+    let is_done = |request: &Value| !request.to_string().contains(marker);
+    let answer = writes::do_some(upstream, call, is_done).await?;
     Ok(Next::Answer(answer))
 }
 

@@ -103,16 +103,8 @@ impl Deployment {
         queue.allow_all_receives();
         let s3 = FakeS3::start().await?;
         let keys = create_keys(&emulator.endpoint(), &s3).await;
-        let seed_of_others = options.seed_of(RunPart::OtherFaults);
-        let away = windows.rules_of_others();
-        let plan_of_sqs = Plan::new(away.iter().cloned().chain(sqs_faults())).seed(seed_of_others);
-        let sqs_proxy = FaultProxy::start(&queue.endpoint(), plan_of_sqs).await?;
-        let plan_of_s3 = Plan::new(away).seed(seed_of_others);
-        let s3_proxy = FaultProxy::start(&s3.endpoint(), plan_of_s3).await?;
-        let limits = match options.outage {
-            Some(_) => CapacityLimits::default(),
-            None => LIMITS,
-        };
+        let sqs_proxy = start_sqs_proxy(options, windows, &queue).await?;
+        let s3_proxy = start_s3_proxy(options, windows, &s3).await?;
         let surroundings = Surroundings {
             options,
             windows,
@@ -120,7 +112,7 @@ impl Deployment {
             emulator: emulator.endpoint(),
             s3: s3_proxy.endpoint(),
             clock,
-            capacity: Capacity::new(limits),
+            capacity: capacity(options),
         };
         let sqs = sqs_proxy.endpoint();
         let signals = surroundings.start_function("signals", 0, &sqs).await?;
@@ -176,6 +168,38 @@ impl Deployment {
             function.proxy.idle().await;
         }
     }
+}
+
+/// Starts the proxy before SQS, which fails in windows and now and then.
+async fn start_sqs_proxy(
+    options: &RunOptions,
+    windows: &FaultWindows,
+    queue: &FakeSqs,
+) -> Result<FaultProxy> {
+    let mut rules = windows.rules_of_others();
+    rules.extend(sqs_faults());
+    let plan = Plan::new(rules).seed(options.seed_of(RunPart::OtherFaults));
+    FaultProxy::start(&queue.endpoint(), plan).await
+}
+
+/// Starts the proxy before S3, which fails in windows.
+async fn start_s3_proxy(
+    options: &RunOptions,
+    windows: &FaultWindows,
+    s3: &FakeS3,
+) -> Result<FaultProxy> {
+    let rules = windows.rules_of_others();
+    let plan = Plan::new(rules).seed(options.seed_of(RunPart::OtherFaults));
+    FaultProxy::start(&s3.endpoint(), plan).await
+}
+
+/// The capacity of the tables. In an outage it is that of AWS.
+fn capacity(options: &RunOptions) -> Capacity {
+    let limits = match options.outage {
+        Some(_) => CapacityLimits::default(),
+        None => LIMITS,
+    };
+    Capacity::new(limits)
 }
 
 impl Surroundings<'_> {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::consistency::{RunRecord, checker};
 use anyhow::Result;
 use sandbox::pool::ProcessCounts;
+use sandbox::runtime_api::EventQueue;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
@@ -77,8 +78,8 @@ async fn run_local(options: RunOptions, progress: impl Fn(&str) + 'static) -> Re
     let stored = stored::read(&emulator, RETENTION);
     progress("checking");
     let record = RunRecord {
-        requests: traffic.signals.record.take().requests,
-        updates: traffic.customers.record.take().updates,
+        requests: traffic.clients.signals.record.take().requests,
+        updates: traffic.clients.customers.record.take().updates,
         unkept: log.unkept,
     };
     let report = checker::check(&record, &stored);
@@ -91,11 +92,9 @@ async fn run_local(options: RunOptions, progress: impl Fn(&str) + 'static) -> Re
 
 /// What was sent, killed and drained.
 struct SentTraffic {
-    signals: Rc<ClientGroup>,
-    customers: Rc<ClientGroup>,
+    clients: Clients,
     drained: Drained,
     drain_took: Duration,
-    kills: u64,
     took: Duration,
 }
 
@@ -107,9 +106,11 @@ impl SentTraffic {
         processes: ProcessCounts,
         dead_letters: usize,
     ) -> Counts {
-        let Self {
-            signals, customers, ..
-        } = self;
+        let Clients {
+            signals,
+            customers,
+            kills,
+        } = &self.clients;
         let unavailable_signals = signals.counts.unavailable.take();
         let unavailable_customers = customers.counts.unavailable.take();
         let unexplained_503s = unavailable_signals
@@ -125,7 +126,7 @@ impl SentTraffic {
             drained: self.drained,
             drain_took: self.drain_took,
             dead_letters,
-            kills: self.kills,
+            kills: kills.get(),
             calls: calls.calls,
             faulted_calls: calls.faulted,
             throttled_writes: calls.throttled_writes,
@@ -143,29 +144,11 @@ async fn send(
     progress: &impl Fn(&str),
 ) -> Result<SentTraffic> {
     let start = Instant::now();
-    let signals = Rc::new(ClientGroup::new(deployment.signals.events.clone()));
-    let customers = Rc::new(ClientGroup::new(deployment.customers.events.clone()));
-    let stop = Rc::new(Cell::new(false));
+    let clients = Clients::new(deployment);
     let is_over = Rc::new(Cell::new(false));
-    let updating = spawn_updates(options, deployment, &customers, &stop);
-    let sending = spawn_signals(options, deployment, &signals, end);
     let draining = spawn_drain(options, deployment, is_over.clone());
-    let kills = Cell::new(0);
-    let traffic = async {
-        kill(options, deployment, &signals, &kills).await;
-        join_all(sending).await;
-        stop.set(true);
-        join_all(updating).await;
-    };
-    let report = || {
-        let seconds = start.elapsed().as_secs();
-        let acknowledged = signals.counts.acknowledged.get();
-        let deferred = signals.counts.deferred.get();
-        let kills = kills.get();
-        progress(&format!(
-            "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {kills} kills"
-        ));
-    };
+    let traffic = clients.run(options, deployment, end);
+    let report = || progress(&clients.progress_after(start.elapsed()));
     reporting(traffic, report).await;
     let took = start.elapsed();
     deployment.end_faults();
@@ -179,13 +162,52 @@ async fn send(
     };
     let drained = reporting(draining, report).await?;
     Ok(SentTraffic {
-        signals,
-        customers,
+        clients,
         drained,
         drain_took: faults_ended.elapsed(),
-        kills: kills.get(),
         took,
     })
+}
+
+/// All clients, and the processes that were killed while they ran.
+struct Clients {
+    signals: Rc<ClientGroup>,
+    customers: Rc<ClientGroup>,
+    kills: Cell<u64>,
+}
+
+impl Clients {
+    fn new(deployment: &Deployment) -> Self {
+        let group = |events: &EventQueue| Rc::new(ClientGroup::new(events.clone()));
+        Self {
+            signals: group(&deployment.signals.events),
+            customers: group(&deployment.customers.events),
+            kills: Cell::new(0),
+        }
+    }
+
+    /// Runs the clients until enough signals are acknowledged and `end` has come, and kills
+    /// processes meanwhile.
+    async fn run(&self, options: &RunOptions, deployment: &Deployment, end: Instant) {
+        let stop = Rc::new(Cell::new(false));
+        let updating = spawn_updates(options, deployment, &self.customers, &stop);
+        let sending = spawn_signals(options, deployment, &self.signals, end);
+        kill(options, deployment, &self.signals, &self.kills).await;
+        join_all(sending).await;
+        stop.set(true);
+        join_all(updating).await;
+    }
+
+    /// What the clients have done after this time, for the reader of the progress.
+    fn progress_after(&self, time: Duration) -> String {
+        let seconds = time.as_secs();
+        let acknowledged = self.signals.counts.acknowledged.get();
+        let deferred = self.signals.counts.deferred.get();
+        let kills = self.kills.get();
+        format!(
+            "{seconds} s: {acknowledged} signals acknowledged, {deferred} deferred, {kills} kills"
+        )
+    }
 }
 
 /// Starts the clients that send signals until `end`.
