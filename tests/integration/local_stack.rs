@@ -1,5 +1,9 @@
 //! `cargo dev`, end to end: the functions behind HTTP, and what they wrote, read through
 //! DynamoDB's protocol.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
 
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,6 +23,29 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     // The test reads what is stored at once. With a queue, a busy machine might have it there still.
     let stack = LocalStack::start(&["--no-queue"]);
 
+    assert_every_endpoint_responds(&stack);
+    assert_pages_are_refused(&stack);
+    let customers = stored(&stack, "CUSTOMERS_TABLE").await;
+    assert_eq!(customers.len(), 1);
+    assert_eq!(
+        customers[0]["accountId"].as_s().unwrap(),
+        stack.variable("ACCOUNT_ID")
+    );
+    assert_eq!(customers[0]["dob"].as_s().unwrap(), "");
+    assert_eq!(stored(&stack, "SIGNALS_TABLE").await.len(), 1);
+    if let Ok(other) = other {
+        let scan = client_at(&other.endpoint())
+            .scan()
+            .table_name(stack.variable("CUSTOMERS_TABLE"));
+        assert_eq!(scan.send().await.unwrap().count, 0);
+    }
+
+    let stderr = stack.stop("INT");
+    assert!(!stderr.contains("Error: "), "{stderr}");
+}
+
+/// Every endpoint, and a path that none has, responds as it does on AWS.
+fn assert_every_endpoint_responds(stack: &LocalStack) {
     let ping = stack.send("GET", "/api/sdk/ping", &[], b"");
     assert_eq!(ping.status, 200);
     assert_eq!(ping.json(), json!({"response": "pong"}));
@@ -46,6 +73,14 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     assert_eq!(batch.json()["accepted"], 1);
     assert_eq!(batch.json()["rejected"], 1);
 
+    let unknown = stack.send("GET", "/api/nothing", &[], b"");
+    assert_eq!(unknown.status, 404);
+    assert_eq!(unknown.header("content-type"), "application/json");
+    assert_eq!(unknown.json(), json!({"message": "Not Found"}));
+}
+
+/// No port responds to a page of another origin, nor under another host's name.
+fn assert_pages_are_refused(stack: &LocalStack) {
     for variable in ["AWS_ENDPOINT_URL_DYNAMODB", "BASE_URL"] {
         let foreign = call(
             "POST",
@@ -63,29 +98,6 @@ async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     );
     assert_eq!(page.status, 403);
     assert_eq!(page.header("access-control-allow-origin"), "");
-
-    let unknown = stack.send("GET", "/api/nothing", &[], b"");
-    assert_eq!(unknown.status, 404);
-    assert_eq!(unknown.header("content-type"), "application/json");
-    assert_eq!(unknown.json(), json!({"message": "Not Found"}));
-
-    let customers = stored(&stack, "CUSTOMERS_TABLE").await;
-    assert_eq!(customers.len(), 1);
-    assert_eq!(
-        customers[0]["accountId"].as_s().unwrap(),
-        stack.variable("ACCOUNT_ID")
-    );
-    assert_eq!(customers[0]["dob"].as_s().unwrap(), "");
-    assert_eq!(stored(&stack, "SIGNALS_TABLE").await.len(), 1);
-    if let Ok(other) = other {
-        let scan = client_at(&other.endpoint())
-            .scan()
-            .table_name(stack.variable("CUSTOMERS_TABLE"));
-        assert_eq!(scan.send().await.unwrap().count, 0);
-    }
-
-    let stderr = stack.stop("INT");
-    assert!(!stderr.contains("Error: "), "{stderr}");
 }
 
 #[tokio::test]

@@ -170,51 +170,47 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
 }
 
 /// A ping with this `Authorization` header, and what the inspector shows of it.
-struct ShownAuthorization<'a> {
-    header: &'a str,
-    account: Option<&'a str>,
-    shown: Option<&'a str>,
-    reason: Option<&'a str>,
+struct ShownAuthorization {
+    header: String,
+    account: Option<&'static str>,
+    shown: Option<&'static str>,
+    reason: Option<&'static str>,
 }
 
-#[tokio::test]
-async fn key_is_shown_as_a_fingerprint_unless_it_is_the_published_one() {
-    let stack = LocalStack::start(&[]);
-    let inspector = Inspector(&stack);
-    let key_of_shop = other_key(&stack).await;
-    for expected in [
+fn authorization_cases(published_key: &str, key_of_shop: &str) -> [ShownAuthorization; 8] {
+    [
         ShownAuthorization {
-            header: &format!("Bearer {}", stack.variable("API_KEY")),
+            header: format!("Bearer {published_key}"),
             account: Some("dev"),
             shown: Some("Bearer $API_KEY"),
             reason: None,
         },
         ShownAuthorization {
-            header: &format!("Bearer {key_of_shop}"),
+            header: format!("Bearer {key_of_shop}"),
             account: Some("shop"),
             shown: Some("Bearer intake_sk_… (74 characters, key_shop)"),
             reason: None,
         },
         ShownAuthorization {
-            header: &format!("Bearer {}", "u".repeat(40)),
+            header: format!("Bearer {}", "u".repeat(40)),
             account: None,
             shown: Some("Bearer uuuu… (40 characters)"),
             reason: Some("unknown"),
         },
         ShownAuthorization {
-            header: "Bearer x",
+            header: "Bearer x".to_owned(),
             account: None,
             shown: Some("Bearer … (1 characters)"),
             reason: Some("unknown"),
         },
         ShownAuthorization {
-            header: "Bearer ",
+            header: "Bearer ".to_owned(),
             account: None,
             shown: Some("Bearer (no key)"),
             reason: Some("missing: no key after Bearer in the Authorization header"),
         },
         ShownAuthorization {
-            header: &key_of_shop,
+            header: key_of_shop.to_owned(),
             account: Some("shop"),
             shown: Some("intake_sk_… (74 characters, key_shop)"),
             reason: Some(
@@ -222,19 +218,28 @@ async fn key_is_shown_as_a_fingerprint_unless_it_is_the_published_one() {
             ),
         },
         ShownAuthorization {
-            header: "Basic YTpi",
+            header: "Basic YTpi".to_owned(),
             account: None,
             shown: Some("Basic … (4 characters)"),
             reason: Some("missing: the Authorization header has the scheme Basic, not Bearer"),
         },
         ShownAuthorization {
-            header: "",
+            header: String::new(),
             account: None,
             shown: None,
             reason: Some("missing: no Authorization header"),
         },
-    ] {
-        let header = expected.header;
+    ]
+}
+
+#[tokio::test]
+async fn key_is_shown_as_a_fingerprint_unless_it_is_the_published_one() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    let key_of_shop = other_key(&stack).await;
+    let cases = authorization_cases(stack.variable("API_KEY"), &key_of_shop);
+    for expected in cases {
+        let header = expected.header.as_str();
         stack.send("GET", "/api/sdk/ping", &[("Authorization", header)], b"");
         let newest = inspector.newest();
         assert_eq!(newest["account"], json!(expected.account), "{header}");

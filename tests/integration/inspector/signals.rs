@@ -17,6 +17,25 @@ async fn signal_is_listed_with_its_verdict_and_its_error() {
     let key_of_shop = other_key(&stack).await;
     send_six_requests(&stack, &key_of_shop);
 
+    assert_stored_signals_are_as_sent(&inspector);
+    let listed = |path: &str| -> Vec<Value> {
+        let signals = inspector.get(path)["signals"].clone();
+        signals.as_array().unwrap().iter().map(summary).collect()
+    };
+    assert_eq!(listed("/signals"), signals_of_six_requests());
+    assert_eq!(
+        listed("/signals?account=shop&type=purchase"),
+        [valid_in_strict_batch()]
+    );
+    assert_eq!(listed("/signals?after=3&type=other"), Vec::<Value>::new());
+    let signals = &inspector.get("/signals?after=3&count=2")["signals"];
+    let message = signals[0]["errors"][0]["message"].as_str().unwrap();
+    assert!(message.ends_with(" (unknown)"), "{message}");
+    stack.stop("TERM");
+}
+
+/// The signals of the batch that was stored, and then replayed, with the digits that were sent.
+fn assert_stored_signals_are_as_sent(inspector: &Inspector<'_>) {
     let text = inspector
         .call("GET", "/signals?subject=-c1&verdict=stored", &[], b"")
         .text;
@@ -32,10 +51,19 @@ async fn signal_is_listed_with_its_verdict_and_its_error() {
         text,
         format!(r#"{{"signals":[{first},{replayed}],"oldest":1,"last":6}}"#)
     );
-    let listed = |path: &str| -> Vec<Value> {
-        let signals = inspector.get(path)["signals"].clone();
-        signals.as_array().unwrap().iter().map(summary).collect()
-    };
+}
+
+/// What the inspector lists of a signal of a strict batch, which is rejected as a whole because of
+/// the other signal.
+fn valid_in_strict_batch() -> Value {
+    json!({
+        "request": 3, "index": 0, "verdict": "rejected", "account": "shop", "code": null,
+        "pointer": null,
+    })
+}
+
+/// What the inspector lists of all signals of the six requests.
+fn signals_of_six_requests() -> [Value; 9] {
     let stored = |request: u64| {
         json!({
             "request": request, "index": 0, "verdict": "stored", "account": "dev", "code": null,
@@ -48,11 +76,6 @@ async fn signal_is_listed_with_its_verdict_and_its_error() {
             "code": "required", "pointer": "/signals/1/eventType",
         })
     };
-    // A strict batch is rejected as a whole, because of the other signal.
-    let valid_in_strict_batch = json!({
-        "request": 3, "index": 0, "verdict": "rejected", "account": "shop", "code": null,
-        "pointer": null,
-    });
     let unauthorized = |index: u64| {
         json!({
             "request": 4, "index": index, "verdict": "refused", "account": null,
@@ -63,29 +86,17 @@ async fn signal_is_listed_with_its_verdict_and_its_error() {
         "request": 5, "index": null, "verdict": "refused", "account": "dev",
         "code": "malformed-json", "pointer": "",
     });
-    assert_eq!(
-        listed("/signals"),
-        [
-            stored(1),
-            without_type(1, "dev"),
-            stored(2),
-            without_type(2, "dev"),
-            valid_in_strict_batch.clone(),
-            without_type(3, "shop"),
-            unauthorized(0),
-            unauthorized(1),
-            malformed,
-        ]
-    );
-    assert_eq!(
-        listed("/signals?account=shop&type=purchase"),
-        [valid_in_strict_batch]
-    );
-    assert_eq!(listed("/signals?after=3&type=other"), Vec::<Value>::new());
-    let signals = &inspector.get("/signals?after=3&count=2")["signals"];
-    let message = signals[0]["errors"][0]["message"].as_str().unwrap();
-    assert!(message.ends_with(" (unknown)"), "{message}");
-    stack.stop("TERM");
+    [
+        stored(1),
+        without_type(1, "dev"),
+        stored(2),
+        without_type(2, "dev"),
+        valid_in_strict_batch(),
+        without_type(3, "shop"),
+        unauthorized(0),
+        unauthorized(1),
+        malformed,
+    ]
 }
 
 /// Sends the same batch twice, the batch in strict mode with the key of another account, the batch
