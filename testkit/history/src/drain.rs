@@ -2,8 +2,9 @@
 //! after a failure. Must not know what is in a message.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use anyhow::{Context as _, Result, ensure};
 use tokio::time::sleep;
 
 use emulator::sqs::{EventSourceMapping, FakeSqs};
@@ -18,6 +19,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// One drained message of this many is delivered again.
 const REPEATED_EVERY: u8 = 20;
 
+/// How long the queue may keep its last messages while the function drains none of them.
+const PROGRESS_TIMEOUT: Duration = Duration::from_mins(5);
+
 /// What was drained.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Drained {
@@ -30,14 +34,17 @@ pub struct Drained {
 }
 
 /// Drains until `is_over` says that no message follows and the queue is empty.
+///
+/// # Errors
+/// When no message follows and the function drains none of those that are left.
 pub(super) async fn run(
     queue: Arc<FakeSqs>,
     events: EventQueue,
     mut random: fastrand::Rng,
     is_over: impl Fn() -> bool,
-) -> Drained {
+) -> Result<Drained> {
     let source = testkit::template().event_source();
-    let source = source.expect("template.yaml has a function behind a queue");
+    let source = source.context("template.yaml has no function behind a queue")?;
     let invoke = move |event| {
         let events = events.clone();
         async move { events.response_to(&event).await }
@@ -48,17 +55,29 @@ pub(super) async fn run(
             .retry_at_once()
             .repeat_drained(move || random.u8(..REPEATED_EVERY) == 0);
     let mut drained = Drained::default();
+    let mut latest_progress = Instant::now();
     loop {
         // Asked before the queue is read, so that a message sent before the end is received.
         let is_last = is_over();
+        if !is_last {
+            latest_progress = Instant::now();
+        }
+        ensure!(
+            latest_progress.elapsed() < PROGRESS_TIMEOUT,
+            "{} messages of the overflow queue are not drained",
+            queue.remaining()
+        );
         if let Some(delivered) = mapping.deliver_next().await {
+            if delivered.deleted > 0 {
+                latest_progress = Instant::now();
+            }
             drained.failures += delivered.failed;
             drained.repeated += delivered.drained_again;
             continue;
         }
         if is_last && queue.remaining() == 0 {
             drained.messages = queue.sent();
-            return drained;
+            return Ok(drained);
         }
         sleep(POLL_INTERVAL).await;
     }

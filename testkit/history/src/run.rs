@@ -160,7 +160,7 @@ async fn send(
             "draining the overflow queue: {remaining} messages remain"
         ));
     };
-    let drained = reporting(draining, report).await?;
+    let drained = reporting(draining, report).await??;
     Ok(SentTraffic {
         clients,
         drained,
@@ -192,8 +192,9 @@ impl Clients {
         let stop = Rc::new(Cell::new(false));
         let updating = spawn_updates(options, deployment, &self.customers, &stop);
         let sending = spawn_signals(options, deployment, &self.signals, end);
-        kill(options, deployment, &self.signals, &self.kills).await;
-        join_all(sending).await;
+        let killing = kill(options, deployment, &self.signals, &self.kills);
+        // Both at once: when a client panics, the kills wait for signals that it does not send.
+        tokio::join!(killing, join_all(sending));
         stop.set(true);
         join_all(updating).await;
     }
@@ -258,7 +259,7 @@ fn spawn_drain(
     options: &RunOptions,
     deployment: &Deployment,
     is_over: Rc<Cell<bool>>,
-) -> JoinHandle<Drained> {
+) -> JoinHandle<Result<Drained>> {
     let queue = deployment.queue.clone();
     let events = deployment.overflow.events.clone();
     let random = fastrand::Rng::with_seed(options.seed_of(RunPart::Drain));
