@@ -31,7 +31,6 @@ pub struct FakeS3(HttpServer<FakeS3State>);
 /// What every request meets instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S3Fault {
-    /// A 500.
     Failing,
     /// A 403, as for a missing object without the permission to list.
     Forbidden,
@@ -41,10 +40,8 @@ pub enum S3Fault {
     Slow(Duration),
 }
 
-/// An object.
 #[derive(Clone, Debug)]
 pub struct StoredObject {
-    /// Its content.
     pub body: Bytes,
     /// When it was written.
     pub last_modified: Timestamp,
@@ -63,7 +60,7 @@ struct Objects {
 }
 
 impl FakeS3 {
-    /// Starts one, empty.
+    /// Starts an S3 without objects.
     ///
     /// # Errors
     /// When loopback has no free port.
@@ -77,7 +74,7 @@ impl FakeS3 {
         self.0.endpoint()
     }
 
-    /// A bucket in it.
+    /// A client of this bucket.
     pub fn bucket(&self, name: &str) -> Bucket {
         let credentials = Credentials::new("local", "local", None, None, "test");
         let connection = S3Connection {

@@ -180,9 +180,7 @@ pub fn read_event(event: &[u8], invocation: String) -> Request {
 /// The response of a function.
 #[derive(Debug)]
 pub struct TestResponse {
-    /// The HTTP status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body, as it was written.
     pub text: String,

@@ -50,7 +50,7 @@ impl Inspector<'_> {
         response
     }
 
-    /// Empties the stack.
+    /// Empties the tables and the queue of the stack, and the inspector's history.
     fn reset(&self) {
         let response = self.call("POST", "/reset", &[OWN_PAGE], b"");
         assert_eq!(response.status, 204, "{}", response.text);

@@ -35,7 +35,7 @@ pub struct FakeSqs(HttpServer<SqsState>);
 struct SqsState(Mutex<Queues>);
 
 impl FakeSqs {
-    /// Starts one with empty queues.
+    /// Starts a server with empty queues.
     ///
     /// # Errors
     /// When loopback has no free port.
@@ -44,7 +44,7 @@ impl FakeSqs {
         Ok(Self(server))
     }
 
-    /// Starts one with the queues that a file has, which keeps them.
+    /// Starts a server whose queues a file keeps.
     ///
     /// # Errors
     /// When the file cannot be read or written, or loopback has no free port.
@@ -82,7 +82,7 @@ impl FakeSqs {
         self.use_queues(|queues| queues.receive(most, hidden, Instant::now()))
     }
 
-    /// Hides a message no longer.
+    /// Makes a hidden message visible.
     pub fn release(&self, id: &str) {
         self.use_queues(|queues| {
             for message in &mut queues.overflow.messages {

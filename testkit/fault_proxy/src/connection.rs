@@ -20,7 +20,6 @@ enum Next {
     Answer(HttpMessage),
     /// It sends these bytes and closes.
     SendAndClose(Vec<u8>),
-    /// It resets.
     Reset,
     /// It closes. The client has closed its side already.
     Close,

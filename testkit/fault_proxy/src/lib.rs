@@ -88,7 +88,7 @@ impl FaultProxy {
         Ok(held.len())
     }
 
-    /// What went through so far.
+    /// The calls that passed the proxy so far.
     pub fn counts(&self) -> CallCounts {
         self.shared.state().counts.clone()
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::capacity::Capacity;
 
-/// What can be done to a call.
+/// A way in which a call fails or is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// 400 `ProvisionedThroughputExceededException`, nothing written.
@@ -49,7 +49,7 @@ pub enum Fault {
     /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls
     /// are not faulted.
     Unprocessed {
-        /// How many are done; 0 for none.
+        /// How many requests are done.
         done: usize,
     },
     /// Of a `BatchWriteItem` the items that have this text in them are left unprocessed, as those
@@ -58,7 +58,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// On every call.
+    /// The fault on every call.
     pub fn always(self) -> Rule {
         Rule {
             fault: self,
@@ -72,7 +72,7 @@ impl Fault {
         }
     }
 
-    /// On the `n`-th call that the rule is about, counted from 1.
+    /// The fault on the `n`-th call that the rule is about, counted from 1.
     pub fn on_call(self, n: u64) -> Rule {
         Rule {
             when: When::Nth(n),
@@ -80,7 +80,7 @@ impl Fault {
         }
     }
 
-    /// On this share of the calls, from 0 to 1, chosen by the plan's seed.
+    /// The fault on this share of the calls, from 0 to 1, chosen by the plan's seed.
     pub fn in_share(self, share: f64) -> Rule {
         Rule {
             when: When::Share(share),
@@ -88,7 +88,7 @@ impl Fault {
         }
     }
 
-    /// On each call whose body has this text in it.
+    /// The fault on each call whose body has this text in it.
     pub fn where_body_has(self, marker: &'static str) -> Rule {
         Rule {
             marker: Some(marker),
@@ -96,7 +96,7 @@ impl Fault {
         }
     }
 
-    /// On every call for this long, from the first call on that the rule is about.
+    /// The fault on every call for this long, from the first call on that the rule is about.
     pub fn lasting(self, window: Duration) -> Rule {
         Rule {
             window: Some(window),
@@ -203,7 +203,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// No fault at all.
+    /// A plan without a fault.
     pub fn none() -> Self {
         Self::new([])
     }

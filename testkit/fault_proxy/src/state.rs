@@ -13,7 +13,7 @@ use crate::capacity::Capacity;
 use crate::message::{HttpMessage, Stream};
 use crate::plan::{Fault, Plan};
 
-/// What went through a proxy so far.
+/// The calls that passed a proxy so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallCounts {
     /// Calls by operation (`PutItem`), each attempt counted, whatever came of it.
@@ -48,7 +48,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct ProxyState {
     pub(crate) plan: Plan,
-    /// Connections so far.
+    /// How many connections were accepted so far.
     pub(crate) accepted: u64,
     /// The newest connection that is not answered any more.
     pub(crate) frozen: u64,

@@ -42,11 +42,11 @@ pub(super) struct ClientCounts {
     pub(super) attempts: Cell<u64>,
     /// Updates that imports wrote.
     pub(super) imported: Cell<u64>,
-    /// 503s.
+    /// Requests that got a 503.
     pub(super) unavailable: RefCell<Vec<UnavailableResponse>>,
 }
 
-/// A 503.
+/// When a request that got a 503 was sent, and when the 503 was received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnavailableResponse {
     pub(super) sent: Instant,

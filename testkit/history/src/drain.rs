@@ -22,10 +22,10 @@ const REPEATED_EVERY: u8 = 20;
 /// How long the queue may keep its last messages while the function drains none of them.
 const PROGRESS_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// What was drained.
+/// How the messages of a run were drained.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Drained {
-    /// Messages.
+    /// Messages that were sent, all of which were drained.
     pub messages: u64,
     /// Deliveries of a message that did not drain it.
     pub failures: u64,

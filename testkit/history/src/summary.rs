@@ -60,7 +60,7 @@ pub struct RequestCounts {
     pub acknowledged: u64,
     /// Those of them that were deferred.
     pub deferred: u64,
-    /// 503s.
+    /// Requests that got a 503.
     pub unavailable: usize,
 }
 

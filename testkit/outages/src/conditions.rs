@@ -13,7 +13,7 @@ const BURSTS_EVERY: Duration = Duration::from_secs(5);
 /// A call that takes between two times takes one of this many, each as often as the others.
 const STEPS: u32 = 8;
 
-/// A condition of DynamoDB.
+/// A way in which DynamoDB fails, or that it does not fail.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
     /// The name that the table prints.
@@ -27,7 +27,6 @@ pub(crate) struct Condition {
 /// What a condition needs beside faults of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbance {
-    /// Nothing.
     None,
     /// Every tenth request is for one customer. It is not counted, but for the environment that it
     /// holds.
@@ -39,14 +38,12 @@ pub(crate) enum Disturbance {
 /// A time in which DynamoDB fails.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeWindow {
-    /// From here on.
     pub(crate) begin: Instant,
-    /// Until here.
     pub(crate) end: Instant,
 }
 
 impl Condition {
-    /// No fault.
+    /// The condition without a fault.
     pub(crate) fn control() -> Self {
         Self::new("no fault", [])
     }

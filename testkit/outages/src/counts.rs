@@ -14,7 +14,7 @@ pub(crate) struct BuildCounts {
     pub(crate) deferred: usize,
     /// Deferred requests that were under way only after a fault.
     pub(crate) deferred_after: usize,
-    /// 503s.
+    /// Requests that got a 503.
     pub(crate) unavailable: usize,
     /// Requests without a response, or with any other one.
     pub(crate) failed: usize,

@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_mins(5);
 /// Drains until the queue is empty. DynamoDB must be available.
 ///
 /// # Errors
-/// It is not empty in time.
+/// The queue is not empty in time.
 pub(crate) async fn run(queue: &Arc<FakeSqs>, events: &EventQueue) -> Result<()> {
     let began = Instant::now();
     let source = testkit::template().event_source();

@@ -23,7 +23,7 @@ const BEFORE: Duration = Duration::from_secs(3);
 /// How long requests are sent after the last fault.
 const AFTER: Duration = Duration::from_secs(3);
 
-/// Connections that are lost.
+/// How many connections are lost.
 const LOST_CONNECTIONS: u64 = 20;
 
 /// How long after the freeze the requests come that need the lost connections.
@@ -37,7 +37,7 @@ const SIGNALS_FOR_ALL_CONNECTIONS: u64 = 500;
 const TOO_LATE: Duration = Duration::from_millis(100);
 const TOO_BUSY: u64 = 90;
 
-/// What is measured at once.
+/// A run that is to be measured, on all builds at once.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedRun {
     pub(crate) kind: Kind,
@@ -48,11 +48,11 @@ pub(crate) struct PlannedRun {
     pub(crate) lasts: Duration,
 }
 
-/// What was measured.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Measurement {
     pub(crate) run: PlannedRun,
-    /// In the order of the builds.
+    /// The counts of each build, in the order of the builds.
     pub(crate) builds: Vec<BuildCounts>,
     /// How busy the processors were while requests were sent, in percent.
     pub(crate) busy_percent: Option<u64>,

@@ -144,7 +144,7 @@ fn notes(measured: &[Measurement], builds: &[Build]) -> String {
 }
 
 impl Measurement {
-    /// One line, for progress.
+    /// The result in one line, for the reader of the progress.
     pub(crate) fn summary(&self, builds: &[Build]) -> String {
         let mut summaries = Vec::new();
         for (counts, build) in self.builds.iter().zip(builds) {

@@ -25,7 +25,7 @@ const MOST_SIGNALS: u64 = 5;
 /// Longer than the timeout of an invocation and the start of a process.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// What is sent.
+/// What the requests of a run are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Updates of customers.
@@ -91,9 +91,7 @@ pub(crate) struct Traffic {
     pub(crate) kind: Kind,
     /// Requests a second.
     pub(crate) rate: u32,
-    /// From here on.
     pub(crate) begin: Instant,
-    /// Until here.
     pub(crate) end: Instant,
     pub(crate) has_hot_customer: bool,
     /// When several requests are sent at once.
@@ -105,7 +103,7 @@ pub(crate) struct Traffic {
 pub(crate) struct Volley {
     pub(crate) at: Instant,
     pub(crate) requests: u64,
-    /// Signals of each.
+    /// How many signals each of them has.
     pub(crate) signals: u64,
 }
 
@@ -128,13 +126,13 @@ pub(crate) enum RequestOutcome {
     Stored,
     /// Acknowledged; the overflow queue has at least a part of it.
     Deferred,
-    /// 503.
+    /// It got a 503.
     Unavailable,
-    /// Any other response, or none.
+    /// It got any other response, or none.
     Failed,
 }
 
-/// What was sent, and how late.
+/// The requests that were sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SentRequests {
     pub(crate) requests: Vec<SentRequest>,

@@ -44,7 +44,7 @@ impl Authority {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], private)?;
-        // DynamoDB speaks nothing newer.
+        // DynamoDB does not support HTTP/2.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
             acceptor: TlsAcceptor::from(Arc::new(config)),

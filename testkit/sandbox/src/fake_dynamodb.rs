@@ -18,14 +18,12 @@ use crate::http_server::{HttpServer, Service, response};
 #[derive(Debug)]
 pub struct FakeDynamoDb(HttpServer<FakeDynamoDbState>);
 
-/// What was counted.
+/// What the server has counted since the last time that it was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerCounts {
-    /// Connections accepted.
     pub connections: u64,
     /// Connections that the function closed during the TLS handshake.
     pub failed_handshakes: u64,
-    /// Calls.
     pub calls: u64,
 }
 

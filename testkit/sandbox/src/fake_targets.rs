@@ -26,7 +26,7 @@ pub struct FakeTargets(HttpServer<FakeTargetsState>);
 struct FakeTargetsState(Mutex<Targets>);
 
 impl FakeTargets {
-    /// Starts them, empty.
+    /// Starts targets that have received nothing.
     ///
     /// # Errors
     /// When loopback has no free port.

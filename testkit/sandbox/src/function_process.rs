@@ -27,7 +27,6 @@ const STEP_TIMEOUT: Duration = Duration::from_mins(5);
 /// How a process is run.
 #[derive(Clone, Debug)]
 pub struct ProcessOptions {
-    /// The program of the function.
     pub program: PathBuf,
     /// The program that runs it, with arguments, such as callgrind. Empty for none.
     pub wrapper: Vec<OsString>,
@@ -109,7 +108,7 @@ impl FunctionProcess {
     /// Waits until the process waits for an event.
     ///
     /// # Errors
-    /// When it ends instead.
+    /// When the process ends instead.
     pub async fn idle(&mut self) -> Result<()> {
         let Self { child, api, .. } = self;
         tokio::select! {
@@ -121,7 +120,7 @@ impl FunctionProcess {
     /// Waits for the response to this event.
     ///
     /// # Errors
-    /// When there is none in time.
+    /// When there is no response in time.
     pub async fn invoke(&self, event: impl Into<Bytes>) -> Result<Invocation> {
         let invocation = timeout(STEP_TIMEOUT, self.events.invoke(event.into())).await;
         invocation

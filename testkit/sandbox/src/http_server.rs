@@ -35,13 +35,13 @@ pub trait Service: Send + Sync + 'static {
 /// A server on a free port of loopback, until it is stopped or dropped.
 #[derive(Debug)]
 pub struct HttpServer<S> {
-    /// What answers.
+    /// What answers the requests.
     pub service: Arc<S>,
     server: LoopbackServer,
 }
 
 impl<S: Service> HttpServer<S> {
-    /// Starts to answer by `service`.
+    /// Starts a server whose requests `service` answers.
     ///
     /// # Errors
     /// When loopback has no free port.

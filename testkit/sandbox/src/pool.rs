@@ -33,7 +33,7 @@ pub struct PoolOptions {
     pub at_once: usize,
     /// How many events a process serves.
     pub lifetime: RangeInclusive<u64>,
-    /// Chooses from `lifetime`.
+    /// The seed that chooses how many events a process serves.
     pub seed: u64,
     /// Gets the program and what is wrong with its process.
     pub report: fn(&Path, Failure),

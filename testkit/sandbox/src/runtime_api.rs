@@ -29,7 +29,6 @@ pub struct EventQueue {
 #[derive(Debug)]
 pub struct Event {
     id: String,
-    /// The event.
     pub body: Bytes,
     /// Tells the caller what came of it. The caller learns that there is no response when this is
     /// dropped.
@@ -153,7 +152,7 @@ impl RuntimeApi {
     /// Waits until the process waits for an event.
     ///
     /// # Errors
-    /// Never while this is there.
+    /// When the Runtime API has been dropped.
     pub async fn idle(&self) -> Result<()> {
         let mut waiting = self.0.service.waiting.subscribe();
         waiting
@@ -244,7 +243,7 @@ impl Service for RuntimeApiState {
                 self.count_error();
                 self.respond(id, body);
             }
-            // The process ends after it.
+            // The process ends after it has reported this error.
             (&Method::POST, ["init", "error"]) => self.count_error(),
             _ => return response(404, &[], ""),
         }

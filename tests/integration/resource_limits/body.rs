@@ -21,7 +21,7 @@ pub(super) const ROOM: usize = MAX_BODY_BYTES - 1_000;
 /// A request, and the expected response.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostileBody {
-    /// What is hostile in it.
+    /// Why the body is expensive.
     pub(super) name: &'static str,
     /// Makes the request, without its key.
     pub(super) call: fn() -> RequestBuilder,

@@ -27,7 +27,7 @@ impl Page {
         }
     }
 
-    /// Every page.
+    /// All pages of the documentation.
     pub(crate) fn all() -> Vec<Self> {
         let docs = ["docs", "docs/internals"].into_iter().flat_map(|folder| {
             let entries = std::fs::read_dir(root().join(folder))

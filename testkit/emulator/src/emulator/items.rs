@@ -20,7 +20,7 @@ impl Emulator {
     /// Stores an item, given in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// What DynamoDB would answer.
+    /// When the emulator answers with an error.
     pub fn put_item(&self, table: &str, item: &Value) -> Result<()> {
         let database = self.database()?;
         let put = request(json!({"TableName": table, "Item": item}))?;
@@ -33,7 +33,7 @@ impl Emulator {
     /// The item with this key, both in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// What DynamoDB would answer.
+    /// When the emulator answers with an error.
     pub fn item(&self, table: &str, key: &Value) -> Result<Option<Value>> {
         let database = self.database()?;
         let get = request(json!({"TableName": table, "Key": key}))?;
@@ -46,7 +46,7 @@ impl Emulator {
     /// Deletes all items of a table, by creating it anew.
     ///
     /// # Errors
-    /// What DynamoDB would answer.
+    /// When the emulator answers with an error.
     pub fn clear(&self, table: &Table) -> Result<()> {
         let database = self.database()?;
         let delete = request(json!({"TableName": table.name}))?;
@@ -59,7 +59,7 @@ impl Emulator {
     /// Whether a table has no item.
     ///
     /// # Errors
-    /// What DynamoDB would answer.
+    /// When the emulator answers with an error.
     pub fn is_empty(&self, table: &str) -> Result<bool> {
         let page = self.scan(table, 1, &Value::Null)?;
         Ok(page.count == 0)
@@ -68,7 +68,7 @@ impl Emulator {
     /// Gives all items of a table to `each`, in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// What DynamoDB would answer.
+    /// When the emulator answers with an error.
     pub fn for_each_item(&self, table: &str, mut each: impl FnMut(&mut Value)) -> Result<()> {
         self.read_all(table, |item| {
             each(&mut serde_json::to_value(item)?);
@@ -80,7 +80,7 @@ impl Emulator {
     /// attribute `order`, in this order, and in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// What DynamoDB would answer.
+    /// When the emulator answers with an error.
     pub fn newest(
         &self,
         table: &str,
@@ -125,7 +125,7 @@ impl Emulator {
     /// in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// What DynamoDB would answer.
+    /// When the emulator answers with an error.
     pub fn last_of(&self, table: &str, partition: &str, most: usize) -> Result<Vec<Value>> {
         let database = self.database()?;
         let mut found = Vec::new();

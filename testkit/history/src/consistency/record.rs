@@ -35,7 +35,6 @@ pub enum ClientOutcome {
 pub struct RecordedRequest {
     /// When its first attempt was sent.
     pub sent: Micros,
-    /// Its outcome.
     pub outcome: ClientOutcome,
     /// The requestIdentifier, if the client named one.
     pub identifier: Option<String>,
@@ -59,11 +58,9 @@ pub struct SentSignal {
 /// An update of a customer, all its attempts together.
 #[derive(Clone, Debug)]
 pub struct RecordedUpdate {
-    /// Whose profile.
     pub customer: u32,
     /// When its first attempt was sent.
     pub sent: Micros,
-    /// Its outcome.
     pub outcome: ClientOutcome,
     /// The latest time that the clock of a process may have shown while it served it.
     pub latest_clock: Micros,

@@ -7,26 +7,26 @@ use std::fmt;
 /// Examples that a report keeps of each kind of violation.
 const EXAMPLES: usize = 5;
 
-/// What does not hold.
+/// A way in which what is stored contradicts the record of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Violation {
-    /// Acknowledged and not stored.
+    /// A signal was acknowledged and is not stored.
     Lost,
-    /// Stored more than once.
+    /// A signal is stored more than once.
     Duplicate,
-    /// Stored with another content, requestIdentifier or time.
+    /// A signal is stored with another content, requestIdentifier or time.
     Wrong,
-    /// Refused and not kept, without a word in the log.
+    /// A signal was refused and is not kept, and no line of the log says so.
     Unkept,
-    /// Stored although it was refused, or never sent.
+    /// Something is stored that was refused, or never sent.
     Phantom,
-    /// Stored before what came before it.
+    /// A signal is stored before an earlier one.
     OutOfOrder,
-    /// A field that no order of the writes explains.
+    /// A field of a customer has a value that no order of the writes explains.
     Stale,
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Signals that were acknowledged as accepted.

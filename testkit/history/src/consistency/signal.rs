@@ -6,7 +6,7 @@ use uuid::{Builder, Uuid};
 
 use super::record::Fingerprint;
 
-/// A signal.
+/// A signal that a client generates.
 #[derive(Debug)]
 pub struct GeneratedSignal<'a> {
     /// The account that sends it.

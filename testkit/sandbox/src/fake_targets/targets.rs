@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::http_server::response;
 
-/// A target.
+/// A service that the deliver function sends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// EventBridge.
@@ -23,16 +23,12 @@ pub enum Target {
     Bucket,
 }
 
-/// A call as it came.
+/// A call that a target received.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Whose it was.
     pub target: Target,
-    /// The path.
     pub path: String,
-    /// The headers.
     pub headers: BTreeMap<String, String>,
-    /// The body, as text.
     pub body: String,
 }
 
@@ -47,7 +43,7 @@ pub(super) struct Targets {
     pub(super) random: fastrand::Rng,
     pub(super) refusals: Vec<RefusedText>,
     pub(super) answers: Vec<FixedAnswer>,
-    /// How long each object takes.
+    /// How long the bucket takes for each object.
     pub(super) bucket_delay: Duration,
 }
 

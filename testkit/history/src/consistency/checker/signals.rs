@@ -11,7 +11,7 @@ use crate::consistency::report::{Report, Violation};
 /// Times are stored in milliseconds.
 const MILLISECOND: Micros = 1_000;
 
-/// Which signal of which request.
+/// Identifies a signal by its request and its index there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SignalId {
     request: u64,
