@@ -126,7 +126,8 @@ async fn stored() -> HashMap<&'static str, Vec<Item>> {
     let (stack, _proxy) = stack_failing_at("\"fails\"").await;
     let expires_at = Some(NOW.plus(Duration::from_hours(90 * 24)));
     let named = |record: &mut KeyEntry| {
-        let (key_id, name) = ("key_3f2a9c81d04e".to_owned(), "web".to_owned());
+        let key_id = "key_3f2a9c81d04e".to_owned();
+        let name = "web".to_owned();
         *record = KeyEntry {
             key_id,
             name,

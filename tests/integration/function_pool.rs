@@ -22,7 +22,8 @@ struct Customers {
 
 impl Customers {
     fn start(at_once: usize, lifetime: RangeInclusive<u64>) -> Self {
-        let (folder, emulator) = (tempfile::tempdir().unwrap(), TestApp::emulator());
+        let folder = tempfile::tempdir().unwrap();
+        let emulator = TestApp::emulator();
         development_key::load(&emulator, testkit::template()).unwrap();
         install(folder.path());
         let process = emulator_options(&folder.path().join("customers"), &emulator.endpoint());

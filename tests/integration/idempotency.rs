@@ -104,7 +104,8 @@ async fn idempotency_record_expires_before_dynamodb_deletes_it() {
 #[tokio::test]
 async fn identifier_of_another_account_is_no_conflict() {
     let app = TestApp::start();
-    let (one, two) = (app.key("one").await, app.key("two").await);
+    let one = app.key("one").await;
+    let two = app.key("two").await;
     let response = app.send(RequestBuilder::signals(body(1)).key(&one)).await;
     assert_eq!(response.json()["replayed"], false);
     let response = app.send(RequestBuilder::signals(body(2)).key(&two)).await;

@@ -39,7 +39,8 @@ fn endpoints_in_the_readme_and_in_the_contract_are_those_of_the_code() {
 async fn examples_in_the_readme_get_the_responses_that_it_shows() {
     let readme = Page::read("README.md");
     let heading = "A first customer and a first batch";
-    let (commands, responses) = (readme.code(heading, "sh"), readme.code(heading, "json"));
+    let commands = readme.code(heading, "sh");
+    let responses = readme.code(heading, "json");
     assert_eq!(responses.len(), 2);
     assert!(
         commands[0].starts_with(". target/dev.env\n"),

@@ -119,7 +119,8 @@ async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
     for record in &mut batch[1..501] {
         record["eventName"] = json!("UPDATE");
     }
-    let (mut first, mut invocations) = (0, 0);
+    let mut first = 0;
+    let mut invocations = 0;
     while let Some(undelivered) = delivery.first_undelivered(&batch[first..]).await {
         let undelivered = undelivered[1..].parse().unwrap();
         assert!(undelivered > first, "no progress at {first}");

@@ -48,10 +48,8 @@ async fn customer_change_has_its_own_detail_type_and_source() {
         json!({"pk": {"S": "acme#c"}, "accountId": {"S": "acme"}, "customerId": {"S": "c"}, "city": {"S": city},
             "createdAt": {"S": "2026-11-20T22:33:44.123Z"}, "updatedAt": {"S": updated_at}})
     };
-    let (old, new) = (
-        item("2026-11-20T22:33:44.123Z", "Rome"),
-        item("2026-11-21T22:33:44.123Z", "Oslo"),
-    );
+    let old = item("2026-11-20T22:33:44.123Z", "Rome");
+    let new = item("2026-11-21T22:33:44.123Z", "Oslo");
     let record = |name: &str, old: Option<&Value>, new: Option<&Value>| {
         json!({"eventID": name, "eventName": name, "dynamodb": {"Keys": {"pk": {"S": "acme#c"}}, "SequenceNumber": name,
             "ApproximateCreationDateTime": 1_795_214_024, "OldImage": old, "NewImage": new}})

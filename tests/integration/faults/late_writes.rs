@@ -151,7 +151,8 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
     let update =
         CustomerUpdate::parse(JsonText::parse(r#"{"customerId":"c","customerData":{}}"#).unwrap())
             .unwrap();
-    let (account, now) = ("shop".parse().unwrap(), Timestamp::now());
+    let account = "shop".parse().unwrap();
+    let now = Timestamp::now();
     // The deadline is so late that a busy machine cannot decide the outcome.
     let deadline = Deadline::after(Duration::from_mins(5));
     let updates = (0..UPDATES).map(async |n| {

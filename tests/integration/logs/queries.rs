@@ -34,14 +34,16 @@ fn fields(query: &str) -> BTreeSet<String> {
             Some(_) => {}
         }
     }
-    let (mut read, mut made) = (BTreeSet::new(), BTreeSet::new());
+    let mut read = BTreeSet::new();
+    let mut made = BTreeSet::new();
     for command in outside_of_quotes.split('|') {
         let words = command
             .split(|c: char| !(c.is_alphanumeric() || "@.".contains(c)))
             .map(|word| word.trim_matches('.'));
         let words = words.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '1'));
         // What follows "as" is a name that the query makes: one, or several after `parse`.
-        let (makes_several, mut follows_as) = (command.contains("parse "), false);
+        let makes_several = command.contains("parse ");
+        let mut follows_as = false;
         for word in words {
             if KEYWORDS.split_whitespace().any(|keyword| keyword == word) {
                 follows_as = word == "as";
