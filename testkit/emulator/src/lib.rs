@@ -2,8 +2,8 @@
 //!
 //! [`template`] reads template.yaml, as [`yaml`] has it, the only description of tables, routes and
 //! variables. [`emulator`] serves DynamoDB's protocol out of the calling process, with the tables
-//! of a template in it; [`sqs`] serves a queue. [`development_key`] is the one key that an emulator
-//! may know from the start.
+//! of a template in it. [`sqs`] serves a queue, and delivers its messages to a function as Lambda
+//! does. [`development_key`] is the one key that an emulator may know from the start.
 //!
 //! Nothing here knows what a customer or a signal is, and nothing that is deployed depends on this
 //! package.

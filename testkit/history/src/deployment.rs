@@ -22,7 +22,7 @@ use crate::windows::FaultWindows;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use fault_proxy::{Capacity, CapacityLimits, FaultProxy, Plan};
 use sandbox::function_process::ProcessOptions;
-use sandbox::pool::{Failure, Pool, PoolOptions};
+use sandbox::pool::{Pool, PoolOptions, ProcessFailure};
 use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
 use testkit::{KEY_SNAPSHOT_BUCKET, Tables, TestApp, create_key, dynamodb_at, emulator_options};
@@ -254,8 +254,8 @@ fn numbered(
     })
 }
 
-fn report(program: &Path, failure: Failure) {
-    if let Failure::NotStarted(error) = failure {
+fn report(program: &Path, failure: ProcessFailure) {
+    if let ProcessFailure::NotStarted(error) = failure {
         panic!("{} cannot be started: {error:#}", program.display());
     }
 }

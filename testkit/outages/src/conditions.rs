@@ -79,7 +79,7 @@ impl Condition {
             Self::new("throttles 70 %", [Fault::Throttled.in_share(0.7)]),
             Self::new(
                 "500s for 4 of 5 seconds",
-                [Failure::Answers500.fault().always()],
+                [DynamoDbFailure::Answers500.fault().always()],
             )
             .for_burst(Duration::from_secs(4)),
             Self::new("takes 200 to 900 ms", takes(200..900)),
@@ -89,7 +89,11 @@ impl Condition {
 
     /// Every call fails: of all tables, and of the one that has what is sent.
     fn outages(kind: Kind) -> Vec<Self> {
-        let failures = [Failure::Hangs, Failure::Throttles, Failure::Answers500];
+        let failures = [
+            DynamoDbFailure::Hangs,
+            DynamoDbFailure::Throttles,
+            DynamoDbFailure::Answers500,
+        ];
         let table = kind.table();
         let mut outages = Vec::new();
         for failure in failures {
@@ -109,9 +113,9 @@ impl Condition {
         let mut bursts = Vec::new();
         for millis in [200, 500, 1_000, 2_000] {
             for failure in [
-                Failure::Answers500,
-                Failure::ResetsConnections,
-                Failure::Throttles,
+                DynamoDbFailure::Answers500,
+                DynamoDbFailure::ResetsConnections,
+                DynamoDbFailure::Throttles,
             ] {
                 let lasts = Duration::from_millis(millis);
                 let name = format!("burst of {} s: {}", lasts.as_secs_f64(), failure.name());
@@ -190,14 +194,14 @@ impl TimeWindow {
 
 /// What DynamoDB does in an outage or a burst.
 #[derive(Clone, Copy, Debug)]
-enum Failure {
+enum DynamoDbFailure {
     Hangs,
     Throttles,
     ResetsConnections,
     Answers500,
 }
 
-impl Failure {
+impl DynamoDbFailure {
     fn fault(self) -> Fault {
         match self {
             Self::Hangs => Fault::Stall,

@@ -12,7 +12,7 @@ use fault_proxy::{FaultProxy, Plan};
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
 use sandbox::function_process::ProcessOptions;
-use sandbox::pool::{Failure, Pool, PoolOptions};
+use sandbox::pool::{Pool, PoolOptions, ProcessFailure};
 use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
 use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
@@ -128,11 +128,13 @@ fn start_pool(events: &EventQueue, process: ProcessOptions) -> Arc<Pool> {
     })
 }
 
-fn report(program: &Path, failure: Failure) {
+fn report(program: &Path, failure: ProcessFailure) {
     let program = program.display();
     match failure {
-        Failure::NotStarted(error) => eprintln!("outages: {program} cannot be started: {error:#}"),
-        Failure::Ended(status) => eprintln!("outages: {program} ended by itself: {status}"),
+        ProcessFailure::NotStarted(error) => {
+            eprintln!("outages: {program} cannot be started: {error:#}");
+        }
+        ProcessFailure::Ended(status) => eprintln!("outages: {program} ended by itself: {status}"),
     }
 }
 

@@ -36,12 +36,12 @@ pub struct PoolOptions {
     /// The seed that chooses how many events a process serves.
     pub seed: u64,
     /// Gets the program and what is wrong with its process.
-    pub report: fn(&Path, Failure),
+    pub report: fn(&Path, ProcessFailure),
 }
 
 /// Why a process does not serve.
 #[derive(Debug)]
-pub enum Failure {
+pub enum ProcessFailure {
     /// Its program cannot be started.
     NotStarted(Error),
     /// It has ended by itself.
@@ -189,7 +189,7 @@ impl Pool {
             None => match self.start_process().await {
                 Ok(new) => self.let_serve(new, 1),
                 Err(error) => {
-                    let failure = Failure::NotStarted(error.cause);
+                    let failure = ProcessFailure::NotStarted(error.cause);
                     return (self.options.report)(&error.program, failure);
                 }
             },
@@ -311,7 +311,7 @@ impl Pool {
             state.processes.remove(number)
         };
         if let (Some(process), Some(status)) = (process, status) {
-            (self.options.report)(&process.into_program(), Failure::Ended(status));
+            (self.options.report)(&process.into_program(), ProcessFailure::Ended(status));
         }
     }
 }
