@@ -20,10 +20,10 @@ use crate::cors::CorsPolicy;
 use crate::event;
 use crate::exchange::{Exchange, Seen};
 use crate::functions::{Batch, Functions, Reason};
-use crate::history::{History, Kept};
 use crate::injected::{self, Injected, InjectedShare};
 use crate::log;
 use crate::own_names::OwnNames;
+use crate::recent_exchanges::{KeptExchange, RecentExchanges};
 use crate::request_line::line;
 use crate::sent::Sent;
 use crate::server::{Client, Server};
@@ -60,7 +60,7 @@ pub(crate) struct Gateway {
     pub(crate) sources: Sources,
     /// Whether each request has a line.
     pub(crate) has_lines: bool,
-    pub(crate) history: History,
+    pub(crate) exchanges: RecentExchanges,
 }
 
 /// The answer to a request.
@@ -114,7 +114,7 @@ impl Gateway {
         self: &Arc<Self>,
         sent: Sent,
         client: Option<Client>,
-    ) -> Option<Arc<Kept>> {
+    ) -> Option<Arc<KeptExchange>> {
         let gateway = Arc::clone(self);
         let exchange = tokio::spawn(async move {
             let mut exchange = gateway.answered(sent, client.as_ref()).await;
@@ -148,11 +148,11 @@ impl Gateway {
         exchange
     }
 
-    fn keep(&self, exchange: Exchange) -> Arc<Kept> {
+    fn keep(&self, exchange: Exchange) -> Arc<KeptExchange> {
         if self.has_lines {
             log::write(&line(&exchange, log::has_colours()));
         }
-        self.history.add(exchange)
+        self.exchanges.add(exchange)
     }
 
     async fn respond(&self, sent: &Sent, client: Option<&Client>) -> Answer {

@@ -12,7 +12,6 @@ mod exchange;
 mod faults;
 mod functions;
 mod gateway;
-mod history;
 mod injected;
 mod inspector;
 mod log;
@@ -24,6 +23,7 @@ mod parsed_response;
 mod process;
 mod programs;
 mod progress;
+mod recent_exchanges;
 mod request_line;
 mod seed;
 mod sent;
@@ -52,7 +52,6 @@ use crate::env_file::{EnvFile, PublishedEnvFile};
 use crate::faults::Faults;
 use crate::functions::Functions;
 use crate::gateway::{Gateway, Sources};
-use crate::history::History;
 use crate::inspector::{Inspector, Stored};
 use crate::log::EventWriter;
 use crate::operator::Operator;
@@ -61,6 +60,7 @@ use crate::overflow::Overflow;
 use crate::own_names::OwnNames;
 use crate::programs::Programs;
 use crate::progress::status;
+use crate::recent_exchanges::RecentExchanges;
 use crate::server::Server;
 use crate::stack_info::StackInfo;
 
@@ -193,7 +193,7 @@ impl Stack {
                 contracts,
             },
             has_lines: !options.raw,
-            history: History::default(),
+            exchanges: RecentExchanges::default(),
         });
         let server = gateway.serve(listeners.api)?;
         let inspector = Inspector {

@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use super::{Gateway, Sources};
 use crate::cors::CorsPolicy;
 use crate::functions::Functions;
-use crate::history::History;
 use crate::injected::InjectedShare;
 use crate::own_names::OwnNames;
+use crate::recent_exchanges::RecentExchanges;
 
 /// A path of the customers function, which answers 401 without a key, and 204 to OPTIONS.
 const PATH: &str = "/api/customers";
@@ -56,7 +56,7 @@ fn gateway(origins: &[&str], answers: &[&str]) -> String {
         injected: answers,
         sources: Sources::default(),
         has_lines: false,
-        history: History::default(),
+        exchanges: RecentExchanges::default(),
     });
     // It listens until the runtime of the test ends.
     std::mem::forget(gateway.serve(listener).unwrap());

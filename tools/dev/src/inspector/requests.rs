@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::query::{Nothing, RequestsQuery};
 use super::{Shared, json_body, output, unknown_account};
-use crate::history::Found;
+use crate::recent_exchanges::WaitResult;
 
 /// The requests that the page, or a test, has not seen yet.
 pub(super) async fn list(
@@ -18,10 +18,10 @@ pub(super) async fn list(
     if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
         return response;
     }
-    let history = &inspector.gateway.history;
-    let found = history.wait(wanted.wait, |state| {
-        let found = state.after(wanted.after, |exchange| wanted.include(exchange));
-        Found {
+    let exchanges = &inspector.gateway.exchanges;
+    let found = exchanges.wait(wanted.wait, |log| {
+        let found = log.after(wanted.after, |exchange| wanted.include(exchange));
+        WaitResult {
             is_enough: !found.kept.is_empty(),
             value: found,
         }
@@ -37,7 +37,7 @@ pub(super) async fn one(
     Path(n): Path<u64>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Response<Body> {
-    let Some(kept) = inspector.gateway.history.find(n) else {
+    let Some(kept) = inspector.gateway.exchanges.find(n) else {
         return not_kept();
     };
     json_body(&kept.exchange.detail(n))
@@ -49,7 +49,7 @@ pub(super) async fn event(
     Path(n): Path<u64>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Response<Body> {
-    let Some(kept) = inspector.gateway.history.find(n) else {
+    let Some(kept) = inspector.gateway.exchanges.find(n) else {
         return not_kept();
     };
     let text = serde_json::to_string_pretty(&kept.exchange.event()).unwrap_or_default();
@@ -60,7 +60,7 @@ pub(super) async fn clear(
     State(inspector): Shared,
     Query(Nothing {}): Query<Nothing>,
 ) -> Response<Body> {
-    inspector.gateway.history.clear();
+    inspector.gateway.exchanges.clear();
     StatusCode::NO_CONTENT.into_response()
 }
 
@@ -71,7 +71,7 @@ pub(super) async fn replay(
     Query(Nothing {}): Query<Nothing>,
     body: Bytes,
 ) -> Response<Body> {
-    let Some(kept) = inspector.gateway.history.find(n) else {
+    let Some(kept) = inspector.gateway.exchanges.find(n) else {
         return not_kept();
     };
     let sent = kept.exchange.sent.clone();

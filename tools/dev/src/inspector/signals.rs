@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::query::{CountsQuery, Nothing, SignalsQuery};
 use super::requests::clear;
 use super::{Inspector, Shared, json_body, output, unknown_account};
-use crate::history::Found;
+use crate::recent_exchanges::WaitResult;
 use crate::signal::Signal;
 
 /// The signals that a test asked for.
@@ -39,14 +39,14 @@ pub(super) async fn signals(
     if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
         return response;
     }
-    let history = &inspector.gateway.history;
-    let found = history.wait(wanted.wait, |state| {
-        let found = state.after(wanted.after, |_| true);
+    let exchanges = &inspector.gateway.exchanges;
+    let found = exchanges.wait(wanted.wait, |log| {
+        let found = log.after(wanted.after, |_| true);
         let exchanges = found.kept.iter().map(|kept| &kept.exchange);
         let signals: usize = exchanges
             .map(|exchange| wanted.select(exchange).count())
             .sum();
-        Found {
+        WaitResult {
             is_enough: signals >= wanted.count.unwrap_or(1),
             value: found,
         }
@@ -78,14 +78,14 @@ pub(super) async fn counts(
     if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
         return response;
     }
-    let history = &inspector.gateway.history;
-    let counts = history.wait(wanted.wait, |state| {
+    let exchanges = &inspector.gateway.exchanges;
+    let counts = exchanges.wait(wanted.wait, |log| {
         let counts = match &wanted.account {
-            Some(account) => state.counts_by_account.get(account).cloned(),
-            None => Some(state.counts.clone()),
+            Some(account) => log.counts_by_account.get(account).cloned(),
+            None => Some(log.counts.clone()),
         };
         let counts = counts.unwrap_or_default();
-        Found {
+        WaitResult {
             is_enough: counts.signals.sum() >= wanted.count.unwrap_or(1),
             value: counts,
         }

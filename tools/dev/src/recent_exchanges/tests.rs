@@ -7,7 +7,7 @@ use crate::api_key::SentKey;
 use crate::exchange::Seen;
 use crate::sent::Sent;
 
-fn add(history: &History, body: &[u8], response: &'static str) -> u64 {
+fn add(exchanges: &RecentExchanges, body: &[u8], response: &'static str) -> u64 {
     let uri = Uri::from_static("/api/event-flows/signal");
     let body = Some(Bytes::copy_from_slice(body));
     let sent = Sent {
@@ -16,7 +16,7 @@ fn add(history: &History, body: &[u8], response: &'static str) -> u64 {
         headers: HeaderMap::new(),
         body,
     };
-    history
+    exchanges
         .add(Exchange::new(Seen {
             sent,
             response: Response::new(Bytes::from(response)),
@@ -29,48 +29,48 @@ fn add(history: &History, body: &[u8], response: &'static str) -> u64 {
 }
 
 #[test]
-fn history_is_bounded_in_number_and_bytes() {
-    let history = History::default();
+fn recent_exchanges_are_bounded_in_number_and_bytes() {
+    let exchanges = RecentExchanges::default();
     for _ in 0..MAX_EXCHANGES + 10 {
-        add(&history, b"{}", "{}");
+        add(&exchanges, b"{}", "{}");
     }
     let assert_kept = |kept: usize, oldest: u64, last: u64| {
-        let found = history.with(|state| state.after(0, |_| true));
+        let found = exchanges.with(|log| log.after(0, |_| true));
         assert_eq!(found.kept.len(), kept);
         assert_eq!(found.oldest, oldest);
         assert_eq!(found.last, last);
     };
     assert_kept(MAX_EXCHANGES, 11, 510);
-    add(&history, &vec![b' '; MAX_BODY_BYTES + 1], "{}");
-    let exchange = &history.find(511).unwrap().exchange;
+    add(&exchanges, &vec![b' '; MAX_BODY_BYTES + 1], "{}");
+    let exchange = &exchanges.find(511).unwrap().exchange;
     assert_eq!(
         (&exchange.sent.body, &exchange.summary(1)["requestBytes"]),
         (&None, &json!(MAX_BODY_BYTES + 1))
     );
     for _ in 0..10 {
-        add(&history, &vec![b' '; MAX_BODY_BYTES], "{}");
+        add(&exchanges, &vec![b' '; MAX_BODY_BYTES], "{}");
     }
     assert_kept(7, 515, 521);
-    history.clear();
+    exchanges.clear();
     assert_kept(0, 522, 521);
 }
 
 #[test]
 fn signals_of_many_or_long_types_are_counted_together() {
-    let history = History::default();
+    let exchanges = RecentExchanges::default();
     for n in 0..MAX_TYPES + 5 {
         add(
-            &history,
+            &exchanges,
             format!(r#"{{"signals":[{{"eventType":"type-{n}"}}]}}"#).as_bytes(),
             r#"{"received":1}"#,
         );
     }
     add(
-        &history,
+        &exchanges,
         format!(r#"{{"signals":[{{"eventType":"{}"}}]}}"#, "x".repeat(1_025)).as_bytes(),
         r#"{"received":1}"#,
     );
-    let counts = history.with(|state| state.counts.clone());
+    let counts = exchanges.with(|log| log.counts.clone());
     assert_eq!(counts.by_type.len(), 1_000);
     assert_eq!(counts.other_types, 6);
     assert_eq!(counts.signals.sum(), 1_006);

@@ -1,4 +1,5 @@
-//! The newest exchanges, in memory. Must not know how they came or where they are shown.
+//! The newest exchanges and the counts of all, in memory. Must not know how requests arrive or where
+//! they are shown.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,30 +27,31 @@ const MAX_TYPE_BYTES: usize = 1_024;
 /// Batches that are remembered: of a client that makes up more, the earlier ones are forgotten.
 const MAX_BATCHES: usize = 100_000;
 
-/// The exchanges.
+/// The newest exchanges. Readers can wait for further ones.
 #[derive(Default)]
-pub(crate) struct History {
-    state: Mutex<State>,
+pub(crate) struct RecentExchanges {
+    log: Mutex<ExchangeLog>,
     added: Notify,
 }
 
 /// An exchange that is kept.
-pub(crate) struct Kept {
-    /// Counts the exchanges of this stack, from 1.
+pub(crate) struct KeptExchange {
+    /// The number of the exchange in this stack, from 1.
     pub(crate) n: u64,
     pub(crate) exchange: Exchange,
     bytes: usize,
 }
 
+/// The exchanges that are kept, and what was counted of all.
 #[derive(Default)]
-pub(crate) struct State {
-    kept: VecDeque<Arc<Kept>>,
+pub(crate) struct ExchangeLog {
+    kept: VecDeque<Arc<KeptExchange>>,
     bytes: usize,
     /// The number of the newest exchange of all.
     last: u64,
-    pub(crate) counts: Counts,
+    pub(crate) counts: ExchangeCounts,
     /// Of each account whose key was sent.
-    pub(crate) counts_by_account: HashMap<String, Counts>,
+    pub(crate) counts_by_account: HashMap<String, ExchangeCounts>,
     /// The batches of which signals were acknowledged.
     acknowledged: HashSet<BatchId>,
 }
@@ -57,12 +59,12 @@ pub(crate) struct State {
 /// What was counted since the start, or since the list was cleared.
 #[derive(Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Counts {
+pub(crate) struct ExchangeCounts {
     requests: u64,
     warnings: usize,
     #[serde(flatten)]
-    pub(crate) signals: Tally,
-    by_type: BTreeMap<String, Tally>,
+    pub(crate) signals: SignalCounts,
+    by_type: BTreeMap<String, SignalCounts>,
     /// Signals of types that are not counted one by one.
     other_types: u64,
     contracts: ContractCounts,
@@ -78,7 +80,7 @@ struct ContractCounts {
 
 /// Signals by what became of them.
 #[derive(Clone, Default, Serialize)]
-pub(crate) struct Tally {
+pub(crate) struct SignalCounts {
     stored: u64,
     deferred: u64,
     rejected: u64,
@@ -90,7 +92,7 @@ pub(crate) struct Tally {
 }
 
 /// What a reader found, which may wait for more.
-pub(crate) struct Found<T> {
+pub(crate) struct WaitResult<T> {
     pub(crate) value: T,
     pub(crate) is_enough: bool,
 }
@@ -98,7 +100,7 @@ pub(crate) struct Found<T> {
 /// The exchanges that a reader has not seen yet.
 pub(crate) struct NewExchanges {
     /// Oldest first.
-    pub(crate) kept: Vec<Arc<Kept>>,
+    pub(crate) kept: Vec<Arc<KeptExchange>>,
     /// The number of the oldest exchange that is kept, or of the next one.
     pub(crate) oldest: u64,
     /// The number of the newest exchange of all.
@@ -112,7 +114,7 @@ struct BatchId {
     request_identifier: String,
 }
 
-impl Tally {
+impl SignalCounts {
     /// Adds a signal, of a batch that was acknowledged before or not.
     fn add(&mut self, signal: &Signal, was_acknowledged: bool) {
         let count = match signal.verdict {
@@ -133,33 +135,31 @@ impl Tally {
     }
 }
 
-impl History {
+impl RecentExchanges {
     /// Keeps an exchange, without a body that no function accepts.
-    pub(crate) fn add(&self, mut exchange: Exchange) -> Arc<Kept> {
+    pub(crate) fn add(&self, mut exchange: Exchange) -> Arc<KeptExchange> {
         exchange.sent.body = exchange
             .sent
             .body
             .filter(|body| body.len() <= MAX_BODY_BYTES);
         let bytes = exchange.bytes();
-        let kept = self.with(|state| {
-            state.last += 1;
-            let was_acknowledged = state.acknowledge(&exchange);
-            state.counts.add(&exchange, was_acknowledged);
+        let kept = self.with(|log| {
+            log.last += 1;
+            let was_acknowledged = log.acknowledge(&exchange);
+            log.counts.add(&exchange, was_acknowledged);
             if let Some(account) = &exchange.key.account {
-                let counts = state.counts_by_account.entry(account.clone());
+                let counts = log.counts_by_account.entry(account.clone());
                 counts.or_default().add(&exchange, was_acknowledged);
             }
-            let kept = Arc::new(Kept {
-                n: state.last,
+            let kept = Arc::new(KeptExchange {
+                n: log.last,
                 exchange,
                 bytes,
             });
-            state.bytes += bytes;
-            state.kept.push_back(Arc::clone(&kept));
-            while state.kept.len() > MAX_EXCHANGES
-                || (state.bytes > MAX_BYTES && state.kept.len() > 1)
-            {
-                state.bytes -= state.kept.pop_front().map_or(0, |oldest| oldest.bytes);
+            log.bytes += bytes;
+            log.kept.push_back(Arc::clone(&kept));
+            while log.kept.len() > MAX_EXCHANGES || (log.bytes > MAX_BYTES && log.kept.len() > 1) {
+                log.bytes -= log.kept.pop_front().map_or(0, |oldest| oldest.bytes);
             }
             kept
         });
@@ -168,14 +168,18 @@ impl History {
     }
 
     /// What `read` finds, as soon as it says that this is enough, or after `timeout`.
-    pub(crate) async fn wait<T>(&self, timeout: Duration, read: impl Fn(&State) -> Found<T>) -> T {
+    pub(crate) async fn wait<T>(
+        &self,
+        timeout: Duration,
+        read: impl Fn(&ExchangeLog) -> WaitResult<T>,
+    ) -> T {
         let end = Instant::now() + timeout;
         loop {
             let added = self.added.notified();
             tokio::pin!(added);
             // From here on an addition is noticed.
             added.as_mut().enable();
-            let found = self.with(|state| read(state));
+            let found = self.with(|log| read(log));
             if found.is_enough {
                 return found.value;
             }
@@ -187,26 +191,26 @@ impl History {
     }
 
     /// The exchange with this number, if it is kept.
-    pub(crate) fn find(&self, n: u64) -> Option<Arc<Kept>> {
-        self.with(|state| state.kept.iter().find(|kept| kept.n == n).cloned())
+    pub(crate) fn find(&self, n: u64) -> Option<Arc<KeptExchange>> {
+        self.with(|log| log.kept.iter().find(|kept| kept.n == n).cloned())
     }
 
     /// Forgets all exchanges and counts. Numbers go on.
     pub(crate) fn clear(&self) {
-        self.with(|state| {
-            *state = State {
-                last: state.last,
-                ..State::default()
+        self.with(|log| {
+            *log = ExchangeLog {
+                last: log.last,
+                ..ExchangeLog::default()
             }
         });
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, work: impl FnOnce(&mut ExchangeLog) -> T) -> T {
+        work(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl State {
+impl ExchangeLog {
     /// Remembers a batch of which signals are acknowledged. Returns whether it was before.
     fn acknowledge(&mut self, exchange: &Exchange) -> bool {
         let Some(batch) = &exchange.batch else {
@@ -237,7 +241,7 @@ impl State {
     }
 }
 
-impl Counts {
+impl ExchangeCounts {
     fn add(&mut self, exchange: &Exchange, was_acknowledged: bool) {
         self.requests += 1;
         self.warnings += exchange.parsed.warnings.len();
@@ -256,8 +260,8 @@ impl Counts {
             let Some(name) = &signal.r#type else { continue };
             let has_room = self.by_type.len() < MAX_TYPES && name.len() <= MAX_TYPE_BYTES;
             if has_room || self.by_type.contains_key(name) {
-                let tally = self.by_type.entry(name.clone()).or_default();
-                tally.add(signal, was_acknowledged);
+                let counts = self.by_type.entry(name.clone()).or_default();
+                counts.add(signal, was_acknowledged);
             } else {
                 self.other_types += 1;
             }
