@@ -1,6 +1,14 @@
 //! One request and its response, as the gateway saw them, and what the inspector shows of them.
 //! Knows the members of the contract that it shows, and no rule.
 
+pub(crate) mod api_key;
+pub(crate) mod lambda_event;
+pub(crate) mod parsed_response;
+pub(crate) mod recent_exchanges;
+pub(crate) mod request_line;
+pub(crate) mod sent_request;
+pub(crate) mod signal;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
@@ -10,19 +18,19 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response};
 use emulator::development_key::API_KEY;
 use serde_json::{Map, Value, json};
 
-use crate::api_key::SentKey;
-use crate::event::{Event, event, milliseconds};
-use crate::functions::Batch;
-use crate::parsed_response::{Finding, ParsedResponse};
-use crate::sent::Sent;
-use crate::signal::{Listed, Signal, read_signals};
+use crate::exchange::api_key::SentKey;
+use crate::exchange::lambda_event::{LambdaEvent, lambda_event, milliseconds};
+use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
+use crate::exchange::sent_request::SentRequest;
+use crate::exchange::signal::{Listed, ShownSignal, read_signals};
+use crate::functions::BatchResult;
 
 /// The largest body that is read for a list or kept, in bytes: what the functions accept.
 pub(crate) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// A request and its response.
 pub(crate) struct Exchange {
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentRequest,
     pub(crate) response: Response<Bytes>,
     pub(crate) duration: Duration,
     pub(crate) parsed: ParsedResponse,
@@ -30,9 +38,9 @@ pub(crate) struct Exchange {
     pub(crate) reason: Option<String>,
     pub(crate) key: SentKey,
     /// Of a batch that a function could read.
-    pub(crate) batch: Option<Batch>,
+    pub(crate) batch: Option<BatchResult>,
     /// Of a batch.
-    pub(crate) signals: Vec<Signal>,
+    pub(crate) signals: Vec<ShownSignal>,
     /// Whether the client had hung up before the response.
     pub(crate) has_left: bool,
     received_at: SystemTime,
@@ -44,12 +52,12 @@ pub(crate) struct Exchange {
 
 /// A request and its response, as the gateway has seen them.
 pub(crate) struct Seen {
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentRequest,
     pub(crate) response: Response<Bytes>,
     pub(crate) duration: Duration,
     pub(crate) reason: Option<String>,
     pub(crate) key: SentKey,
-    pub(crate) batch: Option<Batch>,
+    pub(crate) batch: Option<BatchResult>,
 }
 
 impl Exchange {
@@ -155,13 +163,13 @@ impl Exchange {
     }
 
     /// What breaks contracts in its signals, with `--contracts`.
-    pub(crate) fn contract_breaks(&self) -> Vec<Finding> {
+    pub(crate) fn contract_breaks(&self) -> Vec<ResponseFinding> {
         let mut findings = Vec::new();
         for signal in &self.signals {
             let index = signal.index.unwrap_or_default();
             let breaks = signal.judgement.iter().flat_map(|judged| &judged.breaks);
             for broken in breaks {
-                findings.push(Finding {
+                findings.push(ResponseFinding {
                     code: "contract-broken".to_owned(),
                     pointer: format!("/signals/{index}/data{}", broken.pointer),
                     message: broken.message.clone(),
@@ -200,8 +208,8 @@ impl Exchange {
             .map(|(name, value)| name.as_str().len() + value.len())
             .sum();
         let findings = self.parsed.field_errors.iter().chain(&self.parsed.warnings);
-        let finding_bytes: usize = findings.map(Finding::bytes).sum();
-        let signal_bytes: usize = self.signals.iter().map(Signal::bytes).sum();
+        let finding_bytes: usize = findings.map(ResponseFinding::bytes).sum();
+        let signal_bytes: usize = self.signals.iter().map(ShownSignal::bytes).sum();
         // The data of signals keeps a decompressed body.
         let decoded = if self.sent.is_compressed() {
             self.sent.decoded().map_or(0, |body| body.len())
@@ -215,8 +223,8 @@ impl Exchange {
 
     /// The event that API Gateway would make of the request, as in events/. It has no key but the
     /// published one.
-    pub(crate) fn event(&self) -> Event<'_> {
-        event(&self.sent, "inspector", |name, value| {
+    pub(crate) fn event(&self) -> LambdaEvent<'_> {
+        lambda_event(&self.sent, "inspector", |name, value| {
             match value.to_str() {
                 Ok(text) if text.contains(API_KEY) => text.to_owned(),
                 _ => self.header(name, value),

@@ -33,9 +33,9 @@ const AT_ONCE: usize = 8;
 
 /// The running functions.
 #[derive(Clone)]
-pub(crate) struct Functions(Arc<Running>);
+pub(crate) struct Functions(Arc<RunningFunctions>);
 
-struct Running {
+struct RunningFunctions {
     customers: Arc<Hosted<CustomersFunction>>,
     signals: Arc<Hosted<SignalsFunction>>,
     overflow: Arc<Hosted<OverflowFunction>>,
@@ -61,7 +61,7 @@ pub(crate) struct Handled {
     /// Why, where the response does not say it.
     pub(crate) reason: Option<Reason>,
     /// Of a batch that it could read.
-    pub(crate) batch: Option<Batch>,
+    pub(crate) batch: Option<BatchResult>,
 }
 
 /// Why a function answered as it did.
@@ -72,7 +72,7 @@ pub(crate) enum Reason {
 }
 
 /// What became of a batch.
-pub(crate) struct Batch {
+pub(crate) struct BatchResult {
     /// The client's requestIdentifier, or the generated one.
     pub(crate) request_identifier: String,
     /// Of each signal, in their order.
@@ -109,7 +109,7 @@ impl Functions {
                 let _ = runtime.block_on(ended);
             })
             .context("Cannot start a thread")?;
-        Ok(Self(Arc::new(Running {
+        Ok(Self(Arc::new(RunningFunctions {
             customers: Hosted::new(
                 template,
                 "customers",
@@ -136,7 +136,7 @@ impl Functions {
     /// What the function with this name in the template does with an event of API Gateway. It goes
     /// on when this is dropped. `None` if it has not answered within its timeout, or has no requests.
     pub(crate) async fn handle(&self, function: &str, event: Vec<u8>) -> Option<Handled> {
-        let Running {
+        let RunningFunctions {
             customers,
             signals,
             runtime,
@@ -250,18 +250,18 @@ impl<F: HttpFunction> Hosted<F> {
     }
 }
 
-fn batch(served: &Served<BatchOutcome>) -> Option<Batch> {
+fn batch(served: &Served<BatchOutcome>) -> Option<BatchResult> {
     let Ok(Reply::Handled(outcome)) = &served.result else {
         return None;
     };
-    Some(Batch {
+    Some(BatchResult {
         request_identifier: outcome.response.request_identifier.clone(),
         verdicts: outcome.verdicts.clone(),
         is_replay: outcome.response.counts.replayed,
     })
 }
 
-fn handled<O: EndpointOutcome>(served: Served<O>, batch: Option<Batch>) -> Handled {
+fn handled<O: EndpointOutcome>(served: Served<O>, batch: Option<BatchResult>) -> Handled {
     let reason = match &served.result {
         Err(Problem::Unauthorized(reason)) => Some(Reason::Unauthorized(*reason)),
         result => store_error(result).map(|error| Reason::Store(error.to_string())),

@@ -2,6 +2,11 @@
 //! to them, answers all others itself, and now and then also one of these, and adds the CORS
 //! headers. It keeps what it has seen for the inspector. Must not know what a request means.
 
+pub(crate) mod cors;
+pub(crate) mod injected_answer;
+pub(crate) mod own_names;
+pub(crate) mod server;
+
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,19 +19,19 @@ use axum::http::{HeaderValue, Method, Response, StatusCode};
 use emulator::template::Route;
 use service::problem::UnauthorizedReason;
 
-use crate::api_key::{Keys, why_missing};
-use crate::contracts::Contracts;
-use crate::cors::CorsPolicy;
-use crate::event;
+use crate::exchange::api_key::{ApiKeyTable, why_missing};
+use crate::exchange::lambda_event::lambda_event;
+use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
+use crate::exchange::request_line::line;
+use crate::exchange::sent_request::SentRequest;
 use crate::exchange::{Exchange, Seen};
-use crate::functions::{Batch, Functions, Reason};
-use crate::injected::{self, Injected, InjectedShare};
-use crate::log;
-use crate::own_names::OwnNames;
-use crate::recent_exchanges::{KeptExchange, RecentExchanges};
-use crate::request_line::line;
-use crate::sent::Sent;
-use crate::server::{Client, Server};
+use crate::functions::{BatchResult, Functions, Reason};
+use crate::gateway::cors::CorsPolicy;
+use crate::gateway::injected_answer::{InjectedAnswer, InjectedShare, choose};
+use crate::gateway::own_names::OwnNames;
+use crate::gateway::server::{Client, Server};
+use crate::programs::contracts::ContractsProgram;
+use crate::terminal::{has_colours, print_with_time};
 
 /// How long API Gateway waits for a function.
 const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
@@ -46,8 +51,8 @@ const INTERNAL_SERVER_ERROR: &str = "Internal Server Error";
 /// What tells of a request what its response does not.
 #[derive(Default)]
 pub(crate) struct Sources {
-    pub(crate) keys: Option<Keys>,
-    pub(crate) contracts: Option<Contracts>,
+    pub(crate) keys: Option<ApiKeyTable>,
+    pub(crate) contracts: Option<ContractsProgram>,
 }
 
 pub(crate) struct Gateway {
@@ -64,14 +69,14 @@ pub(crate) struct Gateway {
 }
 
 /// The answer to a request.
-struct Answer {
+struct GatewayAnswer {
     response: Response<Bytes>,
     /// Why, where the response does not say it.
     reason: Option<String>,
-    batch: Option<Batch>,
+    batch: Option<BatchResult>,
 }
 
-impl Answer {
+impl GatewayAnswer {
     /// One that API Gateway gives by itself.
     fn own(status: StatusCode, message: &str, reason: Option<String>) -> Self {
         Self {
@@ -112,7 +117,7 @@ impl Gateway {
     /// these. `None` after a defect of this program.
     pub(crate) async fn exchange(
         self: &Arc<Self>,
-        sent: Sent,
+        sent: SentRequest,
         client: Option<Client>,
     ) -> Option<Arc<KeptExchange>> {
         let gateway = Arc::clone(self);
@@ -124,7 +129,7 @@ impl Gateway {
         exchange.await.ok()
     }
 
-    async fn answered(&self, sent: Sent, client: Option<&Client>) -> Exchange {
+    async fn answered(&self, sent: SentRequest, client: Option<&Client>) -> Exchange {
         let start = Instant::now();
         let added = self.cors.headers_for(&sent.method, &sent.headers);
         let refusal = self.cors.refusal(&sent.method, &sent.headers);
@@ -150,54 +155,54 @@ impl Gateway {
 
     fn keep(&self, exchange: Exchange) -> Arc<KeptExchange> {
         if self.has_lines {
-            log::write(&line(&exchange, log::has_colours()));
+            print_with_time(&line(&exchange, has_colours()));
         }
         self.exchanges.add(exchange)
     }
 
-    async fn respond(&self, sent: &Sent, client: Option<&Client>) -> Answer {
+    async fn respond(&self, sent: &SentRequest, client: Option<&Client>) -> GatewayAnswer {
         if !self.names.include_host_of(&sent.headers) {
             let why = "the Host is another one: see --host-name".to_owned();
-            return Answer::own(StatusCode::FORBIDDEN, "Forbidden", Some(why));
+            return GatewayAnswer::own(StatusCode::FORBIDDEN, "Forbidden", Some(why));
         }
         if sent.body.is_none() {
             let status = StatusCode::PAYLOAD_TOO_LARGE;
             let why = "larger than 10 MB".to_owned();
-            return Answer::own(status, "Request Entity Too Large", Some(why));
+            return GatewayAnswer::own(status, "Request Entity Too Large", Some(why));
         }
         let method = &sent.method;
         let Some(function) = self.function_of(method, sent.uri.path()) else {
             let why = self.no_such_path(sent);
-            return Answer::own(StatusCode::NOT_FOUND, "Not Found", Some(why));
+            return GatewayAnswer::own(StatusCode::NOT_FOUND, "Not Found", Some(why));
         };
         // A page would learn only that its request failed.
         let injected = if *method == Method::OPTIONS {
             None
         } else {
-            injected::choose(&self.injected, fastrand::f64())
+            choose(&self.injected, fastrand::f64())
         };
         let why = || Some(BY_OPTION.to_owned());
         match injected {
             None => self.forward(sent, function).await,
-            Some(Injected::TooManyRequests) => {
-                Answer::own(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why())
+            Some(InjectedAnswer::TooManyRequests) => {
+                GatewayAnswer::own(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why())
             }
-            Some(Injected::Unavailable) => {
-                Answer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why())
+            Some(InjectedAnswer::Unavailable) => {
+                GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why())
             }
-            Some(Injected::Timeout) => {
+            Some(InjectedAnswer::Timeout) => {
                 let (answer, ()) = tokio::join!(self.forward(sent, function), time_out(client));
                 // What became of its signals is true all the same.
-                Answer {
+                GatewayAnswer {
                     batch: answer.batch,
-                    ..Answer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why())
+                    ..GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why())
                 }
             }
         }
     }
 
     /// Why no function gets this request.
-    fn no_such_path(&self, sent: &Sent) -> String {
+    fn no_such_path(&self, sent: &SentRequest) -> String {
         let path = sent.uri.path();
         let mistake = match path.strip_suffix('/') {
             _ if path.starts_with("//") => "remove the slash at the end of the base address: ",
@@ -227,16 +232,16 @@ impl Gateway {
     }
 
     /// The answer of a function.
-    async fn forward(&self, sent: &Sent, function: &str) -> Answer {
+    async fn forward(&self, sent: &SentRequest, function: &str) -> GatewayAnswer {
         let failed = || {
-            Answer::own(
+            GatewayAnswer::own(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 INTERNAL_SERVER_ERROR,
                 None,
             )
         };
         let id = format!("{:016x}", fastrand::u64(..));
-        let event = event::event(sent, &id, |_, value| {
+        let event = lambda_event(sent, &id, |_, value| {
             String::from_utf8_lossy(value.as_bytes()).into_owned()
         });
         let Ok(event) = serde_json::to_vec(&event) else {
@@ -244,13 +249,13 @@ impl Gateway {
         };
         let handled = self.functions.handle(function, event);
         match tokio::time::timeout(INTEGRATION_TIMEOUT, handled).await {
-            Ok(Some(handled)) => Answer {
+            Ok(Some(handled)) => GatewayAnswer {
                 response: handled.response,
                 reason: handled.reason.map(|why| why_answered(&why, sent)),
                 batch: handled.batch,
             },
             Ok(None) => failed(),
-            Err(_) => Answer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, None),
+            Err(_) => GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, None),
         }
     }
 }
@@ -268,9 +273,9 @@ async fn time_out(client: Option<&Client>) {
 }
 
 /// A request with its body.
-async fn receive(request: Request) -> Sent {
+async fn receive(request: Request) -> SentRequest {
     let (head, body) = request.into_parts();
-    Sent {
+    SentRequest {
         method: head.method,
         uri: head.uri,
         headers: head.headers,
@@ -278,7 +283,7 @@ async fn receive(request: Request) -> Sent {
     }
 }
 
-fn why_answered(reason: &Reason, sent: &Sent) -> String {
+fn why_answered(reason: &Reason, sent: &SentRequest) -> String {
     match reason {
         Reason::Unauthorized(UnauthorizedReason::Missing) => why_missing(&sent.headers),
         Reason::Unauthorized(reason) => reason.as_str().to_owned(),

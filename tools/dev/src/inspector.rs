@@ -34,10 +34,10 @@ use sha2::{Digest as _, Sha256};
 use self::query::{AccountQuery, Nothing};
 use self::requests::{clear, event, list, one, replay};
 use self::signals::{counts, reset, signals};
-pub(crate) use self::stored::Stored;
+pub(crate) use self::stored::StoredData;
 use crate::gateway::Gateway;
-use crate::overflow::Queue;
-use crate::own_names::OwnNames;
+use crate::gateway::own_names::OwnNames;
+use crate::stand_ins::overflow_queue::QueueHandle;
 
 const PAGE: &str = include_str!("inspector/page.html");
 
@@ -51,8 +51,8 @@ const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) struct Inspector {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) names: OwnNames,
-    pub(crate) stored: Stored,
-    pub(crate) queue: Option<Queue>,
+    pub(crate) stored: StoredData,
+    pub(crate) queue: Option<QueueHandle>,
     /// The port of the API, for the page without requests.
     pub(crate) api_port: u16,
 }

@@ -9,8 +9,8 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
 use emulator::{Storage, Template};
 
-use crate::cors::CorsPolicy;
-use crate::injected::{InjectedShare, is_possible};
+use crate::gateway::cors::CorsPolicy;
+use crate::gateway::injected_answer::{InjectedShare, is_possible};
 use crate::programs;
 
 const EXAMPLES: &str = "\

@@ -2,6 +2,11 @@
 //! says, or in an unpacked release, beside this program. Nothing else differs between `cargo dev`
 //! and `./dev`. Must not know what the programs do.
 
+pub(crate) mod contracts;
+pub(crate) mod operator;
+mod process;
+pub(crate) mod sample_data;
+
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -10,8 +15,8 @@ use sandbox::cargo::cargo_command;
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::process::succeeds;
-use crate::progress::status;
+use crate::programs::process::succeeds;
+use crate::terminal::status;
 
 #[derive(Clone)]
 pub(crate) struct Programs {

@@ -1,5 +1,7 @@
-//! The address, the key and the variables of a running stack: printed for people, listed for
-//! programs. Must not know how the stack is started.
+//! The address, the key and the variables of a running stack: printed for people, and written to
+//! [a file](env_file) for programs. Must not know how the stack is started.
+
+pub(crate) mod env_file;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -21,6 +23,12 @@ const ALLOCATOR_VARIABLE: &str = "GLIBC_TUNABLES";
 /// Stand-in credentials: an SDK does not send a request without, and the emulator takes any.
 const ACCESS_KEY: &str = "local";
 
+/// Where the stack listens.
+pub(crate) struct Addresses {
+    pub(crate) api: SocketAddr,
+    pub(crate) inspector: SocketAddr,
+}
+
 /// The address, the key and the variables of a stack.
 pub(crate) struct StackInfo {
     /// Such as `http://127.0.0.1:9000`, without a slash at the end.
@@ -34,8 +42,7 @@ pub(crate) struct StackInfo {
 
 impl StackInfo {
     pub(crate) fn new(
-        api: SocketAddr,
-        inspector: SocketAddr,
+        addresses: &Addresses,
         dynamodb: &str,
         template_variables: Vec<(String, String)>,
     ) -> Self {
@@ -54,20 +61,21 @@ impl StackInfo {
             (false, _) => format!("http://{address}"),
         };
         Self {
-            base_url: url(api),
-            inspector_url: url(inspector),
+            base_url: url(addresses.api),
+            inspector_url: url(addresses.inspector),
             environment,
         }
     }
 
-    /// Prints it on stdout, with the place of its variables.
+    /// Prints the addresses, the key and the path of the variables on standard output.
     pub(crate) fn print(&self, env_file: &Path) {
         let Self {
             base_url,
             inspector_url,
             ..
         } = self;
-        let (key, lines) = (development_key::API_KEY, curl_lines().join("\n"));
+        let key = development_key::API_KEY;
+        let lines = curl_lines().join("\n");
         // With a folder in front, without which `.` would look for the file on the PATH.
         let env_file =
             quoted(&std::path::absolute(env_file).unwrap_or_else(|_| env_file.to_owned()));
@@ -157,16 +165,19 @@ mod tests {
 
     use emulator::Template;
 
-    use super::{StackInfo, curl_lines, quoted};
+    use super::{Addresses, StackInfo, curl_lines, quoted};
 
     fn stack_info() -> StackInfo {
         let template =
             Template::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml").as_ref())
                 .unwrap();
-        let at = |port| ([127, 0, 0, 1], port).into();
+        let address = |port| ([127, 0, 0, 1], port).into();
+        let addresses = Addresses {
+            api: address(9000),
+            inspector: address(9001),
+        };
         StackInfo::new(
-            at(9000),
-            at(9001),
+            &addresses,
             "http://127.0.0.1:8000",
             template.environment().unwrap(),
         )

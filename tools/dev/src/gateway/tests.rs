@@ -8,11 +8,11 @@ use emulator::template::Cors;
 use tokio::sync::mpsc;
 
 use super::{Gateway, Sources};
-use crate::cors::CorsPolicy;
+use crate::exchange::recent_exchanges::RecentExchanges;
 use crate::functions::Functions;
-use crate::injected::InjectedShare;
-use crate::own_names::OwnNames;
-use crate::recent_exchanges::RecentExchanges;
+use crate::gateway::cors::CorsPolicy;
+use crate::gateway::injected_answer::InjectedShare;
+use crate::gateway::own_names::OwnNames;
 
 /// A path of the customers function, which answers 401 without a key, and 204 to OPTIONS.
 const PATH: &str = "/api/customers";

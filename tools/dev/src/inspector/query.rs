@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::exchange::Exchange;
-use crate::signal::{ShownVerdict, Signal};
+use crate::exchange::signal::{ShownSignal, ShownVerdict};
 
 /// The longest that `wait` may be, in seconds.
 const MAX_WAIT: u64 = 60;
@@ -107,7 +107,10 @@ impl RequestsQuery {
 
 impl SignalsQuery {
     /// Those signals of a request.
-    pub(super) fn select<'a>(&'a self, exchange: &'a Exchange) -> impl Iterator<Item = &'a Signal> {
+    pub(super) fn select<'a>(
+        &'a self,
+        exchange: &'a Exchange,
+    ) -> impl Iterator<Item = &'a ShownSignal> {
         let is_account = is_wanted(self.account.as_ref(), exchange.key.account.as_ref());
         exchange.signals.iter().filter(move |signal| {
             is_account

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::query::{Nothing, RequestsQuery};
 use super::{Shared, json_body, output, unknown_account};
-use crate::recent_exchanges::WaitResult;
+use crate::exchange::recent_exchanges::WaitResult;
 
 /// The requests that the page, or a test, has not seen yet.
 pub(super) async fn list(

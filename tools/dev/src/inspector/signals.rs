@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::query::{CountsQuery, Nothing, SignalsQuery};
 use super::requests::clear;
 use super::{Inspector, Shared, json_body, output, unknown_account};
-use crate::recent_exchanges::WaitResult;
-use crate::signal::Signal;
+use crate::exchange::recent_exchanges::WaitResult;
+use crate::exchange::signal::ShownSignal;
 
 /// The signals that a test asked for.
 #[derive(Serialize)]
@@ -29,7 +29,7 @@ struct ListedSignal<'a> {
     request: u64,
     account: Option<&'a str>,
     #[serde(flatten)]
-    signal: &'a Signal,
+    signal: &'a ShownSignal,
 }
 
 pub(super) async fn signals(

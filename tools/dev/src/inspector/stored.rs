@@ -18,7 +18,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use tempfile::NamedTempFile;
 use tokio::sync::OnceCell;
 
-use crate::operator::Operator;
+use crate::programs::operator::OperatorProgram;
 
 /// Signals of a customer that are shown, the newest.
 const MAX_SIGNALS: usize = 50;
@@ -27,22 +27,22 @@ const MAX_SIGNALS: usize = 50;
 const MAX_REJECTED: usize = 100;
 
 /// The tables of the stack, and the command line, which is built at its first use.
-pub(crate) struct Stored {
+pub(crate) struct StoredData {
     emulator: Arc<Emulator>,
     /// The names of the tables of customers, signals, rejected signals and keys.
     names: [String; 4],
     tables: Vec<Table>,
-    operator: Operator,
+    operator: OperatorProgram,
     built: OnceCell<()>,
 }
 
-impl Stored {
+impl StoredData {
     /// # Errors
     /// The template lacks a table.
     pub(crate) fn new(
         emulator: Arc<Emulator>,
         template: &Template,
-        operator: Operator,
+        operator: OperatorProgram,
     ) -> Result<Self> {
         let name = |table| template.table(table).map(|table| table.name.clone());
         let names = [
@@ -190,15 +190,15 @@ fn attributes(
         .flatten()
         .filter(|(name, _)| wanted(name));
     attributes
-        .map(|(name, value)| Ok((name.clone(), to_raw_value(&Json(value))?)))
+        .map(|(name, value)| Ok((name.clone(), to_raw_value(&AttributeJson(value))?)))
         .collect()
 }
 
 /// An attribute in DynamoDB's JSON, written as JSON. A number stays the text that is stored: 38
 /// digits do not fit into a float.
-struct Json<'a>(&'a Value);
+struct AttributeJson<'a>(&'a Value);
 
-impl Serialize for Json<'_> {
+impl Serialize for AttributeJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self
             .0
@@ -210,10 +210,14 @@ impl Serialize for Json<'_> {
                 Ok(number) => number.serialize(serializer),
                 Err(_) => number.serialize(serializer),
             },
-            Some(("L", Value::Array(list))) => serializer.collect_seq(list.iter().map(Json)),
-            Some(("M", Value::Object(members))) => {
-                serializer.collect_map(members.iter().map(|(name, value)| (name, Json(value))))
+            Some(("L", Value::Array(list))) => {
+                serializer.collect_seq(list.iter().map(AttributeJson))
             }
+            Some(("M", Value::Object(members))) => serializer.collect_map(
+                members
+                    .iter()
+                    .map(|(name, value)| (name, AttributeJson(value))),
+            ),
             Some(("S" | "BOOL", value)) => value.serialize(serializer),
             // This service never writes sets and bytes.
             _ => serializer.serialize_unit(),

@@ -3,14 +3,14 @@ use axum::http::{HeaderMap, Method, Response, Uri};
 use serde_json::json;
 
 use super::*;
-use crate::api_key::SentKey;
 use crate::exchange::Seen;
-use crate::sent::Sent;
+use crate::exchange::api_key::SentKey;
+use crate::exchange::sent_request::SentRequest;
 
 fn add(exchanges: &RecentExchanges, body: &[u8], response: &'static str) -> u64 {
     let uri = Uri::from_static("/api/event-flows/signal");
     let body = Some(Bytes::copy_from_slice(body));
-    let sent = Sent {
+    let sent = SentRequest {
         method: Method::POST,
         uri,
         headers: HeaderMap::new(),

@@ -13,8 +13,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::functions::Functions;
-use crate::log;
-use crate::progress::status;
+use crate::terminal::{print_with_time, status};
 
 /// How often an empty queue is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -32,13 +31,13 @@ pub(crate) const VARIABLES: [&str; 3] = [
 
 /// Its messages, and the drain of them.
 #[derive(Clone)]
-pub(crate) struct Queue {
+pub(crate) struct QueueHandle {
     sqs: Arc<FakeSqs>,
     /// Held while a drain is under way.
     draining: Arc<Mutex<()>>,
 }
 
-impl Queue {
+impl QueueHandle {
     /// Waits for a drain that is under way, and deletes all messages. None is drained until the
     /// guard is dropped.
     pub(crate) async fn empty(&self) -> OwnedMutexGuard<()> {
@@ -49,14 +48,14 @@ impl Queue {
 }
 
 /// The queue. Dropping it prints what becomes of messages that are left.
-pub(crate) struct Overflow {
-    pub(crate) queue: Queue,
+pub(crate) struct OverflowQueue {
+    pub(crate) queue: QueueHandle,
     /// Where it is kept; `None` for in memory.
     file: Option<PathBuf>,
     source: SqsEventSource,
 }
 
-impl Overflow {
+impl OverflowQueue {
     /// The queue of the function that the template has behind one, beside the data file if there is
     /// one; `None` if it has none.
     ///
@@ -66,7 +65,7 @@ impl Overflow {
         let Some(source) = template.event_source() else {
             return Ok(None);
         };
-        // One event at a time: `Queue::empty` waits for it.
+        // One event at a time: `QueueHandle::empty` waits for it.
         let source = SqsEventSource {
             max_concurrency: 1,
             ..source
@@ -79,7 +78,7 @@ impl Overflow {
             Some(file) => FakeSqs::start_in(file).await?,
             None => FakeSqs::start().await?,
         };
-        let queue = Queue {
+        let queue = QueueHandle {
             sqs: Arc::new(sqs),
             draining: Arc::default(),
         };
@@ -102,7 +101,7 @@ impl Overflow {
 
     /// Has its function drain it until the runtime ends.
     pub(crate) fn drain(&self, functions: Functions) {
-        let Queue { sqs, draining } = self.queue.clone();
+        let QueueHandle { sqs, draining } = self.queue.clone();
         let source = self.source;
         tokio::spawn(async move {
             let invoke = move |event| {
@@ -117,7 +116,7 @@ impl Overflow {
                 let delivered = mapping.deliver_next().await;
                 drop(drain);
                 if sqs.dead_letters() > dead_letters {
-                    log::write(
+                    print_with_time(
                         "A message became a dead letter: the overflow function did not store it.",
                     );
                 }
@@ -139,7 +138,7 @@ async fn response_to(functions: &Functions, event: Value) -> Value {
     serde_json::to_value(response).unwrap_or_default()
 }
 
-impl Drop for Overflow {
+impl Drop for OverflowQueue {
     fn drop(&mut self) {
         match (
             self.queue.sqs.remaining() + self.queue.sqs.dead_letters(),

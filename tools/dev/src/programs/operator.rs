@@ -4,9 +4,9 @@
 use anyhow::Result;
 use tokio::process::Command;
 
-use crate::overflow;
 use crate::programs::Programs;
 use crate::stack_info::StackInfo;
+use crate::stand_ins::overflow_queue::VARIABLES;
 
 /// Variables of the developer that would make the SDK use another endpoint or account, or `cargo
 /// intake` a deployed stack.
@@ -20,12 +20,12 @@ const UNWANTED_VARIABLES: [&str; 6] = [
 ];
 
 /// Runs commands of `cargo intake`.
-pub(crate) struct Operator {
+pub(crate) struct OperatorProgram {
     programs: Programs,
     environment: Vec<(String, String)>,
 }
 
-impl Operator {
+impl OperatorProgram {
     pub(crate) fn new(programs: &Programs, stack_info: &StackInfo) -> Self {
         Self {
             programs: programs.clone(),
@@ -47,7 +47,7 @@ impl Operator {
         let mut command = Command::new(self.programs.tool("intake"));
         command.args(arguments);
         command.current_dir(&self.programs.root);
-        for unwanted in UNWANTED_VARIABLES.iter().chain(&overflow::VARIABLES) {
+        for unwanted in UNWANTED_VARIABLES.iter().chain(&VARIABLES) {
             command.env_remove(unwanted);
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));

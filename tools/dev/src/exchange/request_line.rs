@@ -4,7 +4,7 @@
 use axum::http::StatusCode;
 
 use crate::exchange::Exchange;
-use crate::parsed_response::Finding;
+use crate::exchange::parsed_response::ResponseFinding;
 
 /// The line, without its time. Its status may have a colour.
 pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
@@ -73,8 +73,8 @@ fn problem(exchange: &Exchange, code: &str) -> String {
 }
 
 /// The code and the place of the first of these, and how many more there are.
-fn first(findings: &[Finding]) -> Option<String> {
-    let Finding { code, pointer, .. } = findings.first()?;
+fn first(findings: &[ResponseFinding]) -> Option<String> {
+    let ResponseFinding { code, pointer, .. } = findings.first()?;
     let place = format!(
         "{code} {}",
         if pointer.is_empty() {
@@ -97,9 +97,9 @@ mod tests {
     use axum::body::Bytes;
     use axum::http::{HeaderMap, Method, Response, Uri};
 
-    use crate::api_key::SentKey;
+    use crate::exchange::api_key::SentKey;
+    use crate::exchange::sent_request::SentRequest;
     use crate::exchange::{Exchange, Seen};
-    use crate::sent::Sent;
 
     fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
         line_of(status, body, note, false)
@@ -107,7 +107,7 @@ mod tests {
 
     fn line_of(status: u16, body: &'static str, note: Option<&str>, has_colours: bool) -> String {
         let uri = Uri::from_static("/api/customers?key=secret");
-        let sent = Sent {
+        let sent = SentRequest {
             method: Method::POST,
             uri,
             headers: HeaderMap::new(),

@@ -1,4 +1,5 @@
-//! Sample data: the operator's own `import` stores the customers and the signals of events/seed.
+//! Sample data: the operator's own `import` stores the customers and the signals of events/seed. Must
+//! not know what is in them.
 
 use std::process::Stdio;
 
@@ -6,10 +7,10 @@ use anyhow::{Context as _, Result, bail};
 use emulator::development_key::ACCOUNT_ID;
 use model::timestamp::Timestamp;
 
-use crate::operator::Operator;
-use crate::process::succeeds;
 use crate::programs::Programs;
-use crate::progress::status;
+use crate::programs::operator::OperatorProgram;
+use crate::programs::process::succeeds;
+use crate::terminal::status;
 
 /// The signals are in the order of a week: each seventh of them arrives on one of the last seven
 /// days.
@@ -21,12 +22,13 @@ const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 ///
 /// # Errors
 /// The files cannot be read, or `cargo intake` cannot be built or fails.
-pub(crate) async fn seed(programs: &Programs, operator: &Operator) -> Result<()> {
+pub(crate) async fn store(programs: &Programs, operator: &OperatorProgram) -> Result<()> {
     let read = |name| {
         let path = programs.root.join("events/seed").join(name);
         std::fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))
     };
-    let (customers, signals) = (read("customers.ndjson")?, read("signals.ndjson")?);
+    let customers = read("customers.ndjson")?;
+    let signals = read("signals.ndjson")?;
     operator.build().await?;
     status("Storing sample customers and signals");
     let signals: Vec<&str> = signals.split_inclusive('\n').collect();
@@ -39,7 +41,7 @@ pub(crate) async fn seed(programs: &Programs, operator: &Operator) -> Result<()>
     Ok(())
 }
 
-async fn import(operator: &Operator, lines: &str, days_ago: usize) -> Result<()> {
+async fn import(operator: &OperatorProgram, lines: &str, days_ago: usize) -> Result<()> {
     const CANNOT_WRITE: &str = "Cannot write a temporary file";
     // A time and not an age, which would be another time in each run.
     let received_at = Timestamp::from_millis(

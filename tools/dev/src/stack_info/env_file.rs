@@ -13,11 +13,11 @@ pub(crate) struct EnvFile {
 }
 
 impl EnvFile {
-    /// The file at `path`, without what a killed stack may have left in it.
+    /// Makes the place of the file: creates its folder, and deletes what a killed stack has left.
     ///
     /// # Errors
     /// The path cannot be written to, or the file is that of a running stack.
-    pub(crate) fn at(path: PathBuf) -> Result<Self> {
+    pub(crate) fn prepare(path: PathBuf) -> Result<Self> {
         // A running stack holds a lock on its file, which ends with its process.
         if File::open(&path)
             .is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
@@ -36,7 +36,7 @@ impl EnvFile {
         Ok(Self { path })
     }
 
-    /// Writes it whole: a reader finds all of it or none.
+    /// Writes the file as a whole: a reader finds all of it or none.
     ///
     /// # Errors
     /// The file cannot be written, or another stack has written it since.
@@ -101,12 +101,12 @@ mod tests {
     fn env_file_of_a_running_stack_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dev.env");
-        let published = EnvFile::at(path.clone())
+        let published = EnvFile::prepare(path.clone())
             .unwrap()
             .publish("BASE_URL=x\n".to_owned())
             .unwrap();
 
-        let error = EnvFile::at(path.clone()).err().unwrap().to_string();
+        let error = EnvFile::prepare(path.clone()).err().unwrap().to_string();
         assert_eq!(
             error,
             format!(
@@ -124,8 +124,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dev.env");
         let (first, second) = (
-            EnvFile::at(path.clone()).unwrap(),
-            EnvFile::at(path.clone()).unwrap(),
+            EnvFile::prepare(path.clone()).unwrap(),
+            EnvFile::prepare(path.clone()).unwrap(),
         );
         let _published = first.publish("BASE_URL=x\n".to_owned()).unwrap();
 
@@ -139,7 +139,7 @@ mod tests {
         let path = folder.path().join("dev.env");
         std::fs::write(&path, "BASE_URL=http://127.0.0.1:1").unwrap();
 
-        EnvFile::at(path.clone()).unwrap();
+        EnvFile::prepare(path.clone()).unwrap();
         assert!(!path.exists());
     }
 
@@ -148,7 +148,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/dev.env");
         let publish = || {
-            EnvFile::at(path.clone())
+            EnvFile::prepare(path.clone())
                 .unwrap()
                 .publish("BASE_URL=x\n".to_owned())
                 .unwrap()

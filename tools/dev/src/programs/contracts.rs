@@ -12,21 +12,21 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::exchange::signal::{Judgement, ShownSignal};
 use crate::programs::Programs;
-use crate::progress::status;
-use crate::signal::{Judgement, Signal};
+use crate::terminal::status;
 
 /// How long the program may take for the signals of a request: the client waits.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Asks the running program.
-pub(crate) struct Contracts {
-    requests: mpsc::UnboundedSender<Request>,
+pub(crate) struct ContractsProgram {
+    requests: mpsc::UnboundedSender<JudgeRequest>,
     failure: Arc<OnceLock<String>>,
 }
 
 /// The signals of a request, as the program reads them, and where its judgements go.
-struct Request {
+struct JudgeRequest {
     lines: Vec<String>,
     judgements: oneshot::Sender<Vec<Judgement>>,
 }
@@ -37,7 +37,7 @@ struct Judge {
     _process: Child,
 }
 
-impl Contracts {
+impl ContractsProgram {
     /// Builds the program, and starts it with the contracts of a folder.
     ///
     /// # Errors
@@ -46,11 +46,11 @@ impl Contracts {
         programs.build("`contracts`", "contracts").await?;
         let mut command = Command::new(programs.tool("contracts"));
         command.arg("judge").arg(dir);
-        Self::of(command).await
+        Self::start_command(command).await
     }
 
-    /// Starts the program by this command.
-    async fn of(mut command: Command) -> Result<Self> {
+    /// Starts the program with this command.
+    async fn start_command(mut command: Command) -> Result<Self> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -83,11 +83,11 @@ impl Contracts {
 
     /// Judges signals. One that the program does not answer for has no judgement, and then there is
     /// a [failure](Self::failure).
-    pub(crate) async fn judge(&self, signals: &mut [Signal]) {
+    pub(crate) async fn judge(&self, signals: &mut [ShownSignal]) {
         let lines = signals.iter().map(line).collect();
         let (judgements, judged) = oneshot::channel();
         // One that cannot be sent has no answer.
-        let _ = self.requests.send(Request { lines, judgements });
+        let _ = self.requests.send(JudgeRequest { lines, judgements });
         let Ok(judgements) = judged.await else {
             return;
         };
@@ -107,10 +107,10 @@ impl Judge {
     /// answer of the program is that to its next signal.
     async fn serve(
         mut self,
-        mut requests: mpsc::UnboundedReceiver<Request>,
+        mut requests: mpsc::UnboundedReceiver<JudgeRequest>,
         failure: Arc<OnceLock<String>>,
     ) {
-        while let Some(Request { lines, judgements }) = requests.recv().await {
+        while let Some(JudgeRequest { lines, judgements }) = requests.recv().await {
             let asked = tokio::time::timeout(PATIENCE, self.ask_all(&lines)).await;
             let answered = asked.unwrap_or_else(|_| {
                 Err(anyhow::anyhow!(
@@ -150,7 +150,7 @@ impl Judge {
 }
 
 /// A signal as the program reads it, on one line.
-fn line(signal: &Signal) -> String {
+fn line(signal: &ShownSignal) -> String {
     let data = signal
         .data
         .as_ref()
@@ -172,9 +172,9 @@ mod tests {
     use axum::body::Bytes;
     use tokio::process::Command;
 
-    use super::Contracts;
-    use crate::parsed_response::ParsedResponse;
-    use crate::signal::{Contract, Signal, read_signals};
+    use super::ContractsProgram;
+    use crate::exchange::parsed_response::ParsedResponse;
+    use crate::exchange::signal::{ContractVerdict, ShownSignal, read_signals};
 
     /// A program that answers each line after a moment: one with `broken` in it is broken.
     const PROGRAM: &str = r#"echo ready; while read -r line; do
@@ -185,21 +185,21 @@ mod tests {
         esac
     done"#;
 
-    async fn contracts() -> Contracts {
+    async fn contracts() -> ContractsProgram {
         let mut command = Command::new("sh");
         command.args(["-c", PROGRAM]);
-        Contracts::of(command).await.unwrap()
+        ContractsProgram::start_command(command).await.unwrap()
     }
 
-    fn batch(types: &[&str]) -> Vec<Signal> {
+    fn batch(types: &[&str]) -> Vec<ShownSignal> {
         let signal = |of: &&str| format!("{{\"customerId\":\"c\",\"eventType\":\"{of}\"}}");
         let all: Vec<_> = types.iter().map(signal).collect();
         let body = Bytes::from(format!("{{\"signals\":[{}]}}", all.join(",")));
         read_signals(&body, &ParsedResponse::default(), None)
     }
 
-    fn judged(signals: &[Signal]) -> Vec<Option<Contract>> {
-        let contract = |signal: &Signal| Some(signal.judgement.as_ref()?.contract);
+    fn judged(signals: &[ShownSignal]) -> Vec<Option<ContractVerdict>> {
+        let contract = |signal: &ShownSignal| Some(signal.judgement.as_ref()?.contract);
         signals.iter().map(contract).collect()
     }
 
@@ -214,7 +214,7 @@ mod tests {
         }
         let mut next = batch(&["fine", "broken", "fine"]);
         contracts.judge(&mut next).await;
-        let (ok, broken) = (Some(Contract::Ok), Some(Contract::Broken));
+        let (ok, broken) = (Some(ContractVerdict::Ok), Some(ContractVerdict::Broken));
         assert_eq!(judged(&next), [ok, broken, ok]);
         assert_eq!(contracts.failure(), None);
     }

@@ -16,7 +16,7 @@ const BATCH_PATH: &str = "/event-flows/signal";
 
 /// A request, as the client sent it.
 #[derive(Clone)]
-pub(crate) struct Sent {
+pub(crate) struct SentRequest {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
@@ -24,7 +24,7 @@ pub(crate) struct Sent {
     pub(crate) body: Option<Bytes>,
 }
 
-impl Sent {
+impl SentRequest {
     /// The body, decompressed where it is gzip.
     pub(crate) fn decoded(&self) -> Option<Bytes> {
         let body = self.body.as_ref()?;

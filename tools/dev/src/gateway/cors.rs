@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, Method};
 use emulator::template::Cors;
 
 /// Which pages may call the API, and what they may do.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct CorsPolicy {
     pub(crate) cors: Cors,
     /// As in API Gateway, an origin may be `*`, or a scheme with it: `https://*`.

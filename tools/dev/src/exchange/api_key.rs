@@ -14,10 +14,10 @@ use serde_json::json;
 /// or more.
 const MIN_SHOWN_CHARS: usize = 32;
 
-/// The table of keys.
-pub(crate) struct Keys {
+/// The table of API keys.
+pub(crate) struct ApiKeyTable {
     pub(crate) emulator: Arc<Emulator>,
-    pub(crate) table: String,
+    pub(crate) name: String,
 }
 
 /// What is known of the key of a request.
@@ -29,14 +29,14 @@ pub(crate) struct SentKey {
     pub(crate) account: Option<String>,
 }
 
-impl Keys {
+impl ApiKeyTable {
     /// The key of a request with these headers.
     pub(crate) fn read(&self, headers: &HeaderMap) -> SentKey {
         let Some((scheme, key)) = credential(headers) else {
             return SentKey::default();
         };
         let hash = json!({"keyHash": {"S": KeyHash::from_key(&key).partition_key()}});
-        let found = self.emulator.item(&self.table, &hash).ok().flatten();
+        let found = self.emulator.item(&self.name, &hash).ok().flatten();
         let text = |name| {
             found
                 .as_ref()?

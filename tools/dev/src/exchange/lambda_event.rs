@@ -10,7 +10,7 @@ use data_encoding::BASE64;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::sent::Sent;
+use crate::exchange::sent_request::SentRequest;
 
 /// Types of text that do not begin with `text/`.
 const TEXT_TYPES: [&str; 3] = [
@@ -22,7 +22,7 @@ const TEXT_TYPES: [&str; 3] = [
 /// The event of a request. It borrows the body, which may have ten megabytes.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Event<'a> {
+pub(crate) struct LambdaEvent<'a> {
     #[serde(flatten)]
     head: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,11 +31,11 @@ pub(crate) struct Event<'a> {
 }
 
 /// The event of a request, with headers as `value` writes them.
-pub(crate) fn event<'a>(
-    sent: &'a Sent,
+pub(crate) fn lambda_event<'a>(
+    sent: &'a SentRequest,
     request_id: &str,
     value: impl Fn(&HeaderName, &HeaderValue) -> String,
-) -> Event<'a> {
+) -> LambdaEvent<'a> {
     let path = sent.uri.path();
     let mut headers = Map::new();
     for name in sent.headers.keys() {
@@ -69,7 +69,7 @@ pub(crate) fn event<'a>(
         _ => Cow::Owned(BASE64.encode(body)),
     });
     let is_base64_encoded = matches!(body, Some(Cow::Owned(_)));
-    Event {
+    LambdaEvent {
         head,
         body,
         is_base64_encoded,
@@ -103,8 +103,8 @@ mod tests {
     use axum::http::{HeaderMap, HeaderName, Method, Uri};
     use serde_json::json;
 
-    use super::event;
-    use crate::sent::Sent;
+    use super::lambda_event;
+    use crate::exchange::sent_request::SentRequest;
 
     #[test]
     fn body_is_base64_unless_its_type_is_of_text() {
@@ -145,13 +145,13 @@ mod tests {
                 .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
             let headers: HeaderMap = parsed.collect();
             let uri = Uri::from_static("/a%20b?c=%C3%A4&d");
-            let sent = Sent {
+            let sent = SentRequest {
                 method: Method::POST,
                 uri,
                 headers,
                 body: Some(Bytes::from_static(body)),
             };
-            let event = event(&sent, "r", |_, value| value.to_str().unwrap().to_owned());
+            let event = lambda_event(&sent, "r", |_, value| value.to_str().unwrap().to_owned());
             let event = serde_json::to_value(event).unwrap();
             assert_eq!(json!([event["body"], event["isBase64Encoded"]]), expected);
             assert_eq!(

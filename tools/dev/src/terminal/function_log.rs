@@ -1,15 +1,14 @@
-//! What a person reads while the stack runs: a line for each request, and what else the functions
-//! log. Must not know how requests reach the functions, or what their lines say.
+//! What the functions log, as a person or a program reads it on standard output. Must not know how
+//! requests reach the functions.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
-use std::time::SystemTime;
+use std::io;
 
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-const SECONDS_PER_DAY: u64 = 86_400;
+use super::{print, print_with_time};
 
 /// Fields of a log line that a person does not need, or reads elsewhere in it.
 const OMITTED_FIELDS: [&str; 7] = [
@@ -28,13 +27,13 @@ pub(crate) async fn show(mut lines: mpsc::UnboundedReceiver<String>, is_raw: boo
     let mut written = HashSet::new();
     while let Some(line) = lines.recv().await {
         if is_raw {
-            raw(&line);
+            print(&line);
             continue;
         }
         match LogLine::parse(&line) {
             LogLine::Readable(text) => {
                 if !text.starts_with("ERROR") || written.insert(text.clone()) {
-                    write(&text);
+                    print_with_time(&text);
                 }
             }
             LogLine::Request => written.clear(),
@@ -43,14 +42,14 @@ pub(crate) async fn show(mut lines: mpsc::UnboundedReceiver<String>, is_raw: boo
     }
 }
 
-/// Where the functions' own events go.
+/// Sends the functions' tracing events to the log.
 #[derive(Clone)]
 pub(crate) struct EventWriter(pub(crate) mpsc::UnboundedSender<String>);
 
 impl io::Write for EventWriter {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let line = String::from_utf8_lossy(event).trim_end().to_owned();
-        // Nothing reads them at the end.
+        // While the stack ends, nothing receives these lines any more.
         let _ = self.0.send(line);
         Ok(event.len())
     }
@@ -60,13 +59,14 @@ impl io::Write for EventWriter {
     }
 }
 
+/// A line of a function's log.
 #[derive(Debug, PartialEq)]
 enum LogLine {
-    /// Of a function, as text.
+    /// A message, as a person reads it.
     Readable(String),
-    /// For metrics only.
+    /// The line has only metrics, and is not shown.
     Metrics,
-    /// Of a request, whose line the gateway writes.
+    /// The line belongs to a request, for which the gateway prints a line of its own.
     Request,
 }
 
@@ -79,91 +79,48 @@ impl LogLine {
         if fields.contains_key("status") {
             return Self::Request;
         }
-        match text("level") {
-            Some(level) => {
-                let mut line = format!("{level} {}", text("message").unwrap_or_default());
-                for (name, value) in fields
-                    .iter()
-                    .filter(|(name, _)| !OMITTED_FIELDS.contains(&name.as_str()))
-                {
-                    let value = value
-                        .as_str()
-                        .map_or_else(|| value.to_string(), str::to_owned);
-                    let _ = write!(line, "  {name}={value}");
-                }
-                Self::Readable(line)
-            }
-            None if text("message") == Some("drained") => {
-                let count = |name| fields.get(name).and_then(Value::as_f64);
-                let signals = count("SignalsDrained").map(|count| count.to_string());
-                let what = match signals.as_deref() {
-                    None => "a customer".to_owned(),
-                    Some("1") => "1 signal".to_owned(),
-                    Some(count) => format!("{count} signals"),
-                };
-                Self::Readable(format!(
-                    "drained {what} after {:.1} s",
-                    count("DrainDelay").unwrap_or_default() / 1e3
-                ))
-            }
-            None => Self::Metrics,
+        if let Some(level) = text("level") {
+            return Self::Readable(message_with_fields(level, &fields));
         }
+        if text("message") == Some("drained") {
+            return Self::Readable(drained(&fields));
+        }
+        Self::Metrics
     }
 }
 
-/// Writes a line with the time, in UTC.
-pub(crate) fn write(line: &str) {
-    let now = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs()
-        % SECONDS_PER_DAY;
-    raw(&format!(
-        "{:02}:{:02}:{:02}Z  {line}",
-        now / 3600,
-        now / 60 % 60,
-        now % 60
-    ));
+/// The message of a line with a level, followed by its other fields.
+fn message_with_fields(level: &str, fields: &Map<String, Value>) -> String {
+    let message = fields.get("message").and_then(Value::as_str);
+    let mut line = format!("{level} {}", message.unwrap_or_default());
+    for (name, value) in fields {
+        if OMITTED_FIELDS.contains(&name.as_str()) {
+            continue;
+        }
+        let _ = match value.as_str() {
+            Some(text) => write!(line, "  {name}={text}"),
+            None => write!(line, "  {name}={value}"),
+        };
+    }
+    line
 }
 
-/// Whether what is written may have colours: on a terminal, unless its user says otherwise
-/// (no-color.org).
-pub(crate) fn has_colours() -> bool {
-    std::io::stdout().is_terminal()
-        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// Writes a line as it is, but for marks that would show it in another order. A closed stdout is no
-/// error.
-fn raw(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{}", without_marks(line));
-}
-
-/// The text with bidirectional marks escaped: a client chooses what is in it.
-fn without_marks(line: &str) -> String {
-    let is_mark = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    line.chars()
-        .fold(String::with_capacity(line.len()), |mut text, c| {
-            if is_mark(c) {
-                text.extend(c.escape_unicode());
-            } else {
-                text.push(c);
-            }
-            text
-        })
+/// The sentence for a message of the overflow queue that the function has drained.
+fn drained(fields: &Map<String, Value>) -> String {
+    let number = |name| fields.get(name).and_then(Value::as_f64);
+    let signals = number("SignalsDrained").map(|count| count.to_string());
+    let what = match signals.as_deref() {
+        None => "a customer".to_owned(),
+        Some("1") => "1 signal".to_owned(),
+        Some(count) => format!("{count} signals"),
+    };
+    let delay_seconds = number("DrainDelay").unwrap_or_default() / 1e3;
+    format!("drained {what} after {delay_seconds:.1} s")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LogLine, without_marks};
-
-    #[test]
-    fn bidirectional_marks_are_escaped_and_other_text_is_not() {
-        assert_eq!(
-            without_marks("a\u{202e}b\u{2066}ü→\u{5d0}"),
-            "a\\u{202e}b\\u{2066}ü→\u{5d0}"
-        );
-    }
+    use super::LogLine;
 
     #[test]
     fn line_of_a_function_is_readable_without_its_metrics() {

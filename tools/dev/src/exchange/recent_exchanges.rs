@@ -9,8 +9,8 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::exchange::signal::{ContractVerdict, ShownSignal, ShownVerdict};
 use crate::exchange::{Exchange, MAX_BODY_BYTES};
-use crate::signal::{Contract, ShownVerdict, Signal};
 
 /// Exchanges that are kept.
 const MAX_EXCHANGES: usize = 500;
@@ -116,7 +116,7 @@ struct BatchId {
 
 impl SignalCounts {
     /// Adds a signal, of a batch that was acknowledged before or not.
-    fn add(&mut self, signal: &Signal, was_acknowledged: bool) {
+    fn add(&mut self, signal: &ShownSignal, was_acknowledged: bool) {
         let count = match signal.verdict {
             ShownVerdict::Stored => &mut self.stored,
             ShownVerdict::Deferred => &mut self.deferred,
@@ -216,7 +216,7 @@ impl ExchangeLog {
         let Some(batch) = &exchange.batch else {
             return false;
         };
-        if !exchange.signals.iter().any(Signal::is_acknowledged) {
+        if !exchange.signals.iter().any(ShownSignal::is_acknowledged) {
             return false;
         }
         if self.acknowledged.len() >= MAX_BATCHES {
@@ -252,9 +252,9 @@ impl ExchangeCounts {
                 .as_ref()
                 .map(|judgement| judgement.contract);
             match contract {
-                Some(Contract::Ok) => self.contracts.ok += 1,
-                Some(Contract::Broken) => self.contracts.broken += 1,
-                Some(Contract::None) => self.contracts.none += 1,
+                Some(ContractVerdict::Ok) => self.contracts.ok += 1,
+                Some(ContractVerdict::Broken) => self.contracts.broken += 1,
+                Some(ContractVerdict::None) => self.contracts.none += 1,
                 None => {}
             }
             let Some(name) = &signal.r#type else { continue };

@@ -18,23 +18,23 @@ pub(crate) struct ParsedResponse {
     pub(crate) rejected: Option<u64>,
     pub(crate) deferred: Option<u64>,
     pub(crate) replayed: Option<bool>,
-    pub(crate) field_errors: Vec<Finding>,
-    pub(crate) warnings: Vec<Finding>,
+    pub(crate) field_errors: Vec<ResponseFinding>,
+    pub(crate) warnings: Vec<ResponseFinding>,
     /// What the whole response says, as an error of each signal.
     #[serde(skip)]
-    pub(crate) refusal: Finding,
+    pub(crate) refusal: ResponseFinding,
 }
 
 /// An error or a warning.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
-pub(crate) struct Finding {
+pub(crate) struct ResponseFinding {
     pub(crate) code: String,
     pub(crate) pointer: String,
     pub(crate) message: String,
 }
 
-impl Finding {
+impl ResponseFinding {
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.code.len() + self.pointer.len() + self.message.len()
     }
@@ -55,7 +55,7 @@ impl ParsedResponse {
             .unwrap_or(message);
         // API Gateway's own responses have no code.
         let code = parsed.code.clone().unwrap_or_else(|| status.to_string());
-        parsed.refusal = Finding {
+        parsed.refusal = ResponseFinding {
             code,
             pointer: String::new(),
             message,

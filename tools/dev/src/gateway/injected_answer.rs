@@ -3,7 +3,7 @@
 
 /// An answer in place of the function's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Injected {
+pub(crate) enum InjectedAnswer {
     /// API Gateway answers 429, and the function learns nothing of the request.
     TooManyRequests,
     /// API Gateway answers 503, and the function learns nothing of the request.
@@ -15,7 +15,7 @@ pub(crate) enum Injected {
 /// An answer, and its share of the requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct InjectedShare {
-    injected: Injected,
+    injected: InjectedAnswer,
     share: f64,
 }
 
@@ -25,9 +25,9 @@ impl InjectedShare {
         const HELP: &str = "an answer is 429, 503 or timeout with its share of the requests from 0 to 1, such as 429:0.1";
         let (answer, share) = text.split_once(':').ok_or(HELP)?;
         let injected = match answer {
-            "429" => Injected::TooManyRequests,
-            "503" => Injected::Unavailable,
-            "timeout" => Injected::Timeout,
+            "429" => InjectedAnswer::TooManyRequests,
+            "503" => InjectedAnswer::Unavailable,
+            "timeout" => InjectedAnswer::Timeout,
             _ => return Err(HELP),
         };
         let share = share
@@ -46,7 +46,7 @@ pub(crate) fn is_possible(shares: &[InjectedShare]) -> bool {
 }
 
 /// The answer for a request with this chance, from 0 to 1: the shares lie one after another.
-pub(crate) fn choose(shares: &[InjectedShare], chance: f64) -> Option<Injected> {
+pub(crate) fn choose(shares: &[InjectedShare], chance: f64) -> Option<InjectedAnswer> {
     let mut end = 0.0;
     let chosen = shares.iter().find(|InjectedShare { share, .. }| {
         end += share;
@@ -57,18 +57,18 @@ pub(crate) fn choose(shares: &[InjectedShare], chance: f64) -> Option<Injected> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Injected, InjectedShare, choose, is_possible};
+    use super::{InjectedAnswer, InjectedShare, choose, is_possible};
 
     #[test]
     fn each_answer_has_its_share_of_the_chances() {
         let shares =
             ["429:0.1", "503:0", "timeout:0.2"].map(|text| InjectedShare::parse(text).unwrap());
-        let too_many = Some(Injected::TooManyRequests);
+        let too_many = Some(InjectedAnswer::TooManyRequests);
         for (chance, expected) in [
             (0.0, too_many),
             (0.09, too_many),
-            (0.11, Some(Injected::Timeout)),
-            (0.29, Some(Injected::Timeout)),
+            (0.11, Some(InjectedAnswer::Timeout)),
+            (0.29, Some(InjectedAnswer::Timeout)),
             (0.31, None),
         ] {
             assert_eq!(choose(&shares, chance), expected, "{chance}");

@@ -4,8 +4,8 @@
 use anyhow::Result;
 use fault_proxy::{Fault, FaultProxy, Plan};
 
-use crate::progress::status;
 use crate::stack_info::ENDPOINT_VARIABLE;
+use crate::terminal::status;
 
 /// Throttled, failed in two ways, and lost before or after DynamoDB did the call.
 const FAULTS: [Fault; 5] = [

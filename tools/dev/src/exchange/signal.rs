@@ -10,8 +10,8 @@ use model::limits::MAX_ERRORS_PER_SIGNAL;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::functions::Batch;
-use crate::parsed_response::{Finding, ParsedResponse};
+use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
+use crate::functions::BatchResult;
 
 /// Signals of a request that are listed: of more than this, all refused, the first ones. A body has
 /// space for millions.
@@ -45,7 +45,7 @@ impl From<signals::SignalVerdict> for ShownVerdict {
 
 /// A signal, or a body in which none can be read.
 #[derive(Serialize)]
-pub(crate) struct Signal {
+pub(crate) struct ShownSignal {
     /// Its place in the request, from 0; `None` for a body in which no signal can be read.
     pub(crate) index: Option<usize>,
     /// Its eventType or stepNodeId.
@@ -55,8 +55,8 @@ pub(crate) struct Signal {
     pub(crate) verdict: ShownVerdict,
     /// Whether the service had seen its request before.
     pub(crate) replayed: bool,
-    pub(crate) errors: Vec<Finding>,
-    pub(crate) warnings: Vec<Finding>,
+    pub(crate) errors: Vec<ResponseFinding>,
+    pub(crate) warnings: Vec<ResponseFinding>,
     /// The text of its `data`, in the memory of the body.
     pub(crate) data: Option<JsonText>,
     /// With `--contracts`.
@@ -67,7 +67,7 @@ pub(crate) struct Signal {
 /// Whether the data of a signal keeps the contract of its type.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Contract {
+pub(crate) enum ContractVerdict {
     Ok,
     Broken,
     /// Its type has none.
@@ -77,14 +77,14 @@ pub(crate) enum Contract {
 /// What `--contracts` says of a signal.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Judgement {
-    pub(crate) contract: Contract,
+    pub(crate) contract: ContractVerdict,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) breaks: Vec<Break>,
+    pub(crate) breaks: Vec<ContractBreak>,
 }
 
 /// What breaks a contract: the place in `data`, and a sentence without the value.
 #[derive(Deserialize, Serialize)]
-pub(crate) struct Break {
+pub(crate) struct ContractBreak {
     pub(crate) pointer: String,
     pub(crate) message: String,
 }
@@ -130,19 +130,19 @@ impl<'a> Listed<'a> {
 pub(crate) fn read_signals(
     body: &Bytes,
     parsed: &ParsedResponse,
-    batch: Option<&Batch>,
-) -> Vec<Signal> {
+    batch: Option<&BatchResult>,
+) -> Vec<ShownSignal> {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let sent = Listed::parse(text).signals();
     if sent.is_empty() {
-        return vec![Signal::refused(parsed)];
+        return vec![ShownSignal::refused(parsed)];
     }
     let mut errors = by_signal(&parsed.field_errors);
     let mut warnings = by_signal(&parsed.warnings);
     let mut signals = Vec::new();
     for (index, text) in sent.into_iter().enumerate() {
         let verdict = batch.and_then(|batch| batch.verdicts.get(index));
-        let mut signal = Signal::refused(parsed);
+        let mut signal = ShownSignal::refused(parsed);
         if let Some(verdict) = verdict {
             signal.verdict = (*verdict).into();
             signal.errors = errors.remove(&index).unwrap_or_default();
@@ -161,7 +161,7 @@ pub(crate) fn read_signals(
     signals
 }
 
-impl Signal {
+impl ShownSignal {
     /// A signal of a request that was refused, or a body in which no signal can be read. Its errors
     /// are those of the response.
     fn refused(parsed: &ParsedResponse) -> Self {
@@ -193,13 +193,13 @@ impl Signal {
         let texts = self.r#type.iter().chain(&self.subject);
         let text_bytes: usize = texts.map(String::len).sum();
         let findings = self.errors.iter().chain(&self.warnings);
-        let finding_bytes: usize = findings.map(Finding::bytes).sum();
+        let finding_bytes: usize = findings.map(ResponseFinding::bytes).sum();
         size_of::<Self>() + text_bytes + finding_bytes
     }
 }
 
 /// Those in signals, under the index of each. (Of 500 signals, each may have five.)
-fn by_signal(findings: &[Finding]) -> HashMap<usize, Vec<Finding>> {
+fn by_signal(findings: &[ResponseFinding]) -> HashMap<usize, Vec<ResponseFinding>> {
     let mut all = HashMap::<_, Vec<_>>::new();
     for finding in findings {
         let index = finding
@@ -234,8 +234,8 @@ mod tests {
     use axum::body::Bytes;
     use serde_json::json;
 
-    use super::{ShownVerdict, Signal, read_signals};
-    use crate::parsed_response::ParsedResponse;
+    use super::{ShownSignal, ShownVerdict, read_signals};
+    use crate::exchange::parsed_response::ParsedResponse;
 
     #[test]
     fn body_in_which_no_signal_can_be_read_is_one_refused_object_without_index() {
@@ -266,7 +266,7 @@ mod tests {
             let parsed = ParsedResponse::parse(400, response, None);
             let signals = read_signals(&Bytes::from(body), &parsed, None);
             assert_eq!(signals.len(), listed);
-            let is_refused = |signal: &Signal| {
+            let is_refused = |signal: &ShownSignal| {
                 signal.verdict == ShownVerdict::Refused
                     && signal.r#type.as_deref() == Some("purchase")
                     && signal.errors[0].code == "too-many-items"
