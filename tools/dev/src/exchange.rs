@@ -1,5 +1,12 @@
-//! One request and its response, as the gateway saw them, and what the inspector shows of them.
-//! Knows the members of the contract that it shows, and no rule.
+//! What the stack records of one request and its response, and what the inspector shows of them.
+//!
+//! [`sent_request`] is what the client sent, [`api_key`] whose key it had, [`lambda_event`] what API
+//! Gateway makes of it for a function. [`parsed_response`] and [`signal`] are what is shown of the
+//! response and of each signal, and [`request_line`] is the line in the terminal. The newest
+//! exchanges are kept in [`recent_exchanges`].
+//!
+//! It knows the members of the contract that it shows. It must not know a rule of the contract, nor
+//! how requests arrive.
 
 pub(crate) mod api_key;
 pub(crate) mod lambda_event;
@@ -9,6 +16,7 @@ pub(crate) mod request_line;
 pub(crate) mod sent_request;
 pub(crate) mod signal;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +24,7 @@ use axum::body::Bytes;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response};
 use emulator::development_key::API_KEY;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use crate::exchange::api_key::SentKey;
 use crate::exchange::lambda_event::{LambdaEvent, lambda_event, milliseconds};
@@ -60,8 +68,55 @@ pub(crate) struct Seen {
     pub(crate) batch: Option<BatchResult>,
 }
 
+/// What a list of the inspector shows of an exchange.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExchangeSummary<'a> {
+    n: u64,
+    /// When the request was received, in milliseconds since 1970.
+    time: u64,
+    method: &'a str,
+    path: String,
+    status: u16,
+    duration_ms: u64,
+    /// Whether the client had hung up before the response.
+    left: bool,
+    reason: Option<&'a str>,
+    errors: usize,
+    warnings: usize,
+    contract_breaks: Vec<ResponseFinding>,
+    /// The code of the first error, contract break or warning.
+    field_code: Option<String>,
+    /// The place of the first error, contract break or warning.
+    pointer: Option<String>,
+    account: Option<&'a str>,
+    request_id: Option<String>,
+    code: Option<&'a str>,
+    request_identifier: Option<&'a str>,
+    received: Option<u64>,
+    accepted: Option<u64>,
+    rejected: Option<u64>,
+    deferred: Option<u64>,
+    replayed: Option<bool>,
+    subject: Option<&'a str>,
+    types: BTreeMap<&'a str, u64>,
+    pub(crate) request_bytes: Option<usize>,
+}
+
+/// An exchange as the inspector shows it by itself.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExchangeDetail<'a> {
+    #[serde(flatten)]
+    summary: ExchangeSummary<'a>,
+    request_headers: Vec<[String; 2]>,
+    request_body: Option<String>,
+    response_headers: Vec<[String; 2]>,
+    response_body: Cow<'a, str>,
+}
+
 impl Exchange {
-    /// The same, with what is shown of it.
+    /// Reads what is shown of a request and its response.
     pub(crate) fn new(seen: Seen) -> Self {
         let Seen {
             sent,
@@ -107,59 +162,61 @@ impl Exchange {
         }
     }
 
-    /// What a list shows of it, under its number.
-    pub(crate) fn summary(&self, n: u64) -> Map<String, Value> {
-        let ParsedResponse {
-            code,
-            request_identifier,
-            received,
-            accepted,
-            rejected,
-            deferred,
-            replayed,
-            ..
-        } = &self.parsed;
-        let mut types = BTreeMap::<_, u64>::new();
-        for signal in &self.signals {
-            if let Some(name) = &signal.r#type {
-                *types.entry(name).or_default() += 1;
-            }
-        }
-        let breaks = self.contract_breaks();
-        let errors = &self.parsed.field_errors;
-        let warnings = &self.parsed.warnings;
-        let first = errors.iter().chain(&breaks).chain(warnings).next();
-        let id = self.response.headers().get("x-request-id");
-        let id = id.map(|id| String::from_utf8_lossy(id.as_bytes()));
+    /// What a list shows of the exchange with the number `n`.
+    pub(crate) fn summary(&self, n: u64) -> ExchangeSummary<'_> {
+        let parsed = &self.parsed;
+        let contract_breaks = self.contract_breaks();
+        let errors = &parsed.field_errors;
+        let warnings = &parsed.warnings;
+        let mut findings = errors.iter().chain(&contract_breaks).chain(warnings);
+        let first = findings.next().cloned();
         let since_epoch = self.received_at.duration_since(SystemTime::UNIX_EPOCH);
-        let time = milliseconds(since_epoch.unwrap_or_default());
-        members([
-            ("n", json!(n)),
-            ("time", json!(time)),
-            ("method", json!(self.sent.method.as_str())),
-            ("path", json!(self.sent.path())),
-            ("status", json!(self.response.status().as_u16())),
-            ("durationMs", json!(milliseconds(self.duration))),
-            ("left", json!(self.has_left)),
-            ("code", json!(code)),
-            ("reason", json!(self.reason)),
-            ("errors", json!(errors.len())),
-            ("warnings", json!(warnings.len())),
-            ("contractBreaks", json!(breaks)),
-            ("fieldCode", json!(first.map(|finding| &finding.code))),
-            ("pointer", json!(first.map(|finding| &finding.pointer))),
-            ("account", json!(self.key.account)),
-            ("requestId", json!(id)),
-            ("requestIdentifier", json!(request_identifier)),
-            ("received", json!(received)),
-            ("accepted", json!(accepted)),
-            ("rejected", json!(rejected)),
-            ("deferred", json!(deferred)),
-            ("replayed", json!(replayed)),
-            ("subject", json!(self.subject)),
-            ("types", json!(types)),
-            ("requestBytes", json!(self.body_bytes)),
-        ])
+        ExchangeSummary {
+            n,
+            time: milliseconds(since_epoch.unwrap_or_default()),
+            method: self.sent.method.as_str(),
+            path: self.sent.path(),
+            status: self.response.status().as_u16(),
+            duration_ms: milliseconds(self.duration),
+            left: self.has_left,
+            reason: self.reason.as_deref(),
+            errors: errors.len(),
+            warnings: warnings.len(),
+            contract_breaks,
+            field_code: first.as_ref().map(|finding| finding.code.clone()),
+            pointer: first.map(|finding| finding.pointer),
+            account: self.key.account.as_deref(),
+            request_id: self.request_id(),
+            code: parsed.code.as_deref(),
+            request_identifier: parsed.request_identifier.as_deref(),
+            received: parsed.received,
+            accepted: parsed.accepted,
+            rejected: parsed.rejected,
+            deferred: parsed.deferred,
+            replayed: parsed.replayed,
+            subject: self.subject.as_deref(),
+            types: self.signals_by_type(),
+            request_bytes: self.body_bytes,
+        }
+    }
+
+    /// The id that the function gave the request.
+    fn request_id(&self) -> Option<String> {
+        let id = self.response.headers().get("x-request-id")?;
+        Some(String::from_utf8_lossy(id.as_bytes()).into_owned())
+    }
+
+    /// How many signals of each type the request has.
+    fn signals_by_type(&self) -> BTreeMap<&str, u64> {
+        let mut types = BTreeMap::new();
+        for name in self
+            .signals
+            .iter()
+            .filter_map(|signal| signal.r#type.as_deref())
+        {
+            *types.entry(name).or_default() += 1;
+        }
+        types
     }
 
     /// What breaks contracts in its signals, with `--contracts`.
@@ -179,26 +236,16 @@ impl Exchange {
         findings
     }
 
-    /// The same with its headers and bodies, without the key.
-    pub(crate) fn detail(&self, n: u64) -> Map<String, Value> {
-        let body = self
-            .sent
-            .decoded()
-            .and_then(|body| String::from_utf8(body.into()).ok());
-        let mut detail = self.summary(n);
-        detail.extend(members([
-            ("requestHeaders", json!(self.headers(&self.sent.headers))),
-            ("requestBody", json!(body)),
-            (
-                "responseHeaders",
-                json!(self.headers(self.response.headers())),
-            ),
-            (
-                "responseBody",
-                json!(String::from_utf8_lossy(self.response.body())),
-            ),
-        ]));
-        detail
+    /// The summary with headers and bodies, without the key.
+    pub(crate) fn detail(&self, n: u64) -> ExchangeDetail<'_> {
+        let body = self.sent.decoded();
+        ExchangeDetail {
+            summary: self.summary(n),
+            request_headers: self.headers(&self.sent.headers),
+            request_body: body.and_then(|body| String::from_utf8(body.into()).ok()),
+            response_headers: self.headers(self.response.headers()),
+            response_body: String::from_utf8_lossy(self.response.body()),
+        }
     }
 
     /// What it takes to keep it, in bytes.
@@ -247,11 +294,4 @@ impl Exchange {
             _ => String::from_utf8_lossy(value.as_bytes()).replace(API_KEY, "$API_KEY"),
         }
     }
-}
-
-fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
-    members
-        .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .collect()
 }

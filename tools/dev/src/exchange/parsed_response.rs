@@ -1,4 +1,5 @@
-//! What a response says of a request: the members of the contract that are shown, and no rule.
+//! What a response says of a request: the members of the contract that are shown. Must not know a
+//! rule of the contract.
 
 use std::mem::size_of;
 
@@ -44,15 +45,12 @@ impl ParsedResponse {
     /// What a response with this body says, and why it does.
     pub(crate) fn parse(status: u16, body: &[u8], reason: Option<&str>) -> Self {
         let mut parsed: Self = serde_json::from_slice(body).unwrap_or_default();
-        let message = parsed
-            .detail
-            .as_ref()
-            .or(parsed.message.as_ref())
-            .cloned()
-            .unwrap_or_default();
-        let message = reason
-            .map(|reason| format!("{message} ({reason})"))
-            .unwrap_or(message);
+        let detail = parsed.detail.as_deref().or(parsed.message.as_deref());
+        let detail = detail.unwrap_or_default();
+        let message = match reason {
+            Some(reason) => format!("{detail} ({reason})"),
+            None => detail.to_owned(),
+        };
         // API Gateway's own responses have no code.
         let code = parsed.code.clone().unwrap_or_else(|| status.to_string());
         parsed.refusal = ResponseFinding {

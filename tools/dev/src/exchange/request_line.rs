@@ -8,12 +8,13 @@ use crate::exchange::parsed_response::ResponseFinding;
 
 /// The line, without its time. Its status may have a colour.
 pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
-    let (method, path) = (exchange.sent.method.as_str(), exchange.sent.uri.path());
-    let status = match (exchange.response.status(), has_colours) {
-        (status, true) if status.is_success() => format!("\x1b[32m{}\x1b[0m", status.as_u16()),
-        (status, true) if status.is_client_error() => format!("\x1b[33m{}\x1b[0m", status.as_u16()),
-        (status, true) if status.is_server_error() => format!("\x1b[31m{}\x1b[0m", status.as_u16()),
-        (status, _) => status.as_u16().to_string(),
+    let method = exchange.sent.method.as_str();
+    let path = exchange.sent.uri.path();
+    let status = exchange.response.status();
+    let status = if has_colours {
+        coloured(status)
+    } else {
+        status.as_u16().to_string()
     };
     // Names of the client's fields may have any character, and a terminal obeys some. A URI has
     // none of these.
@@ -25,21 +26,33 @@ pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
         .to_owned()
 }
 
+/// The status in the colour of its class: green, yellow or red.
+fn coloured(status: StatusCode) -> String {
+    let number = status.as_u16();
+    let colour = if status.is_success() {
+        32
+    } else if status.is_client_error() {
+        33
+    } else if status.is_server_error() {
+        31
+    } else {
+        return number.to_string();
+    };
+    format!("\x1b[{colour}m{number}\x1b[0m")
+}
+
+/// What came of the request, and why.
 fn parts(exchange: &Exchange) -> Vec<String> {
     let parsed = &exchange.parsed;
     let mut parts = Vec::new();
     match (parsed.code.as_deref(), parsed.accepted) {
-        // Its errors follow, and say more.
+        // The errors of the response follow, and say more than this code.
         (Some("validation-failed"), _) => {}
         (Some(code), _) => parts.push(problem(exchange, code)),
         (None, Some(accepted)) => {
             parts.push(format!("{accepted} accepted"));
-            for (name, count) in [("rejected", parsed.rejected), ("deferred", parsed.deferred)] {
-                let count = count.unwrap_or_default();
-                if count > 0 {
-                    parts.push(format!("{count} {name}"));
-                }
-            }
+            parts.extend(count_of("rejected", parsed.rejected));
+            parts.extend(count_of("deferred", parsed.deferred));
             if parsed.replayed == Some(true) {
                 parts.push("replayed".to_owned());
             }
@@ -62,6 +75,12 @@ fn parts(exchange: &Exchange) -> Vec<String> {
     parts
 }
 
+/// A count of signals, unless it is 0.
+fn count_of(name: &str, count: Option<u64>) -> Option<String> {
+    let count = count.filter(|count| *count > 0)?;
+    Some(format!("{count} {name}"))
+}
+
 /// The code of a problem, and its detail where that says more than the code.
 fn problem(exchange: &Exchange, code: &str) -> String {
     let status = exchange.response.status();
@@ -75,19 +94,16 @@ fn problem(exchange: &Exchange, code: &str) -> String {
 /// The code and the place of the first of these, and how many more there are.
 fn first(findings: &[ResponseFinding]) -> Option<String> {
     let ResponseFinding { code, pointer, .. } = findings.first()?;
-    let place = format!(
-        "{code} {}",
-        if pointer.is_empty() {
-            "(the body)"
-        } else {
-            pointer
-        }
-    );
-    Some(if findings.len() > 1 {
-        format!("{place} (+{})", findings.len() - 1)
+    let place = if pointer.is_empty() {
+        "(the body)"
     } else {
-        place
-    })
+        pointer
+    };
+    let further = findings.len().saturating_sub(1);
+    if further == 0 {
+        return Some(format!("{code} {place}"));
+    }
+    Some(format!("{code} {place} (+{further})"))
 }
 
 #[cfg(test)]
