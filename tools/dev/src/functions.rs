@@ -31,6 +31,9 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 /// has started a process for it: all of a burst at once would be slow together, and be deferred.
 const AT_ONCE: usize = 8;
 
+/// The packages of the functions that this program runs.
+const PACKAGES: [&str; 3] = ["customers", "overflow", "signals"];
+
 /// The running functions.
 #[derive(Clone)]
 pub(crate) struct Functions(Arc<RunningFunctions>);
@@ -39,7 +42,7 @@ struct RunningFunctions {
     customers: Arc<Hosted<CustomersFunction>>,
     signals: Arc<Hosted<SignalsFunction>>,
     overflow: Arc<Hosted<OverflowFunction>>,
-    /// Where they run.
+    /// Runs the functions, in their own thread.
     runtime: Handle,
     /// Ends their thread when it is dropped.
     _end: oneshot::Sender<()>,
@@ -58,9 +61,9 @@ struct Hosted<F> {
 /// What a function did with a request.
 pub(crate) struct Handled {
     pub(crate) response: Response<Bytes>,
-    /// Why, where the response does not say it.
+    /// Why the response is as it is, where it does not say so itself.
     pub(crate) reason: Option<Reason>,
-    /// Of a batch that it could read.
+    /// What became of the batch, if the request had one that could be read.
     pub(crate) batch: Option<BatchResult>,
 }
 
@@ -75,7 +78,7 @@ pub(crate) enum Reason {
 pub(crate) struct BatchResult {
     /// The client's requestIdentifier, or the generated one.
     pub(crate) request_identifier: String,
-    /// Of each signal, in their order.
+    /// One for each signal, in the order of the signals.
     pub(crate) verdicts: Vec<SignalVerdict>,
     /// Whether the service had seen the request before.
     pub(crate) is_replay: bool,
@@ -91,44 +94,16 @@ impl Functions {
         variables: &Variables,
         lines: &mpsc::UnboundedSender<String>,
     ) -> Result<Self> {
-        let packages = ["customers", "overflow", "signals"];
-        if let Some(unknown) = template
-            .functions
-            .iter()
-            .find(|function| !packages.contains(&function.package.as_str()))
-        {
-            let id = &unknown.logical_id;
-            bail!("template.yaml has a function that this program does not know: {id}.");
-        }
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let handle = runtime.handle().clone();
-        let (end, ended) = oneshot::channel();
-        std::thread::Builder::new()
-            .name("functions".to_owned())
-            .spawn(move || {
-                let _ = runtime.block_on(ended);
-            })
-            .context("Cannot start a thread")?;
+        ensure_known_functions(template)?;
+        let customers = CustomersFunction::from_variables(variables)?;
+        let signals = SignalsFunction::from_variables(variables)?;
+        let overflow = OverflowFunction::from_variables(variables)?;
+        let (runtime, end) = start_runtime()?;
         Ok(Self(Arc::new(RunningFunctions {
-            customers: Hosted::new(
-                template,
-                "customers",
-                CustomersFunction::from_variables(variables)?,
-                lines,
-            )?,
-            signals: Hosted::new(
-                template,
-                "signals",
-                SignalsFunction::from_variables(variables)?,
-                lines,
-            )?,
-            overflow: Hosted::new(
-                template,
-                "overflow",
-                OverflowFunction::from_variables(variables)?,
-                lines,
-            )?,
-            runtime: handle,
+            customers: Hosted::new(template, "customers", customers, lines)?,
+            signals: Hosted::new(template, "signals", signals, lines)?,
+            overflow: Hosted::new(template, "overflow", overflow, lines)?,
+            runtime,
             _end: end,
         })))
     }
@@ -144,17 +119,18 @@ impl Functions {
         } = &*self.0;
         if function == signals.logical_id {
             let signals = Arc::clone(signals);
-            let served = runtime.spawn(async move { signals.serve(&event).await });
-            let served = served.await.ok().flatten()?;
+            let serving = runtime.spawn(async move { signals.serve(&event).await });
+            let served = serving.await.ok().flatten()?;
             let batch = batch(&served);
             return Some(handled(served, batch));
         }
-        if function != customers.logical_id {
-            return None;
+        if function == customers.logical_id {
+            let customers = Arc::clone(customers);
+            let serving = runtime.spawn(async move { customers.serve(&event).await });
+            let served = serving.await.ok().flatten()?;
+            return Some(handled(served, None));
         }
-        let customers = Arc::clone(customers);
-        let served = runtime.spawn(async move { customers.serve(&event).await });
-        Some(handled(served.await.ok().flatten()?, None))
+        None
     }
 
     /// Drains messages of the overflow queue. `None` if that has not ended within the function's
@@ -168,7 +144,8 @@ impl Functions {
                 .drain(event, &context, Timestamp::now(), &overflow.log);
             tokio::time::timeout(overflow.timeout, drain).await.ok()
         });
-        Some(drained.await.ok().flatten()?.response)
+        let drained = drained.await.ok().flatten()?;
+        Some(drained.response)
     }
 
     /// Has the functions look up the development key, which they then know while DynamoDB fails.
@@ -178,19 +155,44 @@ impl Functions {
     pub(crate) async fn learn_development_key(&self) -> Result<()> {
         let functions = Arc::clone(&self.0);
         let learned = self.0.runtime.spawn(async move {
-            let customers = &functions.customers;
-            let signals = &functions.signals;
-            customers
-                .knows_key(customers.function.authenticator())
-                .await
-                && signals.knows_key(signals.function.authenticator()).await
+            let Hosted { function, .. } = &*functions.customers;
+            let customers_knows = functions.customers.knows_key(function.authenticator());
+            let Hosted { function, .. } = &*functions.signals;
+            let signals_knows = functions.signals.knows_key(function.authenticator());
+            customers_knows.await && signals_knows.await
         });
+        let have_learned = learned.await?;
         ensure!(
-            learned.await?,
+            have_learned,
             "The functions cannot read the development key."
         );
         Ok(())
     }
+}
+
+/// Checks that the template has no function that this program does not know.
+fn ensure_known_functions(template: &Template) -> Result<()> {
+    let mut functions = template.functions.iter();
+    let unknown = functions.find(|function| !PACKAGES.contains(&function.package.as_str()));
+    if let Some(unknown) = unknown {
+        let id = &unknown.logical_id;
+        bail!("template.yaml has a function that this program does not know: {id}.");
+    }
+    Ok(())
+}
+
+/// Starts the thread of the functions, which ends when the sender is dropped.
+fn start_runtime() -> Result<(Handle, oneshot::Sender<()>)> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    let (end, ended) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("functions".to_owned());
+    thread
+        .spawn(move || {
+            let _ = runtime.block_on(ended);
+        })
+        .context("Cannot start a thread")?;
+    Ok((handle, end))
 }
 
 impl<F> Hosted<F> {
@@ -212,7 +214,7 @@ impl<F> Hosted<F> {
             timeout: described.timeout,
             turns: Semaphore::new(AT_ONCE),
             log: Log::new(package, move |line| {
-                // Nothing reads them at the end.
+                // While the stack ends, nothing receives these lines any more.
                 let _ = lines.send(line.to_owned());
             }),
         }))
@@ -276,26 +278,4 @@ fn handled<O: EndpointOutcome>(served: Served<O>, batch: Option<BatchResult>) ->
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn variables(template: &Template) -> Variables {
-        let of_sdk = ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
-        let of_sdk = of_sdk.map(|name| (name.to_owned(), "local".to_owned()));
-        let variables = template.environment().unwrap().into_iter().chain(of_sdk);
-        variables.collect()
-    }
-
-    #[test]
-    fn functions_of_the_template_are_those_of_this_program() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../template.yaml");
-        let mut template = Template::read(path.as_ref()).unwrap();
-        let variables = variables(&template);
-        let lines = mpsc::unbounded_channel().0;
-        assert!(Functions::start(&template, &variables, &lines).is_ok());
-        template.functions[0].package = "another".to_owned();
-        let error = Functions::start(&template, &variables, &lines).err();
-        let error = error.unwrap().to_string();
-        assert!(error.contains("does not know"), "{error}");
-    }
-}
+mod tests;

@@ -1,6 +1,9 @@
-//! What API Gateway does in front of the functions: it takes the requests for the template's routes
-//! to them, answers all others itself, and now and then also one of these, and adds the CORS
-//! headers. It keeps what it has seen for the inspector. Must not know what a request means.
+//! What API Gateway does in front of the functions. The gateway forwards requests for the template's
+//! routes to them, answers all others itself, and adds the [CORS headers](cors). With `--answer`, it
+//! also gives [answers](injected_answer) in place of the functions'. [`server`] accepts the
+//! connections. The gateway keeps each request and its response for the inspector.
+//!
+//! It must not know what a request means.
 
 pub(crate) mod cors;
 pub(crate) mod injected_answer;
@@ -48,7 +51,7 @@ const UNAVAILABLE: &str = "Service Unavailable";
 /// What API Gateway says when a function failed.
 const INTERNAL_SERVER_ERROR: &str = "Internal Server Error";
 
-/// What tells of a request what its response does not.
+/// What the gateway asks about a request beside the function.
 #[derive(Default)]
 pub(crate) struct Sources {
     pub(crate) keys: Option<ApiKeyTable>,
@@ -71,13 +74,13 @@ pub(crate) struct Gateway {
 /// The answer to a request.
 struct GatewayAnswer {
     response: Response<Bytes>,
-    /// Why, where the response does not say it.
+    /// Why the response is as it is, where it does not say so itself.
     reason: Option<String>,
     batch: Option<BatchResult>,
 }
 
 impl GatewayAnswer {
-    /// One that API Gateway gives by itself.
+    /// An answer that API Gateway gives without a function.
     fn own(status: StatusCode, message: &str, reason: Option<String>) -> Self {
         Self {
             response: own_response(status, message),
@@ -102,7 +105,7 @@ impl Gateway {
     async fn answer(self: Arc<Self>, request: Request, client: Client) -> Response<Body> {
         let sent = receive(request).await;
         if sent.body.is_none() && client.has_left() {
-            // It left before it had sent the whole request, which goes to no function.
+            // The client left before it had sent the whole request, which goes to no function.
             return Response::default();
         }
         let response = match self.exchange(sent, Some(client)).await {
@@ -112,9 +115,9 @@ impl Gateway {
         response.map(Body::from)
     }
 
-    /// Answers a request, and keeps both. This goes on when the future is dropped, as when the
-    /// page of the inspector is closed while it sends a request again. There is no client for
-    /// these. `None` after a defect of this program.
+    /// Answers a request, and keeps it with its response. This goes on when the future is dropped,
+    /// as when the page of the inspector is closed while it sends a request again. A request of the
+    /// inspector has no client. `None` after a defect of this program.
     pub(crate) async fn exchange(
         self: &Arc<Self>,
         sent: SentRequest,
@@ -129,6 +132,7 @@ impl Gateway {
         exchange.await.ok()
     }
 
+    /// Answers a request, and says what became of it.
     async fn answered(&self, sent: SentRequest, client: Option<&Client>) -> Exchange {
         let start = Instant::now();
         let added = self.cors.headers_for(&sent.method, &sent.headers);
@@ -137,13 +141,14 @@ impl Gateway {
         let duration = start.elapsed();
         answer.response.headers_mut().extend(added);
         let reasons: Vec<_> = answer.reason.into_iter().chain(refusal).collect();
+        let reason = (!reasons.is_empty()).then(|| reasons.join("; "));
         let keys = self.sources.keys.as_ref();
         let key = keys.map(|keys| keys.read(&sent.headers));
         let mut exchange = Exchange::new(Seen {
             sent,
             response: answer.response,
             duration,
-            reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            reason,
             key: key.unwrap_or_default(),
             batch: answer.batch,
         });
@@ -175,27 +180,42 @@ impl Gateway {
             let why = self.no_such_path(sent);
             return GatewayAnswer::own(StatusCode::NOT_FOUND, "Not Found", Some(why));
         };
-        // A page would learn only that its request failed.
-        let injected = if *method == Method::OPTIONS {
-            None
-        } else {
-            choose(&self.injected, fastrand::f64())
-        };
-        let why = || Some(BY_OPTION.to_owned());
-        match injected {
+        match self.choose_injected(method) {
+            Some(injected) => self.inject(injected, sent, function, client).await,
             None => self.forward(sent, function).await,
-            Some(InjectedAnswer::TooManyRequests) => {
-                GatewayAnswer::own(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why())
+        }
+    }
+
+    /// The answer that is given in place of the function's, if it is the turn of one.
+    fn choose_injected(&self, method: &Method) -> Option<InjectedAnswer> {
+        // After a failed preflight, a page learns only that its request failed.
+        if *method == Method::OPTIONS {
+            return None;
+        }
+        choose(&self.injected, fastrand::f64())
+    }
+
+    async fn inject(
+        &self,
+        injected: InjectedAnswer,
+        sent: &SentRequest,
+        function: &str,
+        client: Option<&Client>,
+    ) -> GatewayAnswer {
+        let why = Some(BY_OPTION.to_owned());
+        match injected {
+            InjectedAnswer::TooManyRequests => {
+                GatewayAnswer::own(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why)
             }
-            Some(InjectedAnswer::Unavailable) => {
-                GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why())
+            InjectedAnswer::Unavailable => {
+                GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why)
             }
-            Some(InjectedAnswer::Timeout) => {
+            InjectedAnswer::Timeout => {
                 let (answer, ()) = tokio::join!(self.forward(sent, function), time_out(client));
-                // What became of its signals is true all the same.
+                // The function has done its work: what became of its signals is shown.
                 GatewayAnswer {
                     batch: answer.batch,
-                    ..GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why())
+                    ..GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why)
                 }
             }
         }
@@ -260,7 +280,7 @@ impl Gateway {
     }
 }
 
-/// Waits as long as API Gateway waits for a function, or until the client has given up.
+/// Waits as long as API Gateway waits for a function, or until the client has left.
 async fn time_out(client: Option<&Client>) {
     let wait = tokio::time::sleep(INTEGRATION_TIMEOUT);
     match client {
@@ -272,14 +292,15 @@ async fn time_out(client: Option<&Client>) {
     }
 }
 
-/// A request with its body.
+/// Reads a request with its body.
 async fn receive(request: Request) -> SentRequest {
     let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, MAX_BODY_BYTES).await;
     SentRequest {
         method: head.method,
         uri: head.uri,
         headers: head.headers,
-        body: axum::body::to_bytes(body, MAX_BODY_BYTES).await.ok(),
+        body: body.ok(),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The inspector: a page and a JSON API that show what clients sent to the local stack, and what
-//! became of it (docs/clients.md, Inspector). Listens on a port of its own. The functions, the
-//! templates and the API's own port know nothing of it.
+//! became of it (docs/clients.md, Inspector). It listens on a port of its own, and must not know how
+//! the gateway answers.
 //!
-//! Bodies are hostile, and the developer's browser has other pages open. So the page may run only
-//! its own script, requests are answered only under its own names (against DNS rebinding), and
-//! whatever changes something needs a header that another page cannot send without a preflight,
-//! which is refused here.
+//! Bodies are hostile, and the developer's browser has other pages open. Therefore the page may run
+//! only its own script, and requests are answered only under the stack's own names, against DNS
+//! rebinding. A request that changes something needs a header that another page cannot send without
+//! a preflight, which is refused here.
 
 mod query;
 mod requests;
@@ -91,34 +91,12 @@ impl Inspector {
     }
 }
 
-/// Refuses what another page or a name of another machine brought here, and adds the headers of
-/// every response.
+/// Refuses requests of other pages and requests to other names, and adds the headers that every
+/// response has.
 async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> {
-    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let is_cross_site = request
-        .headers()
-        .get("sec-fetch-site")
-        .is_some_and(|site| site == "cross-site");
-    let mut response = if is_cross_site {
-        (
-            StatusCode::FORBIDDEN,
-            "The inspector answers no page of another site.",
-        )
-            .into_response()
-    } else if !names.include_host_of(request.headers()) {
-        (
-            StatusCode::FORBIDDEN,
-            "The inspector answers to localhost, to addresses, and to each --host-name.",
-        )
-            .into_response()
-    } else if changes && !request.headers().contains_key(OWN_HEADER) {
-        (
-            StatusCode::FORBIDDEN,
-            "This request needs the header X-Intake-Inspector: 1.",
-        )
-            .into_response()
-    } else {
-        next.run(request).await
+    let mut response = match why_forbidden(&names, &request) {
+        Some(why) => (StatusCode::FORBIDDEN, why).into_response(),
+        None => next.run(request).await,
     };
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -126,8 +104,26 @@ async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> 
     response
 }
 
+/// Why a request is refused, if it is.
+fn why_forbidden(names: &OwnNames, request: &Request) -> Option<&'static str> {
+    let headers = request.headers();
+    let site = headers.get("sec-fetch-site");
+    if site.is_some_and(|site| site == "cross-site") {
+        return Some("The inspector answers no page of another site.");
+    }
+    if !names.include_host_of(headers) {
+        return Some("The inspector answers to localhost, to addresses, and to each --host-name.");
+    }
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    if changes && !headers.contains_key(OWN_HEADER) {
+        return Some("This request needs the header X-Intake-Inspector: 1.");
+    }
+    None
+}
+
 async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {
-    // Both are allowed by their hash, so nothing that a client sent can run or restyle the page.
+    // The script and the style are allowed by their hash, so that nothing that a client sent can run
+    // or restyle the page.
     let hash = |tag: &str| {
         let inside = PAGE
             .split_once(&format!("<{tag}>"))
@@ -156,7 +152,8 @@ async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {
     (headers, page).into_response()
 }
 
-/// An error where there is no such account: an assertion about a misspelt one would pass.
+/// The error for an account that has no key. Without it, an assertion about a misspelt account would
+/// pass.
 fn unknown_account(inspector: &Inspector, wanted: Option<&str>) -> Option<Response<Body>> {
     let wanted = wanted?;
     let accounts = match inspector.stored.accounts() {
@@ -174,30 +171,30 @@ fn unknown_account(inspector: &Inspector, wanted: Option<&str>) -> Option<Respon
 async fn customer(
     State(inspector): Shared,
     Path(id): Path<String>,
-    Query(of): Query<AccountQuery>,
+    Query(wanted): Query<AccountQuery>,
 ) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, Some(of.account.as_str())) {
+    if let Some(response) = unknown_account(&inspector, Some(wanted.account.as_str())) {
         return response;
     }
-    output(inspector.stored.customer(&of.account, &id))
+    output(inspector.stored.customer(&wanted.account, &id))
 }
 
-async fn rejected(State(inspector): Shared, Query(of): Query<AccountQuery>) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, Some(of.account.as_str())) {
+async fn rejected(State(inspector): Shared, Query(wanted): Query<AccountQuery>) -> Response<Body> {
+    if let Some(response) = unknown_account(&inspector, Some(wanted.account.as_str())) {
         return response;
     }
-    output(inspector.stored.rejected(&of.account))
+    output(inspector.stored.rejected(&wanted.account))
 }
 
 async fn redrive(
     State(inspector): Shared,
-    Query(of): Query<AccountQuery>,
+    Query(wanted): Query<AccountQuery>,
     signal: String,
 ) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, Some(of.account.as_str())) {
+    if let Some(response) = unknown_account(&inspector, Some(wanted.account.as_str())) {
         return response;
     }
-    output(inspector.stored.redrive(&of.account, &signal).await)
+    output(inspector.stored.redrive(&wanted.account, &signal).await)
 }
 
 async fn accounts(State(inspector): Shared, Query(Nothing {}): Query<Nothing>) -> Response<Body> {

@@ -30,79 +30,93 @@ pub(crate) struct SentKey {
 }
 
 impl ApiKeyTable {
-    /// The key of a request with these headers.
+    /// What is known of the key of a request with these headers.
     pub(crate) fn read(&self, headers: &HeaderMap) -> SentKey {
-        let Some((scheme, key)) = credential(headers) else {
+        let Some(credential) = Credential::read(headers) else {
             return SentKey::default();
         };
-        let hash = json!({"keyHash": {"S": KeyHash::from_key(&key).partition_key()}});
-        let found = self.emulator.item(&self.name, &hash).ok().flatten();
+        let key = &credential.key;
+        let hash = json!({"keyHash": {"S": KeyHash::from_key(key).partition_key()}});
+        let item = self.emulator.item(&self.name, &hash).ok().flatten();
         let text = |name| {
-            found
-                .as_ref()?
-                .pointer(&format!("/{name}/S"))?
-                .as_str()
-                .map(str::to_owned)
+            let value = item.as_ref()?.pointer(&format!("/{name}/S"))?;
+            value.as_str().map(str::to_owned)
         };
-        let chars = key.chars().count();
-        let shown = match key.as_str() {
-            "" => "(no key)".to_owned(),
-            API_KEY => "$API_KEY".to_owned(),
-            key => {
-                let prefix = [KEY_PREFIX, VERIFICATION_KEY_PREFIX]
-                    .into_iter()
-                    .find(|prefix| key.starts_with(prefix));
-                let first = || {
-                    key.chars()
-                        .take(if chars < MIN_SHOWN_CHARS { 0 } else { 4 })
-                        .collect()
-                };
-                let id = text("keyId")
-                    .map(|id| format!(", {id}"))
-                    .unwrap_or_default();
-                format!(
-                    "{}… ({chars} characters{id})",
-                    prefix.map_or_else(first, str::to_owned)
-                )
-            }
-        };
+        let shown = shown_key(key, text("keyId").as_deref());
+        let header = format!("{} {shown}", credential.scheme);
         SentKey {
-            shown: Some(format!("{scheme} {shown}").trim_start().to_owned()),
+            shown: Some(header.trim_start().to_owned()),
             account: text("accountId"),
         }
     }
 }
 
+/// A key as it is shown: the development key by its variable, others by their beginning, their
+/// length and the id of the stored key.
+fn shown_key(key: &str, id: Option<&str>) -> String {
+    if key.is_empty() {
+        return "(no key)".to_owned();
+    }
+    if key == API_KEY {
+        return "$API_KEY".to_owned();
+    }
+    let chars = key.chars().count();
+    let shown_chars = if chars < MIN_SHOWN_CHARS { 0 } else { 4 };
+    let mut prefixes = [KEY_PREFIX, VERIFICATION_KEY_PREFIX].into_iter();
+    let start = match prefixes.find(|prefix| key.starts_with(prefix)) {
+        Some(prefix) => prefix.to_owned(),
+        None => key.chars().take(shown_chars).collect(),
+    };
+    match id {
+        Some(id) => format!("{start}… ({chars} characters, {id})"),
+        None => format!("{start}… ({chars} characters)"),
+    }
+}
+
 /// Why a function found no key in these headers.
 pub(crate) fn why_missing(headers: &HeaderMap) -> String {
-    let why = match credential(headers) {
+    let why = match Credential::read(headers) {
         None => "no Authorization header".to_owned(),
-        Some((scheme, _)) if scheme.is_empty() => {
+        Some(Credential { scheme, .. }) if scheme.is_empty() => {
             "the Authorization header has no scheme: send Bearer and the key".to_owned()
         }
-        Some((scheme, key)) if key.is_empty() => {
+        Some(Credential { scheme, key }) if key.is_empty() => {
             format!("no key after {scheme} in the Authorization header")
         }
-        Some((scheme, _)) => {
+        Some(Credential { scheme, .. }) => {
             format!("the Authorization header has the scheme {scheme}, not Bearer")
         }
     };
-    let of_page = if headers.contains_key(ORIGIN) && !headers.contains_key(AUTHORIZATION) {
+    let page_hint = if headers.contains_key(ORIGIN) && !headers.contains_key(AUTHORIZATION) {
         " (a page sends one only after a preflight, so neither with mode: \"no-cors\" nor with sendBeacon)"
     } else {
         ""
     };
-    format!("missing: {why}{of_page}")
+    format!("missing: {why}{page_hint}")
 }
 
-/// The scheme and the value of the `Authorization` header, each empty where it is not there.
-fn credential(headers: &HeaderMap) -> Option<(String, String)> {
-    let text = String::from_utf8_lossy(headers.get(AUTHORIZATION)?.as_bytes())
-        .trim()
-        .to_owned();
-    Some(match text.split_once(' ') {
-        Some((scheme, key)) => (scheme.to_owned(), key.trim().to_owned()),
-        None if text.eq_ignore_ascii_case("bearer") || text.is_empty() => (text, String::new()),
-        None => (String::new(), text),
-    })
+/// The value of the `Authorization` header. A part that is missing is empty.
+struct Credential {
+    scheme: String,
+    key: String,
+}
+
+impl Credential {
+    fn read(headers: &HeaderMap) -> Option<Self> {
+        let header = headers.get(AUTHORIZATION)?;
+        let text = String::from_utf8_lossy(header.as_bytes());
+        let text = text.trim();
+        if let Some((scheme, key)) = text.split_once(' ') {
+            return Some(Self {
+                scheme: scheme.to_owned(),
+                key: key.trim().to_owned(),
+            });
+        }
+        let is_scheme = text.is_empty() || text.eq_ignore_ascii_case("bearer");
+        let (scheme, key) = if is_scheme { (text, "") } else { ("", text) };
+        Some(Self {
+            scheme: scheme.to_owned(),
+            key: key.to_owned(),
+        })
+    }
 }

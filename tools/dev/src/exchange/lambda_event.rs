@@ -1,5 +1,5 @@
-//! What API Gateway makes of a request for a function (payload format 2.0 in "Working with AWS Lambda
-//! proxy integrations for HTTP APIs"). Must not know what it means.
+//! The Lambda event that API Gateway makes of a request (payload format 2.0 in "Working with AWS
+//! Lambda proxy integrations for HTTP APIs"). Must not know what the request means.
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
@@ -78,16 +78,10 @@ pub(crate) fn lambda_event<'a>(
 
 /// Whether a body with these headers is handed over as text, and not in base64.
 fn is_text(headers: &HeaderMap) -> bool {
-    let media_type = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let media_type = media_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+    let content_type = headers.get(CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    let media_type = content_type.and_then(|value| value.split(';').next());
+    let media_type = media_type.unwrap_or_default().trim().to_ascii_lowercase();
     let is_text = media_type.starts_with("text/") || TEXT_TYPES.contains(&media_type.as_str());
     is_text && !headers.contains_key(CONTENT_ENCODING)
 }

@@ -1,6 +1,6 @@
 //! The headers that API Gateway adds for browser pages of other origins, as the template's
 //! `CorsConfiguration` has them. The functions answer preflights themselves, as they do behind API
-//! Gateway, whose routes have the method ANY.
+//! Gateway, whose routes have the method ANY. Must not know which functions there are.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -49,28 +49,50 @@ impl CorsPolicy {
                 .get(name)
                 .and_then(|value: &HeaderValue| value.to_str().ok())
         };
-        let (header, origin) = (request.get(ORIGIN)?, text(ORIGIN)?);
+        let origin = text(ORIGIN)?;
+        let header = request.get(ORIGIN)?;
         if self.allowed(header).is_none() {
             return Some(format!(
                 "browser page at {origin} is not allowed: add --cors {origin}"
             ));
         }
-        let asked = text(ACCESS_CONTROL_REQUEST_METHOD).filter(|_| method == Method::OPTIONS)?;
-        let headers = text(ACCESS_CONTROL_REQUEST_HEADERS)
-            .unwrap_or_default()
-            .split(',')
-            .map(str::trim);
-        let mut asked = std::iter::once(("method", ACCESS_CONTROL_ALLOW_METHODS, asked))
-            .chain(headers.map(|name| ("header", ACCESS_CONTROL_ALLOW_HEADERS, name)));
-        asked.find_map(|(what, list, name)| {
-            let allowed = self.cors.preflight.iter().find(|(header, _)| list == *header).map_or("", |(_, names)| names);
-            // Of a method, the case counts: a browser sends `patch` as it is.
-            let is_name = |one: &str| one == name || (what == "header" && one.eq_ignore_ascii_case(name));
-            let is_allowed = name.is_empty() || allowed.split(',').any(|one| one == "*" || is_name(one));
-            (!is_allowed).then(|| {
-                format!("no page may send the {what} {name}, so the browser sends no request: allowed are {allowed}")
-            })
-        })
+        if method != Method::OPTIONS {
+            return None;
+        }
+        let asked_method = text(ACCESS_CONTROL_REQUEST_METHOD)?;
+        let asked_headers = text(ACCESS_CONTROL_REQUEST_HEADERS).unwrap_or_default();
+        self.method_refusal(asked_method)
+            .or_else(|| self.header_refusal(asked_headers))
+    }
+
+    /// Why a page may not send a request with this method, if it may not.
+    fn method_refusal(&self, method: &str) -> Option<String> {
+        let allowed = self.preflight_header(&ACCESS_CONTROL_ALLOW_METHODS);
+        // The case counts: a browser sends `patch` as it is.
+        let is_allowed = |one: &str| one == "*" || one == method;
+        if method.is_empty() || allowed.split(',').any(is_allowed) {
+            return None;
+        }
+        Some(refused("method", method, allowed))
+    }
+
+    /// Why a page may not send a request with these headers, if it may not.
+    fn header_refusal(&self, headers: &str) -> Option<String> {
+        let allowed = self.preflight_header(&ACCESS_CONTROL_ALLOW_HEADERS);
+        let is_allowed = |header: &str| {
+            let mut names = allowed.split(',');
+            names.any(|one| one == "*" || one.eq_ignore_ascii_case(header))
+        };
+        let mut headers = headers.split(',').map(str::trim);
+        let refused_header = headers.find(|header| !header.is_empty() && !is_allowed(header))?;
+        Some(refused("header", refused_header, allowed))
+    }
+
+    /// The value of a header of preflights, or nothing if the template has none.
+    fn preflight_header(&self, name: &HeaderName) -> &str {
+        let mut headers = self.cors.preflight.iter();
+        let found = headers.find(|(header, _)| name == *header);
+        found.map_or("", |(_, value)| value)
     }
 
     /// The value of `access-control-allow-origin` for a page of `origin`, if it is allowed.
@@ -89,4 +111,10 @@ impl CorsPolicy {
             origin.clone()
         })
     }
+}
+
+fn refused(what: &str, name: &str, allowed: &str) -> String {
+    format!(
+        "no page may send the {what} {name}, so the browser sends no request: allowed are {allowed}"
+    )
 }

@@ -1,4 +1,5 @@
-//! The inspector's answers about requests, and what sends one again.
+//! The inspector's answers about requests, and what sends a request again. Must not know how requests
+//! are kept.
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
@@ -76,7 +77,8 @@ pub(super) async fn replay(
     };
     let sent = kept.exchange.sent.clone();
     if sent.body.is_none() && body.is_empty() {
-        return (StatusCode::NOT_FOUND, "The body was too large to be kept.").into_response();
+        let why = "The body was too large to be kept.";
+        return (StatusCode::NOT_FOUND, why).into_response();
     }
     let sent = if body.is_empty() {
         sent

@@ -1,5 +1,5 @@
 //! The inspector's answers about signals, which a test of a client asserts, and the clean start of
-//! such a test.
+//! such a test. Must not know how exchanges are kept.
 
 use std::sync::Arc;
 

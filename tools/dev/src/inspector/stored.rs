@@ -1,5 +1,6 @@
-//! What is stored, read in this process: a command of the operator takes longer to start than this
-//! to answer. What a client wrote is shown as it is stored, with every digit.
+//! What is stored, read from the emulator in this process, because a command of the operator takes
+//! longer to start than this takes to answer. What a client wrote is shown as it is stored, with
+//! every digit. Must not know how the inspector is called.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -29,12 +30,22 @@ const MAX_REJECTED: usize = 100;
 /// The tables of the stack, and the command line, which is built at its first use.
 pub(crate) struct StoredData {
     emulator: Arc<Emulator>,
-    /// The names of the tables of customers, signals, rejected signals and keys.
-    names: [String; 4],
+    names: TableNames,
     tables: Vec<Table>,
     operator: OperatorProgram,
     built: OnceCell<()>,
 }
+
+/// The names of the tables that the inspector reads.
+struct TableNames {
+    customers: String,
+    signals: String,
+    rejected_signals: String,
+    api_keys: String,
+}
+
+/// The members of a JSON object, with every digit of their numbers.
+type JsonMembers = BTreeMap<String, Box<RawValue>>;
 
 impl StoredData {
     /// # Errors
@@ -45,12 +56,12 @@ impl StoredData {
         operator: OperatorProgram,
     ) -> Result<Self> {
         let name = |table| template.table(table).map(|table| table.name.clone());
-        let names = [
-            name("CustomersTable")?,
-            name("SignalsTable")?,
-            name("RejectedSignalsTable")?,
-            name("ApiKeysTable")?,
-        ];
+        let names = TableNames {
+            customers: name("CustomersTable")?,
+            signals: name("SignalsTable")?,
+            rejected_signals: name("RejectedSignalsTable")?,
+            api_keys: name("ApiKeysTable")?,
+        };
         Ok(Self {
             emulator,
             names,
@@ -62,60 +73,44 @@ impl StoredData {
 
     /// The accounts that have a key.
     pub(crate) fn accounts(&self) -> Result<BTreeSet<String>> {
-        let [.., keys] = &self.names;
         let mut accounts = BTreeSet::new();
-        self.emulator.for_each_item(keys, |item| {
-            _ = accounts.insert(text(item, "accountId").to_owned());
+        self.emulator.for_each_item(&self.names.api_keys, |item| {
+            accounts.insert(text(item, "accountId").to_owned());
         })?;
         Ok(accounts)
     }
 
     /// Deletes everything but the keys.
     pub(crate) fn clear(&self) -> Result<()> {
-        let [.., keys] = &self.names;
-        self.tables
-            .iter()
-            .filter(|table| table.name != *keys)
-            .try_for_each(|table| self.emulator.clear(table))
+        for table in &self.tables {
+            if table.name != self.names.api_keys {
+                self.emulator.clear(table)?;
+            }
+        }
+        Ok(())
     }
 
     /// The profile and the newest signals of a customer, or the signals of an emitter, which has no
     /// profile, in JSON.
     pub(crate) fn customer(&self, account: &AccountId, id: &str) -> Result<String> {
-        let [customers, signals, ..] = &self.names;
         let partition = account.partition_key(id);
-        let profile = self.emulator.last_of(customers, &partition, 1)?;
-        let profile = profile
-            .first()
-            .map(|item| attributes(item, |name| name != "pk" && !is_fence(name)));
-        let signals = self.emulator.last_of(signals, &partition, MAX_SIGNALS)?;
-        let signal = |item: &Value| -> Result<_> {
-            let mut signal = attributes(item, |name| !["pk", "sk", "accountId"].contains(&name))?;
-            // The index in the request is only in the key.
-            let index = text(item, "sk")
-                .rsplit('#')
-                .next()
-                .and_then(|index| index.parse::<u64>().ok());
-            signal.insert("index".to_owned(), to_raw_value(&index)?);
-            Ok(signal)
-        };
-        let signals = signals.iter().map(signal).collect::<Result<Vec<_>>>()?;
-        let parts = (
-            serde_json::to_string(&profile.transpose()?)?,
-            serde_json::to_string(&signals)?,
-        );
-        Ok(format!(
-            "{{\"profile\":{},\"signals\":{}}}",
-            parts.0, parts.1
-        ))
+        let newest = self
+            .emulator
+            .last_of(&self.names.customers, &partition, 1)?;
+        let profile = newest.first().map(profile).transpose()?;
+        let profile = serde_json::to_string(&profile)?;
+        let signals = &self.names.signals;
+        let items = self.emulator.last_of(signals, &partition, MAX_SIGNALS)?;
+        let signals: Vec<_> = items.iter().map(stored_signal).collect::<Result<_>>()?;
+        let signals = serde_json::to_string(&signals)?;
+        Ok(format!("{{\"profile\":{profile},\"signals\":{signals}}}"))
     }
 
     /// The newest rejected signals, oldest first, in JSON: entries as `intake rejected list --json`
     /// has them.
     pub(crate) fn rejected(&self, account: &AccountId) -> Result<String> {
-        let [.., table, _] = &self.names;
         let newest = self.emulator.newest(
-            table,
+            &self.names.rejected_signals,
             &account.partition_key(""),
             "receivedAt",
             MAX_REJECTED,
@@ -124,19 +119,19 @@ impl StoredData {
             let (_, partition) = text(item, "pk").split_once('#').unwrap_or_default();
             rejected_entry(&format!("{partition}#{}", text(item, "sk")), item)
         };
-        Ok(serde_json::to_string(
-            &newest.iter().map(entry).collect::<Result<Vec<_>>>()?,
-        )?)
+        let entries: Vec<_> = newest.iter().map(entry).collect::<Result<_>>()?;
+        Ok(serde_json::to_string(&entries)?)
     }
 
     /// Parses and stores a rejected signal again, as `signal` has it: an entry of the list, maybe
     /// with another payload.
     pub(crate) async fn redrive(&self, account: &AccountId, signal: &str) -> Result<String> {
         self.built.get_or_try_init(|| self.operator.build()).await?;
-        let mut file = NamedTempFile::new().context("Cannot write a temporary file")?;
+        let cannot_write = "Cannot write a temporary file";
+        let mut file = NamedTempFile::new().context(cannot_write)?;
         // The command reads a signal from each line. No string of JSON has a line break.
-        writeln!(file, "{}", signal.replace(['\n', '\r'], " "))
-            .context("Cannot write a temporary file")?;
+        let line = signal.replace(['\n', '\r'], " ");
+        writeln!(file, "{line}").context(cannot_write)?;
         let mut command = self.operator.command(&[
             "--json",
             "rejected",
@@ -158,14 +153,29 @@ impl StoredData {
     }
 }
 
-fn rejected_entry(id: &str, item: &Value) -> Result<BTreeMap<String, Box<RawValue>>> {
+/// The profile in an item of the table of customers.
+fn profile(item: &Value) -> Result<JsonMembers> {
+    attributes(item, |name| name != "pk" && !is_fence(name))
+}
+
+/// The signal in an item, with its index in the request, which only the key has.
+fn stored_signal(item: &Value) -> Result<JsonMembers> {
+    let is_hidden = |name: &str| ["pk", "sk", "accountId"].contains(&name);
+    let mut signal = attributes(item, |name| !is_hidden(name))?;
+    let index = text(item, "sk").rsplit('#').next();
+    let index = index.and_then(|index| index.parse::<u64>().ok());
+    signal.insert("index".to_owned(), to_raw_value(&index)?);
+    Ok(signal)
+}
+
+fn rejected_entry(id: &str, item: &Value) -> Result<JsonMembers> {
     let is_hidden = |name: &str| ["pk", "sk", "accountId", "expiresAt"].contains(&name);
     let mut entry = attributes(item, |name| !is_hidden(name))?;
     entry.insert("id".to_owned(), to_raw_value(id)?);
     entry
         .entry("truncated".to_owned())
         .or_insert(to_raw_value(&false)?);
-    // As JSON if it is some.
+    // A payload that is JSON is shown as JSON, another one as text.
     if let Ok(payload) = RawValue::from_string(text(item, "payload").to_owned()) {
         entry.insert("payload".to_owned(), payload);
     }
@@ -180,10 +190,7 @@ fn text<'a>(item: &'a Value, name: &str) -> &'a str {
 }
 
 /// The attributes of an item that are `wanted`.
-fn attributes(
-    item: &Value,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<BTreeMap<String, Box<RawValue>>> {
+fn attributes(item: &Value, wanted: impl Fn(&str) -> bool) -> Result<JsonMembers> {
     let attributes = item
         .as_object()
         .into_iter()
@@ -200,12 +207,9 @@ struct AttributeJson<'a>(&'a Value);
 
 impl Serialize for AttributeJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self
-            .0
-            .as_object()
-            .and_then(|typed| typed.iter().next())
-            .map(|(kind, value)| (kind.as_str(), value))
-        {
+        // The object has one member, whose name is the type.
+        let typed = self.0.as_object().and_then(|typed| typed.iter().next());
+        match typed.map(|(kind, value)| (kind.as_str(), value)) {
             Some(("N", Value::String(number))) => match RawValue::from_string(number.clone()) {
                 Ok(number) => number.serialize(serializer),
                 Err(_) => number.serialize(serializer),

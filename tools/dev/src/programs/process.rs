@@ -1,4 +1,5 @@
-//! A command that cannot outlive `cargo dev`, with all that it starts. Must not know what it does.
+//! A command that cannot outlive `cargo dev`, with all processes that it starts. Must not know what
+//! the command does.
 
 use std::process::Stdio;
 
@@ -13,25 +14,17 @@ use tokio::process::{Child, Command};
 /// The program cannot be started.
 pub(crate) async fn succeeds(mut command: Command) -> Result<bool> {
     let cannot_start = format!("Cannot start {}", command.as_std().get_program().display());
-    let mut group = Group(
-        command
-            .stdin(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .context(cannot_start)?,
-    );
-    Ok(group
-        .0
-        .wait()
-        .await
-        .context("Cannot wait for a process")?
-        .success())
+    command.stdin(Stdio::null()).process_group(0);
+    let mut group = ProcessGroup(command.spawn().context(cannot_start)?);
+    let ended = group.0.wait().await;
+    let exit = ended.context("Cannot wait for a process")?;
+    Ok(exit.success())
 }
 
 /// A child and what it has started, unless that has a group of its own.
-struct Group(Child);
+struct ProcessGroup(Child);
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         // A child that has ended has no id any more.
         let id = self
@@ -39,7 +32,7 @@ impl Drop for Group {
             .id()
             .and_then(|id| Pid::from_raw(id.try_into().ok()?));
         if let Some(id) = id {
-            // It may be ending.
+            // The group may have ended in the meantime.
             let _ = kill_process_group(id, Signal::TERM);
         }
     }

@@ -2,7 +2,7 @@
 //! never changes the file of another stack that runs. Must not know what is in it.
 
 use std::fs::{File, TryLockError};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -19,20 +19,14 @@ impl EnvFile {
     /// The path cannot be written to, or the file is that of a running stack.
     pub(crate) fn prepare(path: PathBuf) -> Result<Self> {
         // A running stack holds a lock on its file, which ends with its process.
-        if File::open(&path)
-            .is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
-        {
+        let is_locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        if File::open(&path).is_ok_and(is_locked) {
             bail!(
                 "The file {} belongs to a stack that is running: stop that one, or choose another with --env-file.",
                 path.display()
             );
         }
-        std::fs::create_dir_all(folder_of(&path))
-            .and_then(|()| match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            })
-            .with_context(|| cannot_write(&path))?;
+        clear_place(&path).with_context(|| cannot_write(&path))?;
         Ok(Self { path })
     }
 
@@ -41,16 +35,7 @@ impl EnvFile {
     /// # Errors
     /// The file cannot be written, or another stack has written it since.
     pub(crate) fn publish(self, text: String) -> Result<PublishedEnvFile> {
-        let lock = tempfile::NamedTempFile::new_in(folder_of(&self.path))
-            .and_then(|mut file| file.write_all(text.as_bytes()).map(|()| file))
-            .and_then(|file| {
-                // A file system without locks is no reason to fail: two stacks with one file are
-                // rare.
-                let _ = file.as_file().lock();
-                file.persist_noclobber(&self.path)
-                    .map_err(|error| error.error)
-            })
-            .with_context(|| cannot_write(&self.path))?;
+        let lock = write_locked(&self.path, &text).with_context(|| cannot_write(&self.path))?;
         Ok(PublishedEnvFile {
             path: self.path,
             text,
@@ -80,6 +65,25 @@ impl Drop for PublishedEnvFile {
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// Creates the folder of the file, and deletes the file if it exists.
+fn clear_place(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder_of(path))?;
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file that must not exist, and returns it with a lock.
+fn write_locked(path: &Path, text: &str) -> io::Result<File> {
+    let mut file = tempfile::NamedTempFile::new_in(folder_of(path))?;
+    file.write_all(text.as_bytes())?;
+    // A file system without locks is no reason to fail: two stacks with one file are rare.
+    let _ = file.as_file().lock();
+    let file = file.persist_noclobber(path);
+    file.map_err(|error| error.error)
 }
 
 fn folder_of(path: &Path) -> &Path {
