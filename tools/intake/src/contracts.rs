@@ -21,7 +21,8 @@ use store::attributes::Item;
 
 use crate::items::{Json, scan, text};
 use crate::output::{counted, note, to_json};
-use crate::stack::{SIGNALS, Stack};
+use crate::stack::Stack;
+use crate::stack::variable_names::SIGNALS_TABLE;
 use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]
@@ -122,7 +123,7 @@ impl Read {
                 .expression_attribute_values(":since", since.clone())
         };
         let mut count = 0;
-        scan(stack, stack.table(SIGNALS)?, select, async |page| {
+        scan(stack, stack.table(SIGNALS_TABLE)?, select, async |page| {
             for item in page.items() {
                 let line = to_json(&Line::new(item))?;
                 writeln!(lines, "{line}")?;

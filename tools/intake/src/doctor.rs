@@ -7,12 +7,13 @@ use anyhow::{Result, ensure};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use crate::aws_client::{AwsClient, CLOUDWATCH};
 use crate::check_result::{CheckOutcome, CheckResult};
 use crate::keys::{KeyTable, snapshot};
-use crate::output::{Format, Table, print_line};
+use crate::output::{Format, PrintedTable, print_line};
 use crate::overflow::Queues;
-use crate::stack::{OVERFLOW_FUNCTION, OWN_VERSION, Stack, VERSION};
+use crate::signed_calls::{CLOUDWATCH, SigningClient};
+use crate::stack::variable_names::{INTAKE_VERSION, OVERFLOW_FUNCTION};
+use crate::stack::{OWN_VERSION, Stack};
 
 /// What follows the name of the stack and `-` in the name of an alarm: `DefectsAlarm` of
 /// template.yaml, and the stack nested in it. An alarm of another stack, such as `intake-dev`
@@ -39,7 +40,7 @@ struct Finding {
 }
 
 fn print(findings: &[Finding], failed: usize, format: Format) -> Result<()> {
-    let mut table = Table::new(format, ["RESULT", "CHECK", "SEEN"]);
+    let mut table = PrintedTable::new(format, ["RESULT", "CHECK", "SEEN"]);
     for Finding { check, outcome } in findings {
         let CheckOutcome { result, seen } = outcome;
         let json = json!({"check": check, "result": result, "seen": seen});
@@ -48,7 +49,7 @@ fn print(findings: &[Finding], failed: usize, format: Format) -> Result<()> {
     table.print()?;
     match format {
         Format::Json => Ok(()),
-        Format::Table => print_line(&format!("{} checks, {failed} failed.", findings.len())),
+        Format::Text => print_line(&format!("{} checks, {failed} failed.", findings.len())),
     }
 }
 
@@ -63,7 +64,7 @@ async fn find_all(stack: &Stack) -> Result<Vec<Finding>> {
             outcome,
         });
     };
-    let version = check_version(stack.optional(VERSION), OWN_VERSION);
+    let version = check_version(stack.optional(INTAKE_VERSION), OWN_VERSION);
     add("Version", Ok(version));
     for expected in &tables::expected() {
         let table = tables::check(stack, expected).await;
@@ -73,7 +74,7 @@ async fn find_all(stack: &Stack) -> Result<Vec<Finding>> {
     add("Key expiries", expiries);
     let snapshot = snapshot::compare(stack).await;
     add("Key snapshot", snapshot);
-    let client = AwsClient::new(&stack.config)?;
+    let client = SigningClient::new(&stack.config)?;
     let alarms = check_alarms(stack, &client).await;
     add("Alarms", alarms);
     let Some(queues) = Queues::find(stack)? else {
@@ -91,7 +92,7 @@ async fn find_all(stack: &Stack) -> Result<Vec<Finding>> {
 async fn check_drains(
     stack: &Stack,
     queues: &Queues<'_>,
-    client: &AwsClient<'_>,
+    client: &SigningClient<'_>,
 ) -> Result<CheckOutcome> {
     if stack.is_local {
         return Ok(CheckOutcome::skipped(
@@ -105,20 +106,20 @@ async fn check_drains(
 async fn check_expiries(stack: &Stack) -> Result<CheckOutcome> {
     let now = Timestamp::now();
     let mut active = KeyTable::new(stack)?.all().await?;
-    active.retain(|key| key.record.is_active(now));
+    active.retain(|key| key.entry.is_active(now));
     let mut ends = Vec::new();
     for key in &active {
-        let record = &key.record;
-        let Some(left) = record.ends_soon(now) else {
+        let entry = &key.entry;
+        let Some(left) = entry.ends_soon(now) else {
             continue;
         };
-        if record.is_short_lived() {
+        if entry.is_short_lived() {
             continue;
         }
         let days = left.as_secs() / (24 * 60 * 60);
         ends.push(format!(
             "{} of {} ends in {days} day(s)",
-            record.key_id, record.account_id
+            entry.key_id, entry.account_id
         ));
     }
     let seen = format!("{} active key(s), none ends within 30 days", active.len());
@@ -163,7 +164,7 @@ fn version_numbers(version: &str) -> Option<Vec<u64>> {
 
 /// Checks that no alarm of the stack, or of the stack nested in it, fires. There are fewer alarms
 /// than one page has.
-async fn check_alarms(stack: &Stack, client: &AwsClient<'_>) -> Result<CheckOutcome> {
+async fn check_alarms(stack: &Stack, client: &SigningClient<'_>) -> Result<CheckOutcome> {
     let Some(stack) = &stack.name else {
         return Ok(CheckOutcome::skipped(
             "only a deployed stack (--stack) has them",

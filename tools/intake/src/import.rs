@@ -28,7 +28,8 @@ use self::report::ImportReport;
 use self::writer::Writer;
 use crate::interrupt::until_interrupted;
 use crate::output::{Format, NOTE_INTERVAL, note};
-use crate::stack::{CUSTOMERS, SIGNALS, Stack};
+use crate::stack::Stack;
+use crate::stack::variable_names::{CUSTOMERS_TABLE, SIGNALS_TABLE};
 use crate::time_args::time;
 
 const EXAMPLES: &str = "\
@@ -75,8 +76,8 @@ impl Import {
         let kind = chunks::kind_of(&self.file)?;
         // Customers do not expire, so their import needs no retention.
         let (table, retention) = match kind {
-            Kind::Customers => (stack.table(CUSTOMERS)?, None),
-            Kind::Signals => (stack.table(SIGNALS)?, stack.retention()?),
+            Kind::Customers => (stack.table(CUSTOMERS_TABLE)?, None),
+            Kind::Signals => (stack.table(SIGNALS_TABLE)?, stack.retention()?),
         };
         self.ensure_times(kind, retention)?;
         let error_path = self.file.with_added_extension("errors.ndjson");

@@ -1,10 +1,10 @@
 //! `keys`: the API keys of accounts. A key is printed once, when it is created; only its hash is
 //! stored.
 
+mod key_table;
 mod new_key;
 mod rotate;
 pub(crate) mod snapshot;
-mod table;
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use store::key_snapshot::KeySnapshot;
 
+use self::key_table::no_such_key;
+pub(crate) use self::key_table::{KeyTable, StoredKey};
 pub(crate) use self::new_key::VerificationKey;
 use self::new_key::{NewKey, create, import};
 use self::rotate::Rotate;
 use self::snapshot::bucket;
-use self::table::no_such_key;
-pub(crate) use self::table::{KeyTable, StoredKey};
 use crate::confirm::confirm;
-use crate::output::{Format, Table, note, print_json};
+use crate::output::{Format, PrintedTable, note, print_json};
 use crate::stack::Stack;
 
 /// How long `keys revoke` waits for an answer of the key table before it revokes in the snapshot.
@@ -102,11 +102,11 @@ impl Command {
 
     async fn perform(self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         match self {
-            Self::Create(new) => create(keys, &new.into_record(), format).await,
+            Self::Create(new) => create(keys, &new.into_entry(), format).await,
             Self::List(list) => list.run(keys, format).await,
             Self::Rotate(rotate) => rotate.run(keys, format).await,
             Self::Revoke { id, yes } => revoke(keys, &id, yes, format).await,
-            Self::Import(new) => import(keys, &new.into_record(), format).await,
+            Self::Import(new) => import(keys, &new.into_entry(), format).await,
             Self::Publish => snapshot::publish(keys, format).await,
         }
     }
@@ -134,7 +134,7 @@ impl List {
             ));
             None
         });
-        keys.retain(|key| self.is_wanted(&key.record, now));
+        keys.retain(|key| self.is_wanted(&key.entry, now));
         if keys.is_empty() {
             note("No keys.");
             return Ok(());
@@ -143,26 +143,26 @@ impl List {
         let headings = [
             "ID", "ACCOUNT", "NAME", "STATE", "ONLY", "CREATED", "EXPIRES",
         ];
-        let mut table = Table::new(format, headings).cut_to_terminal();
+        let mut table = PrintedTable::new(format, headings).cut_to_terminal();
         for key in &keys {
             let only_in_snapshot = only_in_snapshot(key, snapshot.as_ref());
-            add_row(&mut table, &key.record, only_in_snapshot, now)?;
+            add_row(&mut table, &key.entry, only_in_snapshot, now)?;
         }
         table.print()
     }
 
-    fn is_wanted(&self, record: &KeyEntry, now: Timestamp) -> bool {
+    fn is_wanted(&self, entry: &KeyEntry, now: Timestamp) -> bool {
         let is_of_account = self
             .account
             .as_ref()
-            .is_none_or(|account| record.account_id == *account);
-        is_of_account && (!self.active || record.is_active(now))
+            .is_none_or(|account| entry.account_id == *account);
+        is_of_account && (!self.active || entry.is_active(now))
     }
 }
 
 fn add_row(
-    table: &mut Table,
-    record: &KeyEntry,
+    table: &mut PrintedTable,
+    entry: &KeyEntry,
     only_in_snapshot: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<()> {
@@ -170,49 +170,49 @@ fn add_row(
         note(&format!(
             "Only the key snapshot has the revocation of {id}: functions accept the key while the key table answers. Run \
              `cargo intake keys revoke {id}` until it exits 0.",
-            id = record.key_id
+            id = entry.key_id
         ));
     }
-    let created = record.created_at.to_string();
-    let expires = record
+    let created = entry.created_at.to_string();
+    let expires = entry
         .expires_at
         .map_or_else(|| "never".to_owned(), |end| end.to_string());
     let cells = [
-        record.key_id.as_str(),
-        record.account_id.as_str(),
-        record.name.as_str(),
-        state(record, only_in_snapshot, now),
-        record.only.map_or("-", Endpoint::as_str),
+        entry.key_id.as_str(),
+        entry.account_id.as_str(),
+        entry.name.as_str(),
+        state(entry, only_in_snapshot, now),
+        entry.only.map_or("-", Endpoint::as_str),
         &created,
         &expires,
     ];
-    table.add(&key_json(record, only_in_snapshot, now), cells)
+    table.add(&key_json(entry, only_in_snapshot, now), cells)
 }
 
 /// When a key was revoked that is revoked in the snapshot and not in the table.
 fn only_in_snapshot(key: &StoredKey, snapshot: Option<&KeySnapshot>) -> Option<Timestamp> {
-    let hash = key.hash().filter(|_| key.record.revoked_at.is_none())?;
+    let hash = key.hash().filter(|_| key.entry.revoked_at.is_none())?;
     snapshot?.find(hash)?.revoked_at
 }
 
-fn state(record: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> &'static str {
+fn state(entry: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> &'static str {
     if only_in_snapshot.is_some() {
         "revoked in snapshot"
     } else {
-        record.status(now).as_str()
+        entry.status(now).as_str()
     }
 }
 
-fn key_json(record: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> Value {
-    let revoked_at = record.revoked_at.or(only_in_snapshot);
+fn key_json(entry: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> Value {
+    let revoked_at = entry.revoked_at.or(only_in_snapshot);
     json!({
-        "keyId": record.key_id,
-        "accountId": record.account_id.as_str(),
-        "name": record.name,
-        "state": state(record, only_in_snapshot, now),
-        "createdAt": record.created_at.to_string(),
-        "expiresAt": record.expires_at.map(|end| end.to_string()),
-        "only": record.only,
+        "keyId": entry.key_id,
+        "accountId": entry.account_id.as_str(),
+        "name": entry.name,
+        "state": state(entry, only_in_snapshot, now),
+        "createdAt": entry.created_at.to_string(),
+        "expiresAt": entry.expires_at.map(|end| end.to_string()),
+        "only": entry.only,
         "revokedAt": revoked_at.map(|revoked_at| revoked_at.to_string()),
     })
 }
@@ -224,17 +224,17 @@ async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Res
     };
     let key = all
         .into_iter()
-        .find(|key| key.record.key_id == id)
+        .find(|key| key.entry.key_id == id)
         .with_context(|| no_such_key(id))?;
-    if let Some(revoked_at) = key.record.revoked_at {
+    if let Some(revoked_at) = key.entry.revoked_at {
         // The command that revoked it may have failed to write the key snapshot.
         keys.must_publish.set(true);
         note(&format!(
             "The key {id} is already revoked, since {revoked_at}."
         ));
     } else {
-        let account = &key.record.account_id;
-        let name = &key.record.name;
+        let account = &key.entry.account_id;
+        let name = &key.entry.name;
         let question = format!(
             "Revoke the key {id} ({name:?}) of the account {account}? This cannot be undone."
         );
@@ -246,7 +246,7 @@ async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Res
     }
     match format {
         Format::Json => print_json(&json!({"keyId": id, "revoked": true})),
-        Format::Table => Ok(()),
+        Format::Text => Ok(()),
     }
 }
 

@@ -8,7 +8,6 @@
 //! roles do not permit them. It must not know how a request is answered.
 
 mod accounts;
-mod aws_client;
 mod check_result;
 mod confirm;
 mod contracts;
@@ -25,6 +24,7 @@ mod output;
 mod overflow;
 mod rejected;
 mod signals;
+mod signed_calls;
 mod stack;
 mod time_args;
 mod verify;

@@ -129,7 +129,7 @@ impl Options {
         let format = if self.json {
             Format::Json
         } else {
-            Format::Table
+            Format::Text
         };
         if let Command::Completions { shell } = self.command {
             return completions(shell);

@@ -5,7 +5,7 @@
 //! escape them.
 
 mod escape;
-mod table;
+mod printed_table;
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 
 pub(crate) use self::escape::{escape_control, to_json};
-pub(crate) use self::table::Table;
+pub(crate) use self::printed_table::PrintedTable;
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// For people: tables and sentences.
-    Table,
+    Text,
     /// For programs: one JSON value a line.
     Json,
 }
@@ -29,7 +29,7 @@ impl Format {
     /// Writes a result that is one value: `text` for people, `json` for programs.
     pub(crate) fn print(self, text: &str, json: &impl Serialize) -> Result<()> {
         match self {
-            Self::Table => print_line(text),
+            Self::Text => print_line(text),
             Self::Json => print_json(json),
         }
     }

@@ -12,7 +12,7 @@ use futures_util::future::try_join;
 use serde_json::json;
 
 use crate::confirm::confirm;
-use crate::output::{Format, Table, note};
+use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
 
 #[derive(Debug, Subcommand)]
@@ -57,7 +57,7 @@ async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
         overflow,
         dead_letters,
     } = queues.count().await?;
-    let mut table = Table::new(format, ["QUEUE", "WAITING", "IN FLIGHT", "DELAYED"]);
+    let mut table = PrintedTable::new(format, ["QUEUE", "WAITING", "IN FLIGHT", "DELAYED"]);
     for (queue, counts) in [("overflow", overflow), ("dead-letter", dead_letters)] {
         let json = json!({
             "queue": queue,

@@ -2,7 +2,7 @@
 
 mod redrive;
 mod rejected_signal;
-mod table;
+mod rejected_table;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -11,9 +11,9 @@ use model::timestamp::Timestamp;
 
 use self::redrive::Redrive;
 use self::rejected_signal::RejectedSignal;
-pub(crate) use self::table::RejectedTable;
-use self::table::days;
-use crate::output::{Format, Table, note};
+pub(crate) use self::rejected_table::RejectedTable;
+use self::rejected_table::days;
+use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
 use crate::time_args::timestamp;
 
@@ -63,7 +63,7 @@ impl List {
     async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
         let account = &self.account;
         let heading = ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"];
-        let mut table = Table::new(format, heading).cut_to_terminal();
+        let mut table = PrintedTable::new(format, heading).cut_to_terminal();
         let mut is_empty = true;
         for day in days(self.since, Timestamp::now()) {
             let signals = rejected.read_day(account, &day, self.since).await?;
@@ -87,7 +87,7 @@ impl List {
 }
 
 /// Adds a signal with its first error. Only its JSON has all of them.
-fn add_row(table: &mut Table, signal: &RejectedSignal) -> Result<()> {
+fn add_row(table: &mut PrintedTable, signal: &RejectedSignal) -> Result<()> {
     let error = signal.errors.first();
     let code = error.map_or("", |error| error.code.as_str());
     let message = error.map_or("", |error| error.message.as_str());

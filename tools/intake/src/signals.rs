@@ -19,8 +19,9 @@ use store::attributes::Item;
 use self::erase::Erase;
 use crate::interrupt::until_interrupted;
 use crate::items::{Json, display, json_object, query_items, text};
-use crate::output::{Format, Table, note};
-use crate::stack::{SIGNALS, Stack};
+use crate::output::{Format, PrintedTable, note};
+use crate::stack::Stack;
+use crate::stack::variable_names::SIGNALS_TABLE;
 use crate::time_args::{subtract, timestamp};
 
 /// How many signals are listed unless the operator asks for another number.
@@ -147,7 +148,7 @@ struct History<'a> {
     stack: &'a Stack,
     table: &'a str,
     partition: String,
-    rows: Table,
+    rows: PrintedTable,
     /// How many signals were written.
     count: usize,
 }
@@ -159,10 +160,11 @@ impl<'a> History<'a> {
         subject_id: &str,
         format: Format,
     ) -> Result<Self> {
-        let rows = Table::new(format, ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
+        let rows =
+            PrintedTable::new(format, ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
         Ok(Self {
             stack,
-            table: stack.table(SIGNALS)?,
+            table: stack.table(SIGNALS_TABLE)?,
             partition: account.partition_key(subject_id),
             rows,
             count: 0,

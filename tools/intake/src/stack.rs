@@ -1,8 +1,9 @@
 //! The stack that a command works on: its tables and queues, and clients with the operator's
-//! credentials.
+//! credentials. Must not know what a command does with them.
 
 mod connect;
 mod description;
+pub(crate) mod variable_names;
 mod variables;
 
 use std::time::Duration;
@@ -14,15 +15,12 @@ use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
-use store::api_keys::ApiKeysTable;
 use store::attributes::Item;
-use store::customers::CustomersTable;
-use store::idempotency::IdempotencyTable;
-use store::overflow;
-use store::rejected_signals::RejectedSignalsTable;
-use store::signals::SignalsTable;
 
 pub(crate) use self::connect::{StackArgs, local_account};
+use self::variable_names::{
+    BASE_URL, DEAD_LETTER_QUEUE_URL, OVERFLOW_QUEUE_URL, SIGNAL_RETENTION_DAYS,
+};
 use self::variables::Variables;
 use crate::error::call_error;
 
@@ -36,38 +34,8 @@ const MAX_ATTEMPTS: u32 = 4;
 /// function.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The variables that name the tables, in the environment and in `target/dev.env`.
-pub(crate) const API_KEYS: &str = ApiKeysTable::VARIABLE;
-pub(crate) const CUSTOMERS: &str = CustomersTable::VARIABLE;
-pub(crate) const SIGNALS: &str = SignalsTable::VARIABLE;
-pub(crate) const REJECTED_SIGNALS: &str = RejectedSignalsTable::VARIABLE;
-pub(crate) const IDEMPOTENCY: &str = IdempotencyTable::VARIABLE;
-
-/// The variables that hold the URLs of the overflow queue and of its dead-letter queue. A stack may
-/// have neither.
-pub(crate) const OVERFLOW_QUEUE: &str = overflow::QUEUE_VARIABLE;
-pub(crate) const DEAD_LETTER_QUEUE: &str = overflow::DEAD_LETTER_QUEUE_VARIABLE;
-
-/// The variable that holds the name of the overflow function, which its metrics have.
-pub(crate) const OVERFLOW_FUNCTION: &str = "OVERFLOW_FUNCTION";
-
-/// The variable that holds the name of the bucket of the key snapshot. A stack may have none.
-pub(crate) const KEY_SNAPSHOT_BUCKET: &str = store::key_snapshot::BUCKET_VARIABLE;
-
-/// The variable that holds the address of the API.
-pub(crate) const BASE_URL: &str = "BASE_URL";
-
-/// The variable that says whether the tables have deletion protection.
-pub(crate) const DELETION_PROTECTION: &str = "DELETION_PROTECTION";
-
 /// The version of this command line, which is compared with the deployed one.
 pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The variable that holds the version of Intake that is deployed.
-pub(crate) const VERSION: &str = "INTAKE_VERSION";
-
-/// The variable that says for how many days signals are kept; 0 keeps them forever.
-const RETENTION: &str = SignalsTable::RETENTION_VARIABLE;
 
 /// A stack to work on.
 #[derive(Clone, Debug)]
@@ -152,14 +120,14 @@ impl Stack {
     /// # Errors
     /// Only one of the two is known: an erasure must count the messages of both.
     pub(crate) fn queue_urls(&self) -> Result<Option<QueueUrls<'_>>> {
-        let has_overflow = self.variables.find(OVERFLOW_QUEUE).is_some();
-        let has_dead_letters = self.variables.find(DEAD_LETTER_QUEUE).is_some();
+        let has_overflow = self.variables.find(OVERFLOW_QUEUE_URL).is_some();
+        let has_dead_letters = self.variables.find(DEAD_LETTER_QUEUE_URL).is_some();
         if !has_overflow && !has_dead_letters {
             return Ok(None);
         }
         let advice = "Give --stack NAME, or set the variables of both queues.";
-        let overflow = self.variables.get(OVERFLOW_QUEUE, advice)?;
-        let dead_letters = self.variables.get(DEAD_LETTER_QUEUE, advice)?;
+        let overflow = self.variables.get(OVERFLOW_QUEUE_URL, advice)?;
+        let dead_letters = self.variables.get(DEAD_LETTER_QUEUE_URL, advice)?;
         Ok(Some(QueueUrls {
             overflow,
             dead_letters,
@@ -173,7 +141,7 @@ impl Stack {
                 .to_owned();
         }
         format!(
-            "{} defines no overflow queue: neither {OVERFLOW_QUEUE} nor {DEAD_LETTER_QUEUE}.",
+            "{} defines no overflow queue: neither {OVERFLOW_QUEUE_URL} nor {DEAD_LETTER_QUEUE_URL}.",
             self.variables.source
         )
     }
@@ -183,10 +151,10 @@ impl Stack {
     /// long.
     pub(crate) fn retention(&self) -> Result<Option<Duration>> {
         let advice = "Give --stack NAME or --local, or set the variable as the functions have it (0: forever).";
-        let days = self.variables.get(RETENTION, advice)?;
+        let days = self.variables.get(SIGNAL_RETENTION_DAYS, advice)?;
         let days: u64 = days
             .parse()
-            .with_context(|| format!("{RETENTION} must be a number of days"))?;
+            .with_context(|| format!("{SIGNAL_RETENTION_DAYS} must be a number of days"))?;
         if days == 0 {
             return Ok(None);
         }
@@ -241,7 +209,10 @@ mod tests {
                 .await;
             let table = testkit::Tables::name("ApiKeysTable");
             let variables = Variables {
-                values: HashMap::from([(API_KEYS.to_owned(), table.to_owned())]),
+                values: HashMap::from([(
+                    variable_names::API_KEYS_TABLE.to_owned(),
+                    table.to_owned(),
+                )]),
                 source: "The test".to_owned(),
             };
             Self::new(&config, variables, true)

@@ -20,7 +20,10 @@ use crate::items::{batch_delete, key, scan};
 use crate::keys::{KeyTable, StoredKey, snapshot};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
-use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
+use crate::stack::Stack;
+use crate::stack::variable_names::{
+    CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
+};
 
 /// How long functions may store signals of a key after its revocation: they cache the key for a
 /// minute, and then complete the requests that they accepted in its last second.
@@ -40,22 +43,22 @@ struct AccountTable {
 }
 
 const IDEMPOTENCY_RECORDS: AccountTable = AccountTable {
-    variable: IDEMPOTENCY,
+    variable: IDEMPOTENCY_TABLE,
     key_names: &["pk"],
 };
 
 const REJECTED: AccountTable = AccountTable {
-    variable: REJECTED_SIGNALS,
+    variable: REJECTED_SIGNALS_TABLE,
     key_names: &["pk", "sk"],
 };
 
 const STORED_SIGNALS: AccountTable = AccountTable {
-    variable: SIGNALS,
+    variable: SIGNALS_TABLE,
     key_names: &["pk", "sk"],
 };
 
 const PROFILES: AccountTable = AccountTable {
-    variable: CUSTOMERS,
+    variable: CUSTOMERS_TABLE,
     key_names: &["pk"],
 };
 
@@ -90,9 +93,9 @@ pub(super) async fn erase(
     refuse_while_queued(stack, anyway).await?;
     let table = KeyTable::new(stack)?;
     let mut keys = table.all().await?;
-    keys.retain(|key| key.record.account_id == *account);
+    keys.retain(|key| key.entry.account_id == *account);
     let now = Timestamp::now();
-    let active = keys.iter().filter(|key| key.record.is_active(now)).count();
+    let active = keys.iter().filter(|key| key.entry.is_active(now)).count();
     let question = format!(
         "Erase everything that is stored of the account {account}, and revoke {active} key(s)? This cannot be undone."
     );
@@ -180,8 +183,8 @@ async fn revoke_all(table: &KeyTable<'_>, keys: &[StoredKey]) -> Result<Option<T
     let now = Timestamp::now();
     let mut last_revocation = None;
     for key in keys {
-        let mut revoked_at = key.record.revoked_at;
-        if key.record.is_active(now) {
+        let mut revoked_at = key.entry.revoked_at;
+        if key.entry.is_active(now) {
             table.revoke(key, now).await?;
             revoked_at = Some(now);
         }

@@ -11,8 +11,8 @@ use model::timestamp::Timestamp;
 use serde::Deserialize;
 use serde_json::{Number, Value, json};
 
-use crate::aws_client::{AwsClient, LOGS};
-use crate::output::{Format, Table, note};
+use crate::output::{Format, PrintedTable, note};
+use crate::signed_calls::{LOGS, SigningClient};
 use crate::stack::Stack;
 
 /// The functions whose log groups are read.
@@ -109,7 +109,7 @@ pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Re
         "REJECTED",
         "LAST SEEN",
     ];
-    let mut table = Table::new(format, heading);
+    let mut table = PrintedTable::new(format, heading);
     for row in &rows {
         let usage = KeyUsage::read(row);
         let cells = [
@@ -127,7 +127,7 @@ pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Re
 
 /// Has CloudWatch Logs run [`QUERY`], and waits for its results.
 async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<Field>>> {
-    let client = AwsClient::new(&stack.config)?;
+    let client = SigningClient::new(&stack.config)?;
     let query = json!({
         "logGroupNames": FUNCTIONS.map(|function| format!("/aws/lambda/{name}/{function}")),
         "startTime": since.seconds(),

@@ -22,7 +22,8 @@ use crate::items::{batch_delete, partition_key, query_items};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
-use crate::stack::{CUSTOMERS, SIGNALS, Stack};
+use crate::stack::Stack;
+use crate::stack::variable_names::{CUSTOMERS_TABLE, SIGNALS_TABLE};
 
 /// How many keys of signals are read before they are deleted: a history may be longer than the
 /// memory.
@@ -138,7 +139,7 @@ impl Erasure<'_> {
         delete_signals(stack, account, id).await?;
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
         let profile = partition_key(account.partition_key(id));
-        batch_delete(&stack.client, stack.table(CUSTOMERS)?, &[profile]).await
+        batch_delete(&stack.client, stack.table(CUSTOMERS_TABLE)?, &[profile]).await
     }
 }
 
@@ -169,7 +170,7 @@ impl Found {
 }
 
 async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<usize> {
-    let table = stack.table(SIGNALS)?;
+    let table = stack.table(SIGNALS_TABLE)?;
     let mut pages = stack
         .query(table, account.partition_key(id))
         .select(Select::Count)
@@ -184,7 +185,7 @@ async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<u
 }
 
 async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
-    let table = stack.table(SIGNALS)?;
+    let table = stack.table(SIGNALS_TABLE)?;
     let query = stack
         .query(table, account.partition_key(id))
         .projection_expression("pk, sk");

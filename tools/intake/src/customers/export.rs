@@ -12,7 +12,8 @@ use super::profiles::{find_profile, profile_json};
 use crate::items::{json_object, query_items};
 use crate::output::{Format, note, to_json};
 use crate::rejected::RejectedTable;
-use crate::stack::{REJECTED_SIGNALS, SIGNALS, Stack};
+use crate::stack::Stack;
+use crate::stack::variable_names::{REJECTED_SIGNALS_TABLE, SIGNALS_TABLE};
 
 /// The attributes of a signal that only the tables need.
 const KEY: [&str; 2] = ["pk", "sk"];
@@ -27,7 +28,7 @@ pub(super) async fn export(
     format: Format,
 ) -> Result<()> {
     let profile = find_profile(stack, account, id).await?;
-    let query = stack.query(stack.table(SIGNALS)?, account.partition_key(id));
+    let query = stack.query(stack.table(SIGNALS_TABLE)?, account.partition_key(id));
     let mut signals = Box::pin(query_items(query).peekable());
     let rejected_table = RejectedTable::new(stack)?;
     let rejected_keys = rejected_table.find_keys_by_subject(account, id).await?;
@@ -58,7 +59,7 @@ pub(super) async fn export(
 
 /// The rejected signals with these keys, but for those that have expired since their keys were read.
 fn rejected_signals(stack: &Stack, keys: Vec<Item>) -> Result<impl Stream<Item = Result<Item>>> {
-    let table = stack.table(REJECTED_SIGNALS)?;
+    let table = stack.table(REJECTED_SIGNALS_TABLE)?;
     let items = stream::iter(keys).then(move |key| stack.get(table, key));
     Ok(items.try_filter_map(async |item| Ok(item)))
 }
@@ -75,7 +76,7 @@ impl Document {
     fn new(format: Format) -> Self {
         let separator = match format {
             Format::Json => "",
-            Format::Table => "\n",
+            Format::Text => "\n",
         };
         Self {
             writer: BufWriter::new(std::io::stdout()),

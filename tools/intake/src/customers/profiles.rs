@@ -13,8 +13,9 @@ use store::customers::times_of_fields;
 use super::Target;
 use crate::error::store_error;
 use crate::items::{Json, display, json_object, partition_key, scan, text};
-use crate::output::{Format, Table, note, print_json};
-use crate::stack::{CUSTOMERS, Stack};
+use crate::output::{Format, PrintedTable, note, print_json};
+use crate::stack::Stack;
+use crate::stack::variable_names::CUSTOMERS_TABLE;
 
 pub(super) async fn show(
     stack: &Stack,
@@ -38,7 +39,7 @@ fn print_profile(item: &Item, format: Format) -> Result<()> {
     if format == Format::Json {
         return print_json(&profile);
     }
-    let mut table = Table::without_heading();
+    let mut table = PrintedTable::without_heading();
     for (name, Json(value)) in profile {
         if name != "accountId" {
             table.add_row([name, &display(value)]);
@@ -49,12 +50,12 @@ fn print_profile(item: &Item, format: Format) -> Result<()> {
 
 /// Prints when each field of a customer was last changed.
 fn print_times(stack: &Stack, item: &Item, format: Format) -> Result<()> {
-    let customers = stack.table(CUSTOMERS)?;
+    let customers = stack.table(CUSTOMERS_TABLE)?;
     let times = times_of_fields(item).map_err(|error| store_error(customers, &error))?;
     if format == Format::Json {
         return print_json(&times);
     }
-    let mut table = Table::without_heading();
+    let mut table = PrintedTable::without_heading();
     for (field, time) in &times {
         table.add_row([field, &time.to_string()]);
     }
@@ -74,7 +75,7 @@ pub(super) async fn find_profile(
     account: &AccountId,
     id: &str,
 ) -> Result<Option<Item>> {
-    let table = stack.table(CUSTOMERS)?;
+    let table = stack.table(CUSTOMERS_TABLE)?;
     let key = partition_key(account.partition_key(id));
     stack.get(table, key).await
 }
@@ -94,7 +95,7 @@ pub(super) async fn find(
     }
     customers.sort_by(|one, other| text(one, "customerId").cmp(&text(other, "customerId")));
     let heading = ["CUSTOMER ID", "FIRST NAME", "LAST NAME", "UPDATED"];
-    let mut table = Table::new(format, heading);
+    let mut table = PrintedTable::new(format, heading);
     for customer in &customers {
         let attributes = ["customerId", "firstName", "lastName", "updatedAt"];
         let cells = attributes.map(|name| text(customer, name).unwrap_or_default());
@@ -116,10 +117,15 @@ async fn customers_with_email(
             .expression_attribute_values(":email", AttributeValue::S(email.to_owned()))
     };
     let mut customers: Vec<Item> = Vec::new();
-    scan(stack, stack.table(CUSTOMERS)?, with_email, async |page| {
-        customers.extend(page.items.unwrap_or_default());
-        Ok(())
-    })
+    scan(
+        stack,
+        stack.table(CUSTOMERS_TABLE)?,
+        with_email,
+        async |page| {
+            customers.extend(page.items.unwrap_or_default());
+            Ok(())
+        },
+    )
     .await?;
     Ok(customers)
 }

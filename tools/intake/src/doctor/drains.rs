@@ -5,9 +5,9 @@ use anyhow::{Context as _, Result};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use crate::aws_client::{AwsClient, CLOUDWATCH};
 use crate::check_result::CheckOutcome;
 use crate::overflow::Queues;
+use crate::signed_calls::{CLOUDWATCH, SigningClient};
 
 /// How far back the metrics are read, in seconds: as far as the alarms look.
 const PERIOD_SECONDS: u64 = 1_800;
@@ -28,7 +28,7 @@ struct Metric<'a> {
 /// SQS leaves a message out of the age of the oldest one after the message was received three times.
 pub(super) async fn check(
     queues: &Queues<'_>,
-    client: &AwsClient<'_>,
+    client: &SigningClient<'_>,
     function: Option<&str>,
 ) -> Result<CheckOutcome> {
     let counts = queues.count().await?;
@@ -65,7 +65,7 @@ pub(super) async fn check(
 }
 
 /// Reads the value of a metric over the whole period. Without data, it is 0.
-async fn read(client: &AwsClient<'_>, metric: &Metric<'_>) -> Result<f64> {
+async fn read(client: &SigningClient<'_>, metric: &Metric<'_>) -> Result<f64> {
     let now = Timestamp::now().seconds();
     let call = json!({
         "Namespace": metric.namespace,

@@ -8,8 +8,10 @@ use aws_sdk_dynamodb::types::{
 
 use crate::check_result::CheckOutcome;
 use crate::error::call_error;
-use crate::stack::{
-    API_KEYS, CUSTOMERS, DELETION_PROTECTION, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack,
+use crate::stack::Stack;
+use crate::stack::variable_names::{
+    API_KEYS_TABLE, CUSTOMERS_TABLE, DELETION_PROTECTION, IDEMPOTENCY_TABLE,
+    REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
 };
 
 /// What template.yaml says of a table.
@@ -28,22 +30,22 @@ pub(super) fn expected() -> [Expected; 5] {
     [
         Expected {
             expires: false,
-            ..table("ApiKeys", API_KEYS)
+            ..table("ApiKeys", API_KEYS_TABLE)
         },
         Expected {
             stream: Some(StreamViewType::NewAndOldImages),
             expires: false,
-            ..table("Customers", CUSTOMERS)
+            ..table("Customers", CUSTOMERS_TABLE)
         },
         Expected {
             stream: Some(StreamViewType::NewImage),
-            ..table("Signals", SIGNALS)
+            ..table("Signals", SIGNALS_TABLE)
         },
         Expected {
             is_backed_up: false,
-            ..table("Idempotency", IDEMPOTENCY)
+            ..table("Idempotency", IDEMPOTENCY_TABLE)
         },
-        table("RejectedSignals", REJECTED_SIGNALS),
+        table("RejectedSignals", REJECTED_SIGNALS_TABLE),
     ]
 }
 

@@ -133,7 +133,7 @@ impl ImportReport {
     /// Prints the summary of the import.
     pub(super) fn print(&self, format: Format) -> Result<()> {
         let error_file = (self.rejected > 0).then(|| self.error_path.display().to_string());
-        if let (Some(error_file), Format::Table) = (&error_file, format) {
+        if let (Some(error_file), Format::Text) = (&error_file, format) {
             note(&format!(
                 "The rejected lines and their errors are in {error_file}."
             ));

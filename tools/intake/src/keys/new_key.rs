@@ -15,7 +15,7 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::table::{KeyTable, StoredKey};
+use super::key_table::{KeyTable, StoredKey};
 use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::time_args::duration;
@@ -40,7 +40,7 @@ pub(crate) struct NewKey {
 }
 
 impl NewKey {
-    pub(super) fn into_record(self) -> KeyEntry {
+    pub(super) fn into_entry(self) -> KeyEntry {
         let created_at = Timestamp::now();
         // 48 random bits: people read an id aloud, it is no secret, and a counter would need a
         // place to be stored.
@@ -59,23 +59,23 @@ impl NewKey {
     }
 }
 
-/// Stores a new key with this record and prints it. It cannot be printed again.
-pub(super) async fn create(keys: &KeyTable<'_>, record: &KeyEntry, format: Format) -> Result<()> {
+/// Stores a new key with this entry and prints it. It cannot be printed again.
+pub(super) async fn create(keys: &KeyTable<'_>, entry: &KeyEntry, format: Format) -> Result<()> {
     let key = ApiKey::random().context("Cannot get random bytes from the system")?;
-    let is_new = keys.add(&key.hash(), record).await?;
+    let is_new = keys.add(&key.hash(), entry).await?;
     if !is_new {
         bail!("A random key already exists: the system's random number generator is broken.");
     }
-    let id = &record.key_id;
+    let id = &entry.key_id;
     let json =
-        json!({"keyId": id, "accountId": record.account_id.as_str(), "key": key.expose_secret()});
+        json!({"keyId": id, "accountId": entry.account_id.as_str(), "key": key.expose_secret()});
     // The error is a new one: for `main`, a closed pipe would be a success.
     if let Err(error) = format.print(key.expose_secret(), &json) {
         bail!(
             "The key {id} was stored but not printed: {error:#}. Revoke it with `cargo intake keys revoke {id}`."
         );
     }
-    note_stored(record);
+    note_stored(entry);
     note("The key cannot be shown again: only its hash is stored.");
     Ok(())
 }
@@ -87,15 +87,15 @@ const MIN_KEY_CHARS: usize = 32;
 const MAX_KEY_CHARS: usize = 4096;
 
 /// `keys import`: stores a key that another system created, from standard input.
-pub(super) async fn import(keys: &KeyTable<'_>, record: &KeyEntry, format: Format) -> Result<()> {
+pub(super) async fn import(keys: &KeyTable<'_>, entry: &KeyEntry, format: Format) -> Result<()> {
     let key = read_key().context("Cannot read a key from standard input")?;
-    let is_new = keys.add(&KeyHash::from_key(&key), record).await?;
+    let is_new = keys.add(&KeyHash::from_key(&key), entry).await?;
     if !is_new {
         bail!("This key already exists. A key belongs to one account and has one name.");
     }
-    let json = json!({"keyId": record.key_id, "accountId": record.account_id.as_str()});
-    format.print(&record.key_id, &json)?;
-    note_stored(record);
+    let json = json!({"keyId": entry.key_id, "accountId": entry.account_id.as_str()});
+    format.print(&entry.key_id, &json)?;
+    note_stored(entry);
     Ok(())
 }
 
@@ -140,7 +140,7 @@ pub(super) fn end_after(begin: Timestamp, lifetime: Duration) -> Timestamp {
 }
 
 /// Shows the operator the key that was stored.
-fn note_stored(record: &KeyEntry) {
+fn note_stored(entry: &KeyEntry) {
     let KeyEntry {
         key_id,
         account_id,
@@ -148,7 +148,7 @@ fn note_stored(record: &KeyEntry) {
         expires_at,
         only,
         ..
-    } = record;
+    } = entry;
     let end = expires_at.map_or_else(
         || "does not expire".to_owned(),
         |end| format!("expires at {end}"),
@@ -192,15 +192,15 @@ impl<'a> VerificationKey<'a> {
             expires_in: None,
             only: None,
         };
-        let record = KeyEntry {
+        let entry = KeyEntry {
             expires_at: Some(end),
-            ..new.into_record()
+            ..new.into_entry()
         };
         let key =
             ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
         Ok(Self {
             table: KeyTable::new(stack)?,
-            stored: StoredKey::new(key.hash(), record),
+            stored: StoredKey::new(key.hash(), entry),
             key,
         })
     }
@@ -210,9 +210,7 @@ impl<'a> VerificationKey<'a> {
     }
 
     pub(crate) async fn store(&self) -> Result<()> {
-        self.table
-            .add(&self.key.hash(), &self.stored.record)
-            .await?;
+        self.table.add(&self.key.hash(), &self.stored.entry).await?;
         Ok(())
     }
 

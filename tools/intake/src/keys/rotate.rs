@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use model::timestamp::Timestamp;
 
+use super::key_table::{KeyTable, StoredKey};
 use super::new_key::{NewKey, create, end_after};
-use super::table::{KeyTable, StoredKey};
 use crate::confirm::confirm;
 use crate::output::{Format, note};
 use crate::time_args::duration;
@@ -40,24 +40,24 @@ impl Rotate {
             yes,
         } = self;
         let old = keys.find(&id).await?;
-        let record = &old.record;
-        if !record.is_active(Timestamp::now()) {
+        let entry = &old.entry;
+        if !entry.is_active(Timestamp::now()) {
             bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
         }
         if overlap.is_zero() {
-            let question = format!("Expire the key {id} ({:?}) now?", record.name);
+            let question = format!("Expire the key {id} ({:?}) now?", entry.name);
             confirm(&question, yes)?;
         }
-        let old_lifetime = record
+        let old_lifetime = entry
             .expires_at
-            .map(|end| end.duration_since(record.created_at));
+            .map(|end| end.duration_since(entry.created_at));
         let new = NewKey {
-            account: record.account_id.clone(),
-            name: record.name.clone(),
+            account: entry.account_id.clone(),
+            name: entry.name.clone(),
             expires_in: expires_in.or(old_lifetime),
-            only: record.only,
+            only: entry.only,
         };
-        create(keys, &new.into_record(), format).await?;
+        create(keys, &new.into_entry(), format).await?;
         // The overlap begins when the new key exists, not when the question was asked.
         let end = end_after(Timestamp::now(), overlap);
         let message = end_old(keys, &old, end).await.with_context(|| {
@@ -73,8 +73,8 @@ impl Rotate {
 /// Lets the old key expire at `end` if it would live longer. Returns what happened, to tell the
 /// operator.
 async fn end_old(keys: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> Result<String> {
-    let id = &old.record.key_id;
-    let end = old.record.expires_at.map_or(end, |sooner| sooner.min(end));
+    let id = &old.entry.key_id;
+    let end = old.entry.expires_at.map_or(end, |sooner| sooner.min(end));
     let is_set = keys.expire(old, end).await?;
     if is_set {
         return Ok(format!("The old key {id} expires at {end}."));
@@ -107,15 +107,15 @@ mod tests {
             message.starts_with("Another command has revoked the old key key_of_shop, deleted it"),
             "{message}"
         );
-        let record = keys.find("key_of_shop").await.unwrap().record;
-        assert_eq!(record.expires_at, Some(sooner));
+        let entry = keys.find("key_of_shop").await.unwrap().entry;
+        assert_eq!(entry.expires_at, Some(sooner));
 
         let now = Timestamp::now();
         keys.revoke(&old, now).await.unwrap();
         end_old(&keys, &old, now).await.unwrap();
-        let record = keys.find("key_of_shop").await.unwrap().record;
-        assert_eq!(record.expires_at, Some(sooner));
-        assert_eq!(record.revoked_at, Some(now));
+        let entry = keys.find("key_of_shop").await.unwrap().entry;
+        assert_eq!(entry.expires_at, Some(sooner));
+        assert_eq!(entry.revoked_at, Some(now));
 
         keys.delete(&old).await.unwrap();
         end_old(&keys, &old, now).await.unwrap();

@@ -15,11 +15,12 @@ use store::key_snapshot::{
     write,
 };
 
-use super::table::{KeyTable, StoredKey};
+use super::key_table::{KeyTable, StoredKey};
 use crate::check_result::CheckOutcome;
 use crate::http::{CONNECT_TIMEOUT, endpoint};
 use crate::output::{Format, note};
-use crate::stack::{KEY_SNAPSHOT_BUCKET, Stack};
+use crate::stack::Stack;
+use crate::stack::variable_names::KEY_SNAPSHOT_BUCKET;
 
 /// How long a request to S3 may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -90,15 +91,15 @@ async fn write_snapshot(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
         let revoked_at = |key: &StoredKey| before.as_ref()?.find(key.hash()?)?.revoked_at;
         let now = Timestamp::now();
         let mut all = keys.all().await?;
-        for key in all.iter_mut().filter(|key| key.record.revoked_at.is_none()) {
+        for key in all.iter_mut().filter(|key| key.entry.revoked_at.is_none()) {
             let Some(time) = revoked_at(key) else {
                 continue;
             };
             keys.revoke(key, time).await?;
-            key.record.revoked_at = Some(time);
+            key.entry.revoked_at = Some(time);
             note(&format!(
                 "Revoked {} in the key table: only the key snapshot had it.",
-                key.record.key_id
+                key.entry.key_id
             ));
         }
         let all = snapshot_keys(&all, now);
@@ -165,7 +166,7 @@ async fn replace<T>(
 /// What a snapshot has of these keys.
 fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
     keys.iter()
-        .filter_map(|key| SnapshotKey::new(key.hash()?, &key.record, now))
+        .filter_map(|key| SnapshotKey::new(key.hash()?, &key.entry, now))
         .collect()
 }
 

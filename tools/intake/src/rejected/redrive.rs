@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use self::report::{RedriveOutcome, RedriveReport};
 use super::rejected_signal::RejectedSignalId;
-use super::table::{RejectedTable, days};
+use super::rejected_table::{RejectedTable, days};
 use crate::output::Format;
 use crate::time_args::timestamp;
 

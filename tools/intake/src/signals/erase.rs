@@ -25,7 +25,8 @@ use crate::items::{batch_delete, key, scan};
 use crate::output::{Format, NOTE_INTERVAL, note};
 use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
-use crate::stack::{SIGNALS, Stack};
+use crate::stack::Stack;
+use crate::stack::variable_names::SIGNALS_TABLE;
 use crate::time_args::timestamp;
 
 #[derive(Args, Debug)]
@@ -127,7 +128,7 @@ impl Erase {
     async fn delete(&self, stack: &Stack, expected: usize) -> Result<Counts> {
         let rejected = self.find_rejected(stack).await?;
         RejectedTable::new(stack)?.delete(&rejected).await?;
-        let table = stack.table(SIGNALS)?;
+        let table = stack.table(SIGNALS_TABLE)?;
         let mut signals = 0;
         let mut noted_at = Instant::now();
         self.scan(stack, async |page| {
@@ -170,7 +171,7 @@ impl Erase {
                 .expression_attribute_values(":until", text(self.until.to_string()))
                 .projection_expression("pk, sk")
         };
-        scan(stack, stack.table(SIGNALS)?, of_kind, take).await
+        scan(stack, stack.table(SIGNALS_TABLE)?, of_kind, take).await
     }
 
     /// Finds the keys of the rejected signals.

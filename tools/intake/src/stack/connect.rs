@@ -1,4 +1,5 @@
-//! Finds the stack that the operator names, and loads the configuration for calls to it.
+//! Finds the stack that the operator names, and loads the configuration for calls to it. Must not
+//! know which calls are made.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,33 +11,31 @@ use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials as _};
 use clap::Args;
 
-use super::variables::{DEFAULT_FILE, Variables};
-use super::{
-    API_KEYS, ATTEMPT_TIMEOUT, BASE_URL, CUSTOMERS, DEAD_LETTER_QUEUE, DELETION_PROTECTION,
-    IDEMPOTENCY, KEY_SNAPSHOT_BUCKET, OVERFLOW_FUNCTION, OVERFLOW_QUEUE, REJECTED_SIGNALS,
-    RETENTION, SIGNALS, Stack, VERSION,
+use super::variable_names::{
+    API_KEYS_TABLE, BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, DELETION_PROTECTION,
+    IDEMPOTENCY_TABLE, INTAKE_STACK, INTAKE_VERSION, KEY_SNAPSHOT_BUCKET, OVERFLOW_FUNCTION,
+    OVERFLOW_QUEUE_URL, REJECTED_SIGNALS_TABLE, SIGNAL_RETENTION_DAYS, SIGNALS_TABLE,
 };
+use super::variables::{DEFAULT_FILE, Variables};
+use super::{ATTEMPT_TIMEOUT, Stack};
 use crate::http::CONNECT_TIMEOUT;
-
-/// The variable that names the CloudFormation stack in place of `--stack`.
-const STACK: &str = "INTAKE_STACK";
 
 /// The outputs and the parameters of template.yaml that the tool needs, each with the variable that
 /// it stands for.
 const OUTPUTS: [(&str, &str); 13] = [
-    ("ApiKeysTableName", API_KEYS),
-    ("CustomersTableName", CUSTOMERS),
-    ("SignalsTableName", SIGNALS),
-    ("RejectedSignalsTableName", REJECTED_SIGNALS),
-    ("IdempotencyTableName", IDEMPOTENCY),
-    ("OverflowQueueUrl", OVERFLOW_QUEUE),
-    ("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE),
+    ("ApiKeysTableName", API_KEYS_TABLE),
+    ("CustomersTableName", CUSTOMERS_TABLE),
+    ("SignalsTableName", SIGNALS_TABLE),
+    ("RejectedSignalsTableName", REJECTED_SIGNALS_TABLE),
+    ("IdempotencyTableName", IDEMPOTENCY_TABLE),
+    ("OverflowQueueUrl", OVERFLOW_QUEUE_URL),
+    ("OverflowDeadLetterQueueUrl", DEAD_LETTER_QUEUE_URL),
     ("OverflowFunctionName", OVERFLOW_FUNCTION),
     ("KeySnapshotBucket", KEY_SNAPSHOT_BUCKET),
-    ("SignalRetentionDays", RETENTION),
+    ("SignalRetentionDays", SIGNAL_RETENTION_DAYS),
     ("BaseUrl", BASE_URL),
     ("DeletionProtection", DELETION_PROTECTION),
-    ("Version", VERSION),
+    ("Version", INTAKE_VERSION),
 ];
 
 const NO_REGION: &str =
@@ -107,7 +106,7 @@ impl StackArgs {
         if self.stack.is_some() {
             return self.stack.clone();
         }
-        let name = std::env::var(STACK).ok()?;
+        let name = std::env::var(INTAKE_STACK).ok()?;
         Some(name).filter(|name| !name.is_empty())
     }
 }

@@ -6,8 +6,8 @@ use aws_config::SdkConfig;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::aws_client::{AwsClient, Service};
 use crate::http::Received;
+use crate::signed_calls::{Service, SigningClient};
 
 const CLOUDFORMATION: Service = Service {
     name: "cloudformation",
@@ -97,7 +97,7 @@ pub(super) async fn describe(config: &SdkConfig, stack: &str) -> Result<Descript
         .append_pair("StackName", stack)
         .finish();
     let headers = [("content-type", "application/x-www-form-urlencoded")];
-    let client = AwsClient::new(config).map_err(|_| NotDescribed::Unreachable)?;
+    let client = SigningClient::new(config).map_err(|_| NotDescribed::Unreachable)?;
     let received = client
         .post(&CLOUDFORMATION, &headers, &body)
         .await

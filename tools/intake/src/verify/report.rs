@@ -6,7 +6,7 @@ use model::timestamp::Timestamp;
 use serde::Serialize;
 
 use crate::check_result::CheckResult;
-use crate::output::{Format, Table, print_json, print_line};
+use crate::output::{Format, PrintedTable, print_json, print_line};
 
 /// One check.
 #[derive(Serialize)]
@@ -73,7 +73,7 @@ impl Report {
     }
 
     fn to_text(&self) -> String {
-        let mut table = Table::new(Format::Table, ["RESULT", "PROMISE", "CHECK", "SEEN"]);
+        let mut table = PrintedTable::new(Format::Text, ["RESULT", "PROMISE", "CHECK", "SEEN"]);
         for check in &self.checks {
             table.add_row([
                 check.result.as_str(),

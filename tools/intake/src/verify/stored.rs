@@ -17,7 +17,10 @@ use super::report::Cleanup;
 use super::run::Run;
 use crate::items::{Json, batch_delete, key, partition_key, query_items};
 use crate::keys::VerificationKey;
-use crate::stack::{CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS, Stack};
+use crate::stack::Stack;
+use crate::stack::variable_names::{
+    CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
+};
 
 /// Calls at the same time.
 const CONCURRENCY: usize = 8;
@@ -32,9 +35,9 @@ pub(super) struct Stored {
 
 pub(super) async fn read(stack: &Stack, run: &Run<'_>) -> Result<Stored> {
     let subjects = subject_partitions(run.account);
-    let customers = read_partitions(stack, CUSTOMERS, subjects.clone()).await?;
-    let signals = read_partitions(stack, SIGNALS, subjects).await?;
-    let rejected = read_partitions(stack, REJECTED_SIGNALS, rejected_partitions(run)).await?;
+    let customers = read_partitions(stack, CUSTOMERS_TABLE, subjects.clone()).await?;
+    let signals = read_partitions(stack, SIGNALS_TABLE, subjects).await?;
+    let rejected = read_partitions(stack, REJECTED_SIGNALS_TABLE, rejected_partitions(run)).await?;
     Ok(Stored {
         signals,
         rejected,
@@ -91,15 +94,15 @@ pub(super) async fn clean_up(stack: &Stack, key: &VerificationKey<'_>, run: &Run
     let deleted = key.delete().await;
     cleanup.record("API key", deleted);
     let subjects = subject_partitions(account);
-    let deleted = delete_partitions(stack, SIGNALS, &["pk", "sk"], subjects.clone()).await;
+    let deleted = delete_partitions(stack, SIGNALS_TABLE, &["pk", "sk"], subjects.clone()).await;
     cleanup.record("signals", deleted);
     let rejected = rejected_partitions(run);
-    let deleted = delete_partitions(stack, REJECTED_SIGNALS, &["pk", "sk"], rejected).await;
+    let deleted = delete_partitions(stack, REJECTED_SIGNALS_TABLE, &["pk", "sk"], rejected).await;
     cleanup.record("rejected signals", deleted);
-    let deleted = delete_partitions(stack, CUSTOMERS, &["pk"], subjects).await;
+    let deleted = delete_partitions(stack, CUSTOMERS_TABLE, &["pk"], subjects).await;
     cleanup.record("customers", deleted);
     let records = idempotency_records(run);
-    let deleted = delete_items(stack, IDEMPOTENCY, records).await;
+    let deleted = delete_items(stack, IDEMPOTENCY_TABLE, records).await;
     cleanup.record("idempotency records", deleted);
     let deferred = run.deferred.get();
     if deferred > 0 {

@@ -19,8 +19,9 @@ use super::{Candidate, Redrive};
 use crate::error::store_error;
 use crate::items::{query_items, text};
 use crate::rejected::rejected_signal::{RejectedSignal, SortKeyPattern};
-use crate::rejected::table::RejectedTable;
-use crate::stack::{SIGNALS, WRITE_TIMEOUT};
+use crate::rejected::rejected_table::RejectedTable;
+use crate::stack::WRITE_TIMEOUT;
+use crate::stack::variable_names::SIGNALS_TABLE;
 
 impl Redrive {
     pub(super) async fn redrive_one(
@@ -31,7 +32,7 @@ impl Redrive {
         let stack = rejected.stack;
         let signals = SignalsTable::new(
             stack.client.clone(),
-            stack.table(SIGNALS)?,
+            stack.table(SIGNALS_TABLE)?,
             stack.retention()?,
         );
         let Some(found) = rejected.find(&self.account, &candidate.id).await? else {
@@ -84,7 +85,7 @@ impl Redrive {
                     return Ok(RedriveOutcome::Rejected(vec![error]));
                 }
                 ItemOutcome::Unacknowledged(error) => {
-                    return Err(store_error(rejected.stack.table(SIGNALS)?, &error));
+                    return Err(store_error(rejected.stack.table(SIGNALS_TABLE)?, &error));
                 }
             }
         }
@@ -100,7 +101,7 @@ impl Redrive {
         let partition = self.account.partition_key(signal.subject_id());
         let SortKeyPattern { day, end } = candidate.id.stored_sort_key();
         let query = stack
-            .query(stack.table(SIGNALS)?, partition)
+            .query(stack.table(SIGNALS_TABLE)?, partition)
             .key_condition_expression("pk = :pk AND begins_with(sk, :day)")
             .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
             .projection_expression("sk");

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use model::validation::FieldError;
 use serde_json::json;
 
-use crate::output::{Format, Table, print_line};
+use crate::output::{Format, PrintedTable, print_line};
 use crate::rejected::rejected_signal::RejectedSignalId;
 
 /// What became of a signal.
@@ -49,7 +49,7 @@ struct Counts {
 pub(super) struct RedriveReport {
     format: Format,
     dry_run: bool,
-    rows: Table,
+    rows: PrintedTable,
     counts: Counts,
     /// The first error of printing. Nothing is printed after it, and the signals that are left are
     /// redriven all the same.
@@ -61,7 +61,7 @@ impl RedriveReport {
         Self {
             format,
             dry_run,
-            rows: Table::new(format, ["OUTCOME", "ID", "MESSAGE"]),
+            rows: PrintedTable::new(format, ["OUTCOME", "ID", "MESSAGE"]),
             counts: Counts::default(),
             printed: Ok(()),
         }
@@ -71,7 +71,7 @@ impl RedriveReport {
     pub(super) fn add_signal(&mut self, id: &RejectedSignalId, outcome: &RedriveOutcome) {
         let id = match self.format {
             Format::Json => id.to_string(),
-            Format::Table => id.short(),
+            Format::Text => id.short(),
         };
         self.add(&id, outcome);
     }
@@ -116,7 +116,7 @@ impl RedriveReport {
             expired,
             missing,
         } = self.counts;
-        if self.format == Format::Table {
+        if self.format == Format::Text {
             let verb = if self.dry_run {
                 "would be accepted"
             } else {

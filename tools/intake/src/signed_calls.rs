@@ -55,7 +55,7 @@ pub(crate) const LOGS: JsonService = JsonService {
     content_type: "application/x-amz-json-1.1",
 };
 
-pub(crate) struct AwsClient<'a> {
+pub(crate) struct SigningClient<'a> {
     config: &'a SdkConfig,
     http: HttpClient,
 }
@@ -69,7 +69,7 @@ struct UnsignedCall<'a> {
     body: &'a [u8],
 }
 
-impl<'a> AwsClient<'a> {
+impl<'a> SigningClient<'a> {
     pub(crate) fn new(config: &'a SdkConfig) -> Result<Self> {
         Ok(Self {
             config,

@@ -18,13 +18,14 @@ use store::attributes::{Item, from_item, to_item};
 use crate::error::{call_error, store_error};
 use crate::items::{scan, text};
 use crate::output::note;
-use crate::stack::{API_KEYS, Stack, WRITE_TIMEOUT};
+use crate::stack::variable_names::API_KEYS_TABLE;
+use crate::stack::{Stack, WRITE_TIMEOUT};
 
 /// A key in the table.
 #[derive(Debug)]
 pub(crate) struct StoredKey {
     hash: String,
-    pub(crate) record: KeyEntry,
+    pub(crate) entry: KeyEntry,
 }
 
 pub(crate) struct KeyTable<'a> {
@@ -39,14 +40,14 @@ impl<'a> KeyTable<'a> {
     pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
         Ok(Self {
             stack,
-            table: stack.table(API_KEYS)?,
+            table: stack.table(API_KEYS_TABLE)?,
             must_publish: Cell::new(false),
         })
     }
 
     /// Adds a key. Returns `false` if the key already exists.
-    pub(super) async fn add(&self, hash: &KeyHash, record: &KeyEntry) -> Result<bool> {
-        let mut item = to_item(record).map_err(|error| store_error(self.table, &error))?;
+    pub(super) async fn add(&self, hash: &KeyHash, entry: &KeyEntry) -> Result<bool> {
+        let mut item = to_item(entry).map_err(|error| store_error(self.table, &error))?;
         item.insert(
             PARTITION_KEY.to_owned(),
             AttributeValue::S(hash.partition_key()),
@@ -90,8 +91,8 @@ impl<'a> KeyTable<'a> {
         })
         .await?;
         keys.sort_by(|a, b| {
-            let by_time = a.record.created_at.cmp(&b.record.created_at);
-            by_time.then_with(|| a.record.key_id.cmp(&b.record.key_id))
+            let by_time = a.entry.created_at.cmp(&b.entry.created_at);
+            by_time.then_with(|| a.entry.key_id.cmp(&b.entry.key_id))
         });
         Ok(keys)
     }
@@ -100,19 +101,19 @@ impl<'a> KeyTable<'a> {
     pub(super) async fn find(&self, id: &str) -> Result<StoredKey> {
         let keys = self.all().await?;
         keys.into_iter()
-            .find(|key| key.record.key_id == id)
+            .find(|key| key.entry.key_id == id)
             .with_context(|| no_such_key(id))
     }
 
     /// Revokes a key, unless it is already revoked.
     pub(crate) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
         // Without the condition, the update of a key that was just deleted would create a partial
-        // record.
+        // entry.
         let condition = "attribute_exists(keyHash)";
         let set = "SET revokedAt = if_not_exists(revokedAt, :time)";
         let time = AttributeValue::S(now.to_string());
         let exists = self.update(key, condition, set, time).await?;
-        ensure!(exists, no_such_key(&key.record.key_id));
+        ensure!(exists, no_such_key(&key.entry.key_id));
         Ok(())
     }
 
@@ -128,7 +129,7 @@ impl<'a> KeyTable<'a> {
             .await
     }
 
-    /// Changes the record of a key. Returns `false` if the record does not meet the condition.
+    /// Changes the entry of a key. Returns `false` if the entry does not meet the condition.
     async fn update(
         &self,
         key: &StoredKey,
@@ -157,7 +158,7 @@ impl<'a> KeyTable<'a> {
         }
     }
 
-    /// Deletes the record of a key.
+    /// Deletes the entry of a key.
     pub(super) async fn delete(&self, key: &StoredKey) -> Result<()> {
         self.stack
             .client
@@ -172,10 +173,10 @@ impl<'a> KeyTable<'a> {
 }
 
 impl StoredKey {
-    pub(super) fn new(hash: KeyHash, record: KeyEntry) -> Self {
+    pub(super) fn new(hash: KeyHash, entry: KeyEntry) -> Self {
         Self {
             hash: hash.partition_key(),
-            record,
+            entry,
         }
     }
 
@@ -187,7 +188,7 @@ impl StoredKey {
     fn from_item(item: Item) -> Option<Self> {
         Some(Self {
             hash: text(&item, PARTITION_KEY)?.to_owned(),
-            record: from_item(item).ok()?,
+            entry: from_item(item).ok()?,
         })
     }
 }

@@ -1,4 +1,5 @@
-//! Tables for people, which are lines of JSON for programs.
+//! Results as a table for people, or as lines of JSON for programs. Must not know what a row is
+//! about.
 
 use anyhow::Result;
 use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
@@ -12,7 +13,7 @@ const GAP: &str = "  ";
 
 /// Results as rows with aligned columns, or as JSON. It may be printed while rows are still added:
 /// columns then only grow.
-pub(crate) struct Table {
+pub(crate) struct PrintedTable {
     format: Format,
     /// The rows that are not printed yet.
     rows: Vec<Vec<String>>,
@@ -21,7 +22,7 @@ pub(crate) struct Table {
     max_width: usize,
 }
 
-impl Table {
+impl PrintedTable {
     pub(crate) fn new<const N: usize>(format: Format, heading: [&str; N]) -> Self {
         let heading = heading.map(ToOwned::to_owned).to_vec();
         Self {
@@ -35,7 +36,7 @@ impl Table {
     /// A table of names and values for people.
     pub(crate) fn without_heading() -> Self {
         Self {
-            format: Format::Table,
+            format: Format::Text,
             rows: Vec::new(),
             widths: vec![0; 2],
             max_width: usize::MAX,
@@ -59,7 +60,7 @@ impl Table {
         cells: [&str; N],
     ) -> Result<()> {
         match self.format {
-            Format::Table => self.add_row(cells),
+            Format::Text => self.add_row(cells),
             Format::Json => print_json(json)?,
         }
         Ok(())
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn column_is_as_wide_as_its_widest_cell_so_far() {
-        let mut table = Table::new(Format::Table, ["CUSTOMER", "EVENT"]);
+        let mut table = PrintedTable::new(Format::Text, ["CUSTOMER", "EVENT"]);
         table.add_row(["ada", "login"]);
         table.add_row(["李小龙", "logout"]);
         assert_eq!(

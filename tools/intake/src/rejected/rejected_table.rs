@@ -13,7 +13,8 @@ use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
 use super::rejected_signal::{RejectedSignal, RejectedSignalId};
 use crate::items::{batch_delete, query_items};
 use crate::output::note;
-use crate::stack::{REJECTED_SIGNALS, Stack};
+use crate::stack::Stack;
+use crate::stack::variable_names::REJECTED_SIGNALS_TABLE;
 use crate::time_args::subtract;
 
 /// How long a rejected signal may wait before it is stored: SQS's longest retention in the overflow
@@ -34,7 +35,7 @@ impl<'a> RejectedTable<'a> {
     pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
         Ok(Self {
             stack,
-            table: stack.table(REJECTED_SIGNALS)?,
+            table: stack.table(REJECTED_SIGNALS_TABLE)?,
         })
     }
 
