@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
 use crate::file_name::file_name;
-use crate::{Signal, counted};
+use crate::{SignalLine, counted};
 
 /// The most different members of an object that its contract names. An object with more has data
 /// for their names.
@@ -57,7 +57,7 @@ struct ContractFile<'a> {
 /// There is no signal; a contract is there already, unless `force` replaces it; or a file cannot be
 /// written. Each ends the program.
 pub(crate) fn infer(
-    signals: impl Iterator<Item = Result<Signal>>,
+    signals: impl Iterator<Item = Result<SignalLine>>,
     dir: &Path,
     force: bool,
     output: &mut impl Write,
@@ -101,11 +101,11 @@ pub(crate) fn infer(
 
 /// Reads what the signals of each type have in common.
 fn read_types(
-    signals: impl Iterator<Item = Result<Signal>>,
+    signals: impl Iterator<Item = Result<SignalLine>>,
 ) -> Result<BTreeMap<String, SignalType>> {
     let mut types: BTreeMap<String, SignalType> = BTreeMap::new();
     for signal in signals {
-        let Signal { r#type, data, .. } = signal?;
+        let SignalLine { r#type, data, .. } = signal?;
         let data = serde_json::from_str(data.get())
             .with_context(|| format!("the data of a signal of the type {type:?} cannot be read"))?;
         let signal_type = types.entry(r#type).or_default();
@@ -216,9 +216,9 @@ fn type_name(value: &Value) -> &'static str {
 mod tests {
     use super::*;
 
-    fn signals(data: &[Value]) -> impl Iterator<Item = Result<Signal>> {
+    fn signals(data: &[Value]) -> impl Iterator<Item = Result<SignalLine>> {
         let signal = |data: &Value| {
-            Ok(Signal {
+            Ok(SignalLine {
                 r#type: "purchase".to_owned(),
                 data: serde_json::value::to_raw_value(data)?,
                 name: String::new(),

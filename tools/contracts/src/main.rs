@@ -42,7 +42,7 @@ enum Command {
 
 /// A signal as far as it is judged.
 #[derive(Deserialize)]
-struct Signal {
+struct SignalLine {
     r#type: String,
     /// The text is not parsed yet: a client may send JSON that cannot be judged, and is told so.
     data: Box<RawValue>,
@@ -88,7 +88,7 @@ fn is_closed(error: &io::Error) -> bool {
 }
 
 /// Reads the signals, one on each line.
-fn read_signals(input: impl BufRead) -> impl Iterator<Item = Result<Signal>> {
+fn read_signals(input: impl BufRead) -> impl Iterator<Item = Result<SignalLine>> {
     input.lines().map(|line| {
         let line = line.context("the input cannot be read")?;
         serde_json::from_str(&line).context("a line of the input is not a signal")

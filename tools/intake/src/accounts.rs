@@ -13,7 +13,7 @@ use crate::stack::Stack;
 use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum AccountsCommand {
     /// Count the requests and signals of each account and key, from the functions' logs; last seen
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod accounts usage --since 24h\n\n\
@@ -48,7 +48,7 @@ pub(crate) enum Command {
     },
 }
 
-impl Command {
+impl AccountsCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
             Self::Usage { since } => usage::usage(stack, since, format).await,

@@ -26,7 +26,7 @@ use crate::stack::variable_names::SIGNALS_TABLE;
 use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ContractsCommand {
     /// Write a contract for each type of the stored signals, with its types and without a value: a
     /// start to edit
     #[command(
@@ -70,7 +70,7 @@ pub(crate) struct Read {
     since: Option<Timestamp>,
 }
 
-impl Command {
+impl ContractsCommand {
     pub(crate) async fn run(self, stack: &Stack) -> Result<()> {
         let mut judge = Process::new(program()?);
         let read = match self {
@@ -125,7 +125,7 @@ impl Read {
         let mut count = 0;
         scan(stack, stack.table(SIGNALS_TABLE)?, select, async |page| {
             for item in page.items() {
-                let line = to_json(&Line::new(item))?;
+                let line = to_json(&SignalLine::new(item))?;
                 writeln!(lines, "{line}")?;
                 count += 1;
             }
@@ -139,14 +139,14 @@ impl Read {
 
 /// A signal as the program reads it. Its name is its key.
 #[derive(Serialize)]
-struct Line<'a> {
+struct SignalLine<'a> {
     name: String,
     /// The eventType or the stepNodeId.
     r#type: Option<&'a str>,
     data: Option<Json<'a>>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> SignalLine<'a> {
     fn new(item: &'a Item) -> Self {
         let partition = text(item, "pk").unwrap_or_default();
         let sort = text(item, "sk").unwrap_or_default();

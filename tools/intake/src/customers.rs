@@ -8,12 +8,12 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
 
-use self::erase::Erasure;
+use self::erase::CustomerErasure;
 use crate::output::Format;
 use crate::stack::Stack;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CustomersCommand {
     /// Show the profile of a customer
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod customers show --account shop customer-17\n  \
@@ -83,7 +83,7 @@ pub(crate) struct Target {
     id: String,
 }
 
-impl Command {
+impl CustomersCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
             Self::Show { target, times } => profiles::show(stack, &target, times, format).await,
@@ -96,7 +96,7 @@ impl Command {
                 yes,
                 anyway,
             } => {
-                let erasure = Erasure {
+                let erasure = CustomerErasure {
                     stack,
                     account: &account,
                     id: &id,

@@ -34,14 +34,14 @@ pub(crate) async fn run(stack: &Stack, format: Format) -> Result<()> {
 }
 
 /// A check, and what it found.
-struct Finding {
+struct DoctorFinding {
     check: String,
     outcome: CheckOutcome,
 }
 
-fn print(findings: &[Finding], failed: usize, format: Format) -> Result<()> {
+fn print(findings: &[DoctorFinding], failed: usize, format: Format) -> Result<()> {
     let mut table = PrintedTable::new(format, ["RESULT", "CHECK", "SEEN"]);
-    for Finding { check, outcome } in findings {
+    for DoctorFinding { check, outcome } in findings {
         let CheckOutcome { result, seen } = outcome;
         let json = json!({"check": check, "result": result, "seen": seen});
         table.add(&json, [result.as_str(), check, seen])?;
@@ -53,13 +53,13 @@ fn print(findings: &[Finding], failed: usize, format: Format) -> Result<()> {
     }
 }
 
-async fn find_all(stack: &Stack) -> Result<Vec<Finding>> {
+async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     let mut findings = Vec::new();
     let mut add = |check: &str, outcome: Result<CheckOutcome>| {
         // A check that cannot be done is no check that holds.
         let outcome =
             outcome.unwrap_or_else(|error| CheckOutcome::failed(format!("unknown: {error:#}")));
-        findings.push(Finding {
+        findings.push(DoctorFinding {
             check: check.to_owned(),
             outcome,
         });

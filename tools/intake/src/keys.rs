@@ -32,7 +32,7 @@ use crate::stack::Stack;
 const REVOCATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum KeysCommand {
     /// Create a key and print it, this once, alone on standard output
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod keys create --account shop --name web --expires-in 90d > key.txt"
@@ -43,7 +43,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod keys list --account shop --active"
     )]
-    List(List),
+    List(ListKeys),
 
     /// Create a key that replaces another; the old key stays valid for the overlap
     #[command(
@@ -79,7 +79,7 @@ pub(crate) enum Command {
     Publish,
 }
 
-impl Command {
+impl KeysCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let with_short_timeout = stack.with_call_timeout(REVOCATION_TIMEOUT);
         let stack = match self {
@@ -113,7 +113,7 @@ impl Command {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct List {
+pub(crate) struct ListKeys {
     /// Only the keys of this account
     #[arg(long, value_name = "NAME")]
     account: Option<AccountId>,
@@ -123,7 +123,7 @@ pub(crate) struct List {
     active: bool,
 }
 
-impl List {
+impl ListKeys {
     async fn run(&self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         let now = Timestamp::now();
         let (listed, snapshot) = join(keys.all(), snapshot::read(keys.stack)).await;

@@ -40,31 +40,31 @@ pub(crate) struct Options {
 enum Command {
     /// Create, import, list, rotate and revoke the API keys of accounts
     #[command(subcommand)]
-    Keys(keys::Command),
+    Keys(keys::KeysCommand),
 
     /// Show what accounts send, or erase one
     #[command(subcommand)]
-    Accounts(accounts::Command),
+    Accounts(accounts::AccountsCommand),
 
     /// Find, show, export or erase what is stored of a customer
     #[command(subcommand)]
-    Customers(customers::Command),
+    Customers(customers::CustomersCommand),
 
     /// List the signals of a customer or a workflow journey, or erase those of one type
     #[command(subcommand)]
-    Signals(signals::Command),
+    Signals(signals::SignalsCommand),
 
     /// List and redrive rejected signals
     #[command(subcommand)]
-    Rejected(rejected::Command),
+    Rejected(rejected::RejectedCommand),
 
     /// Count and redrive the messages of the overflow queue
     #[command(subcommand)]
-    Overflow(overflow::Command),
+    Overflow(overflow::OverflowCommand),
 
     /// Write JSON Schemas that the data of stored signals keeps, or judge it by them
     #[command(subcommand)]
-    Contracts(contracts::Command),
+    Contracts(contracts::ContractsCommand),
 
     /// Store the customers or signals of a file
     Import(Import),

@@ -16,7 +16,7 @@ use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum OverflowCommand {
     /// Count the messages of the overflow queue and of its dead-letter queue
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod overflow status\n\n\
@@ -37,7 +37,7 @@ pub(crate) enum Command {
     },
 }
 
-impl Command {
+impl OverflowCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let queues = Queues::find(stack)?;
         match (self, queues) {

@@ -18,13 +18,13 @@ use crate::stack::Stack;
 use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum RejectedCommand {
     /// List rejected signals with their errors; with --json also their payloads
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod rejected list --account shop --since 7d\n  \
         cargo intake --stack intake-prod rejected list --account shop --json > rejected.ndjson"
     )]
-    List(List),
+    List(ListRejected),
 
     /// Parse and store rejected signals again; those that are stored are no longer rejected
     #[command(
@@ -37,7 +37,7 @@ pub(crate) enum Command {
     Redrive(Redrive),
 }
 
-impl Command {
+impl RejectedCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let rejected = RejectedTable::new(stack)?;
         match self {
@@ -48,7 +48,7 @@ impl Command {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct List {
+pub(crate) struct ListRejected {
     /// The account
     #[arg(long, value_name = "NAME")]
     account: AccountId,
@@ -59,7 +59,7 @@ pub(crate) struct List {
     since: Timestamp,
 }
 
-impl List {
+impl ListRejected {
     async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
         let account = &self.account;
         let heading = ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"];

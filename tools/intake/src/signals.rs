@@ -28,13 +28,13 @@ use crate::time_args::{subtract, timestamp};
 const DEFAULT_LIMIT: usize = 50;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum SignalsCommand {
     /// List the newest signals of a customer or an emitter, oldest first
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod signals list --account shop customer-17 --since 1h\n  \
         cargo intake --local signals list --account dev customer-17 --follow"
     )]
-    List(List),
+    List(ListSignals),
 
     /// Erase the signals of one type that an account sent in a period; this reads the whole table
     #[command(
@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Erase(Erase),
 }
 
-impl Command {
+impl SignalsCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
             Self::List(list) => list.run(stack, format).await,
@@ -59,7 +59,7 @@ impl Command {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct List {
+pub(crate) struct ListSignals {
     /// The account
     #[arg(long, value_name = "NAME")]
     account: AccountId,
@@ -89,7 +89,7 @@ pub(crate) struct List {
     follow: bool,
 }
 
-impl List {
+impl ListSignals {
     async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
         let Self {
             account,

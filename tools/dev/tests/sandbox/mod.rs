@@ -96,26 +96,26 @@ impl Sandbox {
     }
 
     /// Runs `cargo dev` to its end.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str]) -> EndedStack {
         self.start(arguments).end()
     }
 
     /// Runs `cargo dev` until it is ready, and then stops it.
-    pub(crate) fn run_until_ready(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run_until_ready(&self, arguments: &[&str]) -> EndedStack {
         let mut running = self.start(arguments);
         running.wait_for_line("Intake is running");
         running.signal("INT");
         running.end()
     }
 
-    pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+    pub(crate) fn start(&self, arguments: &[&str]) -> RunningStack {
         let mut child = self
             .command(arguments)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let stdout = lines(child.stdout.take().unwrap());
-        Running::new(child, stdout)
+        RunningStack::new(child, stdout)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -163,7 +163,7 @@ impl Sandbox {
     }
 }
 
-pub(crate) struct Running {
+pub(crate) struct RunningStack {
     child: Child,
     stdout: mpsc::Receiver<String>,
     stderr: mpsc::Receiver<String>,
@@ -171,7 +171,7 @@ pub(crate) struct Running {
     printed: String,
 }
 
-impl Running {
+impl RunningStack {
     fn new(mut child: Child, stdout: mpsc::Receiver<String>) -> Self {
         let stderr = lines(child.stderr.take().unwrap());
         Self {
@@ -226,11 +226,11 @@ impl Running {
     }
 
     /// Waits until it and every child process that shares its standard error have ended.
-    pub(crate) fn end(mut self) -> Ended {
+    pub(crate) fn end(mut self) -> EndedStack {
         let stderr = rest(&self.stderr);
         let stdout = std::mem::take(&mut self.printed) + &rest(&self.stdout);
         let status = self.child.wait().unwrap();
-        Ended {
+        EndedStack {
             status,
             stdout,
             stderr,
@@ -238,7 +238,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningStack {
     fn drop(&mut self) {
         // Only a test that has failed leaves it running.
         let _ = self.child.kill();
@@ -246,13 +246,13 @@ impl Drop for Running {
     }
 }
 
-pub(crate) struct Ended {
+pub(crate) struct EndedStack {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ended {
+impl EndedStack {
     /// The last line of a run that failed.
     pub(crate) fn error(&self) -> String {
         assert_eq!(self.status.code(), Some(1), "{}", self.stderr);

@@ -63,22 +63,22 @@ const PROFILES: AccountTable = AccountTable {
 };
 
 /// How many items of each table are deleted.
-struct Counts {
+struct AccountErasureCounts {
     idempotency_records: usize,
     rejected_signals: usize,
     signals: usize,
     profiles: usize,
 }
 
-impl Counts {
+impl AccountErasureCounts {
     fn are_zero(&self) -> bool {
         self.idempotency_records + self.rejected_signals + self.signals + self.profiles == 0
     }
 }
 
 /// What an erasure did.
-struct Erasure {
-    counts: Counts,
+struct AccountErasure {
+    counts: AccountErasureCounts,
     /// Whether the key snapshot has the revocations. Without it, the erasure goes on.
     published: Result<()>,
 }
@@ -117,9 +117,14 @@ pub(super) async fn erase(
     erasure.published.and(printed)
 }
 
-fn print(account: &AccountId, counts: &Counts, revoked_keys: usize, format: Format) -> Result<()> {
+fn print(
+    account: &AccountId,
+    counts: &AccountErasureCounts,
+    revoked_keys: usize,
+    format: Format,
+) -> Result<()> {
     let erased_at = Timestamp::now();
-    let Counts {
+    let AccountErasureCounts {
         idempotency_records,
         rejected_signals,
         signals,
@@ -146,7 +151,7 @@ async fn revoke_and_delete(
     account: &AccountId,
     keys: &[StoredKey],
     anyway: bool,
-) -> Result<Erasure> {
+) -> Result<AccountErasure> {
     let stack = table.stack;
     let last_revocation = revoke_all(table, keys).await;
     // The snapshot is also written when an earlier run revoked the keys, and could not write it.
@@ -161,16 +166,16 @@ async fn revoke_and_delete(
         .await
         .context("The keys are revoked, and nothing is deleted")?;
     let counts = delete_all(stack, account).await?;
-    Ok(Erasure { counts, published })
+    Ok(AccountErasure { counts, published })
 }
 
-async fn delete_all(stack: &Stack, account: &AccountId) -> Result<Counts> {
+async fn delete_all(stack: &Stack, account: &AccountId) -> Result<AccountErasureCounts> {
     let idempotency_records = delete_items(stack, account, &IDEMPOTENCY_RECORDS).await?;
     let rejected_signals = delete_items(stack, account, &REJECTED).await?;
     let signals = delete_items(stack, account, &STORED_SIGNALS).await?;
     // The profiles last: while they are there, an operator sees that the erasure is incomplete.
     let profiles = delete_items(stack, account, &PROFILES).await?;
-    Ok(Counts {
+    Ok(AccountErasureCounts {
         idempotency_records,
         rejected_signals,
         signals,

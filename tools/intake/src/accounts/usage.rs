@@ -32,11 +32,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 struct QueryResults {
     status: String,
     #[serde(default)]
-    results: Vec<Vec<Field>>,
+    results: Vec<Vec<LogField>>,
 }
 
 #[derive(Deserialize)]
-struct Field {
+struct LogField {
     field: String,
     value: String,
 }
@@ -52,7 +52,7 @@ struct KeyUsage<'a> {
 }
 
 impl<'a> KeyUsage<'a> {
-    fn read(row: &'a [Field]) -> Self {
+    fn read(row: &'a [LogField]) -> Self {
         let value = |name: &str| {
             let field = row.iter().find(|field| field.field == name);
             field.map(|field| field.value.as_str())
@@ -126,7 +126,7 @@ pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Re
 }
 
 /// Has CloudWatch Logs run [`QUERY`], and waits for its results.
-async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<Field>>> {
+async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<LogField>>> {
     let client = SigningClient::new(&stack.config)?;
     let query = json!({
         "logGroupNames": FUNCTIONS.map(|function| format!("/aws/lambda/{name}/{function}")),

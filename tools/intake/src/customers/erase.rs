@@ -30,7 +30,7 @@ use crate::stack::variable_names::{CUSTOMERS_TABLE, SIGNALS_TABLE};
 const DELETED_AT_ONCE: usize = 1_000;
 
 /// An erasure of a customer or an emitter.
-pub(super) struct Erasure<'a> {
+pub(super) struct CustomerErasure<'a> {
     pub(super) stack: &'a Stack,
     pub(super) account: &'a AccountId,
     pub(super) id: &'a str,
@@ -40,12 +40,12 @@ pub(super) struct Erasure<'a> {
 
 /// What was found when the erasure looked again.
 struct SecondLook {
-    found: Found,
+    found: StoredOfCustomer,
     /// An error if messages were queued by then.
     queues: Result<()>,
 }
 
-impl Erasure<'_> {
+impl CustomerErasure<'_> {
     pub(super) async fn run(self, yes: bool, format: Format) -> Result<()> {
         let Self {
             stack,
@@ -80,7 +80,7 @@ impl Erasure<'_> {
         second.queues.and(printed)
     }
 
-    fn print(&self, erased: &Found, format: Format) -> Result<()> {
+    fn print(&self, erased: &StoredOfCustomer, format: Format) -> Result<()> {
         let Self { account, id, .. } = self;
         let erased_at = Timestamp::now();
         let json = json!({
@@ -96,7 +96,7 @@ impl Erasure<'_> {
         format.print(&text, &json)
     }
 
-    async fn look(&self) -> Result<Found> {
+    async fn look(&self) -> Result<StoredOfCustomer> {
         let Self {
             stack, account, id, ..
         } = self;
@@ -104,7 +104,7 @@ impl Erasure<'_> {
         let signals = count_signals(stack, account, id).await?;
         let rejected_table = RejectedTable::new(stack)?;
         let rejected = rejected_table.find_keys_by_subject(account, id).await?;
-        Ok(Found {
+        Ok(StoredOfCustomer {
             profiles: usize::from(profile.is_some()),
             signals,
             rejected,
@@ -112,7 +112,7 @@ impl Erasure<'_> {
     }
 
     /// Deletes what was found, and what requests have stored that functions received before.
-    async fn delete_twice(&self, found: &Found) -> Result<SecondLook> {
+    async fn delete_twice(&self, found: &StoredOfCustomer) -> Result<SecondLook> {
         self.delete(found).await?;
         let seconds = MAX_REQUEST_DURATION.as_secs();
         note(&format!(
@@ -131,7 +131,7 @@ impl Erasure<'_> {
         })
     }
 
-    async fn delete(&self, found: &Found) -> Result<()> {
+    async fn delete(&self, found: &StoredOfCustomer) -> Result<()> {
         let Self {
             stack, account, id, ..
         } = self;
@@ -144,14 +144,14 @@ impl Erasure<'_> {
 }
 
 /// What is stored of a customer or an emitter.
-struct Found {
+struct StoredOfCustomer {
     profiles: usize,
     signals: usize,
     /// The keys of the rejected signals.
     rejected: Vec<Item>,
 }
 
-impl Found {
+impl StoredOfCustomer {
     fn is_empty(&self) -> bool {
         self.profiles == 0 && self.signals == 0 && self.rejected.is_empty()
     }

@@ -15,7 +15,7 @@ use crate::stack::variable_names::{
 };
 
 /// What template.yaml says of a table.
-pub(super) struct Expected {
+pub(super) struct ExpectedTable {
     pub(super) name: &'static str,
     variable: &'static str,
     stream: Option<StreamViewType>,
@@ -26,22 +26,22 @@ pub(super) struct Expected {
 }
 
 /// The tables, as template.yaml has them.
-pub(super) fn expected() -> [Expected; 5] {
+pub(super) fn expected() -> [ExpectedTable; 5] {
     [
-        Expected {
+        ExpectedTable {
             expires: false,
             ..table("ApiKeys", API_KEYS_TABLE)
         },
-        Expected {
+        ExpectedTable {
             stream: Some(StreamViewType::NewAndOldImages),
             expires: false,
             ..table("Customers", CUSTOMERS_TABLE)
         },
-        Expected {
+        ExpectedTable {
             stream: Some(StreamViewType::NewImage),
             ..table("Signals", SIGNALS_TABLE)
         },
-        Expected {
+        ExpectedTable {
             is_backed_up: false,
             ..table("Idempotency", IDEMPOTENCY_TABLE)
         },
@@ -49,8 +49,8 @@ pub(super) fn expected() -> [Expected; 5] {
     ]
 }
 
-fn table(name: &'static str, variable: &'static str) -> Expected {
-    Expected {
+fn table(name: &'static str, variable: &'static str) -> ExpectedTable {
+    ExpectedTable {
         name,
         variable,
         stream: None,
@@ -62,7 +62,7 @@ fn table(name: &'static str, variable: &'static str) -> Expected {
 /// The attribute with the time at which DynamoDB deletes an item.
 const TIME_TO_LIVE: &str = "expiresAt";
 
-pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<CheckOutcome> {
+pub(super) async fn check(stack: &Stack, expected: &ExpectedTable) -> Result<CheckOutcome> {
     // The tables of `cargo dev` have no streams, no protection, no billing mode and no backups.
     if stack.is_local {
         return Ok(CheckOutcome::skipped(
@@ -90,7 +90,7 @@ pub(super) async fn check(stack: &Stack, expected: &Expected) -> Result<CheckOut
 async fn check_time_to_live(
     stack: &Stack,
     table: &str,
-    expected: &Expected,
+    expected: &ExpectedTable,
 ) -> Result<Option<String>> {
     let ttl = stack
         .client
@@ -117,7 +117,11 @@ async fn check_time_to_live(
     Ok(Some(format!("the time to live is that of {attribute}")))
 }
 
-async fn check_recovery(stack: &Stack, table: &str, expected: &Expected) -> Result<Option<String>> {
+async fn check_recovery(
+    stack: &Stack,
+    table: &str,
+    expected: &ExpectedTable,
+) -> Result<Option<String>> {
     let backups = stack
         .client
         .describe_continuous_backups()
@@ -139,7 +143,7 @@ async fn check_recovery(stack: &Stack, table: &str, expected: &Expected) -> Resu
 }
 
 /// What is wrong with the table itself.
-fn faults_of(stack: &Stack, expected: &Expected, table: &TableDescription) -> Vec<String> {
+fn faults_of(stack: &Stack, expected: &ExpectedTable, table: &TableDescription) -> Vec<String> {
     let mut faults = Vec::new();
     let status = table.table_status();
     let is_usable = matches!(status, Some(TableStatus::Active | TableStatus::Updating));

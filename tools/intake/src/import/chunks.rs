@@ -57,18 +57,18 @@ pub(super) struct Chunk {
     /// The number of its first line, also if the import leaves that one out.
     pub(super) first_line: u64,
     /// The lines to import that are not empty.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<ImportLine>,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct ImportLine {
     /// Its place in the file, counted from 1.
     pub(super) number: u64,
     /// The line without a byte order mark and white space around it, or why it cannot be read.
     pub(super) text: Result<String, LineError>,
 }
 
-impl Line {
+impl ImportLine {
     fn is_empty(&self) -> bool {
         self.text.as_ref().is_ok_and(String::is_empty)
     }
@@ -157,7 +157,7 @@ impl<R: BufRead> Chunks<R> {
         }))
     }
 
-    fn read_line(&mut self) -> io::Result<Option<Line>> {
+    fn read_line(&mut self) -> io::Result<Option<ImportLine>> {
         let mut bytes = Vec::new();
         let mut limited = self.reader.by_ref().take(MAX_LINE_BYTES);
         let mut length = limited.read_until(b'\n', &mut bytes)? as u64;
@@ -175,7 +175,7 @@ impl<R: BufRead> Chunks<R> {
         } else {
             read_text(&bytes)
         };
-        Ok(Some(Line {
+        Ok(Some(ImportLine {
             number: self.lines_read,
             text,
         }))
@@ -191,7 +191,7 @@ fn read_text(bytes: &[u8]) -> Result<String, LineError> {
 
 /// The identifier of the chunk with these lines. A line that cannot be read is never stored, so it
 /// counts as an empty one.
-fn chunk_identifier(first_line: u64, lines: &[Line]) -> RequestIdentifier {
+fn chunk_identifier(first_line: u64, lines: &[ImportLine]) -> RequestIdentifier {
     let first_line = first_line.to_string();
     let texts = lines
         .iter()
@@ -215,8 +215,8 @@ mod tests {
         std::iter::from_fn(|| chunks.read().unwrap()).collect()
     }
 
-    fn line(number: u64, text: Result<String, LineError>) -> Line {
-        Line { number, text }
+    fn line(number: u64, text: Result<String, LineError>) -> ImportLine {
+        ImportLine { number, text }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use model::limits::MAX_UNKNOWN_FIELDS;
 use model::timestamp::Timestamp;
 
 use self::fields::{
-    Field, Fields, read_fields, read_index, read_request_identifier, read_time, take_field,
+    Fields, LineField, read_fields, read_index, read_request_identifier, read_time, take_field,
     write_object,
 };
 use super::chunks::{Chunk, Kind};
@@ -46,7 +46,7 @@ pub(super) struct RejectedLine {
 
 /// What is stored of a line.
 pub(super) struct LineContent<'a> {
-    requests: Requests<'a>,
+    requests: LineRequests<'a>,
     /// The time that the line has itself.
     time: Option<Timestamp>,
     /// Where the signal was before, if the line says so.
@@ -54,9 +54,9 @@ pub(super) struct LineContent<'a> {
 }
 
 /// What a client would have sent.
-enum Requests<'a> {
+enum LineRequests<'a> {
     /// The line as it is.
-    Line(JsonText<'a>),
+    AsSent(JsonText<'a>),
     /// JSON texts without the fields that no client sends: one for a signal, one or more for a
     /// customer.
     Rewritten(Vec<String>),
@@ -130,14 +130,14 @@ impl<'a> LineContent<'a> {
         let time = read_time(time_field, time, now)?;
         match kind {
             Kind::Customers => Ok(Self {
-                requests: Requests::Rewritten(customer_requests(fields)),
+                requests: LineRequests::Rewritten(customer_requests(fields)),
                 time: Some(time),
                 origin: None,
             }),
             Kind::Signals => {
                 let origin = take_origin(&mut fields)?;
                 Ok(Self {
-                    requests: Requests::Rewritten(vec![write_object(&fields)]),
+                    requests: LineRequests::Rewritten(vec![write_object(&fields)]),
                     time: Some(time),
                     origin,
                 })
@@ -148,7 +148,7 @@ impl<'a> LineContent<'a> {
     /// A line as a client would send it.
     fn as_sent(line: JsonText<'a>) -> Self {
         Self {
-            requests: Requests::Line(line),
+            requests: LineRequests::AsSent(line),
             time: None,
             origin: None,
         }
@@ -165,8 +165,8 @@ impl<'a> LineContent<'a> {
     /// What a client would have sent: one request of a signal, one or more of a customer.
     pub(super) fn requests(&self) -> Vec<JsonText<'_>> {
         match &self.requests {
-            Requests::Line(line) => vec![*line],
-            Requests::Rewritten(texts) => texts
+            LineRequests::AsSent(line) => vec![*line],
+            LineRequests::Rewritten(texts) => texts
                 .iter()
                 .map(|text| JsonText::parse(text).expect("the import wrote it as JSON"))
                 .collect(),
@@ -199,7 +199,7 @@ fn restore_undocumented_fields(fields: &mut Fields<'_>) {
     };
     match read_fields(value) {
         Some(undocumented) => fields.extend(undocumented),
-        None => fields.push(Field {
+        None => fields.push(LineField {
             name: "undocumented".into(),
             value,
         }),
@@ -227,8 +227,8 @@ fn customer_requests(mut fields: Fields<'_>) -> Vec<String> {
 }
 
 /// A request with the fields `reserved` beside `customerData`, and the fields `profile` in it.
-fn customer_request(reserved: &[Field<'_>], profile: &[Field<'_>]) -> String {
-    let mut members: Vec<String> = reserved.iter().map(Field::to_member).collect();
+fn customer_request(reserved: &[LineField<'_>], profile: &[LineField<'_>]) -> String {
+    let mut members: Vec<String> = reserved.iter().map(LineField::to_member).collect();
     let customer_data = write_object(profile);
     members.push(format!("\"customerData\":{customer_data}"));
     format!("{{{}}}", members.join(","))

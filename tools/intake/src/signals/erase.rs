@@ -61,7 +61,7 @@ pub(crate) struct Erase {
 }
 
 /// How many signals were found or deleted.
-struct Counts {
+struct SignalErasureCounts {
     signals: usize,
     rejected: usize,
 }
@@ -80,7 +80,7 @@ impl Erase {
         let target = self.target();
         note(&format!("Counting {target} ..."));
         let found = self.count(stack).await?;
-        let Counts { signals, rejected } = found;
+        let SignalErasureCounts { signals, rejected } = found;
         if self.dry_run {
             return self.print(&found, format);
         }
@@ -113,7 +113,7 @@ impl Erase {
         )
     }
 
-    async fn count(&self, stack: &Stack) -> Result<Counts> {
+    async fn count(&self, stack: &Stack) -> Result<SignalErasureCounts> {
         let mut signals = 0;
         self.scan(stack, async |page| {
             signals += page.items().len();
@@ -121,11 +121,11 @@ impl Erase {
         })
         .await?;
         let rejected = self.find_rejected(stack).await?.len();
-        Ok(Counts { signals, rejected })
+        Ok(SignalErasureCounts { signals, rejected })
     }
 
     /// Deletes the signals. `expected` is how many were counted before.
-    async fn delete(&self, stack: &Stack, expected: usize) -> Result<Counts> {
+    async fn delete(&self, stack: &Stack, expected: usize) -> Result<SignalErasureCounts> {
         let rejected = self.find_rejected(stack).await?;
         RejectedTable::new(stack)?.delete(&rejected).await?;
         let table = stack.table(SIGNALS_TABLE)?;
@@ -146,7 +146,7 @@ impl Erase {
             Ok(())
         })
         .await?;
-        Ok(Counts {
+        Ok(SignalErasureCounts {
             signals,
             rejected: rejected.len(),
         })
@@ -181,8 +181,8 @@ impl Erase {
             .await
     }
 
-    fn print(&self, counts: &Counts, format: Format) -> Result<()> {
-        let Counts { signals, rejected } = counts;
+    fn print(&self, counts: &SignalErasureCounts, format: Format) -> Result<()> {
+        let SignalErasureCounts { signals, rejected } = counts;
         let target = self.target();
         let found = format!("{signals} signal(s), {rejected} rejected signal(s)");
         if self.dry_run {

@@ -108,12 +108,12 @@ pub(super) async fn describe(config: &SdkConfig, stack: &str) -> Result<Descript
 fn read(received: &Received) -> Result<Description, NotDescribed> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
-    struct Response {
-        describe_stacks_result: Found,
+    struct DescribeStacksResponse {
+        describe_stacks_result: DescribeStacksResult,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
-    struct Found {
+    struct DescribeStacksResult {
         stacks: Members<Description>,
     }
     #[derive(Deserialize)]
@@ -130,7 +130,7 @@ fn read(received: &Received) -> Result<Description, NotDescribed> {
             NotDescribed::Refused(refusal)
         });
     }
-    let response: Response = from_xml(&received.body)?;
+    let response: DescribeStacksResponse = from_xml(&received.body)?;
     let stacks = response.describe_stacks_result.stacks.members;
     stacks.into_iter().next().ok_or(NotDescribed::Missing)
 }

@@ -46,7 +46,7 @@ pub(super) struct Call {
 
 /// A response.
 #[derive(Debug)]
-pub(super) struct Response {
+pub(super) struct ApiResponse {
     pub(super) status: u16,
     pub(super) headers: Headers,
     /// The body as JSON; null when it is not.
@@ -66,13 +66,13 @@ impl Api {
 
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call
     /// the function.
-    pub(super) async fn send(&self, call: &Call) -> Result<Response> {
-        let is_throttled = |response: &Response| response.status == 429;
-        let is_final = |response: &Result<Response>| !response.as_ref().is_ok_and(is_throttled);
+    pub(super) async fn send(&self, call: &Call) -> Result<ApiResponse> {
+        let is_throttled = |response: &ApiResponse| response.status == 429;
+        let is_final = |response: &Result<ApiResponse>| !response.as_ref().is_ok_and(is_throttled);
         repeat(THROTTLED_ATTEMPTS, || self.send_once(call), is_final).await
     }
 
-    async fn send_once(&self, call: &Call) -> Result<Response> {
+    async fn send_once(&self, call: &Call) -> Result<ApiResponse> {
         let authorization = bearer(&self.key);
         let mut headers = BTreeMap::from([
             ("authorization", Some(authorization.as_str())),
@@ -88,7 +88,7 @@ impl Api {
         let began = Instant::now();
         let body = call.bytes()?;
         let received = self.client.send(call.method, url, with_value, body).await?;
-        Ok(Response {
+        Ok(ApiResponse {
             status: received.status,
             headers: received.headers,
             body: serde_json::from_slice(&received.body).unwrap_or_default(),
@@ -159,7 +159,7 @@ fn bearer(key: &str) -> String {
     format!("Bearer {key}")
 }
 
-impl Response {
+impl ApiResponse {
     /// How many signals, or updates of a customer, went to the overflow queue.
     pub(super) fn deferred(&self) -> u64 {
         let signals = self
@@ -180,13 +180,13 @@ impl Response {
 
 /// What a response has to be.
 #[derive(Clone, Default)]
-pub(super) struct Expected {
+pub(super) struct ExpectedResponse {
     status: u16,
     body: Vec<(&'static str, Value)>,
     headers: Vec<(&'static str, &'static str)>,
 }
 
-impl Expected {
+impl ExpectedResponse {
     pub(super) fn status(status: u16) -> Self {
         Self {
             status,
@@ -223,7 +223,7 @@ impl Expected {
     }
 
     /// The outcome of a check that the response is as expected.
-    pub(super) fn outcome(&self, response: &Result<Response>) -> CheckOutcome {
+    pub(super) fn outcome(&self, response: &Result<ApiResponse>) -> CheckOutcome {
         match self.check(response) {
             Ok(response) => CheckOutcome::held(format!(
                 "{} in {} ms",
@@ -235,7 +235,10 @@ impl Expected {
     }
 
     /// Returns the response if it is as expected, or else the first difference.
-    pub(super) fn check<'r>(&self, response: &'r Result<Response>) -> Result<&'r Response, String> {
+    pub(super) fn check<'r>(
+        &self,
+        response: &'r Result<ApiResponse>,
+    ) -> Result<&'r ApiResponse, String> {
         let response = response
             .as_ref()
             .map_err(|error| format!("no response: {error:#}"))?;
@@ -248,7 +251,7 @@ impl Expected {
         }
     }
 
-    fn first_difference(&self, response: &Response) -> Option<String> {
+    fn first_difference(&self, response: &ApiResponse) -> Option<String> {
         if response.status != self.status {
             return Some(format!("expected status {}", self.status));
         }

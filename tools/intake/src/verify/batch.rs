@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::api::{Call, Expected, SIGNALS};
+use super::api::{Call, ExpectedResponse, SIGNALS};
 
 /// The customers (even numbers) and emitters that signals are for.
 pub(super) const SUBJECTS: usize = 100;
 
 /// A request with signals.
-pub(super) struct Batch {
+pub(super) struct SentBatch {
     pub(super) identifier: String,
     pub(super) signals: Vec<Value>,
     /// How many of the signals are valid: the first ones.
@@ -17,7 +17,7 @@ pub(super) struct Batch {
     pub(super) is_acknowledged: bool,
 }
 
-impl Batch {
+impl SentBatch {
     /// A batch of signals of both shapes: first the valid ones, then the invalid ones, whose type is
     /// blank.
     pub(super) fn new(valid: usize, invalid: usize) -> Self {
@@ -48,9 +48,9 @@ impl Batch {
     }
 
     /// What every response has to be.
-    pub(super) fn expected(&self) -> Expected {
+    pub(super) fn expected(&self) -> ExpectedResponse {
         let received = self.signals.len();
-        Expected::status(200)
+        ExpectedResponse::status(200)
             .body("/requestIdentifier", json!(self.identifier))
             .body("/received", json!(received))
             .body("/accepted", json!(self.valid))

@@ -8,10 +8,10 @@ use model::timestamp::Timestamp;
 use serde_json::Value;
 use store::attributes::Item;
 
-use super::batch::Batch;
+use super::batch::SentBatch;
 use super::requests::updated_fields;
 use super::run::Run;
-use super::stored::{self, Stored};
+use super::stored::{self, StoredItems};
 use crate::items::{json_object, text};
 use crate::output::note;
 use crate::stack::Stack;
@@ -85,7 +85,7 @@ struct SignalFaults {
 }
 
 fn signal_faults(
-    batches: &BTreeMap<String, Batch>,
+    batches: &BTreeMap<String, SentBatch>,
     stored: &[Item],
     retention: Option<Duration>,
 ) -> SignalFaults {
@@ -136,7 +136,7 @@ fn expires_after(item: &Item, retention: Option<Duration>) -> bool {
 }
 
 /// Invalid signals of acknowledged batches that are not kept as they were sent.
-fn unkept(run: &Run<'_>, stored: &Stored) -> Vec<String> {
+fn unkept(run: &Run<'_>, stored: &StoredItems) -> Vec<String> {
     let kept: HashSet<&str> = stored
         .rejected
         .iter()
@@ -182,9 +182,9 @@ mod tests {
 
     #[test]
     fn signal_that_is_missing_or_stored_twice_or_otherwise_is_a_fault() {
-        let batch = Batch {
+        let batch = SentBatch {
             is_acknowledged: true,
-            ..Batch::new(1, 1)
+            ..SentBatch::new(1, 1)
         };
         let identifier = batch.identifier.clone();
         let item = |index: usize, changes: Value| {

@@ -9,8 +9,8 @@ use model::api_key::KEY_PREFIX;
 use model::limits::MAX_BODY_BYTES;
 use serde_json::{Value, json};
 
-use super::api::{CUSTOMERS, Call, Expected, PING, SIGNALS};
-use super::batch::{Batch, subject_id};
+use super::api::{CUSTOMERS, Call, ExpectedResponse, PING, SIGNALS};
+use super::batch::{SentBatch, subject_id};
 use super::run::{AnsweredBatch, Run};
 use crate::check_result::CheckOutcome;
 
@@ -54,8 +54,8 @@ const TOO_LARGE_FOR_GATEWAY: usize = 11 * 1024 * 1024;
 pub(super) async fn check_keys(run: &Run<'_>) {
     let ping = || Call::new("GET", PING);
     let wrong = format!("{KEY_PREFIX}{}", "0".repeat(64));
-    let answered = Expected::status(200).body("/response", json!("pong"));
-    let missing = Expected::problem(401, "unauthorized")
+    let answered = ExpectedResponse::status(200).body("/response", json!("pong"));
+    let missing = ExpectedResponse::problem(401, "unauthorized")
         .header("www-authenticate", "Bearer realm=\"intake\"");
     let invalid = missing.clone().header("www-authenticate", "invalid_token");
     let checks = [
@@ -81,7 +81,8 @@ pub(super) async fn update_customer(run: &Run<'_>) {
     for (method, data) in updates {
         let body = json!({"customerId": subject_id(UPDATED), "customerData": data});
         let call = Call::post(CUSTOMERS, body.to_string()).method(method);
-        let expected = Expected::status(200).body("/customerId", json!(subject_id(UPDATED)));
+        let expected =
+            ExpectedResponse::status(200).body("/customerId", json!(subject_id(UPDATED)));
         let name = format!("{method} of a customer");
         run.check("Customers", &name, &call, &expected).await;
     }
@@ -95,7 +96,7 @@ pub(super) fn updated_fields() -> Value {
 /// Sends what API Gateway has to hand over unchanged: a compressed body, the largest body, and a
 /// preflight request, which has no key.
 pub(super) async fn check_handing_over(run: &Run<'_>) {
-    let batch = Batch::new(25, 0);
+    let batch = SentBatch::new(25, 0);
     let zipped = batch
         .call()
         .gzip()
@@ -104,13 +105,13 @@ pub(super) async fn check_handing_over(run: &Run<'_>) {
     let answered = run.send_batch(batch, &zipped).await;
     run.add("Endpoints", "gzip", answered.outcome());
 
-    let batch = Batch::new(1, 0);
+    let batch = SentBatch::new(1, 0);
     let largest = batch.call().padded_to(MAX_BODY_BYTES);
     let answered = run.send_batch(batch, &largest).await;
     run.add("Limits", "A body of 4 MiB", answered.outcome());
 
     let preflight = Call::new("OPTIONS", SIGNALS).key(None);
-    let expected = Expected::status(204).header("allow", "POST");
+    let expected = ExpectedResponse::status(204).header("allow", "POST");
     run.check("Endpoints", "OPTIONS without a key", &preflight, &expected)
         .await;
 }
@@ -163,7 +164,7 @@ pub(super) async fn send_batches(run: &Run<'_>, signals: usize) {
 
 /// Sends a batch, and a second time if `is_retried`.
 async fn deliver(run: &Run<'_>, size: BatchSize, is_retried: bool) -> Delivery {
-    let batch = Batch::new(size.valid, size.invalid);
+    let batch = SentBatch::new(size.valid, size.invalid);
     let call = batch.call();
     let AnsweredBatch { response, expected } = run.send_batch(batch, &call).await;
     let accepted = expected.clone().body("/replayed", json!(false));
@@ -190,7 +191,7 @@ pub(super) async fn check_gateway(run: &Run<'_>, is_gateway: bool) {
     ];
     for (status, name, call) in checks {
         if is_gateway {
-            let expected = Expected::gateway(status);
+            let expected = ExpectedResponse::gateway(status);
             run.check(PROMISE, name, &call, &expected).await;
         } else {
             run.add(

@@ -7,8 +7,8 @@ use anyhow::Result;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use super::api::{Api, Call, Expected, Response};
-use super::batch::Batch;
+use super::api::{Api, ApiResponse, Call, ExpectedResponse};
+use super::batch::SentBatch;
 use super::report::Check;
 use crate::check_result::CheckOutcome;
 
@@ -19,7 +19,7 @@ pub(super) struct Run<'a> {
     pub(super) checks: RefCell<Vec<Check>>,
     /// What was sent, by requestIdentifier, also before a response came: an interruption comes at
     /// any time.
-    pub(super) batches: RefCell<BTreeMap<String, Batch>>,
+    pub(super) batches: RefCell<BTreeMap<String, SentBatch>>,
     /// Signals and updates of customers that went to the overflow queue.
     pub(super) deferred: Cell<u64>,
 }
@@ -74,21 +74,21 @@ impl<'a> Run<'a> {
         promise: &'static str,
         name: &str,
         call: &Call,
-        expected: &Expected,
+        expected: &ExpectedResponse,
     ) {
         let response = self.send(call).await;
         self.add(promise, name, expected.outcome(&response));
     }
 
-    pub(super) async fn send(&self, call: &Call) -> Result<Response> {
+    pub(super) async fn send(&self, call: &Call) -> Result<ApiResponse> {
         let response = self.api.send(call).await;
-        let deferred = response.as_ref().map_or(0, Response::deferred);
+        let deferred = response.as_ref().map_or(0, ApiResponse::deferred);
         self.deferred.update(|before| before + deferred);
         response
     }
 
     /// Sends a batch.
-    pub(super) async fn send_batch(&self, batch: Batch, call: &Call) -> AnsweredBatch {
+    pub(super) async fn send_batch(&self, batch: SentBatch, call: &Call) -> AnsweredBatch {
         let identifier = batch.identifier.clone();
         let expected = batch.expected();
         self.batches.borrow_mut().insert(identifier.clone(), batch);
@@ -105,8 +105,8 @@ impl<'a> Run<'a> {
 
 /// The response to a batch, and what it has to be.
 pub(super) struct AnsweredBatch {
-    pub(super) response: Result<Response>,
-    pub(super) expected: Expected,
+    pub(super) response: Result<ApiResponse>,
+    pub(super) expected: ExpectedResponse,
 }
 
 impl AnsweredBatch {

@@ -26,19 +26,19 @@ use crate::stack::variable_names::{
 const CONCURRENCY: usize = 8;
 
 /// What is stored of the account.
-pub(super) struct Stored {
+pub(super) struct StoredItems {
     pub(super) signals: Vec<Item>,
     pub(super) rejected: Vec<Item>,
     /// The fields of the customer, if there is one.
     pub(super) profile: Option<Value>,
 }
 
-pub(super) async fn read(stack: &Stack, run: &Run<'_>) -> Result<Stored> {
+pub(super) async fn read(stack: &Stack, run: &Run<'_>) -> Result<StoredItems> {
     let subjects = subject_partitions(run.account);
     let customers = read_partitions(stack, CUSTOMERS_TABLE, subjects.clone()).await?;
     let signals = read_partitions(stack, SIGNALS_TABLE, subjects).await?;
     let rejected = read_partitions(stack, REJECTED_SIGNALS_TABLE, rejected_partitions(run)).await?;
-    Ok(Stored {
+    Ok(StoredItems {
         signals,
         rejected,
         profile: customers.first().map(profile_fields),

@@ -9,7 +9,7 @@ use testkit::{RequestBuilder, Tables, TestApp};
 use crate::doctor::fake_aws::Change;
 use crate::doctor::run_at_aws;
 use crate::operator::Operator;
-use crate::running::Running;
+use crate::running::RunningCommand;
 
 const TABLES: [&str; 4] = [
     "CustomersTable",
@@ -96,7 +96,7 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
 
     // The key is revoked first; functions may have cached it.
     let yes = [&erase[..], &["--yes", "--json"]].concat();
-    let erasing = Running::start(&operator, &yes);
+    let erasing = RunningCommand::start(&operator, &yes);
     loop {
         let note = erasing.note();
         if note.starts_with("Waiting ") && note.contains("up to a minute after its revocation") {

@@ -6,7 +6,7 @@ use testkit::{RequestBuilder, TestApp};
 
 use crate::customers::{send, send_rejected};
 use crate::operator::Operator;
-use crate::running::Running;
+use crate::running::RunningCommand;
 
 const WAITING: &str =
     "Waiting 10 s: a request that a function received before may store something until then.";
@@ -50,7 +50,7 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
     );
     assert!(app.customer("shop", "ada").await.is_some());
 
-    let erasing = Running::start(&operator, &[&erase[..], &["--yes", "--json"]].concat());
+    let erasing = RunningCommand::start(&operator, &[&erase[..], &["--yes", "--json"]].concat());
     assert_eq!(erasing.note(), "Counting what is stored of \"ada\" ...");
     assert_eq!(erasing.note(), WAITING);
     assert!(app.customer("shop", "ada").await.is_none());
@@ -78,7 +78,7 @@ async fn interrupted_erasure_of_an_emitter_says_how_to_complete_it() {
     let app = TestApp::start();
     let operator = Operator::of(&app);
     store_three_customers(&app).await;
-    let erasing = Running::start(&operator, &ERASE_EMITTER);
+    let erasing = RunningCommand::start(&operator, &ERASE_EMITTER);
     assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");
     assert_eq!(erasing.note(), WAITING);
     let ended = erasing.interrupt();
@@ -98,7 +98,7 @@ async fn erasure_that_finds_nothing_looks_again_after_requests_that_were_on_thei
     let app = TestApp::start();
     let operator = Operator::of(&app);
     let key = app.key("shop").await;
-    let erasing = Running::start(&operator, &ERASE_EMITTER);
+    let erasing = RunningCommand::start(&operator, &ERASE_EMITTER);
     assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");
     assert_eq!(
         erasing.note(),

@@ -7,7 +7,7 @@ use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
 use crate::operator::Operator;
-use crate::running::Running;
+use crate::running::RunningCommand;
 
 const IMPORT: [&str; 6] = [
     "import",
@@ -23,14 +23,14 @@ const LINES: usize = 3_000;
 const VALID: usize = LINES - LINES / 100;
 
 /// An import that is at line 1,601, in the fourth chunk: DynamoDB does not answer its calls.
-struct Import {
+struct BlockedImport {
     app: TestApp,
     proxy: FaultProxy,
     operator: Operator,
-    running: Running,
+    running: RunningCommand,
 }
 
-impl Import {
+impl BlockedImport {
     async fn start() -> Self {
         let app = TestApp::start();
         let held = Fault::Stall.where_body_has("held up");
@@ -50,7 +50,7 @@ impl Import {
         };
         let lines: String = (1..=LINES).map(line).collect();
         operator.file("s t.ndjson", &lines);
-        let running = Running::start(&operator, &IMPORT);
+        let running = RunningCommand::start(&operator, &IMPORT);
         while proxy.counts().faulted == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -87,7 +87,7 @@ async fn assert_whole_file_is_imported(app: &TestApp, operator: &Operator) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_import_that_runs_again_stores_each_signal_once() {
-    let import = Import::start().await;
+    let import = BlockedImport::start().await;
     import.running.end("KILL");
     import.proxy.set(Plan::none());
     let before = count(&import.app).await;
@@ -102,7 +102,7 @@ async fn killed_import_that_runs_again_stores_each_signal_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_import_prints_the_command_that_completes_it() {
-    let import = Import::start().await;
+    let import = BlockedImport::start().await;
     let ended = import.running.interrupt();
     let command = "cargo intake import --account shop --received-at 2026-01-01T12:00:00.000Z --from-line 1501 's t.ndjson'";
     let note = format!("To continue: {command}");

@@ -12,7 +12,7 @@ use crate::operator::{Operator, send_signal};
 /// Longer than any step takes, so that only a hang reaches it.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(crate) struct Running {
+pub(crate) struct RunningCommand {
     process: Child,
     stdout: Receiver<String>,
     stderr: Receiver<String>,
@@ -20,13 +20,13 @@ pub(crate) struct Running {
 
 /// How a command ended, and the lines that it wrote and the test had not read before.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct EndedCommand {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<String>,
     pub(crate) stderr: Vec<String>,
 }
 
-impl Running {
+impl RunningCommand {
     pub(crate) fn start(operator: &Operator, arguments: &[&str]) -> Self {
         let mut command = operator.command(arguments);
         let mut process = command
@@ -63,15 +63,15 @@ impl Running {
     }
 
     /// Presses Ctrl-C and waits until the command has ended.
-    pub(crate) fn interrupt(self) -> Ended {
+    pub(crate) fn interrupt(self) -> EndedCommand {
         self.end("INT")
     }
 
     /// Sends this signal and waits until the command has ended.
-    pub(crate) fn end(mut self, signal: &str) -> Ended {
+    pub(crate) fn end(mut self, signal: &str) -> EndedCommand {
         send_signal(&self.process, signal);
         let code = self.process.wait().unwrap().code();
-        Ended {
+        EndedCommand {
             code,
             stdout: self.stdout.iter().collect(),
             stderr: self.stderr.iter().collect(),
@@ -79,7 +79,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         // A test that fails leaves no process.
         let _ = self.process.kill();

@@ -7,7 +7,7 @@ use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
 use crate::operator::Operator;
-use crate::running::Running;
+use crate::running::RunningCommand;
 use crate::signals::{FLOW, send_at};
 
 /// Sends signals of the type `card_entered` and others, of two accounts: ten, five and two days
@@ -136,7 +136,7 @@ async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
         .unwrap();
     let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     let erase = [&ERASE[..], &["--yes"]].concat();
-    let erasing = Running::start(&operator, &erase);
+    let erasing = RunningCommand::start(&operator, &erase);
     while proxy.counts().faulted == 0 {
         tokio::task::yield_now().await;
     }

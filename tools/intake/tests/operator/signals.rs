@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::operator::{CommandOutput, Operator};
-use crate::running::Running;
+use crate::running::RunningCommand;
 
 pub(crate) const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
@@ -149,7 +149,7 @@ async fn follow_lists_new_signals_until_ctrl_c() {
     let key = app.key("shop").await;
     send_three_signals(&app, &key).await;
     let with_limit = [&FOLLOW[..], &["--limit", "1"]].concat();
-    let follow = Running::start(&operator, &with_limit);
+    let follow = RunningCommand::start(&operator, &with_limit);
     let next = || follow.json()["eventType"].as_str().unwrap().to_owned();
     assert_eq!(next(), "third");
     assert!(follow.note().starts_with("There are older ones"));

@@ -27,12 +27,12 @@ struct Terminal {
 
 /// How a command ended, and all that was on the screen.
 #[derive(Debug)]
-struct Ended {
+struct EndedOnTerminal {
     code: Option<i32>,
     screen: String,
 }
 
-impl Ended {
+impl EndedOnTerminal {
     #[track_caller]
     fn assert_nothing_was_changed(&self) {
         assert_eq!(self.code, Some(1), "{self:?}");
@@ -102,7 +102,7 @@ impl Terminal {
     }
 
     /// Waits until the command has ended.
-    fn end(mut self) -> Ended {
+    fn end(mut self) -> EndedOnTerminal {
         loop {
             match self.output.recv_timeout(TIMEOUT) {
                 Ok(output) => self.shown.extend(output),
@@ -112,7 +112,7 @@ impl Terminal {
                 }
             }
         }
-        Ended {
+        EndedOnTerminal {
             code: self.process.wait().unwrap().code(),
             screen: self.screen_text(),
         }

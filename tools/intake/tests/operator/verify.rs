@@ -7,7 +7,7 @@ use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{HttpGateway, TestApp};
 
 use crate::operator::{CommandOutput, Operator};
-use crate::running::Running;
+use crate::running::RunningCommand;
 
 const TABLES: [&str; 5] = [
     "ApiKeysTable",
@@ -157,7 +157,7 @@ async fn idempotency_records_of_requests_that_failed_are_removed_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_that_gets_sigterm_leaves_nothing() {
     let deployed = Deployed::with(Plan::none()).await;
-    let verifying = Running::start(
+    let verifying = RunningCommand::start(
         &deployed.operator(),
         &["verify", "--yes", "--signals", "30000"],
     );

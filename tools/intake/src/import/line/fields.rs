@@ -17,14 +17,14 @@ use crate::time_args::rfc3339;
 const MAX_INDEX: usize = 9_999;
 
 /// A field of an object, as the line has it.
-pub(super) struct Field<'a> {
+pub(super) struct LineField<'a> {
     pub(super) name: Cow<'a, str>,
     pub(super) value: Value<'a>,
 }
 
-pub(super) type Fields<'a> = Vec<Field<'a>>;
+pub(super) type Fields<'a> = Vec<LineField<'a>>;
 
-impl Field<'_> {
+impl LineField<'_> {
     /// The field as a member of a JSON object.
     pub(super) fn to_member(&self) -> String {
         let name = serde_json::Value::from(self.name.as_ref());
@@ -33,8 +33,8 @@ impl Field<'_> {
 }
 
 /// The JSON text of an object with these fields.
-pub(super) fn write_object(fields: &[Field<'_>]) -> String {
-    let members: Vec<String> = fields.iter().map(Field::to_member).collect();
+pub(super) fn write_object(fields: &[LineField<'_>]) -> String {
+    let members: Vec<String> = fields.iter().map(LineField::to_member).collect();
     format!("{{{}}}", members.join(","))
 }
 
@@ -46,7 +46,7 @@ pub(super) fn read_fields(value: Value<'_>) -> Option<Fields<'_>> {
     let mut fields = Vec::new();
     while let Some(field) = object.next_field(&mut errors) {
         if !field.value.is_null() {
-            fields.push(Field {
+            fields.push(LineField {
                 name: field.name,
                 value: field.value,
             });

@@ -41,13 +41,13 @@ struct NumberedSignal<'a> {
 
 /// Signals with the time and the request identifier of one request. Of signals with the same key,
 /// the one of the last line is stored.
-struct Request<'a> {
+struct ImportedRequest<'a> {
     received_at: Timestamp,
     identifier: &'a RequestIdentifier,
     signals: BTreeMap<SignalKey, NumberedSignal<'a>>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> ImportedRequest<'a> {
     fn new(received_at: Timestamp, identifier: &'a RequestIdentifier) -> Self {
         Self {
             received_at,
@@ -81,9 +81,9 @@ impl Writer<'_> {
         chunk: &'l Chunk,
         lines: &'l [ParsedLine<'_>],
         report: &mut ImportReport,
-    ) -> Result<Vec<Request<'l>>> {
+    ) -> Result<Vec<ImportedRequest<'l>>> {
         let now = Timestamp::now();
-        let mut requests: BTreeMap<RequestKey<'l>, Request<'l>> = BTreeMap::new();
+        let mut requests: BTreeMap<RequestKey<'l>, ImportedRequest<'l>> = BTreeMap::new();
         for line in lines {
             if self.is_expired(line.time, now) {
                 report.add(line.number, LineOutcome::Expired);
@@ -109,7 +109,7 @@ impl Writer<'_> {
             };
             let request = requests
                 .entry(request_key)
-                .or_insert_with(|| Request::new(line.time, identifier));
+                .or_insert_with(|| ImportedRequest::new(line.time, identifier));
             let key = SignalKey {
                 subject_id: signal.subject_id().to_owned(),
                 index,
@@ -131,7 +131,7 @@ impl Writer<'_> {
         expires_at.is_some_and(|end| end <= now)
     }
 
-    async fn store_request(&self, request: Request<'_>) -> Result<Vec<FinishedLine>> {
+    async fn store_request(&self, request: ImportedRequest<'_>) -> Result<Vec<FinishedLine>> {
         let context = BatchContext {
             account_id: self.account,
             key_id: "",

@@ -39,7 +39,7 @@ impl RedriveOutcome {
 
 /// How many signals had which outcome.
 #[derive(Default)]
-struct Counts {
+struct RedriveCounts {
     accepted: usize,
     rejected: usize,
     expired: usize,
@@ -50,7 +50,7 @@ pub(super) struct RedriveReport {
     format: Format,
     dry_run: bool,
     rows: PrintedTable,
-    counts: Counts,
+    counts: RedriveCounts,
     /// The first error of printing. Nothing is printed after it, and the signals that are left are
     /// redriven all the same.
     printed: Result<()>,
@@ -62,7 +62,7 @@ impl RedriveReport {
             format,
             dry_run,
             rows: PrintedTable::new(format, ["OUTCOME", "ID", "MESSAGE"]),
-            counts: Counts::default(),
+            counts: RedriveCounts::default(),
             printed: Ok(()),
         }
     }
@@ -110,7 +110,7 @@ impl RedriveReport {
     /// A signal was not found, no signal was accepted of those that were, or the results could not
     /// be printed.
     pub(super) fn finish(self) -> Result<()> {
-        let Counts {
+        let RedriveCounts {
             accepted,
             rejected,
             expired,
