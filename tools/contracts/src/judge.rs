@@ -1,5 +1,5 @@
 //! Reads the contracts of a folder, and judges the `data` of signals by them. A contract whose file
-//! changes is read again.
+//! changes is read again. Must not know where signals come from.
 //!
 //! A folder that cannot be read, or a file in it that is no contract, ends the program when it
 //! starts. Afterwards, a file that cannot be used any more changes only the verdicts on its type.

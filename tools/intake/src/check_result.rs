@@ -1,4 +1,4 @@
-//! The result of a check of `verify` or `doctor`.
+//! The result of a check of `verify` or `doctor`. Must not know what is checked.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
-//! The question that the operator answers before something is destroyed.
+//! The question that the operator answers before something is destroyed. Must not know what is
+//! destroyed.
 
 use std::io::IsTerminal as _;
 

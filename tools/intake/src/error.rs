@@ -1,4 +1,5 @@
-//! What a failed call to DynamoDB means to an operator: what failed, and what to do.
+//! What a failed call to DynamoDB means to an operator: what failed, and what to do. Must not know
+//! which command made the call.
 //!
 //! The tool has no error type of its own. A failure is one of [`StoreError`] until this file makes a
 //! sentence of it; from then on it is an [`anyhow::Error`], which ends the command and which `main`

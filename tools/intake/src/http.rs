@@ -1,5 +1,5 @@
-//! HTTP requests that no SDK makes, over the same kind of connections as the SDKs' clients have: the
-//! requests of `verify`, and the calls of [`crate::signed_calls`].
+//! HTTP requests that no SDK makes, over the same kind of connections as the SDKs' clients have:
+//! the requests of `verify`, and the calls of [`crate::signed_calls`]. Must not know what is sent.
 
 use std::time::Duration;
 

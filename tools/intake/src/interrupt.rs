@@ -1,4 +1,5 @@
-//! Ctrl-C or SIGTERM as the regular end of a command, or as a reason to clean up.
+//! Ctrl-C or SIGTERM as the regular end of a command, or as a reason to clean up. Must not know
+//! what the command does.
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};

@@ -94,7 +94,7 @@ impl KeysCommand {
         // The snapshot is also written after an error: a part of the command may be done.
         let published = snapshot::publish_change(&keys).await;
         match (performed, published) {
-            // Both are told.
+            // The operator hears both errors.
             (Err(error), Err(unpublished)) => Err(unpublished.context(error)),
             (performed, published) => performed.and(published),
         }
@@ -126,7 +126,8 @@ pub(crate) struct ListKeys {
 impl ListKeys {
     async fn run(&self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         let now = Timestamp::now();
-        let (listed, snapshot) = join(keys.all(), snapshot::read(keys.stack)).await;
+        let reads = join(keys.all(), snapshot::read(keys.stack));
+        let (listed, snapshot) = reads.await;
         let mut keys = listed?;
         let snapshot = snapshot.unwrap_or_else(|error| {
             note(&format!(
@@ -145,8 +146,14 @@ impl ListKeys {
         ];
         let mut table = PrintedTable::new(format, headings).cut_to_terminal();
         for key in &keys {
-            let only_in_snapshot = only_in_snapshot(key, snapshot.as_ref());
-            add_row(&mut table, &key.entry, only_in_snapshot, now)?;
+            let listed = ListedKey {
+                entry: &key.entry,
+                revoked_in_snapshot_only: revoked_in_snapshot_only(key, snapshot.as_ref()),
+            };
+            if listed.revoked_in_snapshot_only.is_some() {
+                note_missing_revocation(&key.entry.key_id);
+            }
+            listed.add_row(&mut table, now)?;
         }
         table.print()
     }
@@ -160,61 +167,68 @@ impl ListKeys {
     }
 }
 
-fn add_row(
-    table: &mut PrintedTable,
-    entry: &KeyEntry,
-    only_in_snapshot: Option<Timestamp>,
-    now: Timestamp,
-) -> Result<()> {
-    if only_in_snapshot.is_some() {
-        note(&format!(
-            "Only the key snapshot has the revocation of {id}: functions accept the key while the key table answers. Run \
-             `cargo intake keys revoke {id}` until it exits 0.",
-            id = entry.key_id
-        ));
+/// A key as it is listed.
+struct ListedKey<'a> {
+    entry: &'a KeyEntry,
+    /// When the key was revoked, if only the snapshot has the revocation.
+    revoked_in_snapshot_only: Option<Timestamp>,
+}
+
+impl ListedKey<'_> {
+    fn add_row(&self, table: &mut PrintedTable, now: Timestamp) -> Result<()> {
+        let entry = self.entry;
+        let created = entry.created_at.to_string();
+        let expires = entry
+            .expires_at
+            .map_or_else(|| "never".to_owned(), |end| end.to_string());
+        let cells = [
+            entry.key_id.as_str(),
+            entry.account_id.as_str(),
+            entry.name.as_str(),
+            self.state(now),
+            entry.only.map_or("-", Endpoint::as_str),
+            &created,
+            &expires,
+        ];
+        table.add(&self.json(now), cells)
     }
-    let created = entry.created_at.to_string();
-    let expires = entry
-        .expires_at
-        .map_or_else(|| "never".to_owned(), |end| end.to_string());
-    let cells = [
-        entry.key_id.as_str(),
-        entry.account_id.as_str(),
-        entry.name.as_str(),
-        state(entry, only_in_snapshot, now),
-        entry.only.map_or("-", Endpoint::as_str),
-        &created,
-        &expires,
-    ];
-    table.add(&key_json(entry, only_in_snapshot, now), cells)
+
+    fn state(&self, now: Timestamp) -> &'static str {
+        if self.revoked_in_snapshot_only.is_some() {
+            return "revoked in snapshot";
+        }
+        self.entry.status(now).as_str()
+    }
+
+    fn json(&self, now: Timestamp) -> Value {
+        let entry = self.entry;
+        let revoked_at = entry.revoked_at.or(self.revoked_in_snapshot_only);
+        json!({
+            "keyId": entry.key_id,
+            "accountId": entry.account_id.as_str(),
+            "name": entry.name,
+            "state": self.state(now),
+            "createdAt": entry.created_at.to_string(),
+            "expiresAt": entry.expires_at.map(|end| end.to_string()),
+            "only": entry.only,
+            "revokedAt": revoked_at.map(|revoked_at| revoked_at.to_string()),
+        })
+    }
 }
 
 /// When a key was revoked that is revoked in the snapshot and not in the table.
-fn only_in_snapshot(key: &StoredKey, snapshot: Option<&KeySnapshot>) -> Option<Timestamp> {
-    let hash = key.hash().filter(|_| key.entry.revoked_at.is_none())?;
-    snapshot?.find(hash)?.revoked_at
-}
-
-fn state(entry: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> &'static str {
-    if only_in_snapshot.is_some() {
-        "revoked in snapshot"
-    } else {
-        entry.status(now).as_str()
+fn revoked_in_snapshot_only(key: &StoredKey, snapshot: Option<&KeySnapshot>) -> Option<Timestamp> {
+    if key.entry.revoked_at.is_some() {
+        return None;
     }
+    snapshot?.find(key.hash()?)?.revoked_at
 }
 
-fn key_json(entry: &KeyEntry, only_in_snapshot: Option<Timestamp>, now: Timestamp) -> Value {
-    let revoked_at = entry.revoked_at.or(only_in_snapshot);
-    json!({
-        "keyId": entry.key_id,
-        "accountId": entry.account_id.as_str(),
-        "name": entry.name,
-        "state": state(entry, only_in_snapshot, now),
-        "createdAt": entry.created_at.to_string(),
-        "expiresAt": entry.expires_at.map(|end| end.to_string()),
-        "only": entry.only,
-        "revokedAt": revoked_at.map(|revoked_at| revoked_at.to_string()),
-    })
+fn note_missing_revocation(id: &str) {
+    note(&format!(
+        "Only the key snapshot has the revocation of {id}: functions accept the key while the key table answers. Run \
+         `cargo intake keys revoke {id}` until it exits 0."
+    ));
 }
 
 async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Result<()> {
@@ -239,7 +253,8 @@ async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Res
             "Revoke the key {id} ({name:?}) of the account {account}? This cannot be undone."
         );
         confirm(&question, yes)?;
-        if let Err(error) = keys.revoke(&key, Timestamp::now()).await {
+        let revoked = keys.revoke(&key, Timestamp::now()).await;
+        if let Err(error) = revoked {
             return revoke_without_table(keys, id, true, error).await;
         }
         note_revoked(keys.stack, id).await?;
@@ -252,7 +267,8 @@ async fn revoke(keys: &KeyTable<'_>, id: &str, yes: bool, format: Format) -> Res
 
 /// Tells the operator how long functions may still accept a key that is revoked in the table.
 async fn note_revoked(stack: &Stack, id: &str) -> Result<()> {
-    let exception = if bucket(stack).await?.is_some() {
+    let has_snapshot = bucket(stack).await?.is_some();
+    let exception = if has_snapshot {
         "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
     } else {
         "One that cannot read the key table may accept it for 15 minutes."

@@ -1,4 +1,4 @@
-//! The commands, and the options that all of them take.
+//! The commands, and the options that all of them take. Must not know what a command does.
 
 use std::ffi::OsString;
 

@@ -1,5 +1,5 @@
 //! Results go to standard output, as tables or as JSON lines; everything else goes to standard
-//! error.
+//! error. Must not know what a result means.
 //!
 //! Values that clients sent may hold control characters that a terminal would obey: tables and JSON
 //! escape them.

@@ -1,5 +1,6 @@
 //! `signals`: lists the signals of one customer or emitter in order of arrival, which are one
-//! partition of the table, or erases the signals of one type.
+//! partition of the table, or erases the signals of one type. Must not know how a request is
+//! answered.
 
 mod erase;
 

@@ -1,4 +1,5 @@
-//! Calls to CloudFormation, CloudWatch and its logs, signed with the operator's credentials.
+//! Calls to CloudFormation, CloudWatch and its logs, signed with the operator's credentials. Must
+//! not know what the answers mean.
 //!
 //! These are five calls that read. The SDKs of the three services would take a minute of processor
 //! time to build, and CloudWatch's speaks CBOR.

@@ -198,7 +198,7 @@ mod tests {
 
     impl Stack {
         /// The stack of a test.
-        pub(crate) async fn for_app(app: &testkit::TestApp) -> Self {
+        pub(crate) async fn from_app(app: &testkit::TestApp) -> Self {
             let credentials = Credentials::new("local", "local", None, None, "test");
             let config = loader()
                 .unwrap()

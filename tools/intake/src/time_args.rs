@@ -1,4 +1,4 @@
-//! Times and durations on the command line.
+//! Times and durations on the command line. Must not know what they limit.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

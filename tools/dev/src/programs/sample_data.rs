@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
 use emulator::development_key::ACCOUNT_ID;
 use model::timestamp::Timestamp;
 
@@ -62,8 +62,10 @@ async fn import(operator: &OperatorProgram, lines: &str, days_ago: usize) -> Res
             &received_at.to_string(),
         ])
         .stdout(Stdio::null());
-    if succeeds(command).await? {
-        return Ok(());
-    }
-    bail!("The sample data could not be stored: the output above says why.")
+    let is_stored = succeeds(command).await?;
+    ensure!(
+        is_stored,
+        "The sample data could not be stored: the output above says why."
+    );
+    Ok(())
 }

@@ -109,7 +109,8 @@ pub(super) async fn erase(
         bail!("The account {account} has no key, and there is no data of it.");
     }
     let printed = print(account, &erasure.counts, active, format);
-    if snapshot::bucket(stack).await?.is_some() {
+    let has_snapshot = snapshot::bucket(stack).await?.is_some();
+    if has_snapshot {
         note(LATE_SIGNALS);
     }
     // An error of the snapshot is returned last, so that the operator has the line for the record

@@ -1,4 +1,5 @@
 //! `customers export`: everything that is stored of a customer or an emitter, as one JSON document.
+//! Must not know which fields customers and signals have.
 
 use std::io::{BufWriter, Stdout, Write as _};
 

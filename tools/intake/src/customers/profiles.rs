@@ -1,4 +1,5 @@
-//! `customers show` and `customers find`: the profiles of customers.
+//! `customers show` and `customers find`: the profiles of customers. Must not know how signals are
+//! stored.
 
 use std::collections::BTreeMap;
 

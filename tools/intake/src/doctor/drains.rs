@@ -1,5 +1,5 @@
 //! Whether the overflow queue is drained: what `OverflowAgeAlarm` and `OverflowDrainFailuresAlarm`
-//! of deploy/monitoring.yaml read.
+//! of deploy/monitoring.yaml read. Must not know how results are printed.
 
 use anyhow::{Context as _, Result};
 use model::timestamp::Timestamp;

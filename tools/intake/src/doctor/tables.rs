@@ -1,4 +1,5 @@
 //! Whether the tables are as template.yaml says. A table that was restored from a backup is not.
+//! Must not know how results are printed.
 
 use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::types::{

@@ -53,9 +53,9 @@ pub(super) struct LineContent<'a> {
     pub(super) origin: Option<Origin>,
 }
 
-/// What a client would have sent.
+/// The requests that a client would have sent for a line.
 enum LineRequests<'a> {
-    /// The line as it is.
+    /// One request: the line as it is.
     AsSent(JsonText<'a>),
     /// JSON texts without the fields that no client sends: one for a signal, one or more for a
     /// customer.

@@ -1,4 +1,5 @@
-//! What is wrong with a line of an import, as the file of the rejected lines has it.
+//! What is wrong with a line of an import, as the file of the rejected lines has it. Must not know
+//! how lines are read.
 
 use model::pointer::JsonPointer;
 use model::validation::{FieldError, FieldErrorCode};

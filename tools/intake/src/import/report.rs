@@ -1,4 +1,5 @@
-//! What became of the lines of an import: the summary, and the file of the rejected lines.
+//! What became of the lines of an import: the summary, and the file of the rejected lines. Must not
+//! know how lines are stored.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,4 @@
-//! Stores a chunk as the functions would store its lines.
+//! Stores a chunk as the functions would store its lines. Must not know where the lines come from.
 
 mod customers;
 mod signals;

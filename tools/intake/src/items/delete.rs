@@ -1,4 +1,4 @@
-//! Deletes many items.
+//! Deletes many items. Must not know what is in them.
 
 use std::collections::HashMap;
 

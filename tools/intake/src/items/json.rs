@@ -1,4 +1,4 @@
-//! Items as JSON, and as texts for people.
+//! Items as JSON, and as texts for people. Must not know which attributes there are.
 
 use std::collections::BTreeMap;
 

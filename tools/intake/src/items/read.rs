@@ -1,4 +1,4 @@
-//! Reads many items: by a query, or by a scan of a whole table.
+//! Reads many items: by a query, or by a scan of a whole table. Must not know what is in them.
 
 use std::time::Instant;
 

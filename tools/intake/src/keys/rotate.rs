@@ -95,7 +95,7 @@ mod tests {
     #[tokio::test]
     async fn end_of_a_key_that_another_command_set_stays() {
         let app = TestApp::start();
-        let stack = Stack::for_app(&app).await;
+        let stack = Stack::from_app(&app).await;
         app.key("shop").await;
         let keys = KeyTable::new(&stack).unwrap();
         let hours = |hours| end_after(Timestamp::now(), Duration::from_hours(hours));

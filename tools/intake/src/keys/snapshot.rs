@@ -74,7 +74,8 @@ pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
     let Some(bucket) = bucket(keys.stack).await? else {
         return Ok(());
     };
-    if let Err(error) = write_snapshot(&bucket, keys).await {
+    let written = write_snapshot(&bucket, keys).await;
+    if let Err(error) = written {
         bail!(
             "The key table is written, and the key snapshot is not: {error:#}. While the key table does not answer, functions \
              go by the old snapshot: run `cargo intake keys publish`."

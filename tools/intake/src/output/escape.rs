@@ -1,4 +1,5 @@
-//! Values that clients sent, written so that a terminal obeys none of their characters.
+//! Values that clients sent, written so that a terminal obeys none of their characters. Must not
+//! know where the values come from.
 
 use anyhow::Result;
 use serde::Serialize;

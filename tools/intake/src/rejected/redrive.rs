@@ -1,4 +1,5 @@
-//! `rejected redrive`: parses and stores rejected signals as if they had been valid at first.
+//! `rejected redrive`: parses and stores rejected signals as if they had been valid at first. Must
+//! not know how one signal is stored.
 //!
 //! A rejected signal is deleted only after it is stored, and it is always stored under the same
 //! key: after an interruption, the operator runs the command again. [`attempt`] does this with one

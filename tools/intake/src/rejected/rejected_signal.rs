@@ -1,4 +1,5 @@
-//! One rejected signal: an item of the table, and a line of `rejected list --json`.
+//! One rejected signal: an item of the table, and a line of `rejected list --json`. Must not know
+//! how it is stored again.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,5 @@
 //! The operator's access to the table RejectedSignals: day by day, all shards of a day at once.
+//! Must not know why signals are read.
 
 use std::time::Duration;
 

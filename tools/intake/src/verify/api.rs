@@ -1,5 +1,5 @@
 //! The API as a client application calls it: requests, responses and how long they took, and what a
-//! response has to be.
+//! response has to be. Must not know why a request is sent.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

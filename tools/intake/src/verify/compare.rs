@@ -1,4 +1,4 @@
-//! Compares what is stored with what was sent.
+//! Compares what is stored with what was sent. Must not know how items are read.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -18,7 +18,9 @@ use crate::stack::Stack;
 
 /// How long deferred signals may take to be stored.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(2);
-const INTERVAL: Duration = Duration::from_secs(3);
+
+/// How often the tables are read while deferred signals are not stored yet.
+const READ_INTERVAL: Duration = Duration::from_secs(3);
 
 /// What the service adds to a signal.
 const ADDED: [&str; 6] = [
@@ -37,40 +39,50 @@ pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
     let deferred = run.deferred.get();
     loop {
         let stored = stored::read(stack, run).await?;
-        let SignalFaults { lost, twice, wrong } =
-            signal_faults(&run.batches.borrow(), &stored.signals, retention);
+        let faults = signal_faults(&run.batches.borrow(), &stored.signals, retention);
         let is_stale = stored.profile != Some(updated_fields());
-        let is_incomplete = !lost.is_empty() || is_stale;
+        let is_incomplete = !faults.lost.is_empty() || is_stale;
         if deferred > 0 && is_incomplete && began.elapsed() < DRAIN_TIMEOUT {
             note("Waiting for what was deferred to be stored ...");
-            tokio::time::sleep(INTERVAL).await;
+            tokio::time::sleep(READ_INTERVAL).await;
             continue;
         }
-        let mut stale_profiles = Vec::new();
-        if is_stale {
-            stale_profiles.push(format!("the fields are {:?}", stored.profile));
-        }
-        let unkept = unkept(run, &stored);
-        let count = stored.signals.len();
-        let seen = format!("{count} signals, {deferred} deferred");
-        let add = |promise, name, faults: &[String]| {
-            run.add_faults(promise, name, faults, seen.clone());
-        };
-        add("Signals", "Every acknowledged signal is stored", &lost);
-        add("Retries", "No signal is stored twice", &twice);
-        add("Signals", "Each item holds what was sent", &wrong);
-        add(
-            "Signals",
-            "Rejected signals are kept as they were sent",
-            &unkept,
-        );
-        add(
-            "Customers",
-            "Each customer has its last update",
-            &stale_profiles,
-        );
-        return Ok(count);
+        add_checks(run, &stored, &faults);
+        return Ok(stored.signals.len());
     }
+}
+
+/// Adds the checks of what is stored.
+fn add_checks(run: &Run<'_>, stored: &StoredItems, faults: &SignalFaults) {
+    let seen = format!(
+        "{} signals, {} deferred",
+        stored.signals.len(),
+        run.deferred.get()
+    );
+    let add = |promise, name, faults: &[String]| {
+        run.add_faults(promise, name, faults, seen.clone());
+    };
+    add(
+        "Signals",
+        "Every acknowledged signal is stored",
+        &faults.lost,
+    );
+    add("Retries", "No signal is stored twice", &faults.twice);
+    add("Signals", "Each item holds what was sent", &faults.wrong);
+    add(
+        "Signals",
+        "Rejected signals are kept as they were sent",
+        &unkept(run, stored),
+    );
+    let mut stale_profiles = Vec::new();
+    if stored.profile != Some(updated_fields()) {
+        stale_profiles.push(format!("the fields are {:?}", stored.profile));
+    }
+    add(
+        "Customers",
+        "Each customer has its last update",
+        &stale_profiles,
+    );
 }
 
 /// What is wrong with the stored signals.
@@ -158,6 +170,13 @@ mod tests {
 
     use super::*;
 
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    struct FaultCounts {
+        lost: usize,
+        twice: usize,
+        wrong: usize,
+    }
+
     /// Not by serde: elsewhere in the workspace, a feature of `serde_json` makes numbers another
     /// type.
     fn attribute(value: &Value) -> AttributeValue {
@@ -197,19 +216,27 @@ mod tests {
                 .collect()
         };
         let sent: Item = item(0, json!({}));
-        let all = [
-            (vec![sent.clone()], [0, 0, 0]),
-            (vec![], [1, 0, 0]),
-            (vec![sent.clone(), sent.clone()], [0, 1, 0]),
-            (vec![item(0, json!({"eventType": "other"}))], [0, 0, 1]),
-            (vec![item(0, json!({"expiresAt": 61}))], [0, 0, 1]),
-            (vec![sent, item(1, json!({}))], [0, 0, 1]),
-        ];
+        let other_type = item(0, json!({"eventType": "other"}));
+        let other_expiry = item(0, json!({"expiresAt": 61}));
+        let never_sent = item(1, json!({}));
         let batches = BTreeMap::from([(identifier.clone(), batch)]);
-        for (stored, expected) in all {
-            let faults = signal_faults(&batches, &stored, Some(Duration::from_mins(1)));
-            let counts = [faults.lost.len(), faults.twice.len(), faults.wrong.len()];
-            assert_eq!(counts, expected, "{faults:?}");
-        }
+        let faults = |stored: &[Item]| {
+            let faults = signal_faults(&batches, stored, Some(Duration::from_mins(1)));
+            FaultCounts {
+                lost: faults.lost.len(),
+                twice: faults.twice.len(),
+                wrong: faults.wrong.len(),
+            }
+        };
+        let none = FaultCounts::default();
+        let one_lost = FaultCounts { lost: 1, ..none };
+        let one_twice = FaultCounts { twice: 1, ..none };
+        let one_wrong = FaultCounts { wrong: 1, ..none };
+        assert_eq!(faults(std::slice::from_ref(&sent)), none);
+        assert_eq!(faults(&[]), one_lost);
+        assert_eq!(faults(&[sent.clone(), sent.clone()]), one_twice);
+        assert_eq!(faults(&[other_type]), one_wrong);
+        assert_eq!(faults(&[other_expiry]), one_wrong);
+        assert_eq!(faults(&[sent, never_sent]), one_wrong);
     }
 }

@@ -1,5 +1,5 @@
-//! The report: for people, as JSON, and as Markdown for an issue. The Markdown has no AWS account id,
-//! and none of them has an API key.
+//! The report: for people, as JSON, and as Markdown for an issue. The Markdown has no AWS account
+//! id, and none of them has an API key. Must not know how a check is made.
 
 use anyhow::Result;
 use model::timestamp::Timestamp;

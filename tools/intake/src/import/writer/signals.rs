@@ -55,6 +55,20 @@ impl<'a> ImportedRequest<'a> {
             signals: BTreeMap::new(),
         }
     }
+
+    /// Adds a signal. Returns the signal of an earlier line with the same key.
+    fn insert(
+        &mut self,
+        index: usize,
+        line: u64,
+        signal: Signal<'a>,
+    ) -> Option<NumberedSignal<'a>> {
+        let key = SignalKey {
+            subject_id: signal.subject_id().to_owned(),
+            index,
+        };
+        self.signals.insert(key, NumberedSignal { line, signal })
+    }
 }
 
 impl Writer<'_> {
@@ -89,36 +103,18 @@ impl Writer<'_> {
                 report.add(line.number, LineOutcome::Expired);
                 continue;
             }
-            let index_in_chunk = usize::try_from(line.number - chunk.first_line)?;
-            let (identifier, index) = match &line.content.origin {
-                Some(origin) => (&origin.request_identifier, origin.index),
-                None => (&chunk.identifier, index_in_chunk),
+            let place = PlaceInRequest::find(chunk, line)?;
+            let Some(signal) = parse_signal(line, place.index, report) else {
+                continue;
             };
-            let json = line.content.signal();
-            let signal = match Signal::parse(json.value(), index, &JsonPointer::Root) {
-                Ok(signal) => signal,
-                Err(rejected) => {
-                    report.add(line.number, LineOutcome::invalid(rejected.errors));
-                    continue;
-                }
-            };
-            report_unknown_fields(&signal, report);
             let request_key = RequestKey {
                 received_at: line.time,
-                identifier: identifier.as_sent(),
+                identifier: place.identifier.as_sent(),
             };
             let request = requests
                 .entry(request_key)
-                .or_insert_with(|| ImportedRequest::new(line.time, identifier));
-            let key = SignalKey {
-                subject_id: signal.subject_id().to_owned(),
-                index,
-            };
-            let numbered = NumberedSignal {
-                line: line.number,
-                signal,
-            };
-            let replaced = request.signals.insert(key, numbered);
+                .or_insert_with(|| ImportedRequest::new(line.time, place.identifier));
+            let replaced = request.insert(place.index, line.number, signal);
             if let Some(replaced) = replaced {
                 report.add(replaced.line, LineOutcome::Stored);
             }
@@ -155,6 +151,47 @@ impl Writer<'_> {
             });
         }
         Ok(finished)
+    }
+}
+
+/// The request that a signal is stored with, and its index in that request.
+struct PlaceInRequest<'a> {
+    identifier: &'a RequestIdentifier,
+    index: usize,
+}
+
+impl<'a> PlaceInRequest<'a> {
+    /// The place that the line says, or its place in the chunk.
+    fn find(chunk: &'a Chunk, line: &'a ParsedLine<'_>) -> Result<Self> {
+        if let Some(origin) = &line.content.origin {
+            return Ok(Self {
+                identifier: &origin.request_identifier,
+                index: origin.index,
+            });
+        }
+        Ok(Self {
+            identifier: &chunk.identifier,
+            index: usize::try_from(line.number - chunk.first_line)?,
+        })
+    }
+}
+
+/// Parses the signal of a line. `None` if it is not valid, which goes to the report.
+fn parse_signal<'a>(
+    line: &'a ParsedLine<'_>,
+    index: usize,
+    report: &mut ImportReport,
+) -> Option<Signal<'a>> {
+    let json = line.content.signal();
+    match Signal::parse(json.value(), index, &JsonPointer::Root) {
+        Ok(signal) => {
+            report_unknown_fields(&signal, report);
+            Some(signal)
+        }
+        Err(rejected) => {
+            report.add(line.number, LineOutcome::invalid(rejected.errors));
+            None
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The redrive of one signal.
+//! The redrive of one signal. Must not know which signals are chosen, nor how results are printed.
 
 use anyhow::Result;
 use aws::deadline::Deadline;

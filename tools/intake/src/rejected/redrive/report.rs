@@ -1,4 +1,5 @@
-//! What became of the signals of a redrive, and how it is printed.
+//! What became of the signals of a redrive, and how it is printed. Must not know how a signal is
+//! stored.
 
 use anyhow::{Result, ensure};
 use model::validation::FieldError;
