@@ -41,6 +41,9 @@ const EXPIRY_INTERVAL: Duration = Duration::from_mins(1);
 /// How long requests under way have for their answers when the stack is told to stop.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// The warning for a stack that listens on an address of the network.
+const OTHER_MACHINES: &str = "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.";
+
 /// The running stack, in the order in which its parts end.
 pub(crate) struct LocalStack {
     api: Server,
@@ -87,20 +90,16 @@ impl LocalStack {
             inspector: inspector.local_addr()?,
         };
         if !options.host.is_loopback() {
-            status(
-                "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.",
-            );
+            status(OTHER_MACHINES);
         }
         let checked = Checked::new(options)?;
         let mut backend = Backend::start(options, &checked, dynamodb, &addresses).await?;
         let contracts = backend.contracts.take();
         let gateway = Arc::new(gateway(options, &checked, &backend, contracts)?);
         let api = gateway.serve(api)?;
-        let stored = StoredData::new(
-            Arc::clone(&backend.emulator),
-            &checked.template,
-            backend.operator,
-        )?;
+        let operator = backend.operator;
+        let emulator = Arc::clone(&backend.emulator);
+        let stored = StoredData::new(emulator, &checked.template, operator)?;
         let queue = backend.overflow.as_ref();
         let inspector_parts = Inspector {
             names: gateway.names.clone(),

@@ -29,7 +29,7 @@ async fn fill(app: &TestApp, account: &str) {
 #[tokio::test]
 async fn commands_see_only_data_of_the_given_account() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let accounts = ["shop", "shop-2", "sho"];
     for account in accounts {
         fill(&app, account).await;
@@ -65,7 +65,7 @@ async fn commands_see_only_data_of_the_given_account() {
 #[tokio::test]
 async fn commands_with_another_account_find_and_change_nothing() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     fill(&app, "shop").await;
     let customers = app.items("CustomersTable").await.len();
     let signals = app.items("SignalsTable").await.len();

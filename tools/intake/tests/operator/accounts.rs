@@ -74,7 +74,7 @@ async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
     let proxy = FaultProxy::start(&app.emulator.endpoint(), throttled)
         .await
         .unwrap();
-    let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     operator
         .run(&["accounts", "erase", "shop", "--yes"])
         .success();
@@ -84,7 +84,7 @@ async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
 #[tokio::test]
 async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     for account in ["shop", "shop-2", "sho"] {
         fill(&app, account).await;
     }

@@ -65,7 +65,7 @@ async fn refusal_of_dynamodb_is_printed_with_its_reason() {
     let proxy = FaultProxy::start(&app.emulator.endpoint(), denied)
         .await
         .unwrap();
-    let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     let refused = operator.run(&["keys", "list"]).error_message();
     let expected = "these credentials do not permit this. Use those of an operator. (AccessDenied: on purpose)";
     assert!(refused.ends_with(expected), "{refused}");

@@ -31,7 +31,7 @@ fn check(operator: &Operator, folder: &str, more: &[&str]) -> CommandOutput {
 async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
     testkit::build(&["contracts"]).unwrap();
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     store(
         &app,
         "shop",
@@ -110,7 +110,7 @@ async fn contracts_of_stored_signals_hold_until_a_signal_breaks_one() {
 async fn all_signals_are_judged_and_a_folder_without_contracts_is_an_error() {
     testkit::build(&["contracts"]).unwrap();
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let data: Vec<_> = (0..400).map(|number| json!({"number": number})).collect();
     for batch in data.chunks(100) {
         store(&app, "shop", batch).await;
@@ -130,7 +130,7 @@ async fn all_signals_are_judged_and_a_folder_without_contracts_is_an_error() {
 async fn installed_program_finds_contracts_beside_it_or_says_how_to_install_it() {
     testkit::build(&["contracts"]).unwrap();
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     store(&app, "shop", &[json!({"price": 1})]).await;
     let installed = tempfile::tempdir().unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_intake"));

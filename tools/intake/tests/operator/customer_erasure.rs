@@ -40,7 +40,7 @@ async fn count(app: &TestApp, table: &str) -> usize {
 #[tokio::test]
 async fn erasure_deletes_all_data_of_one_customer_only() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     store_three_customers(&app).await;
     let erase = ["customers", "erase", "--account", "shop", "ada"];
     let unconfirmed = operator.run(&erase).error_message();
@@ -76,7 +76,7 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
 #[tokio::test]
 async fn interrupted_erasure_of_an_emitter_says_how_to_complete_it() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     store_three_customers(&app).await;
     let erasing = RunningCommand::start(&operator, &ERASE_EMITTER);
     assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");
@@ -96,7 +96,7 @@ async fn interrupted_erasure_of_an_emitter_says_how_to_complete_it() {
 #[tokio::test]
 async fn erasure_that_finds_nothing_looks_again_after_requests_that_were_on_their_way() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let key = app.key("shop").await;
     let erasing = RunningCommand::start(&operator, &ERASE_EMITTER);
     assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");

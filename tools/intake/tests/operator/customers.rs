@@ -50,7 +50,7 @@ fn field_names(object: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn customer_is_shown_as_a_table_of_names_and_values() {
     let app = app_with_customer().await;
-    let shown = show(&Operator::of(&app), &["c#1"]).success().stdout;
+    let shown = show(&Operator::new(&app), &["c#1"]).success().stdout;
     let names: Vec<_> = shown
         .lines()
         .map(|line| line.split_whitespace().next().unwrap())
@@ -73,7 +73,7 @@ async fn customer_is_shown_as_a_table_of_names_and_values() {
 #[tokio::test]
 async fn customer_is_shown_as_json_without_its_key_and_its_fences() {
     let app = app_with_customer().await;
-    let shown = show(&Operator::of(&app), &["c#1", "--json"]).success();
+    let shown = show(&Operator::new(&app), &["c#1", "--json"]).success();
     let text = &shown.stdout;
     assert!(
         text.contains(r#""visits":12345678901234567890123"#),
@@ -105,7 +105,7 @@ async fn times_of_a_customer_are_shown_also_of_removed_fields() {
     let update = r#"{"customerId":"c#1","customerData":{"email":null,"visits":2}}"#;
     send(&app, &key, RequestBuilder::customer(update)).await;
 
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let shown = show(&operator, &["c#1", "--times", "--json"]).success();
     let times = &shown.json()[0];
     assert_eq!(field_names(times), ["email", "firstName", "sk", "visits"]);
@@ -122,14 +122,14 @@ async fn times_of_a_customer_are_shown_also_of_removed_fields() {
 #[tokio::test]
 async fn customer_that_does_not_exist_is_an_error() {
     let app = app_with_customer().await;
-    let missing = show(&Operator::of(&app), &["c"]).error_message();
+    let missing = show(&Operator::new(&app), &["c"]).error_message();
     assert_eq!(missing, "The account shop has no customer \"c\".");
 }
 
 #[tokio::test]
 async fn customers_are_found_by_their_exact_email() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let key = app.key("shop").await;
     for (id, email) in [
         ("b", "ada@example.com"),
@@ -210,7 +210,7 @@ async fn send_long_history(app: &TestApp, key: &str) {
 #[tokio::test]
 async fn export_has_the_profile_and_all_signals_and_rejected_signals() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let key = app.key("shop").await;
     send_long_history(&app, &key).await;
     let export = ["customers", "export", "--account", "shop", "ada"];

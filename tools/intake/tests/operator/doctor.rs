@@ -340,13 +340,13 @@ async fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
         assert_eq!(found.expect(check)["result"], result, "{check}");
     };
 
-    let with_variables = Operator::of(&app).run(&["doctor", "--json"]);
+    let with_variables = Operator::new(&app).run(&["doctor", "--json"]);
     for check in ["Alarms", "Overflow queue"] {
         assert_result(&with_variables, check, "skipped");
     }
     assert_result(&with_variables, "Key expiries", "held");
 
-    let operator = Operator::of(&app).with_queues(&sqs);
+    let operator = Operator::new(&app).with_queues(&sqs);
     operator.write_env_file("dev.env");
     let local = operator
         .run(&["--local=dev.env", "doctor", "--json"])

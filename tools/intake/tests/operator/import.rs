@@ -31,7 +31,7 @@ fn lines_of(text: &str) -> Vec<Value> {
 #[tokio::test]
 async fn import_stores_valid_lines_and_reports_invalid_ones() {
     let app = TestApp::start();
-    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "36500");
+    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "36500");
     let file = concat!(
         "\u{feff}{\"customerId\":\"ada\",\"eventType\":\"buy\",\"data\":{\"price\":123456789012345678901234567890}}\r\n",
         "\n",
@@ -98,7 +98,7 @@ async fn line_that_dynamodb_refuses_is_rejected_alone() {
     )
     .await
     .unwrap();
-    let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     let line = |fields: &str| format!("{{\"customerId\":\"ada\",\"eventType\":\"buy\"{fields}}}\n");
     let own_key = r#","receivedAt":"2026-11-20T22:16:40.009Z","requestIdentifier":"3fa85f64-5717-4562-b3fc-2c963f66afa6""#;
     let refused = r#","data":{"x":"an-invalid-value"}"#;
@@ -131,7 +131,7 @@ async fn line_that_dynamodb_refuses_is_rejected_alone() {
 #[tokio::test]
 async fn lines_of_one_customer_take_effect_in_order() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let mut file = String::new();
     for round in 0..40 {
         for customer in 0..20 {
@@ -159,7 +159,7 @@ async fn lines_of_one_customer_take_effect_in_order() {
 #[tokio::test]
 async fn line_without_a_time_is_an_error_before_anything_is_stored() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let signal = json!({"customerId": "a", "eventType": "t"});
     let customer = json!({"customerId": "a", "customerData": {}});
     for (without_time, field) in [(signal, "receivedAt"), (customer, "updatedAt")] {
@@ -192,7 +192,7 @@ async fn line_without_a_time_is_an_error_before_anything_is_stored() {
 #[tokio::test]
 async fn import_received_before_the_retention_is_an_error() {
     let app = TestApp::start();
-    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "30");
+    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "30");
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     operator.file("c", "{\"customerId\":\"ada\",\"customerData\":{}}\n");
     let import = |file, received_at: &str| {
@@ -221,7 +221,7 @@ async fn import_received_before_the_retention_is_an_error() {
 #[tokio::test]
 async fn time_far_ahead_in_an_option_or_in_a_line_is_refused() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let ahead = "9999-12-31T23:59:59.999Z";
     let customer = json!({"customerId": "ada", "customerData": {}, "updatedAt": ahead});
     operator.file("d", &format!("\n{customer}\n"));
@@ -241,7 +241,7 @@ async fn time_far_ahead_in_an_option_or_in_a_line_is_refused() {
 #[tokio::test]
 async fn unknown_fields_of_imported_lines_are_named() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let mut file = String::new();
     for numbers in [0..2, 0..1, 1..30] {
         let mut signal = json!({"customerId": "ada", "eventType": "buy", "data": {"any": 1}});
@@ -284,7 +284,7 @@ async fn unknown_fields_of_imported_lines_are_named() {
 #[tokio::test]
 async fn import_that_stores_no_line_fails() {
     let app = TestApp::start();
-    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "1");
+    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "1");
     operator.file("rejected", "{\"customerId\":\"ada\"}\nx\n");
     let old =
         json!({"customerId": "ada", "eventType": "buy", "receivedAt": "2026-01-01T00:00:00Z"});
@@ -311,7 +311,7 @@ async fn import_that_stores_no_line_fails() {
 #[tokio::test]
 async fn file_that_cannot_be_imported_is_an_error() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     assert!(
         import(&operator, "none")
@@ -323,7 +323,7 @@ async fn file_that_cannot_be_imported_is_an_error() {
             .error_message()
             .starts_with("Cannot read .:")
     );
-    let no_retention = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "");
+    let no_retention = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "");
     no_retention.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
     assert!(
         import(&no_retention, "s")

@@ -78,12 +78,12 @@ async fn listed_signals_are_the_same_in_another_stack() {
     let app = TestApp::start();
     let other = TestApp::start();
     send(&app).await;
-    let listed = list(&Operator::of(&app));
+    let listed = list(&Operator::new(&app));
     let signals = parse_lines(&listed);
     let indices: Vec<_> = signals.iter().map(|signal| &signal["index"]).collect();
     assert_eq!(indices, [0, 1, 3, 0, 4]);
 
-    let operator = Operator::of(&other);
+    let operator = Operator::new(&other);
     operator.file("listed", &listed);
     let summary = import(&operator, "listed");
     assert_eq!(summary["stored"], 5, "{summary}");
@@ -100,7 +100,7 @@ async fn listed_signals_are_the_same_in_another_stack() {
 #[tokio::test]
 async fn received_at_of_a_line_wins_over_the_option() {
     let app = TestApp::start();
-    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "30");
+    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "30");
     let own = days_ago(3);
     let expired = days_ago(31);
     let line = |received_at: Value| json!({"customerId": "ada", "eventType": "buy", "receivedAt": received_at});
@@ -137,7 +137,7 @@ async fn received_at_of_a_line_wins_over_the_option() {
 #[tokio::test]
 async fn listed_signal_without_a_valid_key_is_rejected() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let line = |request: &str, index: Value| {
         let signal = json!({
             "customerId": "ada", "eventType": "buy", "receivedAt": "2026-11-20T22:16:40Z", "requestIdentifier": request,
@@ -186,7 +186,7 @@ fn show(operator: &Operator, id: &str) -> Value {
 #[tokio::test]
 async fn customers_import_skips_lines_of_which_a_newer_update_is_stored() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let data = json!({"city": "of the client", "zip": "1"});
     update(&app, "ada", data.clone(), days_ago(2)).await;
     // To the import, this is an update that comes while it runs.
@@ -238,8 +238,8 @@ async fn shown_customer_is_the_same_in_another_stack() {
         .map(|number| (format!("more{number}"), json!(number)))
         .collect();
     update(&app, "ada", more, days_ago(2)).await;
-    let mut shown = show(&Operator::of(&app), "ada");
-    let operator = Operator::of(&other);
+    let mut shown = show(&Operator::new(&app), "ada");
+    let operator = Operator::new(&other);
     operator.file("c", &format!("{shown}\n"));
     let summary = import(&operator, "c");
     assert_eq!(summary["stored"], 1, "{summary}");

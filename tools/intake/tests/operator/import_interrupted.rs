@@ -37,7 +37,7 @@ impl BlockedImport {
         let proxy = FaultProxy::start(&app.emulator.endpoint(), held)
             .await
             .unwrap();
-        let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+        let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
         let line = |number: usize| {
             let signal = if number.is_multiple_of(100) {
                 json!({"customerId": "c"})

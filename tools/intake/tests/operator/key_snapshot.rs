@@ -16,7 +16,7 @@ use crate::operator::{CommandOutput, Operator};
 pub(crate) const PUBLISH: [&str; 2] = ["keys", "publish"];
 
 pub(crate) fn operator(app: &TestApp, s3: &FakeS3) -> Operator {
-    Operator::of(app)
+    Operator::new(app)
         .variable("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET)
         .variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
 }
@@ -240,7 +240,7 @@ async fn doctor_compares_the_snapshot_with_the_table() {
 #[tokio::test(flavor = "multi_thread")]
 async fn stack_without_the_bucket_has_no_snapshot() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     operator.create_key("web");
     assert_eq!(
         operator.run(&PUBLISH).error_message(),

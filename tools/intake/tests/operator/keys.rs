@@ -36,7 +36,7 @@ fn id_of(operator: &Operator, state: &str) -> String {
 #[tokio::test]
 async fn created_key_is_listed_without_its_value_and_rotated() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
 
     let created = operator.run_keys_create("web", &[]).success();
     let key = printed_line(&created);
@@ -89,7 +89,7 @@ async fn created_key_is_listed_without_its_value_and_rotated() {
 #[tokio::test]
 async fn rotation_with_an_overlap_keeps_the_lifetime() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     operator
         .run_keys_create("web", &["--expires-in", "90d"])
         .success();
@@ -127,7 +127,7 @@ async fn rotation_with_an_overlap_keeps_the_lifetime() {
 #[tokio::test]
 async fn revoked_key_is_rejected_and_stays_revoked() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let key = operator.create_key("web");
 
     let unconfirmed = operator.run(&["keys", "revoke", &key.id]).error_message();
@@ -155,7 +155,7 @@ async fn revoked_key_is_rejected_and_stays_revoked() {
 #[tokio::test]
 async fn imported_key_is_read_from_standard_input_and_accepted() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let import = [
         "keys",
         "import",
@@ -192,7 +192,7 @@ async fn imported_key_is_read_from_standard_input_and_accepted() {
 #[test]
 fn unknown_key_id_is_an_error() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     for command in [
         &["keys", "revoke", "key_x", "--yes"][..],
         &["keys", "rotate", "key_x"],
@@ -207,7 +207,7 @@ fn unknown_key_id_is_an_error() {
 #[tokio::test]
 async fn key_restricted_to_an_endpoint_stays_so_when_it_is_rotated() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let created = operator
         .run_keys_create("web", &["--only", "signals"])
         .success();

@@ -40,7 +40,7 @@ pub(crate) struct CommandOutput {
 
 impl Operator {
     /// An operator whose variables name the tables of this app.
-    pub(crate) fn of(app: &TestApp) -> Self {
+    pub(crate) fn new(app: &TestApp) -> Self {
         let mut operator = Self::with_credentials(&app.emulator.endpoint());
         for (variable, table) in VARIABLES {
             operator

@@ -181,7 +181,7 @@ async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
 async fn erasure_of_a_customer_fails_when_messages_are_queued_while_it_waits() {
     let app = TestApp::start();
     let sqs = FakeSqs::start().await.unwrap();
-    let operator = Operator::of(&app).with_queues(&sqs);
+    let operator = Operator::new(&app).with_queues(&sqs);
     let key = app.key("shop").await;
     let customer = json!({"customerId": "ada", "customerData": {"city": "X"}});
     let update = RequestBuilder::customer(customer).key(&key);
@@ -209,7 +209,7 @@ async fn erasure_of_a_customer_fails_when_messages_are_queued_while_it_waits() {
 async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
     let app = TestApp::start();
     let sqs = FakeSqs::start().await.unwrap();
-    let operator = Operator::of(&app).with_queues(&sqs);
+    let operator = Operator::new(&app).with_queues(&sqs);
     let key = app.key("shop").await;
     let batch = json!({"signals": [{"customerId": "ada", "eventType": "t"}]});
     let call = RequestBuilder::signals(batch).key(&key);

@@ -65,7 +65,7 @@ fn redrive(operator: &Operator, more: &[&str]) -> CommandOutput {
 #[tokio::test]
 async fn rejected_signals_are_listed_with_their_first_errors() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     send(&app, an_hour_ago()).await;
 
     let listed = list(&operator);
@@ -94,7 +94,7 @@ async fn rejected_signals_are_listed_with_their_first_errors() {
 #[tokio::test]
 async fn rejected_signals_that_are_redriven_unchanged_stay() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     send(&app, an_hour_ago()).await;
     write_lists(&operator);
 
@@ -118,7 +118,7 @@ async fn rejected_signals_that_are_redriven_unchanged_stay() {
 #[tokio::test]
 async fn edited_rejected_signals_are_redriven_and_deleted() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let received_at = an_hour_ago();
     send(&app, received_at).await;
     write_lists(&operator);
@@ -156,7 +156,7 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
 #[tokio::test]
 async fn redrive_that_is_run_again_finds_what_it_stored_and_nothing_else() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     send(&app, an_hour_ago()).await;
     write_lists(&operator);
     let first = redrive(&operator, &["--from", "edited"]).success();
@@ -179,7 +179,7 @@ async fn redrive_that_is_run_again_finds_what_it_stored_and_nothing_else() {
 #[tokio::test]
 async fn redrive_without_a_reader_redrives_every_signal() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     send(&app, an_hour_ago()).await;
     write_lists(&operator);
     let (reader, writer) = std::io::pipe().unwrap();
@@ -220,7 +220,7 @@ async fn make_kept_signal_valid(app: &TestApp, id: &str) {
 #[tokio::test]
 async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     send(&app, an_hour_ago()).await;
     let id = list(&operator)[0]["id"].as_str().unwrap().to_owned();
     let table = run_list(&operator, &["--since", "1d"]).stdout;
@@ -253,7 +253,7 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
 #[tokio::test]
 async fn signal_that_would_already_be_expired_is_not_redriven() {
     let app = TestApp::start();
-    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "1");
+    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "1");
     let received_at = Timestamp::from_millis(Timestamp::now().millis() - 25 * 3_600_000);
     send(&app, received_at).await;
     write_lists(&operator);
@@ -270,7 +270,7 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
     assert_eq!(app.items("SignalsTable").await.len(), 1);
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 
-    let operator = Operator::of(&app).variable("SIGNAL_RETENTION_DAYS", "2");
+    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "2");
     write_lists(&operator);
     let redriven = redrive(&operator, &["--from", "edited"]).success();
     assert_eq!(redriven.stdout, BOTH_ACCEPTED);
@@ -279,7 +279,7 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
 #[tokio::test]
 async fn redrive_of_an_invalid_file_is_an_error() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     send(&app, an_hour_ago()).await;
     let assert_error = |text: &str, message: &str| {
         operator.file("f", text);

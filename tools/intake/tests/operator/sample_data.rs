@@ -10,7 +10,7 @@ use crate::operator::Operator;
 #[tokio::test]
 async fn sample_data_is_stored_whole_with_events_and_steps() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     for (name, stored) in [("customers.ndjson", 200), ("signals.ndjson", 1957)] {
         let path = format!("{}/../../events/seed/{name}", env!("CARGO_MANIFEST_DIR"));
         operator.file(name, &std::fs::read_to_string(path).unwrap());

@@ -48,7 +48,7 @@ const ERASE: [&str; 10] = [
 #[tokio::test]
 async fn erasure_by_type_deletes_one_type_of_one_account_in_one_period() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     send_cards(&app).await;
     let assert_stored = async |signals: usize, rejected: usize| {
         assert_eq!(app.items("SignalsTable").await.len(), signals);
@@ -94,7 +94,7 @@ async fn erasure_by_type_deletes_one_type_of_one_account_in_one_period() {
 
 #[tokio::test]
 async fn erasure_by_type_refuses_a_period_that_is_not_over() {
-    let operator = Operator::of(&TestApp::start());
+    let operator = Operator::new(&TestApp::start());
     let erase = |since, until| {
         let period = ["--since", since, "--until", until];
         operator
@@ -112,7 +112,7 @@ async fn erasure_by_type_refuses_a_period_that_is_not_over() {
 async fn erasure_by_type_is_refused_while_messages_are_queued() {
     let app = TestApp::start();
     let sqs = FakeSqs::start().await.unwrap();
-    let operator = Operator::of(&app).with_queues(&sqs);
+    let operator = Operator::new(&app).with_queues(&sqs);
     send_cards(&app).await;
     sqs.set_counts([[1, 0, 0]], [[0, 0, 0]]);
     let erase = |more: &[&str]| operator.run(&[&ERASE[..], more].concat());
@@ -134,7 +134,7 @@ async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
     let proxy = FaultProxy::start(&app.emulator.endpoint(), hanging)
         .await
         .unwrap();
-    let operator = Operator::of(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     let erase = [&ERASE[..], &["--yes"]].concat();
     let erasing = RunningCommand::start(&operator, &erase);
     while proxy.counts().faulted == 0 {

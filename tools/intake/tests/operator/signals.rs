@@ -55,7 +55,7 @@ fn list_json(operator: &Operator, more: &[&str]) -> Vec<Value> {
 #[tokio::test]
 async fn signals_are_listed_oldest_first_and_filtered() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let key = app.key("shop").await;
     send_three_signals(&app, &key).await;
     let listed = |more: &[&str]| -> Vec<String> {
@@ -105,7 +105,7 @@ async fn signals_are_listed_oldest_first_and_filtered() {
 #[tokio::test]
 async fn newest_50_signals_are_listed_unless_a_limit_is_given() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let key = app.key("shop").await;
     let signals: Vec<_> = (0..60)
         .map(|n| json!({"customerId": "c", "eventType": "t", "data": {"n": n}}))
@@ -145,7 +145,7 @@ const FOLLOW: [&str; 7] = [
 #[tokio::test]
 async fn follow_lists_new_signals_until_ctrl_c() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let key = app.key("shop").await;
     send_three_signals(&app, &key).await;
     let with_limit = [&FOLLOW[..], &["--limit", "1"]].concat();
@@ -170,7 +170,7 @@ async fn follow_lists_new_signals_until_ctrl_c() {
 #[tokio::test]
 async fn follow_ends_with_the_first_signal_after_its_reader_has_gone() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let key = app.key("shop").await;
     send_three_signals(&app, &key).await;
     // Without --limit, the command lists only what is new.

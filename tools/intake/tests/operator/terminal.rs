@@ -141,7 +141,7 @@ fn read_in_background(mut screen: File) -> Receiver<Vec<u8>> {
 #[tokio::test]
 async fn destructive_command_without_confirmation_changes_nothing() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let key = operator.create_key("web");
     let revoke = |input: &str| {
         let mut terminal = Terminal::run(&operator, &["keys", "revoke", &key.id]);
@@ -161,7 +161,7 @@ async fn destructive_command_without_confirmation_changes_nothing() {
 #[tokio::test]
 async fn erasure_of_an_account_is_confirmed_by_its_name() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     app.key("shop").await;
     for wrong in ["\n", "y\n", "yes\n", "Shop\n"] {
         let mut terminal = Terminal::run(&operator, &["accounts", "erase", "shop"]);
@@ -181,7 +181,7 @@ async fn erasure_of_an_account_is_confirmed_by_its_name() {
 #[test]
 fn pasted_key_is_not_shown() {
     let app = TestApp::start();
-    let operator = Operator::of(&app);
+    let operator = Operator::new(&app);
     let mut terminal = Terminal::run(
         &operator,
         &["keys", "import", "--account", "shop", "--name", "old"],

@@ -31,7 +31,7 @@ struct Deployed {
 }
 
 impl Deployed {
-    async fn with(plan: impl Into<Plan>) -> Self {
+    async fn start(plan: impl Into<Plan>) -> Self {
         let emulator = TestApp::emulator();
         let proxy = FaultProxy::start(&emulator.endpoint(), plan).await.unwrap();
         let keys = emulator.endpoint();
@@ -49,7 +49,7 @@ impl Deployed {
     }
 
     fn operator(&self) -> Operator {
-        Operator::of(&self.app).variable("BASE_URL", &self.gateway.base_url())
+        Operator::new(&self.app).variable("BASE_URL", &self.gateway.base_url())
     }
 
     fn verify(&self, arguments: &[&str]) -> CommandOutput {
@@ -84,7 +84,7 @@ fn names_with<'a>(report: &'a Value, result: &str) -> Vec<&'a str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
-    let deployed = Deployed::with(Plan::none()).await;
+    let deployed = Deployed::start(Plan::none()).await;
     let operator = deployed.operator();
     let run = operator.run(&[
         "verify",
@@ -124,7 +124,7 @@ async fn lost_signal_fails_verify_and_is_named() {
     let lost = Fault::Swallowed(std::time::Duration::ZERO)
         .on_call(SINGLE_SIGNAL)
         .where_body_has(SIGNALS);
-    let deployed = Deployed::with(lost).await;
+    let deployed = Deployed::start(lost).await;
     let run = deployed.verify(&["--json"]);
     assert_eq!(run.code, Some(1), "{run:?}");
     let report = run.json().remove(0);
@@ -143,7 +143,7 @@ async fn lost_signal_fails_verify_and_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn idempotency_records_of_requests_that_failed_are_removed_too() {
-    let deployed = Deployed::with(
+    let deployed = Deployed::start(
         Fault::AccessDenied
             .always()
             .for_operation("BatchWriteItem")
@@ -156,7 +156,7 @@ async fn idempotency_records_of_requests_that_failed_are_removed_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_that_gets_sigterm_leaves_nothing() {
-    let deployed = Deployed::with(Plan::none()).await;
+    let deployed = Deployed::start(Plan::none()).await;
     let verifying = RunningCommand::start(
         &deployed.operator(),
         &["verify", "--yes", "--signals", "30000"],
@@ -180,7 +180,7 @@ async fn verify_that_gets_sigterm_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_of_an_address_without_the_api_is_an_error_and_leaves_nothing() {
-    let deployed = Deployed::with(Plan::none()).await;
+    let deployed = Deployed::start(Plan::none()).await;
     let run = deployed.verify(&["--base-url", "http://127.0.0.1:1"]);
     assert!(run.error_message().starts_with("The API does not answer"));
     deployed.assert_empty().await;

@@ -138,106 +138,124 @@ fn dimensions(namespace: &Value) -> Value {
 fn answer(operation: &str, call: &Value) -> Value {
     let table = call["TableName"].as_str().unwrap_or_default();
     match operation {
-        "DescribeTable" => {
-            let stream = match table {
-                "SignalsTable" => json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}),
-                "CustomersTable" => {
-                    json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"})
-                }
-                _ => Value::Null,
-            };
-            json!({"Table": {
-                "TableStatus": "ACTIVE", "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
-                "StreamSpecification": stream, "DeletionProtectionEnabled": true,
-            }})
-        }
-        "DescribeTimeToLive" if ["ApiKeysTable", "CustomersTable"].contains(&table) => {
-            json!({"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})
-        }
-        "DescribeTimeToLive" => {
-            json!({"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "expiresAt"}})
-        }
-        "DescribeContinuousBackups" => {
-            let status = if table == "IdempotencyTable" {
-                "DISABLED"
-            } else {
-                "ENABLED"
-            };
-            json!({"ContinuousBackupsDescription": {
-                "ContinuousBackupsStatus": "ENABLED",
-                "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": status},
-            }})
-        }
+        "DescribeTable" => described_table(table),
+        "DescribeTimeToLive" => time_to_live(table),
+        "DescribeContinuousBackups" => continuous_backups(table),
         "Scan" if call["Segment"] == 0 && table == "ApiKeysTable" => {
             json!({"Items": [key(90)], "Count": 1, "ScannedCount": 1})
         }
         "Scan" => json!({"Items": [], "Count": 0, "ScannedCount": 0}),
-        "DescribeAlarms" => {
-            let alarms = [
-                ("intake-test-DefectsAlarm-1A", "OK"),
-                (
-                    "intake-test-Monitoring-2B-QuietAlarm-3C",
-                    "INSUFFICIENT_DATA",
-                ),
-                // These alarms belong to the stacks intake-test-dev and intake-test-delivery.
-                ("intake-test-dev-DefectsAlarm-4D", "ALARM"),
-                ("intake-test-delivery-AgeAlarm-5E", "ALARM"),
-            ];
-            let prefix = call["AlarmNamePrefix"].as_str().unwrap();
-            let named = alarms.iter().filter(|(name, _)| name.starts_with(prefix));
-            let named = named.map(|(name, state)| json!({"AlarmName": name, "StateValue": state}));
-            json!({"MetricAlarms": named.collect::<Vec<_>>()})
-        }
+        "DescribeAlarms" => alarms(call["AlarmNamePrefix"].as_str().unwrap()),
         "GetMetricStatistics" => {
             assert_eq!(call["Dimensions"], dimensions(&call["Namespace"]));
             json!({"Datapoints": []})
         }
-        "GetQueueAttributes" => {
-            let waiting = if call["QueueUrl"] == "https://sqs/1/overflow" {
-                "3"
-            } else {
-                "0"
-            };
-            json!({"Attributes": {
-                "ApproximateNumberOfMessages": waiting, "ApproximateNumberOfMessagesNotVisible": "0",
-                "ApproximateNumberOfMessagesDelayed": "0",
-            }})
-        }
-        "StartQuery" => {
-            assert_eq!(
-                call["logGroupNames"],
-                json!([
-                    "/aws/lambda/intake-test/customers",
-                    "/aws/lambda/intake-test/signals"
-                ])
-            );
-            // The command reads the clock twice.
-            let seconds = call["endTime"].as_u64().unwrap() - call["startTime"].as_u64().unwrap();
-            assert!((DAY..DAY + 60).contains(&seconds), "{seconds}");
-            json!({"queryId": "q1"})
-        }
+        "GetQueueAttributes" => queue_attributes(&call["QueueUrl"]),
+        "StartQuery" => start_query(call),
         "GetQueryResults" => {
             assert_eq!(call["queryId"], "q1");
-            let row = |fields: &[(&str, &str)]| {
-                fields
-                    .iter()
-                    .map(|(field, value)| json!({"field": field, "value": value}))
-                    .collect::<Value>()
-            };
-            let web = [
-                ("requests", "7"),
-                ("accepted", "120"),
-                ("rejected", "3"),
-                ("lastSeen", "1795214024123"),
-            ];
-            let app = [("requests", "1"), ("lastSeen", "2026-11-20 22:33:44.123")];
-            json!({"status": "Complete", "results": [
-                row(&[&[("accountId", "shop"), ("keyId", "key_1")], &web[..]].concat()),
-                row(&[&[("accountId", "shop"), ("keyId", "key_2")], &app[..]].concat()),
-            ]})
+            query_results()
         }
         _ => panic!("{operation} was not expected"),
     }
+}
+
+fn described_table(table: &str) -> Value {
+    let stream = match table {
+        "SignalsTable" => json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}),
+        "CustomersTable" => {
+            json!({"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+        }
+        _ => Value::Null,
+    };
+    json!({"Table": {
+        "TableStatus": "ACTIVE", "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+        "StreamSpecification": stream, "DeletionProtectionEnabled": true,
+    }})
+}
+
+fn time_to_live(table: &str) -> Value {
+    if ["ApiKeysTable", "CustomersTable"].contains(&table) {
+        return json!({"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}});
+    }
+    json!({"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "expiresAt"}})
+}
+
+fn continuous_backups(table: &str) -> Value {
+    let status = if table == "IdempotencyTable" {
+        "DISABLED"
+    } else {
+        "ENABLED"
+    };
+    json!({"ContinuousBackupsDescription": {
+        "ContinuousBackupsStatus": "ENABLED",
+        "PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": status},
+    }})
+}
+
+/// The alarms whose names begin with the prefix.
+fn alarms(prefix: &str) -> Value {
+    let alarms = [
+        ("intake-test-DefectsAlarm-1A", "OK"),
+        (
+            "intake-test-Monitoring-2B-QuietAlarm-3C",
+            "INSUFFICIENT_DATA",
+        ),
+        // These alarms belong to the stacks intake-test-dev and intake-test-delivery.
+        ("intake-test-dev-DefectsAlarm-4D", "ALARM"),
+        ("intake-test-delivery-AgeAlarm-5E", "ALARM"),
+    ];
+    let named = alarms.iter().filter(|(name, _)| name.starts_with(prefix));
+    let named = named.map(|(name, state)| json!({"AlarmName": name, "StateValue": state}));
+    json!({"MetricAlarms": named.collect::<Vec<_>>()})
+}
+
+fn queue_attributes(url: &Value) -> Value {
+    let waiting = if url == "https://sqs/1/overflow" {
+        "3"
+    } else {
+        "0"
+    };
+    json!({"Attributes": {
+        "ApproximateNumberOfMessages": waiting, "ApproximateNumberOfMessagesNotVisible": "0",
+        "ApproximateNumberOfMessagesDelayed": "0",
+    }})
+}
+
+fn start_query(call: &Value) -> Value {
+    let log_groups = json!([
+        "/aws/lambda/intake-test/customers",
+        "/aws/lambda/intake-test/signals"
+    ]);
+    assert_eq!(call["logGroupNames"], log_groups);
+    // The command reads the clock twice.
+    let seconds = call["endTime"].as_u64().unwrap() - call["startTime"].as_u64().unwrap();
+    assert!((DAY..DAY + 60).contains(&seconds), "{seconds}");
+    json!({"queryId": "q1"})
+}
+
+fn query_results() -> Value {
+    let row = |fields: &[(&str, &str)]| {
+        fields
+            .iter()
+            .map(|(field, value)| json!({"field": field, "value": value}))
+            .collect::<Value>()
+    };
+    let web = [
+        ("accountId", "shop"),
+        ("keyId", "key_1"),
+        ("requests", "7"),
+        ("accepted", "120"),
+        ("rejected", "3"),
+        ("lastSeen", "1795214024123"),
+    ];
+    let app = [
+        ("accountId", "shop"),
+        ("keyId", "key_2"),
+        ("requests", "1"),
+        ("lastSeen", "2026-11-20 22:33:44.123"),
+    ];
+    json!({"status": "Complete", "results": [row(&web), row(&app)]})
 }
 
 /// A key that was created a year ago and ends in so many days.
