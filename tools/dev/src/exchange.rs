@@ -45,16 +45,16 @@ pub(crate) struct Exchange {
     /// Why the response is as it is, where it does not say so itself.
     pub(crate) reason: Option<String>,
     pub(crate) key: SentKey,
-    /// Of a batch that a function could read.
+    /// What became of the batch, if a function could read one.
     pub(crate) batch: Option<BatchResult>,
-    /// Of a batch.
+    /// The signals of the batch, if the request is one.
     pub(crate) signals: Vec<ShownSignal>,
-    /// Whether the client had hung up before the response.
+    /// Whether the client had closed the connection before the response.
     pub(crate) has_left: bool,
     received_at: SystemTime,
     /// The first customerId or emitterId.
     subject: Option<String>,
-    /// The size of the body, also of one that is not kept.
+    /// The size of the body, also if the body is not kept.
     body_bytes: Option<usize>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct ExchangeSummary<'a> {
     path: String,
     status: u16,
     duration_ms: u64,
-    /// Whether the client had hung up before the response.
+    /// Whether the client had closed the connection before the response.
     left: bool,
     reason: Option<&'a str>,
     errors: usize,
@@ -248,7 +248,7 @@ impl Exchange {
         }
     }
 
-    /// What it takes to keep it, in bytes.
+    /// How much memory the exchange takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let headers = self.sent.headers.iter().chain(self.response.headers());
         let header_bytes: usize = headers
@@ -257,7 +257,7 @@ impl Exchange {
         let findings = self.parsed.field_errors.iter().chain(&self.parsed.warnings);
         let finding_bytes: usize = findings.map(ResponseFinding::bytes).sum();
         let signal_bytes: usize = self.signals.iter().map(ShownSignal::bytes).sum();
-        // The data of signals keeps a decompressed body.
+        // The data of signals refers to the decompressed body, which stays in memory.
         let decoded = if self.sent.is_compressed() {
             self.sent.decoded().map_or(0, |body| body.len())
         } else {
@@ -289,7 +289,7 @@ impl Exchange {
 
     fn header(&self, name: &HeaderName, value: &HeaderValue) -> String {
         match &self.key.shown {
-            // Which scheme was sent may be the very mistake.
+            // The scheme stays, since a wrong scheme may be the mistake.
             Some(shown) if name == AUTHORIZATION => shown.clone(),
             _ => String::from_utf8_lossy(value.as_bytes()).replace(API_KEY, "$API_KEY"),
         }

@@ -41,7 +41,7 @@ use crate::stand_ins::overflow_queue::QueueHandle;
 
 const PAGE: &str = include_str!("inspector/page.html");
 
-/// What a request that changes something must have.
+/// The header that a request must have to change something.
 const OWN_HEADER: &str = "x-intake-inspector";
 
 /// The largest body that is sent again with changes, in bytes: more than the functions accept.
@@ -53,7 +53,7 @@ pub(crate) struct Inspector {
     pub(crate) names: OwnNames,
     pub(crate) stored: StoredData,
     pub(crate) queue: Option<QueueHandle>,
-    /// The port of the API, for the page without requests.
+    /// The port of the API, which the page shows in its first example.
     pub(crate) api_port: u16,
 }
 
@@ -136,7 +136,7 @@ async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {
         hash("script"),
         hash("style")
     );
-    // The API has the name by which the page was reached.
+    // A browser that reached the page under this name reaches the API under it too.
     let host = headers
         .get(HOST)
         .and_then(|host| Some(host.to_str().ok()?.rsplit_once(':')?.0))

@@ -114,7 +114,7 @@ pub(crate) struct Options {
     pub(crate) env_file: Option<PathBuf>,
 }
 
-/// The ports of a stack, taken.
+/// The listeners of a stack. While they exist, no other program can take its ports.
 pub(crate) struct Listeners {
     /// For the HTTP API.
     pub(crate) api: TcpListener,
@@ -239,7 +239,7 @@ fn command() -> Command {
             .unwrap_or_default()
             .to_uppercase()
             .replace('-', "_");
-        // Lives as long as the process, which has one command line.
+        // The text has to live as long as the process, which has one command line.
         let variable: &'static str = format!("{VARIABLE_PREFIX}{name}").leak();
         let option = option.env(variable).hide_env(true);
         match option.get_action() {

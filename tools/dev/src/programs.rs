@@ -29,7 +29,7 @@ pub(crate) struct Programs {
 #[derive(Clone)]
 struct Cargo {
     program: PathBuf,
-    /// Its target folder: it knows about `CARGO_TARGET_DIR`.
+    /// The target folder, as cargo itself names it: `CARGO_TARGET_DIR` may set another one.
     target: PathBuf,
 }
 

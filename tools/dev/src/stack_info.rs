@@ -55,7 +55,7 @@ impl StackInfo {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec();
         environment.extend(template_variables);
-        // What listens on every address is found on this one.
+        // A stack that listens on every address is reached on the loopback address.
         let url = |address: SocketAddr| match (address.ip().is_unspecified(), address.port()) {
             (true, port) => format!("http://127.0.0.1:{port}"),
             (false, _) => format!("http://{address}"),

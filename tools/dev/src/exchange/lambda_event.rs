@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::exchange::sent_request::SentRequest;
 
-/// Types of text that do not begin with `text/`.
+/// The media types of text that do not begin with `text/`.
 const TEXT_TYPES: [&str; 3] = [
     "application/json",
     "application/javascript",
@@ -86,7 +86,7 @@ fn is_text(headers: &HeaderMap) -> bool {
     is_text && !headers.contains_key(CONTENT_ENCODING)
 }
 
-/// Whole milliseconds.
+/// A duration in whole milliseconds.
 pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::mem::size_of;
 
 use serde::{Deserialize, Serialize};
 
-/// The members of a response that are shown.
+/// A response, as far as it is shown.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ParsedResponse {
@@ -26,7 +26,7 @@ pub(crate) struct ParsedResponse {
     pub(crate) refusal: ResponseFinding,
 }
 
-/// An error or a warning.
+/// An error or a warning of a response.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct ResponseFinding {
@@ -36,13 +36,14 @@ pub(crate) struct ResponseFinding {
 }
 
 impl ResponseFinding {
+    /// How much memory the finding takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.code.len() + self.pointer.len() + self.message.len()
     }
 }
 
 impl ParsedResponse {
-    /// What a response with this body says, and why it does.
+    /// Reads what a response with this body says. A reason is added to its message.
     pub(crate) fn parse(status: u16, body: &[u8], reason: Option<&str>) -> Self {
         let mut parsed: Self = serde_json::from_slice(body).unwrap_or_default();
         let detail = parsed.detail.as_deref().or(parsed.message.as_deref());

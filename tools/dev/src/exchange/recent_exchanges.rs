@@ -12,19 +12,20 @@ use tokio::time::Instant;
 use crate::exchange::signal::{ContractVerdict, ShownSignal, ShownVerdict};
 use crate::exchange::{Exchange, MAX_BODY_BYTES};
 
-/// Exchanges that are kept.
+/// How many exchanges are kept.
 const MAX_EXCHANGES: usize = 500;
 
-/// The bytes of all exchanges that are kept.
+/// How many bytes all kept exchanges take together.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Types that are counted one by one: a client that makes up types does not fill the memory.
+/// How many types are counted one by one, so that a client that makes up types does not fill the
+/// memory.
 const MAX_TYPES: usize = 1_000;
 
 /// The bytes of the longest type that is counted by itself.
 const MAX_TYPE_BYTES: usize = 1_024;
 
-/// Batches that are remembered: of a client that makes up more, the earlier ones are forgotten.
+/// How many batches are remembered. When a client sends more, all earlier ones are forgotten.
 const MAX_BATCHES: usize = 100_000;
 
 /// The newest exchanges. Readers can wait for further ones.
@@ -50,9 +51,9 @@ pub(crate) struct ExchangeLog {
     /// The number of the newest exchange of all.
     last: u64,
     pub(crate) counts: ExchangeCounts,
-    /// Of each account whose key was sent.
+    /// The counts of each account whose key was sent.
     pub(crate) counts_by_account: HashMap<String, ExchangeCounts>,
-    /// The batches of which signals were acknowledged.
+    /// The batches that have acknowledged signals.
     acknowledged: HashSet<BatchId>,
 }
 
@@ -78,22 +79,23 @@ struct ContractCounts {
     none: u64,
 }
 
-/// Signals by what became of them.
+/// How many signals had which verdict.
 #[derive(Clone, Default, Serialize)]
 pub(crate) struct SignalCounts {
     stored: u64,
     deferred: u64,
     rejected: u64,
     refused: u64,
-    /// Those of requests that the service had seen before.
+    /// Signals of requests that the service had seen before.
     replayed: u64,
-    /// Those that were acknowledged, each once, however often its request was sent.
+    /// Signals that were acknowledged. Each counts once, however often its request was sent.
     distinct: u64,
 }
 
-/// What a reader found, which may wait for more.
+/// What a reader has found so far.
 pub(crate) struct WaitResult<T> {
     pub(crate) value: T,
+    /// Whether the reader waits no longer.
     pub(crate) is_enough: bool,
 }
 
@@ -129,7 +131,7 @@ impl SignalCounts {
         self.distinct += u64::from(is_new);
     }
 
-    /// How many signals.
+    /// How many signals there are with any verdict.
     pub(crate) fn sum(&self) -> u64 {
         self.stored + self.deferred + self.rejected + self.refused
     }
@@ -177,7 +179,7 @@ impl RecentExchanges {
         loop {
             let added = self.added.notified();
             tokio::pin!(added);
-            // From here on an addition is noticed.
+            // An exchange that is added after this line ends the wait.
             added.as_mut().enable();
             let found = self.with(|log| read(log));
             if found.is_enough {

@@ -45,19 +45,19 @@ impl SentRequest {
         self
     }
 
-    /// Whether it is to store signals, wherever it was sent to.
+    /// Whether the client sent a batch, also if its path is wrong.
     pub(crate) fn is_batch(&self) -> bool {
         self.method == Method::POST && self.uri.path().trim_end_matches('/').ends_with(BATCH_PATH)
     }
 
-    /// Whether its body is gzip.
+    /// Whether the body is compressed with gzip.
     pub(crate) fn is_compressed(&self) -> bool {
         self.headers
             .get(CONTENT_ENCODING)
             .is_some_and(|encoding| encoding == "gzip" || encoding == "x-gzip")
     }
 
-    /// Its path and parameters, without the key.
+    /// The path and the parameters, without the key.
     pub(crate) fn path(&self) -> String {
         self.uri
             .path_and_query()

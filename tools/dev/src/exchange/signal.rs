@@ -1,6 +1,5 @@
-//! The signals of a request as the inspector knows them: made once, when the request is answered;
-//! lists, counts and the page read them. Knows the members of the contract that it shows, and no
-//! rule.
+//! The signals of a request as the inspector shows them. They are made once, when the request is
+//! answered, and read by lists, counts and the page. Must not know a rule of the contract.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -13,21 +12,21 @@ use serde_json::value::RawValue;
 use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
 use crate::functions::BatchResult;
 
-/// Signals of a request that are listed: of more than this, all refused, the first ones. A body has
-/// space for millions.
+/// How many signals of a request are listed. A body has space for millions, but a request with more
+/// than this many is refused, and only its first signals are listed.
 const MAX_SIGNALS: usize = 5_000;
 
 /// What became of a signal, as the function says.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ShownVerdict {
-    /// Acknowledged by DynamoDB, in this request or in an earlier attempt of it.
+    /// DynamoDB has acknowledged it, in this request or in an earlier attempt of it.
     Stored,
-    /// Taken by the overflow queue.
+    /// The overflow queue has taken it.
     Deferred,
-    /// Rejected, as its errors say, or with the whole batch.
+    /// The function has rejected it, alone or with the whole batch. Its errors say why.
     Rejected,
-    /// The response is of the whole request, and acknowledges nothing.
+    /// The whole request was refused, and nothing is acknowledged.
     Refused,
 }
 
@@ -59,7 +58,7 @@ pub(crate) struct ShownSignal {
     pub(crate) warnings: Vec<ResponseFinding>,
     /// The text of its `data`, in the memory of the body.
     pub(crate) data: Option<JsonText>,
-    /// With `--contracts`.
+    /// What `--contracts` says of it.
     #[serde(flatten)]
     pub(crate) judgement: Option<Judgement>,
 }
@@ -70,7 +69,7 @@ pub(crate) struct ShownSignal {
 pub(crate) enum ContractVerdict {
     Ok,
     Broken,
-    /// Its type has none.
+    /// The type of the signal has no contract.
     None,
 }
 
@@ -188,7 +187,7 @@ impl ShownSignal {
         matches!(self.verdict, ShownVerdict::Stored | ShownVerdict::Deferred)
     }
 
-    /// What it takes to keep it beside its body, in bytes.
+    /// How much memory the signal takes beside the body, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let texts = self.r#type.iter().chain(&self.subject);
         let text_bytes: usize = texts.map(String::len).sum();
@@ -198,7 +197,8 @@ impl ShownSignal {
     }
 }
 
-/// Those in signals, under the index of each. (Of 500 signals, each may have five.)
+/// The findings that point to a signal, under the index of the signal. The index makes a look-up
+/// cheap: each of 500 signals may have five findings.
 fn by_signal(findings: &[ResponseFinding]) -> HashMap<usize, Vec<ResponseFinding>> {
     let mut all = HashMap::<_, Vec<_>>::new();
     for finding in findings {

@@ -1,5 +1,5 @@
-//! Answers that API Gateway gives now and then, given on purpose, so that the author of a client
-//! sees what it does about them. Must not know how they are written.
+//! Answers that API Gateway gives now and then. The gateway gives them on purpose, so that the
+//! author of a client sees how the client handles them. Must not know how a response is written.
 
 /// An answer in place of the function's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) struct InjectedShare {
 }
 
 impl InjectedShare {
-    /// Reads `429:0.1`.
+    /// Parses a text such as `429:0.1`.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         const HELP: &str = "an answer is 429, 503 or timeout with its share of the requests from 0 to 1, such as 429:0.1";
         let (answer, share) = text.split_once(':').ok_or(HELP)?;

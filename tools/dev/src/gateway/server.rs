@@ -58,7 +58,7 @@ impl Client {
     }
 }
 
-/// A server that listens.
+/// A running server.
 pub(crate) struct Server {
     stop: oneshot::Sender<()>,
     served: JoinHandle<()>,
@@ -113,7 +113,7 @@ where
             tokio::time::sleep(WAIT_AFTER_FAILURE).await;
             continue;
         };
-        // Without it, a response may only be a little later.
+        // If this fails, responses are only a little later.
         let _ = stream.set_nodelay(true);
         let answer = answer.clone();
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
@@ -121,12 +121,12 @@ where
             async move { Ok::<_, Infallible>(response.await) }
         });
         let connection = http1::Builder::new()
-            // The request of a client that has left is answered like another.
+            // The request of a client that has left is answered like any other.
             .half_close(true)
             .serve_connection(TokioIo::new(stream), service);
         let connection = connections.watch(connection);
         tokio::spawn(async move {
-            // The client may not be there for its answer.
+            // An error means that the client has left before its answer.
             let _ = connection.await;
         });
     }

@@ -1,5 +1,5 @@
-//! The parameters of the inspector's API: another name, or a value that means nothing, is an error
-//! that names the right ones. Must not know what is answered.
+//! The parameters of the inspector's API. An unknown name or an invalid value is an error that says
+//! what is valid. Must not know what is answered.
 
 use std::time::Duration;
 
@@ -59,12 +59,12 @@ fn development_account() -> AccountId {
     ACCOUNT_ID.parse().expect("its name is a valid one")
 }
 
-/// No parameter.
+/// The query of a request that has no parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
-/// A number of seconds.
+/// Parses a number of seconds.
 fn wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     let seconds = text
@@ -77,7 +77,7 @@ fn wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
-/// A status, or the first digit of several.
+/// Parses a status, or a class of them. Returns the digits with which a wanted status begins.
 fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let digits = text.strip_suffix("xx").unwrap_or(&text);
@@ -106,7 +106,7 @@ impl RequestsQuery {
 }
 
 impl SignalsQuery {
-    /// Those signals of a request.
+    /// The signals of a request that are wanted.
     pub(super) fn select<'a>(
         &'a self,
         exchange: &'a Exchange,

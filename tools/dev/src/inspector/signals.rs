@@ -23,7 +23,7 @@ struct SignalList<'a> {
     last: u64,
 }
 
-/// A signal, with what it has of its request.
+/// A signal, with the number and the account of its request.
 #[derive(Serialize)]
 struct ListedSignal<'a> {
     request: u64,
@@ -94,7 +94,8 @@ pub(super) async fn counts(
     cannot_judge(&inspector).unwrap_or_else(|| json_body(&counts))
 }
 
-/// An error where contracts are not judged any more: a test would take what is missing for kept.
+/// The error that contracts are not judged any more. Without it, a test would take a missing judgement
+/// for a kept contract.
 fn cannot_judge(inspector: &Inspector) -> Option<Response<Body>> {
     let contracts = inspector.gateway.sources.contracts.as_ref()?;
     let why = contracts.failure()?.to_owned();
@@ -106,7 +107,7 @@ pub(super) async fn reset(
     State(inspector): Shared,
     Query(Nothing {}): Query<Nothing>,
 ) -> Response<Body> {
-    // No drain stores anything meanwhile.
+    // While this guard is held, no drain stores anything.
     let _guard = match &inspector.queue {
         Some(queue) => Some(queue.empty().await),
         None => None,

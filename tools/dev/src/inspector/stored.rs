@@ -21,10 +21,10 @@ use tokio::sync::OnceCell;
 
 use crate::programs::operator::OperatorProgram;
 
-/// Signals of a customer that are shown, the newest.
+/// How many signals of a customer are shown: the newest ones.
 const MAX_SIGNALS: usize = 50;
 
-/// Rejected signals that are shown, the newest.
+/// How many rejected signals are shown: the newest ones.
 const MAX_REJECTED: usize = 100;
 
 /// The tables of the stack, and the command line, which is built at its first use.

@@ -19,7 +19,7 @@ use crate::terminal::status;
 /// How long the program may take for the signals of a request: the client waits.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Asks the running program.
+/// The running program, which answers one request after the other.
 pub(crate) struct ContractsProgram {
     requests: mpsc::UnboundedSender<JudgeRequest>,
     failure: Arc<OnceLock<String>>,
@@ -86,7 +86,7 @@ impl ContractsProgram {
     pub(crate) async fn judge(&self, signals: &mut [ShownSignal]) {
         let lines = signals.iter().map(line).collect();
         let (judgements, judged) = oneshot::channel();
-        // One that cannot be sent has no answer.
+        // If the program has failed, nothing receives the request, and the answer fails below.
         let _ = self.requests.send(JudgeRequest { lines, judgements });
         let Ok(judgements) = judged.await else {
             return;
@@ -119,7 +119,7 @@ impl Judge {
                 ))
             });
             match answered {
-                // The client may have gone.
+                // A client that has left receives nothing.
                 Ok(answers) => drop(judgements.send(answers)),
                 Err(error) => {
                     let why = format!(
@@ -155,7 +155,7 @@ fn line(signal: &ShownSignal) -> String {
         .data
         .as_ref()
         .and_then(|data| std::str::from_utf8(&data.0).ok());
-    // As it is stored: the object that it stands for.
+    // The data is judged as it is stored: an empty object in place of null.
     let data = data
         .filter(|data| *data != "null")
         .unwrap_or("{}")

@@ -26,7 +26,7 @@ struct ProcessGroup(Child);
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // A child that has ended has no id any more.
+        // A child that has ended and was waited for has no id.
         let id = self
             .0
             .id()

@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use crate::functions::Functions;
 use crate::terminal::{print_with_time, status};
 
-/// How often an empty queue is looked at.
+/// How often an empty queue is asked for messages.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long a message that was received and not deleted is hidden. In template.yaml it is minutes;
@@ -29,11 +29,11 @@ pub(crate) const VARIABLES: [&str; 3] = [
     "AWS_ENDPOINT_URL_SQS",
 ];
 
-/// Its messages, and the drain of them.
+/// Access to the messages of the queue, which no drain interrupts.
 #[derive(Clone)]
 pub(crate) struct QueueHandle {
     sqs: Arc<FakeSqs>,
-    /// Held while a drain is under way.
+    /// Locked while a drain is under way.
     draining: Arc<Mutex<()>>,
 }
 
@@ -50,7 +50,7 @@ impl QueueHandle {
 /// The queue. Dropping it prints what becomes of messages that are left.
 pub(crate) struct OverflowQueue {
     pub(crate) queue: QueueHandle,
-    /// Where it is kept; `None` for in memory.
+    /// The file of the queue. `None` if it is in memory.
     file: Option<PathBuf>,
     source: SqsEventSource,
 }
@@ -65,7 +65,7 @@ impl OverflowQueue {
         let Some(source) = template.event_source() else {
             return Ok(None);
         };
-        // One event at a time: `QueueHandle::empty` waits for it.
+        // There is one event at a time, so that `QueueHandle::empty` has one to wait for.
         let source = SqsEventSource {
             max_concurrency: 1,
             ..source
@@ -89,7 +89,7 @@ impl OverflowQueue {
         }))
     }
 
-    /// What the functions and the operator need to find it.
+    /// The variables by which the functions and the operator find the queue.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
         let values = [
             OVERFLOW_QUEUE.to_owned(),
@@ -99,7 +99,7 @@ impl OverflowQueue {
         VARIABLES.map(str::to_owned).into_iter().zip(values)
     }
 
-    /// Has its function drain it until the runtime ends.
+    /// Has the overflow function drain the queue until the runtime ends.
     pub(crate) fn drain(&self, functions: Functions) {
         let QueueHandle { sqs, draining } = self.queue.clone();
         let source = self.source;
