@@ -5,6 +5,7 @@
 //!
 //! It must not know what a request means.
 
+mod answer;
 pub(crate) mod cors;
 pub(crate) mod injected_answer;
 pub(crate) mod own_names;
@@ -15,20 +16,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, Method, Response, StatusCode};
+use axum::http::{Method, Response, StatusCode};
 use emulator::template::Route;
 use service::problem::UnauthorizedReason;
 
+use self::answer::{GatewayAnswer, own_response};
 use crate::exchange::api_key::{ApiKeyTable, why_missing};
 use crate::exchange::lambda_event::lambda_event;
 use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
 use crate::exchange::request_line::line;
 use crate::exchange::sent_request::SentRequest;
 use crate::exchange::{Exchange, Seen};
-use crate::functions::{BatchResult, Functions, Reason};
+use crate::functions::{Functions, Reason};
 use crate::gateway::cors::CorsPolicy;
 use crate::gateway::injected_answer::{InjectedAnswer, InjectedShare, choose};
 use crate::gateway::own_names::OwnNames;
@@ -69,25 +70,6 @@ pub(crate) struct Gateway {
     /// Whether each request has a line.
     pub(crate) has_lines: bool,
     pub(crate) exchanges: RecentExchanges,
-}
-
-/// The answer to a request.
-struct GatewayAnswer {
-    response: Response<Bytes>,
-    /// Why the response is as it is, where it does not say so itself.
-    reason: Option<String>,
-    batch: Option<BatchResult>,
-}
-
-impl GatewayAnswer {
-    /// An answer that API Gateway gives without a function.
-    fn own(status: StatusCode, message: &str, reason: Option<String>) -> Self {
-        Self {
-            response: own_response(status, message),
-            reason,
-            batch: None,
-        }
-    }
 }
 
 impl Gateway {
@@ -310,16 +292,6 @@ fn why_answered(reason: &Reason, sent: &SentRequest) -> String {
         Reason::Unauthorized(reason) => reason.as_str().to_owned(),
         Reason::Store(error) => format!("DynamoDB: {error}"),
     }
-}
-
-/// A response in the shape that API Gateway's own responses have.
-fn own_response(status: StatusCode, message: &str) -> Response<Bytes> {
-    let mut response = Response::new(format!("{{\"message\":\"{message}\"}}").into());
-    *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
 }
 
 #[cfg(test)]

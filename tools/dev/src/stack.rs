@@ -1,38 +1,32 @@
-//! The local stack: which parts there are, and in which order they start and end. Must not know how
-//! a part works.
+//! The local stack: which parts there are, and in which order they start and end. What can be wrong is
+//! [`checked`] first, then the [`backend`] starts, and then the gateway and the inspector listen. Must
+//! not know how a part works.
+
+mod backend;
+mod checked;
 
 use std::convert::Infallible;
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use aws::environment::Variables;
-use emulator::{Emulator, Storage, Template};
-use service::telemetry;
-use tokio::sync::mpsc;
+use emulator::Emulator;
 
+use self::backend::Backend;
+use self::checked::Checked;
 use crate::exchange::api_key::ApiKeyTable;
 use crate::exchange::recent_exchanges::RecentExchanges;
-use crate::functions::Functions;
-use crate::gateway::cors::CorsPolicy;
-use crate::gateway::injected_answer::InjectedShare;
 use crate::gateway::own_names::OwnNames;
 use crate::gateway::server::Server;
 use crate::gateway::{Gateway, Sources};
 use crate::inspector::{Inspector, StoredData};
 use crate::options::{Listeners, Options};
-use crate::programs::Programs;
 use crate::programs::contracts::ContractsProgram;
-use crate::programs::operator::OperatorProgram;
-use crate::programs::sample_data;
-use crate::stack_info::env_file::{EnvFile, PublishedEnvFile};
+use crate::stack_info::env_file::PublishedEnvFile;
 use crate::stack_info::{Addresses, StackInfo};
-use crate::stand_ins::dynamodb;
 use crate::stand_ins::faults::Faults;
 use crate::stand_ins::overflow_queue::OverflowQueue;
-use crate::terminal::function_log::{self, EventWriter};
 use crate::terminal::status;
 
 /// How often items whose time to live has passed are deleted.
@@ -51,27 +45,6 @@ pub(crate) struct LocalStack {
     _faults: Option<Faults>,
     _overflow: Option<OverflowQueue>,
     emulator: Arc<Emulator>,
-}
-
-/// What is read and checked before anything starts.
-struct Checked {
-    programs: Programs,
-    template: Template,
-    cors: CorsPolicy,
-    injected: Vec<InjectedShare>,
-    storage: Storage,
-    env_file: EnvFile,
-}
-
-/// The parts behind the gateway.
-struct Backend {
-    emulator: Arc<Emulator>,
-    overflow: Option<OverflowQueue>,
-    stack_info: StackInfo,
-    contracts: Option<ContractsProgram>,
-    operator: OperatorProgram,
-    faults: Option<Faults>,
-    functions: Functions,
 }
 
 impl LocalStack {
@@ -142,68 +115,6 @@ impl LocalStack {
     }
 }
 
-impl Checked {
-    fn new(options: &Options) -> Result<Self> {
-        let programs = Programs::find()?;
-        let template = Template::read(&programs.root.join("template.yaml"))?;
-        let cors = options.cors(&template)?;
-        let injected = options.answers()?;
-        let storage = options.storage()?;
-        let env_file = options.env_file.clone();
-        let env_file = EnvFile::prepare(env_file.unwrap_or_else(|| programs.env_file()))?;
-        Ok(Self {
-            programs,
-            template,
-            cors,
-            injected,
-            storage,
-            env_file,
-        })
-    }
-}
-
-impl Backend {
-    /// Starts the stand-ins of AWS's services, stores the sample data, and starts the functions.
-    async fn start(
-        options: &Options,
-        checked: &Checked,
-        listener: TcpListener,
-        addresses: &Addresses,
-    ) -> Result<Self> {
-        let Checked {
-            programs,
-            template,
-            storage,
-            ..
-        } = checked;
-        let emulator = dynamodb::start(template, storage, listener)?;
-        let overflow = start_overflow_queue(options, template, storage).await?;
-        let mut environment = template.environment()?;
-        environment.extend(overflow.iter().flat_map(OverflowQueue::variables));
-        let stack_info = StackInfo::new(addresses, &emulator.endpoint(), environment);
-        let contracts = start_contracts(options, programs).await?;
-        let operator = OperatorProgram::new(programs, &stack_info);
-        if options.seed {
-            store_sample_data(checked, &operator, &emulator).await?;
-        }
-        let faults = start_faults(options, &emulator).await?;
-        let variables = function_variables(&stack_info, faults.as_ref());
-        let functions = start_functions(template, &variables, options.raw).await?;
-        if let Some(overflow) = &overflow {
-            overflow.drain(functions.clone());
-        }
-        Ok(Self {
-            emulator,
-            overflow,
-            stack_info,
-            contracts,
-            operator,
-            faults,
-            functions,
-        })
-    }
-}
-
 /// The gateway, which does not listen yet.
 fn gateway(
     options: &Options,
@@ -230,58 +141,6 @@ fn gateway(
     })
 }
 
-async fn start_overflow_queue(
-    options: &Options,
-    template: &Template,
-    storage: &Storage,
-) -> Result<Option<OverflowQueue>> {
-    if options.no_queue {
-        return Ok(None);
-    }
-    OverflowQueue::start(template, storage).await
-}
-
-async fn start_contracts(
-    options: &Options,
-    programs: &Programs,
-) -> Result<Option<ContractsProgram>> {
-    let Some(dir) = &options.contracts else {
-        return Ok(None);
-    };
-    let contracts = ContractsProgram::start(programs, dir).await?;
-    Ok(Some(contracts))
-}
-
-async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Option<Faults>> {
-    let Some(share) = options.faults else {
-        return Ok(None);
-    };
-    let faults = Faults::start(&emulator.endpoint(), share).await?;
-    Ok(Some(faults))
-}
-
-/// The variables that the functions start with. They reach DynamoDB through the faults, if there are
-/// any.
-fn function_variables(stack_info: &StackInfo, faults: Option<&Faults>) -> Variables {
-    // Of two values of a variable, the last one counts.
-    let variables = stack_info.environment.iter().cloned();
-    variables.chain(faults.map(Faults::variable)).collect()
-}
-
-/// Stores the sample data, unless the data file holds customers.
-async fn store_sample_data(
-    checked: &Checked,
-    operator: &OperatorProgram,
-    emulator: &Emulator,
-) -> Result<()> {
-    let customers = checked.template.table("CustomersTable")?;
-    if emulator.is_empty(&customers.name)? {
-        return sample_data::store(&checked.programs, operator).await;
-    }
-    status("The data file holds customers: the sample data is not stored again.");
-    Ok(())
-}
-
 /// Says that the stack is ready, and what differs from API Gateway by the options.
 fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path) {
     if !options.cors.is_empty() {
@@ -294,26 +153,4 @@ fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path) {
     if !options.answer.is_empty() {
         status("API Gateway's own answers are given now and then, as --answer says.");
     }
-}
-
-/// Starts the functions, which then know the development key. What they log is printed, for people
-/// or as it is.
-async fn start_functions(
-    template: &Template,
-    variables: &Variables,
-    is_raw: bool,
-) -> Result<Functions> {
-    let (printed, lines) = mpsc::unbounded_channel();
-    tokio::spawn(function_log::show(lines, is_raw));
-    let packages = template
-        .functions
-        .iter()
-        .map(|function| function.package.as_str());
-    let packages: Vec<_> = packages.collect();
-    let events = EventWriter(printed.clone());
-    let subscriber = telemetry::subscriber(&packages, move || events.clone());
-    tracing::subscriber::set_global_default(subscriber)?;
-    let functions = Functions::start(template, variables, &printed)?;
-    functions.learn_development_key().await?;
-    Ok(functions)
 }

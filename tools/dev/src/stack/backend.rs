@@ -1,0 +1,151 @@
+//! The parts of the stack behind the gateway: the stand-ins of AWS's services, the functions, and the
+//! programs beside them. Must not know how requests arrive.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use anyhow::Result;
+use aws::environment::Variables;
+use emulator::{Emulator, Storage, Template};
+use service::telemetry;
+use tokio::sync::mpsc;
+
+use super::checked::Checked;
+use crate::functions::Functions;
+use crate::options::Options;
+use crate::programs::contracts::ContractsProgram;
+use crate::programs::operator::OperatorProgram;
+use crate::programs::{Programs, sample_data};
+use crate::stack_info::{Addresses, StackInfo};
+use crate::stand_ins::dynamodb;
+use crate::stand_ins::faults::Faults;
+use crate::stand_ins::overflow_queue::OverflowQueue;
+use crate::terminal::function_log::{self, EventWriter};
+use crate::terminal::status;
+
+/// The parts behind the gateway.
+pub(super) struct Backend {
+    pub(super) emulator: Arc<Emulator>,
+    pub(super) overflow: Option<OverflowQueue>,
+    pub(super) stack_info: StackInfo,
+    pub(super) contracts: Option<ContractsProgram>,
+    pub(super) operator: OperatorProgram,
+    pub(super) faults: Option<Faults>,
+    pub(super) functions: Functions,
+}
+
+impl Backend {
+    /// Starts the stand-ins of AWS's services, stores the sample data, and starts the functions.
+    pub(super) async fn start(
+        options: &Options,
+        checked: &Checked,
+        listener: TcpListener,
+        addresses: &Addresses,
+    ) -> Result<Self> {
+        let Checked {
+            programs,
+            template,
+            storage,
+            ..
+        } = checked;
+        let emulator = dynamodb::start(template, storage, listener)?;
+        let overflow = start_overflow_queue(options, template, storage).await?;
+        let mut environment = template.environment()?;
+        environment.extend(overflow.iter().flat_map(OverflowQueue::variables));
+        let stack_info = StackInfo::new(addresses, &emulator.endpoint(), environment);
+        let contracts = start_contracts(options, programs).await?;
+        let operator = OperatorProgram::new(programs, &stack_info);
+        if options.seed {
+            store_sample_data(checked, &operator, &emulator).await?;
+        }
+        let faults = start_faults(options, &emulator).await?;
+        let variables = function_variables(&stack_info, faults.as_ref());
+        let functions = start_functions(template, &variables, options.raw).await?;
+        if let Some(overflow) = &overflow {
+            overflow.drain(functions.clone());
+        }
+        Ok(Self {
+            emulator,
+            overflow,
+            stack_info,
+            contracts,
+            operator,
+            faults,
+            functions,
+        })
+    }
+}
+
+async fn start_overflow_queue(
+    options: &Options,
+    template: &Template,
+    storage: &Storage,
+) -> Result<Option<OverflowQueue>> {
+    if options.no_queue {
+        return Ok(None);
+    }
+    OverflowQueue::start(template, storage).await
+}
+
+async fn start_contracts(
+    options: &Options,
+    programs: &Programs,
+) -> Result<Option<ContractsProgram>> {
+    let Some(dir) = &options.contracts else {
+        return Ok(None);
+    };
+    let contracts = ContractsProgram::start(programs, dir).await?;
+    Ok(Some(contracts))
+}
+
+async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Option<Faults>> {
+    let Some(share) = options.faults else {
+        return Ok(None);
+    };
+    let faults = Faults::start(&emulator.endpoint(), share).await?;
+    Ok(Some(faults))
+}
+
+/// The variables that the functions start with. They reach DynamoDB through the faults, if there are
+/// any.
+fn function_variables(stack_info: &StackInfo, faults: Option<&Faults>) -> Variables {
+    // Of two values of a variable, the last one counts.
+    let variables = stack_info.environment.iter().cloned();
+    variables.chain(faults.map(Faults::variable)).collect()
+}
+
+/// Stores the sample data, unless the data file holds customers.
+async fn store_sample_data(
+    checked: &Checked,
+    operator: &OperatorProgram,
+    emulator: &Emulator,
+) -> Result<()> {
+    let customers = checked.template.table("CustomersTable")?;
+    if emulator.is_empty(&customers.name)? {
+        return sample_data::store(&checked.programs, operator).await;
+    }
+    status("The data file holds customers: the sample data is not stored again.");
+    Ok(())
+}
+
+/// Starts the functions, which then know the development key. What they log is printed, for people
+/// or as it is.
+async fn start_functions(
+    template: &Template,
+    variables: &Variables,
+    is_raw: bool,
+) -> Result<Functions> {
+    let (printed, lines) = mpsc::unbounded_channel();
+    tokio::spawn(function_log::show(lines, is_raw));
+    let packages = template
+        .functions
+        .iter()
+        .map(|function| function.package.as_str());
+    let packages: Vec<_> = packages.collect();
+    let events = EventWriter(printed.clone());
+    let subscriber = telemetry::subscriber(&packages, move || events.clone());
+    tracing::subscriber::set_global_default(subscriber)?;
+    let functions = Functions::start(template, variables, &printed)?;
+    functions.learn_development_key().await?;
+    Ok(functions)
+}
