@@ -140,22 +140,19 @@ async fn response_to(functions: &Functions, event: Value) -> Value {
 
 impl Drop for OverflowQueue {
     fn drop(&mut self) {
-        match (
-            self.queue.sqs.remaining() + self.queue.sqs.dead_letters(),
-            &self.file,
-        ) {
-            (0, _) => {}
-            (left, Some(file)) => {
-                status(&format!(
-                    "Messages with deferred data that are kept in {}: {left}.",
-                    file.display()
-                ));
-            }
-            (left, None) => {
-                status(&format!(
-                    "Messages with deferred data that are lost with the queue: {left} (--data FILE keeps them)."
-                ));
-            }
+        let sqs = &self.queue.sqs;
+        let left = sqs.remaining() + sqs.dead_letters();
+        if left == 0 {
+            return;
+        }
+        match &self.file {
+            Some(file) => status(&format!(
+                "Messages with deferred data that are kept in {}: {left}.",
+                file.display()
+            )),
+            None => status(&format!(
+                "Messages with deferred data that are lost with the queue: {left} (--data FILE keeps them)."
+            )),
         }
     }
 }

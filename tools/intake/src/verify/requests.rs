@@ -58,14 +58,15 @@ pub(super) async fn check_keys(run: &Run<'_>) {
     let missing = ExpectedResponse::problem(401, "unauthorized")
         .header("www-authenticate", "Bearer realm=\"intake\"");
     let invalid = missing.clone().header("www-authenticate", "invalid_token");
-    let checks = [
-        ("Ping with a valid key", ping(), &answered),
-        ("401: no key", ping().key(None), &missing),
-        ("401: wrong key", ping().key(Some(&wrong)), &invalid),
-    ];
-    for (name, call, expected) in checks {
-        run.check("API keys", name, &call, expected).await;
-    }
+    let promise = "API keys";
+    run.check(promise, "Ping with a valid key", &ping(), &answered)
+        .await;
+    let without_key = ping().key(None);
+    run.check(promise, "401: no key", &without_key, &missing)
+        .await;
+    let with_wrong_key = ping().key(Some(&wrong));
+    run.check(promise, "401: wrong key", &with_wrong_key, &invalid)
+        .await;
 }
 
 /// Sends updates of a customer.
@@ -178,27 +179,43 @@ async fn deliver(run: &Run<'_>, size: BatchSize, is_retried: bool) -> Delivery {
     Delivery { first, retry }
 }
 
+/// A request that API Gateway answers by itself, and the status of its answer.
+struct GatewayCheck {
+    name: &'static str,
+    call: Call,
+    status: u16,
+}
+
 /// Sends requests that API Gateway answers by itself. On other stacks, the checks are skipped.
 pub(super) async fn check_gateway(run: &Run<'_>, is_gateway: bool) {
-    const PROMISE: &str = "Responses of API Gateway";
     let no_route = Call::post("/api/no-such-path", "{}");
     let other_host = Call::new("GET", PING).header("host", "another.invalid");
     let too_large = Call::post(SIGNALS, "{}").padded_to(TOO_LARGE_FOR_GATEWAY);
     let checks = [
-        (404, "404: no route", no_route),
-        (403, "403: another host name", other_host),
-        (413, "413: a body of 11 MB", too_large),
+        GatewayCheck {
+            name: "404: no route",
+            call: no_route,
+            status: 404,
+        },
+        GatewayCheck {
+            name: "403: another host name",
+            call: other_host,
+            status: 403,
+        },
+        GatewayCheck {
+            name: "413: a body of 11 MB",
+            call: too_large,
+            status: 413,
+        },
     ];
-    for (status, name, call) in checks {
+    let promise = "Responses of API Gateway";
+    for GatewayCheck { name, call, status } in checks {
         if is_gateway {
             let expected = ExpectedResponse::gateway(status);
-            run.check(PROMISE, name, &call, &expected).await;
+            run.check(promise, name, &call, &expected).await;
         } else {
-            run.add(
-                PROMISE,
-                name,
-                CheckOutcome::skipped("only API Gateway shows it"),
-            );
+            let skipped = CheckOutcome::skipped("only API Gateway shows it");
+            run.add(promise, name, skipped);
         }
     }
 }
