@@ -40,12 +40,12 @@ impl OverflowFunction {
             account_id: &deferred.account_id,
             key_id: &deferred.key_id,
             request_identifier: &request_identifier,
-            received_at: deferred.received_at,
+            first_received_at: deferred.received_at,
             request_id: drain.request_id,
         };
         let record = self.check_record(&deferred, context, drain).await?;
         let context = BatchContext {
-            received_at: record.first_received_at,
+            first_received_at: record.first_received_at,
             ..context
         };
         let mut batch = parse_again(&deferred)?;
@@ -82,7 +82,7 @@ impl OverflowFunction {
         drain: DrainContext<'_>,
     ) -> Result<RecordCheck, DrainError> {
         let mut check = RecordCheck {
-            first_received_at: context.received_at,
+            first_received_at: context.first_received_at,
             is_conflict: false,
         };
         if !deferred.needs_record {

@@ -28,7 +28,6 @@ use service::problem::Problem;
 use service::route::Route;
 use service::runtime::HttpFunction;
 use store::api_keys::ApiKeysTable;
-use store::batch_context::BatchContext;
 use store::idempotency::{IdempotencyTable, RequestHashes};
 use store::overflow;
 use store::rejected_signals::RejectedSignalsTable;
@@ -119,18 +118,12 @@ impl HttpFunction for SignalsFunction {
             let outcome = BatchOutcome::new(batch, &request_identifier, &nothing_stored);
             return Ok(outcome.reject_all());
         }
-        let batch_context = BatchContext {
-            account_id: &key.account_id,
-            key_id: &key.key_id,
-            request_identifier: &request_identifier,
-            received_at: request_context.received_at,
-            request_id: &request_context.request_id,
-        };
         let hashes = RequestHashes::new(&body, &batch);
         let mut received = ReceivedBatch {
             batch,
             hashes,
-            context: batch_context,
+            request_identifier: &request_identifier,
+            key: &key,
             request_context,
         };
         let stored = self.storage.store(&mut received).await?;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use aws::deadline::Deadline;
 use aws::queue::Queue;
 use model::batch::Batch;
+use model::identifier::RequestIdentifier;
+use model::key_entry::KeyEntry;
 use model::signal::{RejectedSignal, Signal};
 use model::timestamp::Timestamp;
 use service::context::RequestContext;
@@ -44,8 +46,29 @@ pub struct BatchStorage {
 pub(crate) struct ReceivedBatch<'a> {
     pub(crate) batch: Batch<'a>,
     pub(crate) hashes: RequestHashes,
-    pub(crate) context: BatchContext<'a>,
+    /// The client's requestIdentifier, or the generated one.
+    pub(crate) request_identifier: &'a RequestIdentifier,
+    pub(crate) key: &'a KeyEntry,
     pub(crate) request_context: &'a RequestContext,
+}
+
+impl<'a> ReceivedBatch<'a> {
+    /// When this attempt of the request was received.
+    fn received_at(&self) -> Timestamp {
+        self.request_context.received_at
+    }
+
+    /// What all items of the batch have in common, if the first attempt of the request was received
+    /// at this time.
+    fn context(&self, first_received_at: Timestamp) -> BatchContext<'a> {
+        BatchContext {
+            account_id: &self.key.account_id,
+            key_id: &self.key.key_id,
+            request_identifier: self.request_identifier,
+            first_received_at,
+            request_id: &self.request_context.request_id,
+        }
+    }
 }
 
 /// How a batch was stored.
@@ -74,6 +97,22 @@ enum RecordState {
 }
 
 impl RecordState {
+    /// When the first attempt of the request was received; this attempt was at `received_at`.
+    fn first_received_at(&self, received_at: Timestamp) -> Timestamp {
+        match self {
+            Self::Earlier(first_received_at) => *first_received_at,
+            Self::NotNeeded | Self::New | Self::Unknown(_) => received_at,
+        }
+    }
+
+    /// Why no signal may be written now.
+    fn unknown_because(&self) -> Option<&StoreError> {
+        match self {
+            Self::Unknown(error) => Some(error),
+            Self::NotNeeded | Self::New | Self::Earlier(_) => None,
+        }
+    }
+
     fn is_of_earlier_attempt(&self) -> bool {
         matches!(self, Self::Earlier(_))
     }
@@ -122,35 +161,26 @@ impl BatchStorage {
         let deadline = deadline_before_late_record(received);
         let write_deadline = deadline_of_writes(deadline, self.overflow.is_some());
         let record = self.begin(received, write_deadline).await?;
-        let context = match record {
-            RecordState::Earlier(received_at) => BatchContext {
-                received_at,
-                ..received.context
-            },
-            RecordState::NotNeeded | RecordState::New | RecordState::Unknown(_) => received.context,
-        };
-        let signals = &received.batch.signals;
-        let signals_stored = async {
-            match &record {
-                RecordState::NotNeeded | RecordState::New | RecordState::Earlier(_) => {
-                    self.signals.store(context, signals, write_deadline).await
-                }
-                RecordState::Unknown(error) => {
-                    vec![ItemOutcome::Unacknowledged(error.clone()); signals.len()]
-                }
+        let context = received.context(record.first_received_at(received.received_at()));
+        let Batch {
+            signals, rejected, ..
+        } = &received.batch;
+        let store_signals = async {
+            match record.unknown_because() {
+                None => self.signals.store(context, signals, write_deadline).await,
+                Some(error) => vec![ItemOutcome::Unacknowledged(error.clone()); signals.len()],
             }
         };
-        let rejected_stored =
-            self.store_rejected(received, context, &received.batch.rejected, write_deadline);
-        let (outcomes, rejected) = tokio::join!(signals_stored, rejected_stored);
+        let store_rejected = self.store_rejected(received, context, rejected, write_deadline);
+        let (signal_outcomes, unacknowledged_rejected) =
+            tokio::join!(store_signals, store_rejected);
         let mut unacknowledged = Unacknowledged {
             signals: BTreeMap::new(),
-            rejected,
+            rejected: unacknowledged_rejected,
         };
-        let invalid = unacknowledged.add(signals, outcomes);
-        let newly_rejected = received.batch.reject(&invalid);
+        let invalid = unacknowledged.add(signals, signal_outcomes);
         let mut newly_unacknowledged = self
-            .store_rejected(received, context, &newly_rejected, write_deadline)
+            .reject_invalid(received, context, &invalid, write_deadline)
             .await;
         unacknowledged.rejected.append(&mut newly_unacknowledged);
         if unacknowledged.is_empty() {
@@ -160,6 +190,20 @@ impl BatchStorage {
             });
         }
         self.defer_or_fail(received, context, &record, unacknowledged)
+            .await
+    }
+
+    /// Rejects the signals with these indices, which DynamoDB found invalid, and stores them as
+    /// rejected ones. Returns those that DynamoDB did not acknowledge.
+    async fn reject_invalid(
+        &self,
+        received: &mut ReceivedBatch<'_>,
+        context: BatchContext<'_>,
+        invalid: &[usize],
+        deadline: Deadline,
+    ) -> BTreeMap<usize, StoreError> {
+        let newly_rejected = received.batch.reject(invalid);
+        self.store_rejected(received, context, &newly_rejected, deadline)
             .await
     }
 
@@ -200,18 +244,14 @@ impl BatchStorage {
         received: &ReceivedBatch<'_>,
         deadline: Deadline,
     ) -> Result<RecordState, Problem> {
-        let ReceivedBatch {
-            batch,
-            hashes,
-            context,
-            ..
-        } = received;
+        let ReceivedBatch { batch, hashes, .. } = received;
         if batch.request_identifier.is_none() || batch.signals.is_empty() {
             return Ok(RecordState::NotNeeded);
         }
+        let now = received.received_at();
         let began = self
             .idempotency
-            .begin(*context, hashes, context.received_at, deadline)
+            .begin(received.context(now), hashes, now, deadline)
             .await;
         match began {
             Ok(RecordOutcome::New) => Ok(RecordState::New),
@@ -233,7 +273,7 @@ impl BatchStorage {
         rejected: &[RejectedSignal<'_>],
         deadline: Deadline,
     ) -> BTreeMap<usize, StoreError> {
-        let now = received.request_context.received_at;
+        let now = received.received_at();
         let items: Vec<_> = rejected
             .iter()
             .map(|signal| RejectedSignalItem::new(context, signal, now))
@@ -261,7 +301,7 @@ impl BatchStorage {
         let Some(overflow) = &self.overflow else {
             return false;
         };
-        let expires_at = self.signals.expires_at(context.received_at);
+        let expires_at = self.signals.expires_at(context.first_received_at);
         let messages = DeferredBatch::messages(
             &received.batch,
             &received.hashes,

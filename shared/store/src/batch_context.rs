@@ -12,8 +12,9 @@ pub struct BatchContext<'a> {
     pub key_id: &'a str,
     /// The client's requestIdentifier, or the generated one.
     pub request_identifier: &'a RequestIdentifier,
-    /// When the request was received; of a retry, when it was first received.
-    pub received_at: Timestamp,
+    /// When the first attempt of the request was received, as far as is known. The keys of the items
+    /// contain it.
+    pub first_received_at: Timestamp,
     /// Lambda's id of the invocation. It is not the client's requestIdentifier.
     pub request_id: &'a str,
 }

@@ -119,7 +119,7 @@ impl IdempotencyTable {
         hashes: &RequestHashes,
         deadline: Deadline,
     ) -> bool {
-        let now = context.received_at;
+        let now = context.first_received_at;
         let signals_hash = Some(hashes.signals_hash.clone());
         let record = IdempotencyRecord {
             signals_hash,
@@ -180,7 +180,7 @@ fn record(context: BatchContext<'_>, hashes: &RequestHashes, now: Timestamp) -> 
         account_id: context.account_id.clone(),
         body_hash: hashes.body_hash.clone(),
         signals_hash: None,
-        received_at: context.received_at,
+        received_at: context.first_received_at,
         request_id: context.request_id.to_owned(),
         expires_at: now.plus(IDEMPOTENCY_TTL).seconds(),
     }

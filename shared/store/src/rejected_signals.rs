@@ -91,13 +91,13 @@ impl<'a> RejectedSignalItem<'a> {
             .expect("a SHA-256 has 64 hexadecimal digits");
         let (stored_payload, _) = payload.split_at(payload.floor_char_boundary(MAX_PAYLOAD_BYTES));
         Self {
-            pk: partition_key(context.account_id, &day(context.received_at), shard),
+            pk: partition_key(context.account_id, &day(context.first_received_at), shard),
             sk: format!("{request_identifier}#{index:04}#{hash}"),
             account_id: Cow::Borrowed(context.account_id),
             key_id: context.key_id.into(),
             request_identifier: context.request_identifier.as_sent().into(),
             index: *index,
-            received_at: context.received_at,
+            received_at: context.first_received_at,
             subject_id: subject_id.as_deref().map(Cow::Borrowed),
             payload: stored_payload.into(),
             truncated: stored_payload.len() < payload.len(),

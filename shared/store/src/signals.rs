@@ -59,7 +59,7 @@ impl SignalsTable {
         signals: impl IntoIterator<Item = &'s Signal<'s>>,
         deadline: Deadline,
     ) -> Vec<ItemOutcome> {
-        let common = &CommonAttributes::new(context, self.expires_at(context.received_at));
+        let common = &CommonAttributes::new(context, self.expires_at(context.first_received_at));
         let items = signals
             .into_iter()
             .map(|signal| SignalItem { common, signal })
@@ -80,7 +80,7 @@ struct CommonAttributes {
 
 impl CommonAttributes {
     fn new(context: BatchContext<'_>, expires_at: Option<Timestamp>) -> Self {
-        let received_at = context.received_at.to_string();
+        let received_at = context.first_received_at.to_string();
         let mut attributes = DynamoDbJson::default();
         attributes.push_string_attribute("accountId", context.account_id.as_str());
         attributes.push_string_attribute("requestIdentifier", context.request_identifier.as_sent());

@@ -75,7 +75,7 @@ impl<'a> DeferredBatch<'a> {
             request_identifier: context.request_identifier.as_sent().into(),
             // Without a valid signal, there is no record.
             needs_record: batch.request_identifier.is_some() && !batch.signals.is_empty(),
-            received_at: context.received_at,
+            received_at: context.first_received_at,
             expires_at: expires_at.map(Timestamp::seconds),
             hashes: Cow::Borrowed(hashes),
             signals: Vec::new(),
@@ -97,7 +97,7 @@ impl<'a> DeferredBatch<'a> {
             .iter()
             .filter(|rejected| is_deferred(rejected.index))
         {
-            let rejected = RejectedSignalItem::new(context, rejected, context.received_at);
+            let rejected = RejectedSignalItem::new(context, rejected, context.first_received_at);
             messages.message_for(&rejected).rejected.push(rejected);
         }
         messages.finish()
@@ -178,7 +178,7 @@ mod tests {
             account_id: &account,
             key_id: "",
             request_identifier: &request_identifier,
-            received_at: NOW,
+            first_received_at: NOW,
             request_id: "",
         };
         DeferredBatch::messages(
@@ -250,7 +250,7 @@ mod tests {
             account_id: &"acme".parse().unwrap(),
             key_id: "key_0123456789ab",
             request_identifier: batch.request_identifier.as_ref().unwrap(),
-            received_at: NOW,
+            first_received_at: NOW,
             request_id: "",
         };
         let hashes = RequestHashes::new(body, &batch);

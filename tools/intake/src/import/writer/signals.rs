@@ -132,7 +132,7 @@ impl Writer<'_> {
             account_id: self.account,
             key_id: "",
             request_identifier: request.identifier,
-            received_at: request.received_at,
+            first_received_at: request.received_at,
             request_id: "",
         };
         let signals = request.signals.values().map(|numbered| &numbered.signal);

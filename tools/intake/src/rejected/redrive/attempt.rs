@@ -73,7 +73,7 @@ impl Redrive {
             account_id: &self.account,
             key_id: "",
             request_identifier: &found.request_identifier,
-            received_at: found.received_at,
+            first_received_at: found.received_at,
             request_id: "",
         };
         let deadline = Deadline::after(WRITE_TIMEOUT);
