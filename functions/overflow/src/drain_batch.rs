@@ -41,7 +41,7 @@ impl OverflowFunction {
             key_id: &deferred.key_id,
             request_identifier: &request_identifier,
             first_received_at: deferred.received_at,
-            request_id: drain.request_id,
+            invocation_id: drain.request_id,
         };
         let record = self.check_record(&deferred, context, drain).await?;
         let context = BatchContext {

@@ -66,7 +66,7 @@ impl<'a> ReceivedBatch<'a> {
             key_id: &self.key.key_id,
             request_identifier: self.request_identifier,
             first_received_at,
-            request_id: &self.request_context.request_id,
+            invocation_id: &self.request_context.request_id,
         }
     }
 }

@@ -15,6 +15,6 @@ pub struct BatchContext<'a> {
     /// When the first attempt of the request was received, as far as is known. The keys of the items
     /// contain it.
     pub first_received_at: Timestamp,
-    /// Lambda's id of the invocation. It is not the client's requestIdentifier.
-    pub request_id: &'a str,
+    /// Lambda's id of the invocation that writes the items.
+    pub invocation_id: &'a str,
 }

@@ -179,7 +179,7 @@ mod tests {
             key_id: "",
             request_identifier: &request_identifier,
             first_received_at: NOW,
-            request_id: "",
+            invocation_id: "",
         };
         DeferredBatch::messages(
             &batch,
@@ -251,7 +251,7 @@ mod tests {
             key_id: "key_0123456789ab",
             request_identifier: batch.request_identifier.as_ref().unwrap(),
             first_received_at: NOW,
-            request_id: "",
+            invocation_id: "",
         };
         let hashes = RequestHashes::new(body, &batch);
         let messages = DeferredBatch::messages(&batch, &hashes, context, None, |index| index != 1);

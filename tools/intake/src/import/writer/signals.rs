@@ -133,7 +133,7 @@ impl Writer<'_> {
             key_id: "",
             request_identifier: request.identifier,
             first_received_at: request.received_at,
-            request_id: "",
+            invocation_id: "",
         };
         let signals = request.signals.values().map(|numbered| &numbered.signal);
         let deadline = Deadline::after(WRITE_TIMEOUT);

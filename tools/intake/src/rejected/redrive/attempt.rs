@@ -74,7 +74,7 @@ impl Redrive {
             key_id: "",
             request_identifier: &found.request_identifier,
             first_received_at: found.received_at,
-            request_id: "",
+            invocation_id: "",
         };
         let deadline = Deadline::after(WRITE_TIMEOUT);
         for outcome in signals.store(context, &[signal], deadline).await {
