@@ -91,7 +91,7 @@ impl OverflowFunction {
         let deadline = drain.deadline.at_most(PATIENCE);
         let outcome = self
             .idempotency
-            .begin(context, &deferred.hashes, drain.now, deadline)
+            .write_record(context, &deferred.hashes, drain.now, deadline)
             .await?;
         match outcome {
             RecordOutcome::New => {}

@@ -160,7 +160,7 @@ impl BatchStorage {
     ) -> Result<StoredBatch, Problem> {
         let deadline = deadline_before_late_record(received);
         let write_deadline = deadline_of_writes(deadline, self.overflow.is_some());
-        let record = self.begin(received, write_deadline).await?;
+        let record = self.write_record(received, write_deadline).await?;
         let context = received.context(record.first_received_at(received.received_at()));
         let Batch {
             signals, rejected, ..
@@ -239,7 +239,7 @@ impl BatchStorage {
     }
 
     /// Writes the idempotency record, if the batch needs one.
-    async fn begin(
+    async fn write_record(
         &self,
         received: &ReceivedBatch<'_>,
         deadline: Deadline,
@@ -249,11 +249,11 @@ impl BatchStorage {
             return Ok(RecordState::NotNeeded);
         }
         let now = received.received_at();
-        let began = self
+        let written = self
             .idempotency
-            .begin(received.context(now), hashes, now, deadline)
+            .write_record(received.context(now), hashes, now, deadline)
             .await;
-        match began {
+        match written {
             Ok(RecordOutcome::New) => Ok(RecordState::New),
             Ok(RecordOutcome::Replay { received_at }) => Ok(RecordState::Earlier(received_at)),
             Ok(RecordOutcome::Conflict) => Err(problem::request_identifier_reused()),
@@ -334,7 +334,7 @@ impl BatchStorage {
             RecordState::NotNeeded => {
                 let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
                 self.idempotency
-                    .record_after_failure(context, &received.hashes, deadline)
+                    .write_late_record(context, &received.hashes, deadline)
                     .await
             }
         };

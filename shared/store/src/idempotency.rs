@@ -68,6 +68,23 @@ struct IdempotencyRecord {
     expires_at: u64,
 }
 
+impl IdempotencyRecord {
+    /// The record of a request, to be kept for 24 hours from `now`.
+    fn new(context: BatchContext<'_>, hashes: &RequestHashes, now: Timestamp) -> Self {
+        Self {
+            pk: context
+                .account_id
+                .partition_key(&context.request_identifier.canonical()),
+            account_id: context.account_id.clone(),
+            body_hash: hashes.body_hash.clone(),
+            signals_hash: None,
+            received_at: context.first_received_at,
+            invocation_id: context.invocation_id.to_owned(),
+            expires_at: now.plus(IDEMPOTENCY_TTL).seconds(),
+        }
+    }
+}
+
 /// Whether a request is new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordOutcome {
@@ -99,21 +116,21 @@ impl IdempotencyTable {
     ///
     /// # Errors
     /// When the record could be neither written nor read.
-    pub async fn begin(
+    pub async fn write_record(
         &self,
         context: BatchContext<'_>,
         hashes: &RequestHashes,
         now: Timestamp,
         deadline: Deadline,
     ) -> Result<RecordOutcome, StoreError> {
-        self.write(record(context, hashes, now), hashes, now, deadline)
-            .await
+        let record = IdempotencyRecord::new(context, hashes, now);
+        self.put_or_compare(record, hashes, now, deadline).await
     }
 
     /// Writes the record of a request of which signals could not be stored, under a generated
     /// requestIdentifier, which the 503 will contain. Returns whether a retry with that identifier
     /// will store nothing twice.
-    pub async fn record_after_failure(
+    pub async fn write_late_record(
         &self,
         context: BatchContext<'_>,
         hashes: &RequestHashes,
@@ -123,15 +140,16 @@ impl IdempotencyTable {
         let signals_hash = Some(hashes.signals_hash.clone());
         let record = IdempotencyRecord {
             signals_hash,
-            ..record(context, hashes, now)
+            ..IdempotencyRecord::new(context, hashes, now)
         };
         matches!(
-            self.write(record, hashes, now, deadline).await,
+            self.put_or_compare(record, hashes, now, deadline).await,
             Ok(RecordOutcome::New)
         )
     }
 
-    async fn write(
+    /// Puts a record, or compares the request with the record that exists instead.
+    async fn put_or_compare(
         &self,
         record: IdempotencyRecord,
         hashes: &RequestHashes,
@@ -169,20 +187,6 @@ impl IdempotencyTable {
         let existing = failed.item().ok_or(StoreError::Corrupt)?;
         let existing = from_item(existing.clone())?;
         Ok(Some(existing))
-    }
-}
-
-fn record(context: BatchContext<'_>, hashes: &RequestHashes, now: Timestamp) -> IdempotencyRecord {
-    IdempotencyRecord {
-        pk: context
-            .account_id
-            .partition_key(&context.request_identifier.canonical()),
-        account_id: context.account_id.clone(),
-        body_hash: hashes.body_hash.clone(),
-        signals_hash: None,
-        received_at: context.first_received_at,
-        invocation_id: context.invocation_id.to_owned(),
-        expires_at: now.plus(IDEMPOTENCY_TTL).seconds(),
     }
 }
 
