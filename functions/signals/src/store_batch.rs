@@ -84,8 +84,7 @@ pub(crate) struct StoredBatch {
 
 /// What is known of the idempotency record of a batch.
 enum RecordState {
-    /// The batch needs no record, because the client sent no requestIdentifier to retry with, or
-    /// because no signal is valid.
+    /// The batch needs no record: see [`Batch::needs_record`].
     NotNeeded,
     /// This request wrote it, so its signals are new.
     New,
@@ -245,7 +244,7 @@ impl BatchStorage {
         deadline: Deadline,
     ) -> Result<RecordState, Problem> {
         let ReceivedBatch { batch, hashes, .. } = received;
-        if batch.request_identifier.is_none() || batch.signals.is_empty() {
+        if !batch.needs_record() {
             return Ok(RecordState::NotNeeded);
         }
         let now = received.received_at();

@@ -163,6 +163,12 @@ impl<'a> Batch<'a> {
         newly
     }
 
+    /// Whether the batch needs an idempotency record: the client sent a requestIdentifier to retry
+    /// with, and a signal is valid.
+    pub fn needs_record(&self) -> bool {
+        self.request_identifier.is_some() && !self.signals.is_empty()
+    }
+
     /// How many signals the request has.
     pub fn received(&self) -> usize {
         self.signals.len() + self.rejected.len()

@@ -30,8 +30,7 @@ pub struct DeferredBatch<'a> {
     pub key_id: Cow<'a, str>,
     /// The client's requestIdentifier, or the generated one.
     request_identifier: Cow<'a, str>,
-    /// Whether there is to be an idempotency record: the client named the requestIdentifier, and
-    /// a signal is valid.
+    /// Whether there is to be an idempotency record: see [`Batch::needs_record`].
     pub needs_record: bool,
     /// When the request was received; of a retry, when it was first received. The time in the
     /// items' keys.
@@ -73,8 +72,7 @@ impl<'a> DeferredBatch<'a> {
             account_id: Cow::Borrowed(context.account_id),
             key_id: context.key_id.into(),
             request_identifier: context.request_identifier.as_sent().into(),
-            // Without a valid signal, there is no record.
-            needs_record: batch.request_identifier.is_some() && !batch.signals.is_empty(),
+            needs_record: batch.needs_record(),
             received_at: context.first_received_at,
             expires_at: expires_at.map(Timestamp::seconds),
             hashes: Cow::Borrowed(hashes),
