@@ -31,8 +31,8 @@ pub(crate) fn number(number: u64) -> AttributeValue {
 ///
 /// # Errors
 /// [`StoreError::Unserializable`], a defect.
-pub fn to_item(record: &impl Serialize) -> Result<Item, StoreError> {
-    serde_dynamo::to_item(record).map_err(|_| StoreError::Unserializable)
+pub fn to_item(value: &impl Serialize) -> Result<Item, StoreError> {
+    serde_dynamo::to_item(value).map_err(|_| StoreError::Unserializable)
 }
 
 /// Reads a value from an item.

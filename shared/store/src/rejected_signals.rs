@@ -71,7 +71,7 @@ pub struct RejectedSignalItem<'a> {
 }
 
 impl<'a> RejectedSignalItem<'a> {
-    /// The record of a rejected signal that is stored at `now`.
+    /// The item of a rejected signal that is stored at `now`.
     pub fn new(
         context: BatchContext<'a>,
         rejected: &'a RejectedSignal<'a>,

@@ -230,7 +230,7 @@ mod tests {
             .collect();
         let stored: Vec<_> = rejected
             .iter()
-            .map(|record| (record.index, record.payload.len(), record.truncated))
+            .map(|item| (item.index, item.payload.len(), item.truncated))
             .collect();
         assert_eq!(stored, [(0, 300 * 1024, true), (1, 2, false)]);
         assert_eq!(rejected[1].errors.len(), 1);
