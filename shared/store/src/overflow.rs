@@ -48,8 +48,10 @@ impl<'a> Deferred<'a> {
             version,
             customer_data,
         } = read(text)?;
+        if version > VERSION {
+            return Err(MessageError::Newer);
+        }
         match customer_data {
-            _ if version > VERSION => Err(MessageError::Newer),
             None => read(text).map(Self::Batch),
             Some(_) => read(text).map(Self::Update),
         }
