@@ -79,10 +79,20 @@ pub struct Upserted {
     pub updated_at: Timestamp,
 }
 
+/// Which write an update makes next.
+enum NextWrite {
+    /// All changes, where the item is older or there is none.
+    Whole,
+    /// All changes, where there is no item.
+    WholeIfMissing,
+    /// Field by field, over this item, which is newer than the update.
+    OverNewer(Item),
+}
+
 /// What became of a write.
 enum WriteOutcome {
     /// It is stored. These are the attributes that it replaced.
-    Over(Item),
+    Stored { replaced: Item },
     /// It is not stored, because the table has this item; `None` if the condition requires an item
     /// and the table has none.
     Refused(Option<Item>),
@@ -103,10 +113,14 @@ impl CustomersTable {
     /// updates both take effect.
     ///
     /// The update is written whole over an item with a lower fence, or where there is no item. Over
-    /// an item with a higher one, each field gets the update's own fence, on the condition that no
-    /// field has a higher fence by then. So neither an attempt that reaches DynamoDB late nor a
-    /// second delivery of a deferred update undoes what a newer update set, and a clock that is
-    /// ahead has an effect on the fields that it wrote, and on no others.
+    /// an item with a higher one, it is written field by field. A field with a lower fence than the
+    /// update, or with none, gets the update's own. A field with a higher one is left, or is
+    /// replaced and gets a fence above the one that it has, as `newer_field` says. The condition of
+    /// this write is that the item and each of these fields still have lower fences than they get.
+    ///
+    /// So neither an attempt that reaches DynamoDB late nor a second delivery of a deferred update
+    /// undoes what a newer update set, and a clock that is ahead has an effect on the fields that it
+    /// wrote, and on no others.
     ///
     /// # Errors
     /// [`StoreError::ItemTooLarge`] when the item would exceed DynamoDB's limit; otherwise when
@@ -118,14 +132,12 @@ impl CustomersTable {
     ) -> Result<Upserted, StoreError> {
         let began = Instant::now();
         let mut waits = Waits::default();
-        let mut stored: Option<Item> = None;
-        let mut condition = WriteCondition::ItemIsOlder;
+        let mut next = NextWrite::Whole;
         loop {
-            let write = match &stored {
-                None => {
-                    CustomerWrite::whole(upsert.account_id, upsert.update, upsert.mark, condition)
-                }
-                Some(item) => {
+            let write = match &next {
+                NextWrite::Whole => upsert.whole(WriteCondition::ItemIsOlder),
+                NextWrite::WholeIfMissing => upsert.whole(WriteCondition::ItemIsMissing),
+                NextWrite::OverNewer(item) => {
                     let attempted_at = upsert.now.plus(began.elapsed());
                     match upsert.over_newer(item, attempted_at)? {
                         Some(write) => write,
@@ -133,8 +145,8 @@ impl CustomersTable {
                     }
                 }
             };
-            match repeat(deadline, || self.write(&write)).await {
-                Ok(WriteOutcome::Over(replaced)) => {
+            next = match repeat(deadline, || self.write(&write)).await {
+                Ok(WriteOutcome::Stored { replaced }) => {
                     return Ok(Upserted::from_replaced(&replaced, write.item_fence));
                 }
                 // An attempt has taken effect without a response.
@@ -142,23 +154,20 @@ impl CustomersTable {
                     return Upserted::from_lost_attempt(upsert.mark, &item);
                 }
                 Ok(WriteOutcome::Refused(item)) => {
-                    stored = item;
-                    condition = WriteCondition::ItemIsOlder;
                     let has_time = waits.wait(deadline).await;
                     if !has_time {
                         return Err(Cause::DeadlineExceeded.into());
                     }
+                    item.map_or(NextWrite::Whole, NextWrite::OverNewer)
                 }
                 // The fences of fields that were removed long ago may fill the item. The next write
                 // requires that there is no item: DynamoDB refuses it and returns the item, so that
                 // the write after it can remove these fences.
-                Err(StoreError::ItemTooLarge)
-                    if stored.is_none() && condition == WriteCondition::ItemIsOlder =>
-                {
-                    condition = WriteCondition::ItemIsMissing;
+                Err(StoreError::ItemTooLarge) if matches!(next, NextWrite::Whole) => {
+                    NextWrite::WholeIfMissing
                 }
                 Err(error) => return Err(error),
-            }
+            };
         }
     }
 
@@ -180,7 +189,7 @@ impl CustomersTable {
         let mark = UpdateMark::new_imported(updated_at);
         let write = CustomerWrite::whole(account_id, update, mark, WriteCondition::ItemIsNotNewer);
         let written = repeat(deadline, || self.write(&write)).await?;
-        Ok(matches!(written, WriteOutcome::Over(_)))
+        Ok(matches!(written, WriteOutcome::Stored { .. }))
     }
 
     async fn write(&self, write: &CustomerWrite<'_>) -> Result<WriteOutcome, StoreError> {
@@ -188,7 +197,10 @@ impl CustomersTable {
         // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy
         // it.
         let error = match Box::pin(call).await {
-            Ok(output) => return Ok(WriteOutcome::Over(output.attributes.unwrap_or_default())),
+            Ok(output) => {
+                let replaced = output.attributes.unwrap_or_default();
+                return Ok(WriteOutcome::Stored { replaced });
+            }
             Err(error) => error,
         };
         match error.as_service_error() {
@@ -202,6 +214,11 @@ impl CustomersTable {
 }
 
 impl<'a> Upsert<'a> {
+    /// The write of all changes.
+    fn whole(&self, condition: WriteCondition) -> CustomerWrite<'a> {
+        CustomerWrite::whole(self.account_id, self.update, self.mark, condition)
+    }
+
     /// The write over an item because of which DynamoDB refused the whole update; `None` if the
     /// update leaves every field as it is.
     ///
