@@ -43,6 +43,15 @@ pub(crate) const PROFILE: Vocabulary = Vocabulary {
     synonyms: &PROFILE_SYNONYMS,
 };
 
+/// The attribute with the fence of the item.
+pub const FENCE: &str = "fence";
+
+/// The attribute with the id of the update that wrote the item last.
+pub const FENCE_ID: &str = "fenceId";
+
+/// The prefix of the attribute with the fence of a field. The name of the field follows.
+pub const FENCE_PREFIX: &str = "fence:";
+
 /// Names of the stored item's own attributes, which the client may not set.
 pub const RESERVED_FIELDS: [&str; 8] = [
     "pk",
@@ -50,18 +59,15 @@ pub const RESERVED_FIELDS: [&str; 8] = [
     "customerId",
     "createdAt",
     "updatedAt",
-    "fence",
-    "fenceId",
+    FENCE,
+    FENCE_ID,
     "expiresAt",
 ];
-
-/// The prefix of the attribute with the fence of a field. The name of the field follows.
-pub const FENCE_PREFIX: &str = "fence:";
 
 /// Whether an attribute of a stored customer is a fence, or the id of the update that has the item's
 /// fence: only the table needs them.
 pub fn is_fence(name: &str) -> bool {
-    ["fence", "fenceId"].contains(&name) || name.starts_with(FENCE_PREFIX)
+    [FENCE, FENCE_ID].contains(&name) || name.starts_with(FENCE_PREFIX)
 }
 
 /// Whether the stored item uses this name itself, so that it is not a field of the profile.

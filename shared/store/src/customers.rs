@@ -14,20 +14,20 @@ use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use model::account::AccountId;
-use model::customer::{CustomerUpdate, FENCE_PREFIX};
+use model::customer::{CustomerUpdate, FENCE, FENCE_PREFIX};
 use model::timestamp::Timestamp;
 
 use self::write::{CustomerWrite, FieldWrite, MAX_EXPIRED_FENCES, WriteCondition, fence_attribute};
 use crate::attributes::{Item, string};
 use crate::error::StoreError;
-use crate::fence::{FENCE, Fence};
+use crate::fence::Fence;
 use crate::retry::{Waits, repeat};
 
 pub use crate::fence::UpdateMark;
 
 /// How long the fence of a removed field is kept. An older update of the field may wait in the
 /// overflow queue for 14 days, and then in the dead-letter queue for 14 more; one day is a margin.
-const REMOVED_FENCE_KEPT: Duration = Duration::from_hours((14 + 14 + 1) * 24);
+pub const REMOVED_FENCE_KEPT: Duration = Duration::from_hours((14 + 14 + 1) * 24);
 
 /// The table of the profiles.
 #[derive(Clone, Debug)]

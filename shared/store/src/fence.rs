@@ -7,18 +7,13 @@
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use model::customer::{FENCE, FENCE_ID};
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::attributes::Item;
 use crate::error::StoreError;
-
-/// The attribute with the fence of the item.
-pub(crate) const FENCE: &str = "fence";
-
-/// The attribute with the id of the update that wrote the item last.
-const UPDATE_ID: &str = "fenceId";
 
 /// How many fences one millisecond has.
 const PER_MILLISECOND: u64 = 1 << 20;
@@ -131,7 +126,7 @@ impl UpdateMark {
 
     /// Whether this update was the last to write the item.
     pub(crate) fn wrote(self, item: &Item) -> bool {
-        item.get(UPDATE_ID) == Some(&self.id_attribute())
+        item.get(FENCE_ID) == Some(&self.id_attribute())
     }
 
     pub(crate) fn id_attribute(self) -> AttributeValue {

@@ -211,3 +211,39 @@ impl Expressions {
 pub(super) fn fence_attribute(field: &str) -> String {
     [FENCE_PREFIX, field].concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use model::customer::{FENCE, FENCE_ID};
+    use model::json::JsonText;
+
+    use super::*;
+
+    #[test]
+    fn expressions_name_the_attributes_of_the_items_fence() {
+        let account_id = "shop".parse().unwrap();
+        let body = JsonText::parse(r#"{"customerId":"c","customerData":{"city":"Rome"}}"#);
+        let update = CustomerUpdate::parse(body.unwrap()).unwrap();
+        let mark = UpdateMark::new_imported("2026-11-20T22:33:44.123Z".parse().unwrap());
+        for (condition, expected) in [
+            (
+                WriteCondition::ItemIsOlder,
+                format!("attribute_not_exists({FENCE}) OR {FENCE} < :fence"),
+            ),
+            (
+                WriteCondition::ItemIsNotNewer,
+                format!("attribute_not_exists({FENCE}) OR {FENCE} <= :fence"),
+            ),
+            (
+                WriteCondition::FieldsAreOlder,
+                format!("attribute_exists(pk) AND {FENCE} < :fence"),
+            ),
+        ] {
+            let write = CustomerWrite::whole(&account_id, &update, mark, condition);
+            let expressions = write.common_expressions();
+            let set = format!(" {FENCE} = :fence, {FENCE_ID} = :id,");
+            assert!(expressions.set.contains(&set), "{}", expressions.set);
+            assert_eq!(expressions.condition, expected);
+        }
+    }
+}
