@@ -1,12 +1,15 @@
 //! The environment of a function: the tests' is the template's, and when it is incomplete, the caller
 //! and the log learn which variable it is.
 
+use std::time::Duration;
+
 use serde_json::json;
+use store::customers::REMOVED_FENCE_KEPT;
 use testkit::function_process::{FUNCTION_MEMORY, FunctionProcess};
 use testkit::{build_functions, emulator_options};
 use tokio::sync::mpsc;
 
-use crate::support::page::root;
+use crate::metrics::template;
 
 #[tokio::test]
 async fn missing_and_malformed_variables_are_different_errors() {
@@ -47,9 +50,19 @@ async fn missing_and_malformed_variables_are_different_errors() {
 
 #[test]
 fn memory_of_the_tests_functions_is_the_templates_default() {
-    let path = root().join("template.yaml");
-    let text = std::fs::read_to_string(path).unwrap();
-    let template = emulator::yaml::parse(&text).unwrap();
+    let template = template("template.yaml");
     let default = template.pointer("/Parameters/FunctionMemory/Default");
     assert_eq!(default.unwrap().to_string(), FUNCTION_MEMORY);
+}
+
+#[test]
+fn fence_of_a_removed_field_outlives_an_update_that_waits_in_both_queues() {
+    let template = template("template.yaml");
+    let retention_of = |queue: &str| {
+        let seconds = &template["Resources"][queue]["Properties"]["MessageRetentionPeriod"];
+        Duration::from_secs(seconds.as_u64().unwrap())
+    };
+    let longest_wait = retention_of("OverflowQueue") + retention_of("OverflowDeadLetterQueue");
+    let margin = Duration::from_hours(24);
+    assert_eq!(REMOVED_FENCE_KEPT, longest_wait + margin);
 }
