@@ -89,11 +89,11 @@ impl CustomersFunction {
         mark: UpdateMark,
         deadline: Deadline,
     ) -> bool {
-        let Some(overflow) = &self.overflow else {
+        let Some(queue) = &self.overflow else {
             return false;
         };
         let message = overflow::update_message(&key.account_id, &key.key_id, mark, update);
-        let sent = overflow
+        let sent = queue
             .send_all(vec![message], &key.account_id, deadline)
             .await;
         if let Err(error) = &sent {

@@ -18,7 +18,7 @@ use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, RecordOutcome, RequestHashes};
-use store::overflow::DeferredBatch;
+use store::overflow;
 use store::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
 use store::retry::deadline_of_writes;
 use store::signals::SignalsTable;
@@ -297,11 +297,11 @@ impl BatchStorage {
         context: BatchContext<'_>,
         unacknowledged: &Unacknowledged,
     ) -> bool {
-        let Some(overflow) = &self.overflow else {
+        let Some(queue) = &self.overflow else {
             return false;
         };
         let expires_at = self.signals.expires_at(context.first_received_at);
-        let messages = DeferredBatch::messages(
+        let messages = overflow::batch_messages(
             &received.batch,
             &received.hashes,
             context,
@@ -309,9 +309,7 @@ impl BatchStorage {
             |index| unacknowledged.contains(index),
         );
         let deadline = deadline_before_late_record(received);
-        let sent = overflow
-            .send_all(messages, context.account_id, deadline)
-            .await;
+        let sent = queue.send_all(messages, context.account_id, deadline).await;
         if let Err(error) = &sent {
             tracing::error!(%error, "the overflow queue did not take the signals of a batch");
         }

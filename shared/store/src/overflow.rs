@@ -10,7 +10,7 @@ mod format;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-pub use self::deferred_batch::{DeferredBatch, DeferredSignal};
+pub use self::deferred_batch::{DeferredBatch, DeferredSignal, batch_messages};
 pub use self::deferred_update::{DeferredUpdateHead, update_message};
 pub use self::format::MessageError;
 use self::format::{VERSION, read};

@@ -57,50 +57,50 @@ pub struct DeferredSignal<'a> {
     pub text: Cow<'a, str>,
 }
 
-impl<'a> DeferredBatch<'a> {
-    /// The messages for the signals of `batch` that `is_deferred` selects by their index, valid and
-    /// rejected ones, as JSON.
-    pub fn messages(
-        batch: &'a Batch<'a>,
-        hashes: &'a RequestHashes,
-        context: BatchContext<'a>,
-        expires_at: Option<Timestamp>,
-        is_deferred: impl Fn(usize) -> bool,
-    ) -> Vec<String> {
-        let mut messages = MessagesBuilder::new(Self {
-            version: VERSION,
-            account_id: Cow::Borrowed(context.account_id),
-            key_id: context.key_id.into(),
-            request_identifier: context.request_identifier.as_sent().into(),
-            needs_record: batch.needs_record(),
-            received_at: context.first_received_at,
-            expires_at: expires_at.map(Timestamp::seconds),
-            hashes: Cow::Borrowed(hashes),
-            signals: Vec::new(),
-            rejected: Vec::new(),
-        });
-        for signal in batch
-            .signals
-            .iter()
-            .filter(|signal| is_deferred(signal.index()))
-        {
-            let signal = DeferredSignal {
-                index: signal.index(),
-                text: signal.payload().into(),
-            };
-            messages.message_for(&signal).signals.push(signal);
-        }
-        for rejected in batch
-            .rejected
-            .iter()
-            .filter(|rejected| is_deferred(rejected.index))
-        {
-            let rejected = RejectedSignalItem::new(context, rejected, context.first_received_at);
-            messages.message_for(&rejected).rejected.push(rejected);
-        }
-        messages.finish()
+/// The messages for the signals of `batch` that `is_deferred` selects by their index, valid and
+/// rejected ones, as JSON.
+pub fn batch_messages<'a>(
+    batch: &'a Batch<'a>,
+    hashes: &'a RequestHashes,
+    context: BatchContext<'a>,
+    expires_at: Option<Timestamp>,
+    is_deferred: impl Fn(usize) -> bool,
+) -> Vec<String> {
+    let mut messages = MessagesBuilder::new(DeferredBatch {
+        version: VERSION,
+        account_id: Cow::Borrowed(context.account_id),
+        key_id: context.key_id.into(),
+        request_identifier: context.request_identifier.as_sent().into(),
+        needs_record: batch.needs_record(),
+        received_at: context.first_received_at,
+        expires_at: expires_at.map(Timestamp::seconds),
+        hashes: Cow::Borrowed(hashes),
+        signals: Vec::new(),
+        rejected: Vec::new(),
+    });
+    for signal in batch
+        .signals
+        .iter()
+        .filter(|signal| is_deferred(signal.index()))
+    {
+        let signal = DeferredSignal {
+            index: signal.index(),
+            text: signal.payload().into(),
+        };
+        messages.message_for(&signal).signals.push(signal);
     }
+    for rejected in batch
+        .rejected
+        .iter()
+        .filter(|rejected| is_deferred(rejected.index))
+    {
+        let rejected = RejectedSignalItem::new(context, rejected, context.first_received_at);
+        messages.message_for(&rejected).rejected.push(rejected);
+    }
+    messages.finish()
+}
 
+impl DeferredBatch<'_> {
     /// How long after its arrival each signal expires, to the second.
     pub fn retention(&self) -> Option<Duration> {
         Some(Duration::from_secs(
@@ -179,7 +179,7 @@ mod tests {
             first_received_at: NOW,
             invocation_id: "",
         };
-        DeferredBatch::messages(
+        batch_messages(
             &batch,
             &RequestHashes::new(body, &batch),
             context,
@@ -252,7 +252,7 @@ mod tests {
             invocation_id: "",
         };
         let hashes = RequestHashes::new(body, &batch);
-        let messages = DeferredBatch::messages(&batch, &hashes, context, None, |index| index != 1);
+        let messages = batch_messages(&batch, &hashes, context, None, |index| index != 1);
         let event: serde_json::Value =
             serde_json::from_str(include_str!("../../../../events/overflow/event.json")).unwrap();
         let sample = event["Records"][0]["body"].as_str().unwrap();
