@@ -4,8 +4,8 @@
 //! [`store`] or [`service`]. It must not know the fields of a profile, how an item is written, or
 //! what Lambda sends.
 
-mod answer;
 pub mod metric;
+mod outcome;
 pub mod problem;
 
 use aws::client::dynamodb;
@@ -29,8 +29,8 @@ use store::error::StoreError;
 use store::overflow;
 use store::retry::deadline_of_writes;
 
-use self::answer::Pong;
-pub use self::answer::{CustomerResponse, CustomerResult, CustomersOutcome};
+use self::outcome::Pong;
+pub use self::outcome::{CustomerResponse, CustomerResult, CustomersOutcome};
 
 const CUSTOMERS: Route = Route {
     path: "/api/customers",

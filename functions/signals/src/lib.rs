@@ -4,9 +4,9 @@
 //! [`store`] or [`service`]. It must not know the text of a signal, how an item is written, or
 //! what Lambda sends.
 
-mod answer;
 mod log;
 pub mod metric;
+mod outcome;
 pub mod problem;
 mod store_batch;
 
@@ -33,7 +33,7 @@ use store::overflow;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
-pub use self::answer::{BatchCounts, BatchOutcome, BatchResponse, SignalVerdict};
+pub use self::outcome::{BatchCounts, BatchOutcome, BatchResponse, SignalVerdict};
 pub use self::store_batch::BatchStorage;
 use self::store_batch::{ReceivedBatch, StoredBatch};
 
