@@ -114,6 +114,7 @@ impl HttpFunction for SignalsFunction {
             .clone()
             .unwrap_or_else(RequestIdentifier::random);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
+            // Not even the rejected signals are kept.
             let nothing_stored = StoredBatch::default();
             let outcome = BatchOutcome::new(batch, &request_identifier, &nothing_stored);
             return Ok(outcome.reject_all());

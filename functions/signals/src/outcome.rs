@@ -117,8 +117,9 @@ impl BatchOutcome {
         }
     }
 
-    /// The outcome when the whole batch is rejected, whether all of its signals are invalid or only
-    /// one. Nothing is stored, so nothing is replayed, and only the envelope has warnings.
+    /// The outcome when the whole batch is rejected: all of its signals are invalid or, with strict
+    /// handling, one is. No signal is accepted, so nothing is replayed, and only the envelope has
+    /// warnings. Without strict handling, the rejected signals are kept for the operator.
     pub(crate) fn reject_all(mut self) -> Self {
         for verdict in &mut self.verdicts {
             if *verdict != SignalVerdict::Rejected {
