@@ -65,20 +65,19 @@ pub(super) struct BatchTable {
     call_limit: CallLimit,
 }
 
-/// An item that is not stored yet, and its position among the items of the request.
+/// An item that is not known to be stored, and its position among the items of the request.
 #[derive(Clone, Copy)]
-struct Pending<I> {
+struct PendingItem<I> {
     position: usize,
     item: I,
 }
 
-/// What a call left of the items that it was to store.
+/// What a call did not store of its items.
 struct CallResult<I> {
-    /// The items that are not known to be stored.
-    left: Vec<Pending<I>>,
+    pending: Vec<PendingItem<I>>,
     /// The positions of the items that DynamoDB found invalid.
     invalid: Vec<usize>,
-    /// Why items are left. It is also `None` when DynamoDB left a part of them unprocessed.
+    /// Why items are pending. It is also `None` when DynamoDB left a part of them unprocessed.
     error: Option<StoreError>,
 }
 
@@ -105,8 +104,9 @@ impl BatchTable {
     /// Puts items until DynamoDB has acknowledged all, the deadline has passed, or a call fails
     /// otherwise than transiently. Returns what became of each, in their order.
     ///
-    /// Several calls are under way at the same time. When one fails, no other is started: those
-    /// that are under way are waited for, and after a wait the rest is sent by few calls at once.
+    /// Several calls are under way at the same time. When one fails, no other is started in this
+    /// round: those that are under way are waited for, and after a wait the next round sends the
+    /// pending items by few calls at once.
     pub(super) async fn put_all<I: BatchItem>(
         &self,
         items: Vec<I>,
@@ -118,23 +118,17 @@ impl BatchTable {
         let mut calls = FuturesUnordered::new();
         loop {
             while let Some(chunk) = progress.next_chunk(calls.len()) {
-                // The first call of a request waits for room; others are made if there is some.
-                let permit = if calls.is_empty() {
-                    let permit = self.call_limit.acquire(chunk.bytes, deadline).await;
-                    permit.map(Some)
-                } else {
-                    Ok(self.call_limit.try_acquire(chunk.bytes))
-                };
+                let permit = self.permit_for(&chunk, calls.is_empty(), deadline).await;
                 match permit {
                     Ok(Some(permit)) => {
                         calls.push(self.put_chunk(chunk, permit, deadline, &second_call_limit));
                     }
                     Ok(None) => {
-                        progress.unsent.push_front(chunk);
+                        progress.chunks.push_front(chunk);
                         break;
                     }
                     Err(late) => {
-                        progress.unsent.push_front(chunk);
+                        progress.chunks.push_front(chunk);
                         progress.error = Some(late);
                     }
                 }
@@ -143,8 +137,8 @@ impl BatchTable {
                 progress.add(result);
                 continue;
             }
-            let rest = progress.take_rest();
-            if rest.is_empty() {
+            let pending = progress.take_pending();
+            if pending.is_empty() {
                 return progress.outcomes.0;
             }
             let reason = progress.error.take().unwrap_or(Cause::Throttled.into());
@@ -154,18 +148,36 @@ impl BatchTable {
                 false
             };
             if !has_time {
-                progress.outcomes.set_unacknowledged(&rest, &reason);
+                progress.outcomes.set_unacknowledged(&pending, &reason);
                 return progress.outcomes.0;
             }
-            progress.unsent = into_chunks(rest);
+            progress.chunks = into_chunks(pending);
         }
+    }
+
+    /// Returns a permit for the call of a chunk. The first call of a request waits for room; `None`
+    /// when there is no room for another one now.
+    ///
+    /// # Errors
+    /// When the first call cannot be made before the deadline.
+    async fn permit_for<I>(
+        &self,
+        chunk: &Chunk<PendingItem<I>>,
+        is_first: bool,
+        deadline: Deadline,
+    ) -> Result<Option<SemaphorePermit<'_>>, StoreError> {
+        if !is_first {
+            return Ok(self.call_limit.try_acquire(chunk.bytes));
+        }
+        let permit = self.call_limit.acquire(chunk.bytes, deadline).await?;
+        Ok(Some(permit))
     }
 
     /// Puts the items of a chunk with one call, and a second one beside it if DynamoDB does not
     /// answer.
     async fn put_chunk<I: BatchItem>(
         &self,
-        chunk: Chunk<Pending<I>>,
+        chunk: Chunk<PendingItem<I>>,
         permit: SemaphorePermit<'_>,
         deadline: Deadline,
         second_call_limit: &SecondCallLimit,
@@ -173,62 +185,62 @@ impl BatchTable {
         let items = chunk.items;
         let call = || async { Ok(self.request(&items).send().await?) };
         let answer = call_hedged(deadline, second_call_limit, call).await;
-        let mut sent = CallResult {
-            left: Vec::new(),
+        let mut call_result = CallResult {
+            pending: Vec::new(),
             invalid: Vec::new(),
             error: None,
         };
-        match answer.and_then(|output| unprocessed(&items, output)) {
-            Ok(unprocessed) => sent.left = unprocessed,
+        match answer.and_then(|output| find_unprocessed(&items, output)) {
+            Ok(unprocessed) => call_result.pending = unprocessed,
             Err(StoreError::Invalid | StoreError::ItemTooLarge) if items.len() == 1 => {
-                sent.invalid = items.iter().map(|pending| pending.position).collect();
+                call_result.invalid = items.iter().map(|pending| pending.position).collect();
             }
             // DynamoDB rejected the call for one of its items and does not say which.
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
-                sent = self.put_one_by_one(items, deadline).await;
+                call_result = self.put_one_by_one(items, deadline).await;
             }
             Err(error) => {
-                sent.left = items;
-                sent.error = Some(error);
+                call_result.pending = items;
+                call_result.error = Some(error);
             }
         }
         drop(permit);
-        sent
+        call_result
     }
 
     async fn put_one_by_one<I: BatchItem>(
         &self,
-        items: Vec<Pending<I>>,
+        items: Vec<PendingItem<I>>,
         deadline: Deadline,
     ) -> CallResult<I> {
-        let mut sent = CallResult {
-            left: Vec::new(),
+        let mut call_result = CallResult {
+            pending: Vec::new(),
             invalid: Vec::new(),
             error: None,
         };
         for pending in items {
-            if sent.error.is_some() {
-                sent.left.push(pending);
+            if call_result.error.is_some() {
+                call_result.pending.push(pending);
                 continue;
             }
             let one = [pending];
-            let call = || async { unprocessed(&one, self.request(&one).send().await?) };
+            let call = || async { find_unprocessed(&one, self.request(&one).send().await?) };
             match repeat(deadline, call).await {
                 Ok(_) => {}
                 Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
-                    sent.invalid.push(pending.position);
+                    call_result.invalid.push(pending.position);
                 }
                 Err(error) => {
-                    sent.left.push(pending);
-                    sent.error = Some(error);
+                    call_result.pending.push(pending);
+                    call_result.error = Some(error);
                 }
             }
         }
-        sent
+        call_result
     }
 
     /// The call that puts these items.
-    fn request<I: BatchItem>(&self, items: &[Pending<I>]) -> BatchWriteCall {
+    fn request<I: BatchItem>(&self, items: &[PendingItem<I>]) -> BatchWriteCall {
         let text: usize = items.iter().map(|pending| pending.item.text_bytes()).sum();
         let mut json = DynamoDbJson::with_capacity(text + items.len() * 700 + 256);
         json.push_text("{\"RequestItems\":{");
@@ -260,9 +272,10 @@ impl BatchTable {
 /// How far the items of a request are stored.
 struct WriteProgress<I> {
     outcomes: ItemOutcomes,
-    unsent: VecDeque<Chunk<Pending<I>>>,
-    /// The items that calls left.
-    left: Vec<Pending<I>>,
+    /// The pending items that no call of this round has yet.
+    chunks: VecDeque<Chunk<PendingItem<I>>>,
+    /// The items that the calls of this round did not store.
+    for_next_round: Vec<PendingItem<I>>,
     /// Why no further call is made until those under way have ended.
     error: Option<StoreError>,
     /// The most calls at the same time.
@@ -273,26 +286,26 @@ impl<I: BatchItem> WriteProgress<I> {
     fn new(items: Vec<I>) -> Self {
         Self {
             outcomes: ItemOutcomes::all_stored(items.len()),
-            unsent: into_chunks(numbered(items)),
-            left: Vec::new(),
+            chunks: into_chunks(numbered(items)),
+            for_next_round: Vec::new(),
             error: None,
             max_calls: usize::MAX,
         }
     }
 
     /// The items of the next call, if one is to be made beside those that are under way.
-    fn next_chunk(&mut self, calls: usize) -> Option<Chunk<Pending<I>>> {
+    fn next_chunk(&mut self, calls: usize) -> Option<Chunk<PendingItem<I>>> {
         if self.error.is_some() || calls >= self.max_calls {
             return None;
         }
-        self.unsent.pop_front()
+        self.chunks.pop_front()
     }
 
     fn add(&mut self, result: CallResult<I>) {
-        if !result.left.is_empty() {
+        if !result.pending.is_empty() {
             self.max_calls = FEW_CALLS;
         }
-        self.left.extend(result.left);
+        self.for_next_round.extend(result.pending);
         self.outcomes.set_invalid(&result.invalid);
         // A lasting error replaces a transient one, because no retry mends it.
         if self.error.as_ref().is_none_or(StoreError::is_transient) {
@@ -300,12 +313,12 @@ impl<I: BatchItem> WriteProgress<I> {
         }
     }
 
-    /// The items that are not stored. Those that were not sent go first the next time.
-    fn take_rest(&mut self) -> Vec<Pending<I>> {
-        let unsent = std::mem::take(&mut self.unsent);
-        let mut rest: Vec<_> = unsent.into_iter().flat_map(|chunk| chunk.items).collect();
-        rest.append(&mut self.left);
-        rest
+    /// All pending items. Those that no call had go first in the next round.
+    fn take_pending(&mut self) -> Vec<PendingItem<I>> {
+        let chunks = std::mem::take(&mut self.chunks);
+        let mut pending: Vec<_> = chunks.into_iter().flat_map(|chunk| chunk.items).collect();
+        pending.append(&mut self.for_next_round);
+        pending
     }
 }
 
@@ -324,7 +337,7 @@ impl ItemOutcomes {
         }
     }
 
-    fn set_unacknowledged<I>(&mut self, items: &[Pending<I>], reason: &StoreError) {
+    fn set_unacknowledged<I>(&mut self, items: &[PendingItem<I>], reason: &StoreError) {
         for pending in items {
             let outcome = ItemOutcome::Unacknowledged(reason.clone());
             self.set(pending.position, outcome);
@@ -337,15 +350,15 @@ impl ItemOutcomes {
     }
 }
 
-fn into_chunks<I: BatchItem>(items: Vec<Pending<I>>) -> VecDeque<Chunk<Pending<I>>> {
+fn into_chunks<I: BatchItem>(items: Vec<PendingItem<I>>) -> VecDeque<Chunk<PendingItem<I>>> {
     chunks(items, |pending| pending.item.text_bytes())
 }
 
-fn numbered<I>(items: Vec<I>) -> Vec<Pending<I>> {
+fn numbered<I>(items: Vec<I>) -> Vec<PendingItem<I>> {
     items
         .into_iter()
         .enumerate()
-        .map(|(position, item)| Pending { position, item })
+        .map(|(position, item)| PendingItem { position, item })
         .collect()
 }
 
@@ -353,10 +366,10 @@ fn numbered<I>(items: Vec<I>) -> Vec<Pending<I>> {
 ///
 /// # Errors
 /// [`Cause::Throttled`] when it left all of them so.
-fn unprocessed<I: BatchItem>(
-    items: &[Pending<I>],
+fn find_unprocessed<I: BatchItem>(
+    items: &[PendingItem<I>],
     output: BatchWriteItemOutput,
-) -> Result<Vec<Pending<I>>, StoreError> {
+) -> Result<Vec<PendingItem<I>>, StoreError> {
     let requests = output
         .unprocessed_items
         .into_iter()
@@ -368,7 +381,7 @@ fn unprocessed<I: BatchItem>(
     if keys.is_empty() {
         return Ok(Vec::new());
     }
-    let is_unprocessed = |pending: &Pending<I>| {
+    let is_unprocessed = |pending: &PendingItem<I>| {
         let sort_key = AttributeValue::S(pending.item.sort_key());
         keys.contains(&Some(sort_key))
     };
