@@ -1,4 +1,4 @@
-//! The EventBridge bus. This module must not know what is in an event.
+//! The EventBridge bus. This module must not know what is in a CloudEvent.
 //!
 //! Sources: `PutEvents`, `PutEventsRequestEntry` and `PutEventsResultEntry` in the EventBridge API
 //! reference; "Calculating `PutEvents` event entry size" in the EventBridge user guide.
@@ -22,22 +22,22 @@ const SOURCE: &str = "intake";
 /// The most entries that one call may have.
 const MAX_ENTRIES: usize = 10;
 
-/// All entries of one call together must be smaller than this, in bytes: "The total entry size must be less
-/// than 256KB". AWS announced 1 MB on 29 January 2026; this is what every partition and every
-/// target of a rule takes.
+/// All entries of one call together must be smaller than this, in bytes: "The total entry size must
+/// be less than 256KB". AWS announced 1 MB on 29 January 2026; this is what every partition and
+/// every target of a rule takes.
 const MAX_CALL_BYTES: usize = 256_000;
 
 /// The bytes that EventBridge counts for the time of an entry.
 const TIME_BYTES: usize = 14;
 
-/// The `EventBridge` bus that gets the events.
+/// The `EventBridge` bus that gets the CloudEvents.
 #[derive(Debug)]
 pub(crate) struct Bus {
     client: Client,
     name: String,
 }
 
-/// An entry. It borrows an event that is whole, and owns a reference.
+/// An entry. It borrows a CloudEvent that is whole, and owns a reference.
 #[derive(Debug)]
 pub(crate) struct BusEntry<'e> {
     pub(crate) detail_type: &'static str,
@@ -59,7 +59,7 @@ impl Bus {
         }
     }
 
-    /// Whether a call can have this event.
+    /// Whether a call can have this CloudEvent.
     pub(crate) fn fits(detail_type: &str, detail: &str) -> bool {
         entry_bytes(detail_type, detail) < MAX_CALL_BYTES
     }

@@ -33,10 +33,10 @@ pub(crate) fn config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
     Ok(config)
 }
 
-/// The first event that a target did not take. It may have taken later ones.
+/// The first CloudEvent that a target did not take. It may have taken later ones.
 #[derive(Debug)]
 pub(crate) struct Undelivered {
-    /// Its position among the events of the call or, in a [`SendOutcome`], of all calls.
+    /// Its position among the CloudEvents of the call or, in a [`SendOutcome`], of all calls.
     pub(crate) position: usize,
     pub(crate) cause: TargetError,
 }
@@ -48,9 +48,9 @@ impl From<TargetError> for Undelivered {
     }
 }
 
-/// Why a call failed, or a target did not take an event. The delivery keeps an event that a target
-/// will never take in the failure bucket, and ends the batch at any other error. The log shows the
-/// error, so it is never a message, which may contain an event.
+/// Why a call failed, or a target did not take a CloudEvent. The delivery keeps a CloudEvent that a
+/// target will never take in the failure bucket, and ends the batch at any other error. The log
+/// shows the error, so it is never a message, which may contain a CloudEvent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TargetError {
     /// The call failed, or the target returned another code.
@@ -62,11 +62,12 @@ pub(crate) enum TargetError {
     /// The failure bucket did not take a record.
     #[error(transparent)]
     Bucket(S3Error),
-    /// `EventBridge` will never take this event. Other errors may pass, or the operator can fix
-    /// their cause.
+    /// `EventBridge` will never take this CloudEvent. Other errors may pass, or the operator can
+    /// fix their cause.
     #[error("{0}")]
     InvalidEvent(String),
-    /// The target will never take this call, because of what is in it: it does not say which event.
+    /// The target will never take this call, because of what is in it: it does not say which
+    /// CloudEvent.
     #[error("{0}")]
     InvalidCall(String),
 }
@@ -89,7 +90,7 @@ impl TargetError {
         }
     }
 
-    /// Whether the target will never take the event, because of what is in it.
+    /// Whether the target will never take the CloudEvent, because of what is in it.
     fn is_for_good(&self) -> bool {
         matches!(self, Self::InvalidEvent(_) | Self::InvalidCall(_))
     }

@@ -1,4 +1,4 @@
-//! A `CloudEvents` 1.0 event in JSON: what the bus and the lake get.
+//! A CloudEvents 1.0 event in JSON: what the bus and the lake get.
 //!
 //! | attribute | of a signal | of a customer change |
 //! |---|---|---|
@@ -22,27 +22,28 @@
 //! `customerData`. Numbers keep their digits; white space, the order of fields and the spelling of
 //! escapes and exponents are not kept.
 //!
-//! A reference is the event without `datacontenttype` and `data`, with `dataref`: where the event
-//! is whole. It is `urn:intake:lake` (the event with the same `id` and `source` in the lake) or the
-//! `s3:` URL of an object in the failure bucket, whose `record` is the stream's record.
+//! A reference is the CloudEvent without `datacontenttype` and `data`, with `dataref`: where the
+//! CloudEvent is whole. It is `urn:intake:lake` (the CloudEvent with the same `id` and `source` in
+//! the lake) or the `s3:` URL of an object in the failure bucket, whose `record` is the stream's
+//! record.
 
 use model::timestamp::Timestamp;
 
 use crate::plain_json::PlainJson;
 
-/// `dataref` of an event that is in the lake.
+/// `dataref` of a CloudEvent that is in the lake.
 pub(crate) const IN_THE_LAKE: &str = "urn:intake:lake";
 
-/// What an event is about.
+/// What a CloudEvent is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EventKind {
+pub(crate) enum CloudEventKind {
     Signal,
     Customer,
 }
 
-impl EventKind {
-    /// The `DetailType` on the bus. It does not contain the `eventType`, which may be longer than the
-    /// 128 characters that a `DetailType` may have.
+impl CloudEventKind {
+    /// The `DetailType` on the bus. It does not contain the `eventType`, which may be longer than
+    /// the 128 characters that a `DetailType` may have.
     pub(crate) fn detail_type(self) -> &'static str {
         match self {
             Self::Signal => "signal",
@@ -59,35 +60,35 @@ impl EventKind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct EventAttributes<'a> {
-    pub(crate) kind: EventKind,
+pub(crate) struct CloudEventAttributes<'a> {
+    pub(crate) kind: CloudEventKind,
     pub(crate) id: &'a str,
     pub(crate) account_id: &'a str,
-    pub(crate) event_type: &'a str,
+    pub(crate) cloud_event_type: &'a str,
     pub(crate) subject: &'a str,
     pub(crate) time: Timestamp,
 }
 
-/// The event of one record of a stream.
+/// The CloudEvent of one record of a stream.
 #[derive(Debug)]
 pub(crate) struct CloudEvent {
-    pub(crate) kind: EventKind,
+    pub(crate) kind: CloudEventKind,
     pub(crate) time: Timestamp,
     /// Whether `PutEvents` may not take its numbers.
     pub(crate) has_large_number: bool,
-    /// The whole event, with its data.
+    /// The whole CloudEvent, with its data.
     pub(crate) json: String,
     /// The beginning of `json`, before its `datacontenttype` and `data`.
     attributes: PlainJson,
 }
 
 impl CloudEvent {
-    pub(crate) fn new(attributes: EventAttributes<'_>, data: Option<&PlainJson>) -> Self {
-        let EventAttributes {
+    pub(crate) fn new(attributes: CloudEventAttributes<'_>, data: Option<&PlainJson>) -> Self {
+        let CloudEventAttributes {
             kind,
             id,
             account_id,
-            event_type,
+            cloud_event_type,
             subject,
             time,
         } = attributes;
@@ -96,7 +97,7 @@ impl CloudEvent {
         json.push_string_field("specversion", "1.0");
         json.push_string_field("id", id);
         json.push_string_field("source", &kind.source(account_id));
-        json.push_string_field("type", event_type);
+        json.push_string_field("type", cloud_event_type);
         json.push_string_field("subject", subject);
         json.push_string_field("time", &time.to_string());
         let attributes = json.clone();
@@ -116,7 +117,7 @@ impl CloudEvent {
         }
     }
 
-    /// The event without its data, which is at `dataref`.
+    /// The CloudEvent without its data, which is at `dataref`.
     pub(crate) fn reference(&self, dataref: &str) -> String {
         let mut json = self.attributes.clone();
         json.push_string_field("dataref", dataref);

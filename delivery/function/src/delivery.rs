@@ -12,8 +12,8 @@ use crate::cloud_event::IN_THE_LAKE;
 use crate::failure_bucket::FailureBucket;
 use crate::lake::Lake;
 use crate::log::{DeliveryCounts, DeliveryFailure};
-use crate::pending_event::{EventState, PendingEvent, is_whole_on_bus};
-use crate::record::read_event;
+use crate::pending_cloud_event::{CloudEventState, PendingCloudEvent, is_whole_on_bus};
+use crate::read_record::read_record;
 use crate::targets::Targets;
 
 /// How many records are written to the failure bucket at the same time.
@@ -24,7 +24,7 @@ const BUS: &str = "bus";
 const LAKE: &str = "lake";
 const FAILURE_BUCKET: &str = "failure bucket";
 
-/// The reason that is stored with an event that no target takes whole.
+/// The reason that is stored with a CloudEvent that no target takes whole.
 const TOO_LARGE: &str =
     "the event is too large for the lake, or there is no lake and the bus cannot have it whole";
 
@@ -33,9 +33,9 @@ pub(crate) struct BatchDelivery<'a> {
     targets: &'a Targets,
     failure_bucket: FailureBucket<'a>,
     deadline: Deadline,
-    /// The events of all records before the first failed one.
-    events: Vec<PendingEvent<'a>>,
-    /// The positions of records without an event.
+    /// The CloudEvents of all records before the first failed one.
+    cloud_events: Vec<PendingCloudEvent<'a>>,
+    /// The positions of records without a CloudEvent.
     skipped: Vec<usize>,
     /// The positions of records that are only in the failure bucket.
     unreadable: Vec<usize>,
@@ -50,7 +50,7 @@ struct FailedRecord {
     failure: DeliveryFailure,
 }
 
-/// A record whose event no target can have whole.
+/// A record whose CloudEvent no target can have whole.
 struct RecordToKeep<'a> {
     position: usize,
     record: &'a RawValue,
@@ -92,7 +92,7 @@ impl<'a> BatchDelivery<'a> {
                 now,
             },
             deadline,
-            events: Vec::new(),
+            cloud_events: Vec::new(),
             skipped: Vec::new(),
             unreadable: Vec::new(),
             failed: None,
@@ -101,8 +101,8 @@ impl<'a> BatchDelivery<'a> {
     }
 
     /// Reads the records, and keeps those that cannot be delivered whole. This takes at most a
-    /// third of the time. In the rest, the events before the first record that could not be kept
-    /// are delivered, and Lambda delivers the later records again.
+    /// third of the time. In the rest, the CloudEvents before the first record that could not be
+    /// kept are delivered, and Lambda delivers the later records again.
     pub(crate) async fn read(&mut self, records: &[&'a RawValue]) {
         let mut to_keep = Vec::new();
         for (position, record) in records.iter().copied().enumerate() {
@@ -132,8 +132,8 @@ impl<'a> BatchDelivery<'a> {
 
     /// Reads a record. Returns the reason if it is to be kept.
     fn read_one(&mut self, position: usize, record: &'a RawValue) -> Option<String> {
-        let event = match read_event(record) {
-            Ok(Some(event)) => event,
+        let cloud_event = match read_record(record) {
+            Ok(Some(cloud_event)) => cloud_event,
             Ok(None) => {
                 self.skipped.push(position);
                 return None;
@@ -144,8 +144,8 @@ impl<'a> BatchDelivery<'a> {
             }
         };
         let has_bus = self.targets.bus.is_some();
-        let is_in_lake = self.targets.has_lake && Lake::fits(&event.json);
-        let is_on_bus = has_bus && is_whole_on_bus(&event);
+        let is_in_lake = self.targets.has_lake && Lake::fits(&cloud_event.json);
+        let is_on_bus = has_bus && is_whole_on_bus(&cloud_event);
         let is_kept = !is_in_lake && !is_on_bus;
         if is_kept && !has_bus {
             // It is nowhere but in the failure bucket.
@@ -159,17 +159,18 @@ impl<'a> BatchDelivery<'a> {
         } else {
             None
         };
-        self.events.push(PendingEvent {
+        self.cloud_events.push(PendingCloudEvent {
             position,
             record,
-            event,
+            cloud_event,
             dataref,
-            state: EventState::Whole,
+            state: CloudEventState::Whole,
         });
         is_kept.then(|| TOO_LARGE.to_owned())
     }
 
-    /// Sends the events to the lake, if there is one. One that Firehose will never take is kept.
+    /// Sends the CloudEvents to the lake, if there is one. One that Firehose will never take is
+    /// kept.
     pub(crate) async fn fill_lake(&mut self) {
         let Some(lake) = &self.targets.lake else {
             return;
@@ -183,10 +184,10 @@ impl<'a> BatchDelivery<'a> {
         let deadline = self.deadline.at_most(for_lake);
         let mut indexes = Vec::new();
         let mut lines = Vec::new();
-        for (index, pending) in self.events.iter().enumerate() {
+        for (index, pending) in self.cloud_events.iter().enumerate() {
             if pending.is_in_lake() {
                 indexes.push(index);
-                lines.push(pending.event.json.as_str());
+                lines.push(pending.cloud_event.json.as_str());
             }
         }
         let sent = lake.put(&lines, deadline).await;
@@ -194,35 +195,39 @@ impl<'a> BatchDelivery<'a> {
         for Undelivered { position, cause } in sent.refused {
             let index = index_of(position);
             if sent.took_none_of_several {
-                self.fail_event(index, LAKE, &cause);
+                self.fail_cloud_event(index, LAKE, &cause);
                 return;
             }
-            let kept = self.keep_event(index, "Firehose", &cause).await;
+            let kept = self.keep_cloud_event(index, "Firehose", &cause).await;
             if let Err(cause) = kept {
-                self.fail_event(index, FAILURE_BUCKET, &cause);
+                self.fail_cloud_event(index, FAILURE_BUCKET, &cause);
                 return;
             }
         }
         if let Some(Undelivered { position, cause }) = sent.failed {
-            self.fail_event(index_of(position), LAKE, &cause);
+            self.fail_cloud_event(index_of(position), LAKE, &cause);
         }
     }
 
-    /// Sends the events to the bus, if there is one. An event that EventBridge will never take
-    /// would hold up the shard, so it is kept, and a reference to it is sent after the other
-    /// events. But if EventBridge took none of several events and no reference, the bus is probably
-    /// at fault, and the shard waits.
+    /// Sends the CloudEvents to the bus, if there is one. A CloudEvent that EventBridge will never
+    /// take would hold up the shard, so it is kept, and a reference to it is sent after the other
+    /// CloudEvents. But if EventBridge took none of several CloudEvents and no reference, the bus
+    /// is probably at fault, and the shard waits.
     pub(crate) async fn notify_bus(&mut self) {
         let Some(bus) = &self.targets.bus else { return };
-        let entries: Vec<_> = self.events.iter().map(PendingEvent::entry).collect();
+        let entries: Vec<_> = self
+            .cloud_events
+            .iter()
+            .map(PendingCloudEvent::entry)
+            .collect();
         let sent = bus.put(&entries, self.deadline).await;
         let mut takes_nothing = sent.took_none_of_several;
         for Undelivered { position, cause } in sent.refused {
-            let event = self.events.get(position);
-            let was_reference = event.is_some_and(PendingEvent::is_reference);
-            let kept = self.keep_event(position, "EventBridge", &cause).await;
+            let event = self.cloud_events.get(position);
+            let was_reference = event.is_some_and(PendingCloudEvent::is_reference);
+            let kept = self.keep_cloud_event(position, "EventBridge", &cause).await;
             if let Err(cause) = kept {
-                self.fail_event(position, FAILURE_BUCKET, &cause);
+                self.fail_cloud_event(position, FAILURE_BUCKET, &cause);
                 return;
             }
             let takes_reference = if was_reference {
@@ -231,7 +236,7 @@ impl<'a> BatchDelivery<'a> {
                 match self.send_reference(bus, position).await {
                     Ok(is_taken) => is_taken,
                     Err(cause) => {
-                        self.fail_event(position, BUS, &cause);
+                        self.fail_cloud_event(position, BUS, &cause);
                         return;
                     }
                 }
@@ -241,21 +246,21 @@ impl<'a> BatchDelivery<'a> {
                 continue;
             }
             if takes_nothing {
-                self.fail_event(position, BUS, &cause);
+                self.fail_cloud_event(position, BUS, &cause);
                 return;
             }
-            if let Some(pending) = self.events.get_mut(position) {
-                pending.state = EventState::Kept;
+            if let Some(pending) = self.cloud_events.get_mut(position) {
+                pending.state = CloudEventState::Kept;
             }
         }
         if let Some(Undelivered { position, cause }) = sent.failed {
-            self.fail_event(position, BUS, &cause);
+            self.fail_cloud_event(position, BUS, &cause);
         }
     }
 
-    /// Sends the bus a reference to an event that is kept. Returns whether the bus took it.
+    /// Sends the bus a reference to a CloudEvent that is kept. Returns whether the bus took it.
     async fn send_reference(&self, bus: &Bus, index: usize) -> Result<bool, TargetError> {
-        let Some(pending) = self.events.get(index) else {
+        let Some(pending) = self.cloud_events.get(index) else {
             return Ok(false);
         };
         let sent = bus.put(&[pending.entry()], self.deadline).await;
@@ -275,8 +280,8 @@ impl<'a> BatchDelivery<'a> {
         let mut delivered = 0;
         let mut references = 0;
         let mut only_kept = 0;
-        for pending in &self.events {
-            if pending.state == EventState::Kept {
+        for pending in &self.cloud_events {
+            if pending.state == CloudEventState::Kept {
                 only_kept += 1;
                 continue;
             }
@@ -306,7 +311,8 @@ impl<'a> BatchDelivery<'a> {
         if matches!(cause, TargetError::Call(Cause::InvalidCredentials)) {
             self.are_credentials_refused = true;
         }
-        self.events.retain(|pending| pending.position < position);
+        self.cloud_events
+            .retain(|pending| pending.position < position);
         let failure = DeliveryFailure {
             target,
             cause: cause.to_string(),
@@ -314,22 +320,22 @@ impl<'a> BatchDelivery<'a> {
         self.failed = Some(FailedRecord { position, failure });
     }
 
-    /// Ends the batch before the record of an event. If a defect names no event, the batch ends at
-    /// its beginning, so that no record is passed over.
-    fn fail_event(&mut self, index: usize, target: &'static str, cause: &TargetError) {
-        let event = self.events.get(index);
+    /// Ends the batch before the record of a CloudEvent. If a defect names no CloudEvent, the batch
+    /// ends at its beginning, so that no record is passed over.
+    fn fail_cloud_event(&mut self, index: usize, target: &'static str, cause: &TargetError) {
+        let event = self.cloud_events.get(index);
         let position = event.map_or(0, |pending| pending.position);
         self.fail(position, target, cause);
     }
 
-    /// Writes the record of an event that a target will never take to the failure bucket.
-    async fn keep_event(
+    /// Writes the record of a CloudEvent that a target will never take to the failure bucket.
+    async fn keep_cloud_event(
         &mut self,
         index: usize,
         target: &str,
         cause: &TargetError,
     ) -> Result<(), TargetError> {
-        let Some(pending) = self.events.get(index) else {
+        let Some(pending) = self.cloud_events.get(index) else {
             return Ok(());
         };
         let reason = format!("{target} does not take the event: {cause}");
@@ -337,12 +343,12 @@ impl<'a> BatchDelivery<'a> {
             .keep(pending.record, &reason, self.deadline)
             .await?;
         let url = self.failure_bucket.url(pending.record);
-        if let Some(pending) = self.events.get_mut(index) {
+        if let Some(pending) = self.cloud_events.get_mut(index) {
             pending.dataref = Some(url);
             pending.state = if self.targets.bus.is_some() {
-                EventState::Refused
+                CloudEventState::Refused
             } else {
-                EventState::Kept
+                CloudEventState::Kept
             };
         }
         Ok(())

@@ -9,8 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::clients::{ATTEMPT_TIMEOUT, TargetError};
-use crate::event::RecordName;
-use crate::record::timestamp;
+use crate::stream_record::RecordName;
 
 /// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32
 /// characters and at most 40.
@@ -70,14 +69,14 @@ impl FailureBucket<'_> {
         let RecordName {
             event_id,
             sequence_number,
-            created_at,
+            changed_at,
         } = RecordName::read(record);
         let name = [event_id, sequence_number]
             .into_iter()
             .flatten()
             .find(|name| is_part_of_a_key(name))
             .unwrap_or_else(|| Digest::sha256(record.get()).to_hex());
-        let time = created_at.map_or(self.now, timestamp).to_string();
+        let time = changed_at.unwrap_or(self.now).to_string();
         let day: String = time.chars().take("2026-11-20".len()).collect();
         let day = day.replace('-', "/");
         format!("unreadable/{day}/{name}.json")

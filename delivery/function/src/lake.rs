@@ -1,4 +1,4 @@
-//! The Firehose stream that writes the lake. This module must not know what is in an event.
+//! The Firehose stream that writes the lake. This module must not know what is in a CloudEvent.
 //!
 //! Source: `PutRecordBatch` in the Firehose API reference.
 
@@ -26,11 +26,11 @@ pub(crate) struct Lake {
     stream: String,
 }
 
-/// A record: lines of JSON, one for each event. Each record is billed as a multiple of 5 KB
-/// ("Amazon Data Firehose pricing"), so one event in each would cost several times as much.
+/// A record: lines of JSON, one for each CloudEvent. Each record is billed as a multiple of 5 KB
+/// ("Amazon Data Firehose pricing"), so one CloudEvent in each would cost several times as much.
 #[derive(Debug, PartialEq, Eq)]
 struct PackedRecord {
-    /// The position of its first event.
+    /// The position of its first CloudEvent.
     first: usize,
     lines: String,
 }
@@ -43,15 +43,15 @@ impl Lake {
         }
     }
 
-    /// Whether a record can have this event.
-    pub(crate) fn fits(event: &str) -> bool {
-        event.len() < MAX_RECORD_BYTES
+    /// Whether a record can have this CloudEvent.
+    pub(crate) fn fits(cloud_event: &str) -> bool {
+        cloud_event.len() < MAX_RECORD_BYTES
     }
 
-    /// Sends events in their order. When a record is not taken, its first event is the undelivered
-    /// one.
-    pub(crate) async fn put(&self, events: &[&str], deadline: Deadline) -> SendOutcome {
-        send_all(events, events_of_next_call, |now| {
+    /// Sends CloudEvents in their order. When a record is not taken, its first CloudEvent is the
+    /// undelivered one.
+    pub(crate) async fn put(&self, cloud_events: &[&str], deadline: Deadline) -> SendOutcome {
+        send_all(cloud_events, cloud_events_of_next_call, |now| {
             self.put_in_one_call(now, deadline)
         })
         .await
@@ -59,10 +59,10 @@ impl Lake {
 
     async fn put_in_one_call(
         &self,
-        events: &[&str],
+        cloud_events: &[&str],
         deadline: Deadline,
     ) -> Result<(), Undelivered> {
-        let packed = pack(events);
+        let packed = pack(cloud_events);
         let positions: Vec<usize> = packed.iter().map(|record| record.first).collect();
         let mut records = Vec::new();
         for PackedRecord { lines, .. } in packed {
@@ -90,17 +90,17 @@ impl Lake {
     }
 }
 
-/// The records of one call with these events.
-fn pack(events: &[&str]) -> Vec<PackedRecord> {
+/// The records of one call with these CloudEvents.
+fn pack(cloud_events: &[&str]) -> Vec<PackedRecord> {
     let mut records = Vec::new();
     let mut first = 0;
-    while let Some(rest) = events.get(first..)
+    while let Some(rest) = cloud_events.get(first..)
         && !rest.is_empty()
     {
-        let count = events_of_next_record(rest);
+        let count = cloud_events_of_next_record(rest);
         let mut lines = String::new();
-        for event in rest.iter().take(count) {
-            lines.push_str(event);
+        for cloud_event in rest.iter().take(count) {
+            lines.push_str(cloud_event);
             lines.push('\n');
         }
         records.push(PackedRecord { first, lines });
@@ -109,26 +109,26 @@ fn pack(events: &[&str]) -> Vec<PackedRecord> {
     records
 }
 
-/// How many of `events` one record takes: at least one if there is one.
-fn events_of_next_record(events: &[&str]) -> usize {
+/// How many of `cloud_events` one record takes: at least one if there is one.
+fn cloud_events_of_next_record(cloud_events: &[&str]) -> usize {
     let mut record_bytes = 0;
     let mut count = 0;
-    for event in events {
-        record_bytes += event.len() + "\n".len();
+    for cloud_event in cloud_events {
+        record_bytes += cloud_event.len() + "\n".len();
         if record_bytes > MAX_RECORD_BYTES {
             break;
         }
         count += 1;
     }
-    count.max(1).min(events.len())
+    count.max(1).min(cloud_events.len())
 }
 
-/// How many of `events` the records of one call take.
-fn events_of_next_call(events: &[&str]) -> usize {
+/// How many of `cloud_events` the records of one call take.
+fn cloud_events_of_next_call(cloud_events: &[&str]) -> usize {
     let mut count = 0;
     for _ in 0..MAX_RECORDS {
-        let rest = events.get(count..).unwrap_or_default();
-        count += events_of_next_record(rest);
+        let rest = cloud_events.get(count..).unwrap_or_default();
+        count += cloud_events_of_next_record(rest);
     }
     count
 }
@@ -138,16 +138,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_share_a_record_until_it_is_full() {
+    fn cloud_events_share_a_record_until_it_is_full() {
         let small = "x".repeat(400_000);
         let large = "y".repeat(999_999);
         assert!(Lake::fits(&large));
         assert!(!Lake::fits(&"y".repeat(1_000_000)));
-        let events: [&str; 6] = [&small, &small, &small, &large, "a", "b"];
-        let records = pack(&events);
-        let first_events: Vec<_> = records.iter().map(|record| record.first).collect();
-        assert_eq!(first_events, [0, 2, 3, 4]);
-        assert_eq!(events_of_next_call(&events), 4);
+        let cloud_events: [&str; 6] = [&small, &small, &small, &large, "a", "b"];
+        let records = pack(&cloud_events);
+        let first_cloud_events: Vec<_> = records.iter().map(|record| record.first).collect();
+        assert_eq!(first_cloud_events, [0, 2, 3, 4]);
+        assert_eq!(cloud_events_of_next_call(&cloud_events), 4);
         assert_eq!(records[0].lines, format!("{small}\n{small}\n"));
         assert_eq!(records[2].lines.len(), 1_000_000);
         assert_eq!(records[3].lines, "a\nb\n");

@@ -9,13 +9,13 @@
 //! A batch goes through these steps, each in the order of the records. The first record that fails
 //! in a step ends the batch before this record, also for the later steps:
 //!
-//! 1. Each record becomes an event. The failure bucket keeps a record that cannot be read, and one
-//!    whose event neither the lake nor the bus can have whole; then the shard goes on. This takes
-//!    at most a third of the time.
-//! 2. The lake gets the events, many to a record.
-//! 3. The bus gets the events. Instead of an event that `PutEvents` does not take, it gets a
-//!    reference to the place that has the whole event. The event is there by now, unless another
-//!    function fills the lake, which `LAKE_BUCKET_NAME` says.
+//! 1. Each record becomes a CloudEvent. The failure bucket keeps a record that cannot be read, and
+//!    one whose CloudEvent neither the lake nor the bus can have whole; then the shard goes on.
+//!    This takes at most a third of the time.
+//! 2. The lake gets the CloudEvents, many to a record.
+//! 3. The bus gets the CloudEvents. Instead of a CloudEvent that `PutEvents` does not take, it gets
+//!    a reference to the place that has the whole CloudEvent. The CloudEvent is there by now,
+//!    unless another function fills the lake, which `LAKE_BUCKET_NAME` says.
 //!
 //! The lake comes first because a record that failed is delivered again to each step that it has
 //! passed: a duplicate in the lake is dropped by a query, one on the bus may start something.
@@ -26,14 +26,14 @@ mod bus;
 mod clients;
 mod cloud_event;
 mod delivery;
-mod event;
 mod failure_bucket;
 mod lake;
 mod log;
 pub mod metric;
-mod pending_event;
+mod pending_cloud_event;
 mod plain_json;
-mod record;
+mod read_record;
+mod stream_record;
 mod targets;
 
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ use service::runtime::partial_batch::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;
 
 use self::delivery::{BatchDelivery, DeliveredBatch};
-use self::event::{RecordName, StreamEvent};
+use self::stream_record::{RecordName, StreamEvent};
 use self::targets::Targets;
 
 /// The longest that one invocation may take.

@@ -16,15 +16,15 @@ use crate::metric::Metric;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeliveryCounts {
     pub(crate) records: usize,
-    /// Records whose events every target has.
+    /// Records whose CloudEvents every target has.
     pub(crate) delivered: usize,
-    /// Records without an event, for example the record of an expired signal.
+    /// Records without a CloudEvent, for example the record of an expired signal.
     pub(crate) skipped: usize,
     /// Records that could not be read and are in the failure bucket.
     pub(crate) unreadable: usize,
     /// Records that Lambda will deliver again, because a target or the failure bucket failed.
     pub(crate) undelivered: usize,
-    /// Delivered events of which the bus has only a reference.
+    /// Delivered CloudEvents of which the bus has only a reference.
     pub(crate) references: usize,
     pub(crate) failure: Option<DeliveryFailure>,
 }

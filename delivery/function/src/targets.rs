@@ -1,6 +1,6 @@
-//! Where events go, as the environment variables say, and the bucket for records that cannot be
-//! delivered. This module must not know what is sent there, in which order, or why a record cannot
-//! be delivered.
+//! Where CloudEvents go, as the environment variables say, and the bucket for records that cannot
+//! be delivered. This module must not know what is sent there, in which order, or why a record
+//! cannot be delivered.
 
 use aws::environment::{self, ConfigError, Variables};
 use aws::s3::Bucket;
@@ -14,7 +14,7 @@ use crate::lake::Lake;
 pub(crate) struct Targets {
     pub(crate) bus: Option<Bus>,
     pub(crate) lake: Option<Lake>,
-    /// Whether the lake gets the events that it can have: by this function, or by another.
+    /// Whether the lake gets the CloudEvents that it can have: by this function, or by another.
     pub(crate) has_lake: bool,
     pub(crate) failures: Bucket,
 }

@@ -7,7 +7,7 @@ const SORT_KEY: &str = "2026-11-20T22:33:44.123Z#6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8
 /// The event of a record, as text.
 fn event(record: &Value) -> Result<Option<String>, UnreadableRecord> {
     let record = RawValue::from_string(record.to_string()).unwrap();
-    Ok(read_event(&record)?.map(|event| event.json))
+    Ok(read_record(&record)?.map(|event| event.json))
 }
 
 fn signal(image: &Value) -> Value {

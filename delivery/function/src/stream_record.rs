@@ -1,10 +1,11 @@
-//! The event of a DynamoDB stream ("Using AWS Lambda with Amazon DynamoDB" in the Lambda developer
-//! guide).
+//! The Lambda event of a DynamoDB stream, and its records ("Using AWS Lambda with Amazon DynamoDB"
+//! in the Lambda developer guide).
 //!
 //! These are own types instead of `aws_lambda_events::dynamodb`, which makes floats of numbers.
 
 use std::borrow::Cow;
 
+use model::timestamp::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -62,7 +63,14 @@ pub(crate) struct ItemChange<'a> {
     #[serde(borrow)]
     pub(crate) old_image: Option<&'a RawValue>,
     /// The time of the change, in seconds since 1970.
-    pub(crate) approximate_creation_date_time: Option<f64>,
+    approximate_creation_date_time: Option<f64>,
+}
+
+impl ItemChange<'_> {
+    /// The time of the change.
+    pub(crate) fn changed_at(&self) -> Option<Timestamp> {
+        self.approximate_creation_date_time.map(timestamp)
+    }
 }
 
 /// The key of an item: a signal has a sort key, and a customer does not.
@@ -88,8 +96,8 @@ pub(crate) struct Text<'a> {
 pub(crate) struct RecordName {
     pub(crate) event_id: Option<String>,
     pub(crate) sequence_number: Option<String>,
-    /// The time of the change, in seconds since 1970.
-    pub(crate) created_at: Option<f64>,
+    /// The time of the change.
+    pub(crate) changed_at: Option<Timestamp>,
 }
 
 impl RecordName {
@@ -105,9 +113,21 @@ impl RecordName {
         Self {
             event_id: text("/eventID"),
             sequence_number: text("/dynamodb/SequenceNumber"),
-            created_at: record
+            changed_at: record
                 .pointer("/dynamodb/ApproximateCreationDateTime")
-                .and_then(Value::as_f64),
+                .and_then(Value::as_f64)
+                .map(timestamp),
         }
     }
+}
+
+/// A timestamp from seconds since 1970, which the stream has without fractions.
+fn timestamp(seconds: f64) -> Timestamp {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates, and so does the timestamp"
+    )]
+    let millis = (seconds * 1000.0) as u64;
+    Timestamp::from_millis(millis)
 }

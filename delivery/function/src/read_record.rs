@@ -1,4 +1,4 @@
-//! Reads a record of a stream as an event. This module must not know where events go.
+//! Reads a record of a stream as a CloudEvent. This module must not know where they go.
 //!
 //! Records are told apart by their keys, not by the names of tables: a signal has a sort key, and a
 //! customer does not.
@@ -11,12 +11,12 @@ use model::timestamp::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cloud_event::{CloudEvent, EventAttributes, EventKind};
-use crate::event::{EventName, ItemChange, StreamRecord, TIME_TO_LIVE, Text};
+use crate::cloud_event::{CloudEvent, CloudEventAttributes, CloudEventKind};
 use crate::plain_json::{AttributeValue, PlainJson};
+use crate::stream_record::{EventName, ItemChange, StreamRecord, TIME_TO_LIVE, Text};
 
-/// Why a record cannot be read. The delivery writes the message with the record to the failure bucket
-/// and goes on. The message may contain a value of the record, so it is never logged.
+/// Why a record cannot be read. The delivery writes the message with the record to the failure
+/// bucket and goes on. The message may contain a value of the record, so it is never logged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnreadableRecord {
     #[error("the record is not one of a stream of this service: {0}")]
@@ -35,9 +35,9 @@ pub(crate) enum UnreadableRecord {
     Time,
 }
 
-/// Reads the event of a record. A record of a signal that was changed or deleted, or of an item whose
-/// time to live has passed, has none.
-pub(crate) fn read_event(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
+/// Reads the CloudEvent of a record. A record of a signal that was changed or deleted, or of an
+/// item whose time to live has passed, has none.
+pub(crate) fn read_record(record: &RawValue) -> Result<Option<CloudEvent>, UnreadableRecord> {
     let record: StreamRecord<'_> = serde_json::from_str(record.get())?;
     let changed_by = record.user_identity.as_ref();
     if changed_by.is_some_and(|identity| identity.principal_id == TIME_TO_LIVE) {
@@ -49,17 +49,17 @@ pub(crate) fn read_event(record: &RawValue) -> Result<Option<CloudEvent>, Unread
         .text
         .split_once('#')
         .ok_or(UnreadableRecord::PartitionKey)?;
-    let event = match (&keys.sk, record.event_name) {
+    let cloud_event = match (&keys.sk, record.event_name) {
         (Some(sk), EventName::Insert) => {
-            signal_event(account_id, subject, &sk.text, &record.dynamodb)?
+            signal_cloud_event(account_id, subject, &sk.text, &record.dynamodb)?
         }
         (Some(_), EventName::Modify | EventName::Remove) => return Ok(None),
-        (None, _) => customer_event(account_id, subject, &record)?,
+        (None, _) => customer_cloud_event(account_id, subject, &record)?,
     };
-    Ok(Some(event))
+    Ok(Some(cloud_event))
 }
 
-/// The attributes of a signal that its event has.
+/// The attributes of a signal that its CloudEvent has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SignalImage<'a> {
@@ -79,12 +79,13 @@ struct SignalImage<'a> {
     undocumented: Option<AttributeValue<'a>>,
 }
 
-/// The subject and the type of a signal, with the names of the fields in which the client sent them.
+/// The subject and the type of a signal, with the names of the fields in which the client sent
+/// them.
 struct IdentityFields<'i> {
     subject_field: &'static str,
     subject: &'i str,
     type_field: &'static str,
-    event_type: &'i str,
+    cloud_event_type: &'i str,
 }
 
 impl SignalImage<'_> {
@@ -100,20 +101,20 @@ impl SignalImage<'_> {
                 subject_field: "customerId",
                 subject: &customer_id.text,
                 type_field: "eventType",
-                event_type: &event_type.text,
+                cloud_event_type: &event_type.text,
             }),
             (None, None, Some(emitter_id), Some(step_node_id)) => Ok(IdentityFields {
                 subject_field: "emitterId",
                 subject: &emitter_id.text,
                 type_field: "stepNodeId",
-                event_type: &step_node_id.text,
+                cloud_event_type: &step_node_id.text,
             }),
             _ => Err(UnreadableRecord::Identity),
         }
     }
 }
 
-fn signal_event(
+fn signal_cloud_event(
     account_id: &str,
     subject: &str,
     sort_key: &str,
@@ -130,7 +131,7 @@ fn signal_event(
     let mut data = PlainJson::default();
     data.push_text("{");
     data.push_string_field(identity.subject_field, identity.subject);
-    data.push_string_field(identity.type_field, identity.event_type);
+    data.push_string_field(identity.type_field, identity.cloud_event_type);
     if let Some(flow) = &image.eventflow_identifier {
         data.push_string_field("eventflowIdentifier", &flow.text);
     }
@@ -143,42 +144,40 @@ fn signal_event(
         None => {}
     }
     data.close("}");
-    let attributes = EventAttributes {
-        kind: EventKind::Signal,
+    let attributes = CloudEventAttributes {
+        kind: CloudEventKind::Signal,
         id: sort_key,
         account_id,
-        event_type: identity.event_type,
+        cloud_event_type: identity.cloud_event_type,
         subject,
         time: received_at,
     };
     Ok(CloudEvent::new(attributes, Some(&data)))
 }
 
-fn customer_event(
+fn customer_cloud_event(
     account_id: &str,
     subject: &str,
     record: &StreamRecord<'_>,
 ) -> Result<CloudEvent, UnreadableRecord> {
     let change = &record.dynamodb;
-    let event_type = match record.event_name {
+    let cloud_event_type = match record.event_name {
         EventName::Insert => "intake.customer.created",
         EventName::Modify => "intake.customer.updated",
         EventName::Remove => "intake.customer.deleted",
     };
-    let attributes = |time: Timestamp| EventAttributes {
-        kind: EventKind::Customer,
+    let attributes = |time: Timestamp| CloudEventAttributes {
+        kind: CloudEventKind::Customer,
         id: &record.event_id,
         account_id,
-        event_type,
+        cloud_event_type,
         subject,
         time,
     };
     if record.event_name == EventName::Remove {
-        let deleted_at = change
-            .approximate_creation_date_time
-            .ok_or(UnreadableRecord::Time)?;
-        // The event has no old profile, because an erasure would publish it.
-        return Ok(CloudEvent::new(attributes(timestamp(deleted_at)), None));
+        let deleted_at = change.changed_at().ok_or(UnreadableRecord::Time)?;
+        // The CloudEvent has no old profile, because an erasure would publish it.
+        return Ok(CloudEvent::new(attributes(deleted_at), None));
     }
     let mut data = PlainJson::default();
     data.push_text("{");
@@ -194,17 +193,6 @@ fn customer_event(
     data.close("}");
     let updated_at = new.updated_at.ok_or(UnreadableRecord::Time)?;
     Ok(CloudEvent::new(attributes(updated_at), Some(&data)))
-}
-
-/// A timestamp from seconds since 1970, which the stream has without fractions.
-pub(crate) fn timestamp(seconds: f64) -> Timestamp {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "`as` saturates, and so does the timestamp"
-    )]
-    let millis = (seconds * 1000.0) as u64;
-    Timestamp::from_millis(millis)
 }
 
 /// The profile in an image of a customer's item.

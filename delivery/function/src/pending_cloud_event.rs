@@ -1,0 +1,60 @@
+//! A CloudEvent on its way to the targets: where it is whole, and what the bus gets of it. This
+//! module must not know how a target is called.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use crate::bus::{Bus, BusEntry};
+use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
+
+/// A CloudEvent with its record.
+pub(crate) struct PendingCloudEvent<'a> {
+    /// The position of the record in the batch.
+    pub(crate) position: usize,
+    pub(crate) record: &'a RawValue,
+    pub(crate) cloud_event: CloudEvent,
+    /// Where the CloudEvent is whole, unless that is the bus.
+    pub(crate) dataref: Option<String>,
+    pub(crate) state: CloudEventState,
+}
+
+/// What became of a CloudEvent so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CloudEventState {
+    /// No target refused it.
+    Whole,
+    /// A target refused it, and the failure bucket has it. The bus gets a reference.
+    Refused,
+    /// It is only in the failure bucket.
+    Kept,
+}
+
+impl PendingCloudEvent<'_> {
+    /// What the bus gets: the CloudEvent or a reference to it.
+    pub(crate) fn entry(&self) -> BusEntry<'_> {
+        let detail = match &self.dataref {
+            Some(dataref) if self.is_reference() => Cow::Owned(self.cloud_event.reference(dataref)),
+            _ => Cow::Borrowed(self.cloud_event.json.as_str()),
+        };
+        BusEntry {
+            detail_type: self.cloud_event.kind.detail_type(),
+            time: self.cloud_event.time,
+            detail,
+        }
+    }
+
+    /// Whether the bus gets a reference to the CloudEvent.
+    pub(crate) fn is_reference(&self) -> bool {
+        self.state != CloudEventState::Whole || !is_whole_on_bus(&self.cloud_event)
+    }
+
+    pub(crate) fn is_in_lake(&self) -> bool {
+        self.dataref.as_deref() == Some(IN_THE_LAKE)
+    }
+}
+
+/// Whether the bus can have the CloudEvent itself, and needs no reference to it.
+pub(crate) fn is_whole_on_bus(cloud_event: &CloudEvent) -> bool {
+    !cloud_event.has_large_number && Bus::fits(cloud_event.kind.detail_type(), &cloud_event.json)
+}
