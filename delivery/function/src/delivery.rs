@@ -37,8 +37,9 @@ pub(crate) struct BatchDelivery<'a> {
     cloud_events: Vec<PendingCloudEvent<'a>>,
     /// The positions of records without a CloudEvent.
     skipped: Vec<usize>,
-    /// The positions of records that are only in the failure bucket.
-    unreadable: Vec<usize>,
+    /// Records that only the failure bucket has: they cannot be read, or no target can have their
+    /// CloudEvent.
+    only_kept: Vec<usize>,
     /// The first record that failed.
     failed: Option<FailedRecord>,
     are_credentials_refused: bool,
@@ -50,7 +51,7 @@ struct FailedRecord {
     failure: DeliveryFailure,
 }
 
-/// A record whose CloudEvent no target can have whole.
+/// A record for the failure bucket: it cannot be read, or no target can have its CloudEvent whole.
 struct RecordToKeep<'a> {
     position: usize,
     record: &'a RawValue,
@@ -94,7 +95,7 @@ impl<'a> BatchDelivery<'a> {
             deadline,
             cloud_events: Vec::new(),
             skipped: Vec::new(),
-            unreadable: Vec::new(),
+            only_kept: Vec::new(),
             failed: None,
             are_credentials_refused: false,
         }
@@ -139,7 +140,7 @@ impl<'a> BatchDelivery<'a> {
                 return None;
             }
             Err(reason) => {
-                self.unreadable.push(position);
+                self.only_kept.push(position);
                 return Some(reason.to_string());
             }
         };
@@ -149,7 +150,7 @@ impl<'a> BatchDelivery<'a> {
         let is_kept = !is_in_lake && !is_on_bus;
         if is_kept && !has_bus {
             // It is nowhere but in the failure bucket.
-            self.unreadable.push(position);
+            self.only_kept.push(position);
             return Some(TOO_LARGE.to_owned());
         }
         let dataref = if is_in_lake {
@@ -279,10 +280,10 @@ impl<'a> BatchDelivery<'a> {
         let has_bus = self.targets.bus.is_some();
         let mut delivered = 0;
         let mut references = 0;
-        let mut only_kept = 0;
+        let mut refused = 0;
         for pending in &self.cloud_events {
             if pending.state == CloudEventState::Kept {
-                only_kept += 1;
+                refused += 1;
                 continue;
             }
             delivered += 1;
@@ -294,7 +295,7 @@ impl<'a> BatchDelivery<'a> {
             records,
             delivered,
             skipped: count_before_end(&self.skipped),
-            unreadable: count_before_end(&self.unreadable) + only_kept,
+            only_kept: count_before_end(&self.only_kept) + refused,
             undelivered: records - end,
             references,
             failure: self.failed.map(|failed| failed.failure),

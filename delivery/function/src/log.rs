@@ -20,8 +20,9 @@ pub(crate) struct DeliveryCounts {
     pub(crate) delivered: usize,
     /// Records without a CloudEvent, for example the record of an expired signal.
     pub(crate) skipped: usize,
-    /// Records that could not be read and are in the failure bucket.
-    pub(crate) unreadable: usize,
+    /// Records that only the failure bucket has: they cannot be read, or no target takes their
+    /// CloudEvent.
+    pub(crate) only_kept: usize,
     /// Records that Lambda will deliver again, because a target or the failure bucket failed.
     pub(crate) undelivered: usize,
     /// Delivered CloudEvents of which the bus has only a reference.
@@ -69,13 +70,13 @@ pub(crate) fn delivered(
     let failure = counts.failure.as_ref();
     let level = match failure {
         Some(_) => Some(Level::Error),
-        None if counts.unreadable > 0 => Some(Level::Warn),
+        None if counts.only_kept > 0 => Some(Level::Warn),
         None => None,
     };
     let mut metrics = Metrics::default();
     metrics.add_count(Metric::RecordsDelivered.name(), counts.delivered);
     metrics.add_count(Metric::RecordsSkipped.name(), counts.skipped);
-    metrics.add_count(Metric::RecordsUnreadable.name(), counts.unreadable);
+    metrics.add_count(Metric::RecordsUnreadable.name(), counts.only_kept);
     metrics.add_count(Metric::RecordsUndelivered.name(), counts.undelivered);
     metrics.add_count(Metric::EventReferences.name(), counts.references);
     log.write(&LogLine {
