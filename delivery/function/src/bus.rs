@@ -12,9 +12,8 @@ use aws_sdk_eventbridge::primitives::DateTime;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use model::timestamp::Timestamp;
 
-use crate::clients::{
-    ItemResult, SendOutcome, Undelivered, call, confirm, confirm_count, send_all,
-};
+use crate::clients::call;
+use crate::send::{ItemResult, SendOutcome, Undelivered, confirm, confirm_count, send_all};
 
 /// The `Source` that every entry has.
 const SOURCE: &str = "intake";

@@ -1,17 +1,18 @@
-//! What the clients of both targets have in common: their configuration, their errors, and the loop
-//! that sends items. This module must not know what an item is.
+//! What the clients of both targets have in common: their configuration, and how a call is made.
+//! This module must not know what a call sends.
 
 use std::time::Duration;
 
 use aws::cause::{CallFailure, Cause};
 use aws::deadline::{Deadline, run_until};
 use aws::environment::{ConfigError, Variables, sdk_config};
-use aws::s3::S3Error;
 use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_eventbridge::config::http::HttpResponse;
 use aws_sdk_eventbridge::error::{ProvideErrorMetadata, SdkError};
+
+use crate::target_error::TargetError;
 
 /// How long one attempt of a call may take. The largest call has 4 MB.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,169 +32,6 @@ pub(crate) fn config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
         .timeout_config(timeouts)
         .build();
     Ok(config)
-}
-
-/// The first CloudEvent that a target did not take. It may have taken later ones.
-#[derive(Debug)]
-pub(crate) struct Undelivered {
-    /// Its position among the CloudEvents of the call or, in a [`SendOutcome`], of all calls.
-    pub(crate) position: usize,
-    pub(crate) cause: TargetError,
-}
-
-/// A call that failed as a whole delivered none of its items.
-impl From<TargetError> for Undelivered {
-    fn from(cause: TargetError) -> Self {
-        Self { position: 0, cause }
-    }
-}
-
-/// Why a call failed, or a target did not take a CloudEvent. The delivery keeps a CloudEvent that a
-/// target will never take in the failure bucket, and ends the batch at any other error. The log
-/// shows the error, so it is never a message, which may contain a CloudEvent.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TargetError {
-    /// The call failed, or the target returned another code.
-    #[error(transparent)]
-    Call(#[from] Cause),
-    /// The request could not be written or signed.
-    #[error("RequestError")]
-    RequestError,
-    /// The failure bucket did not take a record.
-    #[error(transparent)]
-    Bucket(S3Error),
-    /// `EventBridge` will never take this CloudEvent. Other errors may pass, or the operator can
-    /// fix their cause.
-    #[error("{0}")]
-    InvalidEvent(String),
-    /// The target will never take this call, because of what is in it: it does not say which
-    /// CloudEvent.
-    #[error("{0}")]
-    InvalidCall(String),
-}
-
-impl TargetError {
-    /// The cause of an error code.
-    pub(crate) fn from_code(code: &str) -> Self {
-        match code {
-            "InvalidArgument" | "MalformedDetail" => Self::InvalidEvent(code.to_owned()),
-            "InvalidArgumentException"
-            | "RequestEntityTooLargeException"
-            | "SerializationException"
-            | "ValidationError"
-            | "ValidationException" => Self::InvalidCall(code.to_owned()),
-            code => match Cause::from_code(code, false) {
-                Cause::InvalidCredentials => Cause::InvalidCredentials.into(),
-                // The others name DynamoDB's errors.
-                _ => Cause::Other(code.to_owned()).into(),
-            },
-        }
-    }
-
-    /// Whether the target will never take the CloudEvent, because of what is in it.
-    fn is_for_good(&self) -> bool {
-        matches!(self, Self::InvalidEvent(_) | Self::InvalidCall(_))
-    }
-}
-
-/// What became of the items that were sent to a target.
-#[derive(Debug, Default)]
-pub(crate) struct SendOutcome {
-    /// The items that the target will never take, in their order.
-    pub(crate) refused: Vec<Undelivered>,
-    /// The item that ended the sending, for another reason than what is in it.
-    pub(crate) failed: Option<Undelivered>,
-    /// Whether there were several items, and the target refused the first ones and took none: then
-    /// it may be the target that is at fault, and not what is in the items.
-    pub(crate) took_none_of_several: bool,
-}
-
-/// Sends items in their order, until a call fails for another reason than what is in it. A call
-/// that the target refuses as a whole is made again with half of its items, so that each item that
-/// the target will never take is found.
-///
-/// One call takes the first items of those that are left, as many as `count_of_call` says. `call`
-/// names an undelivered item by its position in the call.
-pub(crate) async fn send_all<'i, T, F>(
-    items: &'i [T],
-    count_of_call: fn(&[T]) -> usize,
-    call: impl Fn(&'i [T]) -> F,
-) -> SendOutcome
-where
-    F: Future<Output = Result<(), Undelivered>>,
-{
-    let mut outcome = SendOutcome::default();
-    // The position of the first item that is neither taken nor refused.
-    let mut first = 0;
-    let mut max_count = usize::MAX;
-    while let Some(rest) = items.get(first..)
-        && !rest.is_empty()
-    {
-        let count = count_of_call(rest).min(max_count);
-        let now = rest.get(..count).unwrap_or(rest);
-        let Err(undelivered) = call(now).await else {
-            first += now.len();
-            max_count = max_count.saturating_mul(2);
-            continue;
-        };
-        let is_about_the_call = matches!(undelivered.cause, TargetError::InvalidCall(_));
-        if is_about_the_call && now.len() > 1 {
-            max_count = now.len() / 2;
-            continue;
-        }
-        first += undelivered.position;
-        let undelivered = Undelivered {
-            position: first,
-            cause: undelivered.cause,
-        };
-        if !undelivered.cause.is_for_good() {
-            outcome.failed = Some(undelivered);
-            break;
-        }
-        outcome.refused.push(undelivered);
-        first += 1;
-    }
-    let refused = outcome.refused.len();
-    outcome.took_none_of_several = items.len() > 1 && refused > 0 && refused == first;
-    outcome
-}
-
-/// What a target answered for one item of a call, or for one record of several items.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ItemResult<'r> {
-    /// The position of the item, or of the first item of the record, in the call.
-    pub(crate) position: usize,
-    /// The id that the target gave it.
-    pub(crate) id: Option<&'r str>,
-    pub(crate) error_code: Option<&'r str>,
-}
-
-/// Checks that a target took each item: its result has an id and no error code.
-pub(crate) fn confirm<'r>(
-    results: impl IntoIterator<Item = ItemResult<'r>>,
-) -> Result<(), Undelivered> {
-    for ItemResult {
-        position,
-        id,
-        error_code,
-    } in results
-    {
-        let cause = match (id, error_code) {
-            (_, Some(code)) => TargetError::from_code(code),
-            (None, None) => Cause::ResponseError.into(),
-            (Some(_), None) => continue,
-        };
-        return Err(Undelivered { position, cause });
-    }
-    Ok(())
-}
-
-/// Checks that a response has a result for each item or record of the call.
-pub(crate) fn confirm_count(sent: usize, results: usize) -> Result<(), TargetError> {
-    if sent != results {
-        return Err(Cause::ResponseError.into());
-    }
-    Ok(())
 }
 
 /// Waits for a call until `deadline`.

@@ -7,13 +7,14 @@ use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::bus::Bus;
-use crate::clients::{TargetError, Undelivered};
 use crate::cloud_event::IN_THE_LAKE;
 use crate::failure_bucket::FailureBucket;
 use crate::lake::Lake;
 use crate::log::{DeliveryCounts, DeliveryFailure};
 use crate::pending_cloud_event::{CloudEventState, PendingCloudEvent, is_whole_on_bus};
 use crate::read_record::read_record;
+use crate::send::Undelivered;
+use crate::target_error::TargetError;
 use crate::targets::Targets;
 
 /// How many records are written to the failure bucket at the same time.

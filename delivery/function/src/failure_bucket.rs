@@ -8,8 +8,9 @@ use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::clients::{ATTEMPT_TIMEOUT, TargetError};
+use crate::clients::ATTEMPT_TIMEOUT;
 use crate::stream_record::RecordName;
+use crate::target_error::TargetError;
 
 /// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32
 /// characters and at most 40.

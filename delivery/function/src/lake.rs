@@ -8,9 +8,9 @@ use aws_sdk_firehose::Client;
 use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
 
-use crate::clients::{
-    ItemResult, SendOutcome, TargetError, Undelivered, call, confirm, confirm_count, send_all,
-};
+use crate::clients::call;
+use crate::send::{ItemResult, SendOutcome, Undelivered, confirm, confirm_count, send_all};
+use crate::target_error::TargetError;
 
 /// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
 const MAX_RECORD_BYTES: usize = 1_000_000;

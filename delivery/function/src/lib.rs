@@ -33,7 +33,9 @@ pub mod metric;
 mod pending_cloud_event;
 mod plain_json;
 mod read_record;
+mod send;
 mod stream_record;
+mod target_error;
 mod targets;
 
 use std::time::{Duration, Instant};

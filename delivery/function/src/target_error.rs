@@ -1,0 +1,53 @@
+//! Why a target, or the failure bucket, did not take something. This module must not know how a
+//! target is called.
+
+use aws::cause::Cause;
+use aws::s3::S3Error;
+
+/// Why a call failed, or a target did not take a CloudEvent. The delivery keeps a CloudEvent that a
+/// target will never take in the failure bucket, and ends the batch at any other error. The log
+/// shows the error, so it is never a message, which may contain a CloudEvent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TargetError {
+    /// The call failed, or the target returned another code.
+    #[error(transparent)]
+    Call(#[from] Cause),
+    /// The request could not be written or signed.
+    #[error("RequestError")]
+    RequestError,
+    /// The failure bucket did not take a record.
+    #[error(transparent)]
+    Bucket(S3Error),
+    /// `EventBridge` will never take this CloudEvent. Other errors may pass, or the operator can
+    /// fix their cause.
+    #[error("{0}")]
+    InvalidEvent(String),
+    /// The target will never take this call, because of what is in it: it does not say which
+    /// CloudEvent.
+    #[error("{0}")]
+    InvalidCall(String),
+}
+
+impl TargetError {
+    /// The cause of an error code.
+    pub(crate) fn from_code(code: &str) -> Self {
+        match code {
+            "InvalidArgument" | "MalformedDetail" => Self::InvalidEvent(code.to_owned()),
+            "InvalidArgumentException"
+            | "RequestEntityTooLargeException"
+            | "SerializationException"
+            | "ValidationError"
+            | "ValidationException" => Self::InvalidCall(code.to_owned()),
+            code => match Cause::from_code(code, false) {
+                Cause::InvalidCredentials => Cause::InvalidCredentials.into(),
+                // The others name DynamoDB's errors.
+                _ => Cause::Other(code.to_owned()).into(),
+            },
+        }
+    }
+
+    /// Whether the target will never take the CloudEvent, because of what is in it.
+    pub(crate) fn is_for_good(&self) -> bool {
+        matches!(self, Self::InvalidEvent(_) | Self::InvalidCall(_))
+    }
+}
