@@ -87,8 +87,8 @@ impl Bus {
         let item_results = results
             .iter()
             .enumerate()
-            .map(|(position, result)| ItemResult {
-                position,
+            .map(|(index, result)| ItemResult {
+                index,
                 id: result.event_id(),
                 error_code: result.error_code(),
             });

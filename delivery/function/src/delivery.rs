@@ -2,28 +2,29 @@
 
 use aws::cause::Cause;
 use aws::deadline::Deadline;
-use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::bus::Bus;
 use crate::cloud_event::IN_THE_LAKE;
-use crate::failure_bucket::FailureBucket;
+use crate::failure_bucket::{FailureBucket, NotKept, RecordToKeep};
 use crate::lake::Lake;
 use crate::log::{DeliveryCounts, DeliveryFailure};
 use crate::pending_cloud_event::{CloudEventState, PendingCloudEvent, is_whole_on_bus};
 use crate::read_record::read_record;
 use crate::send::Undelivered;
+use crate::stream_record::RecordPosition;
 use crate::target_error::TargetError;
 use crate::targets::Targets;
-
-/// How many records are written to the failure bucket at the same time.
-const KEPT_AT_ONCE: usize = 16;
 
 /// The names of the targets and of the failure bucket in the log.
 const BUS: &str = "bus";
 const LAKE: &str = "lake";
 const FAILURE_BUCKET: &str = "failure bucket";
+
+/// Why a [`CloudEventIndex`] has a CloudEvent: the message of each `expect` that says so. A panic
+/// fails the invocation, and Lambda delivers the whole batch again.
+const IN_THE_BATCH: &str = "a target names one of the CloudEvents that it got";
 
 /// The reason that is stored with a CloudEvent that no target takes whole.
 const TOO_LARGE: &str =
@@ -36,53 +37,41 @@ pub(crate) struct BatchDelivery<'a> {
     deadline: Deadline,
     /// The CloudEvents of all records before the first failed one.
     cloud_events: Vec<PendingCloudEvent<'a>>,
-    /// The positions of records without a CloudEvent.
-    skipped: Vec<usize>,
+    /// Records without a CloudEvent.
+    skipped: Vec<RecordPosition>,
     /// Records that only the failure bucket has: they cannot be read, or no target can have their
     /// CloudEvent.
-    only_kept: Vec<usize>,
+    only_kept: Vec<RecordPosition>,
     /// The first record that failed.
     failed: Option<FailedRecord>,
     are_credentials_refused: bool,
 }
 
-/// A record that is to be delivered again, by its position in the batch.
-struct FailedRecord {
-    position: usize,
-    failure: DeliveryFailure,
+/// The index of a CloudEvent among those of the batch.
+#[derive(Clone, Copy)]
+struct CloudEventIndex(usize);
+
+/// Why a record is to be delivered again.
+struct TargetFailure {
+    /// The target that did not take it, or the failure bucket.
+    target: &'static str,
+    cause: TargetError,
 }
 
-/// A record for the failure bucket: it cannot be read, or no target can have its CloudEvent whole.
-struct RecordToKeep<'a> {
-    position: usize,
-    record: &'a RawValue,
-    reason: String,
+/// A record that is to be delivered again.
+struct FailedRecord {
+    position: RecordPosition,
+    failure: DeliveryFailure,
 }
 
 /// What became of a batch.
 pub(crate) struct DeliveredBatch {
-    /// The position of the first failed record, if there is one.
-    pub(crate) failed: Option<usize>,
+    /// The first failed record, if there is one.
+    pub(crate) failed: Option<RecordPosition>,
     /// The numbers for the log.
     pub(crate) counts: DeliveryCounts,
     /// Whether AWS refused the credentials of the function.
     pub(crate) are_credentials_refused: bool,
-}
-
-impl RecordToKeep<'_> {
-    async fn keep(
-        self,
-        failure_bucket: FailureBucket<'_>,
-        deadline: Deadline,
-    ) -> Result<(), Undelivered> {
-        let kept = failure_bucket
-            .keep(self.record, &self.reason, deadline)
-            .await;
-        kept.map_err(|cause| Undelivered {
-            position: self.position,
-            cause,
-        })
-    }
 }
 
 impl<'a> BatchDelivery<'a> {
@@ -107,7 +96,8 @@ impl<'a> BatchDelivery<'a> {
     /// kept are delivered, and Lambda delivers the later records again.
     pub(crate) async fn read(&mut self, records: &[&'a RawValue]) {
         let mut to_keep = Vec::new();
-        for (position, record) in records.iter().copied().enumerate() {
+        for (index, record) in records.iter().copied().enumerate() {
+            let position = RecordPosition(index);
             if let Some(reason) = self.read_one(position, record) {
                 to_keep.push(RecordToKeep {
                     position,
@@ -117,23 +107,15 @@ impl<'a> BatchDelivery<'a> {
             }
         }
         let deadline = self.deadline.at_most(self.deadline.remaining() / 3);
-        let failure_bucket = self.failure_bucket;
-        // A vector, because the compiler cannot prove that a stream of closures' futures is `Send`.
-        let puts: Vec<_> = to_keep
-            .into_iter()
-            .map(|to_keep| to_keep.keep(failure_bucket, deadline))
-            .collect();
-        let kept: Result<Vec<()>, Undelivered> = stream::iter(puts)
-            .buffered(KEPT_AT_ONCE)
-            .try_collect()
-            .await;
-        if let Err(Undelivered { position, cause }) = kept {
-            self.fail(position, FAILURE_BUCKET, &cause);
+        let kept = self.failure_bucket.keep_all(to_keep, deadline).await;
+        if let Err(NotKept { position, cause }) = kept {
+            let target = FAILURE_BUCKET;
+            self.fail(position, &TargetFailure { target, cause });
         }
     }
 
     /// Reads a record. Returns the reason if it is to be kept.
-    fn read_one(&mut self, position: usize, record: &'a RawValue) -> Option<String> {
+    fn read_one(&mut self, position: RecordPosition, record: &'a RawValue) -> Option<String> {
         let cloud_event = match read_record(record) {
             Ok(Some(cloud_event)) => cloud_event,
             Ok(None) => {
@@ -188,33 +170,38 @@ impl<'a> BatchDelivery<'a> {
         let mut lines = Vec::new();
         for (index, pending) in self.cloud_events.iter().enumerate() {
             if pending.is_in_lake() {
-                indexes.push(index);
+                indexes.push(CloudEventIndex(index));
                 lines.push(pending.cloud_event.json.as_str());
             }
         }
         let sent = lake.put(&lines, deadline).await;
-        let index_of = |position: usize| indexes.get(position).copied().unwrap_or_default();
-        for Undelivered { position, cause } in sent.refused {
-            let index = index_of(position);
+        let index_of_line = |line: usize| {
+            let index = indexes.get(line).copied();
+            index.expect(IN_THE_BATCH)
+        };
+        for Undelivered { index, cause } in sent.refused {
+            let index = index_of_line(index);
             if sent.took_none_of_several {
-                self.fail_cloud_event(index, LAKE, &cause);
+                let target = LAKE;
+                self.fail_cloud_event(index, &TargetFailure { target, cause });
                 return;
             }
-            let kept = self.keep_cloud_event(index, "Firehose", &cause).await;
-            if let Err(cause) = kept {
-                self.fail_cloud_event(index, FAILURE_BUCKET, &cause);
+            let kept = self.keep_refused(index, "Firehose", &cause).await;
+            if let Err(failure) = kept {
+                self.fail_cloud_event(index, &failure);
                 return;
             }
         }
-        if let Some(Undelivered { position, cause }) = sent.failed {
-            self.fail_cloud_event(index_of(position), LAKE, &cause);
+        if let Some(Undelivered { index, cause }) = sent.failed {
+            let target = LAKE;
+            self.fail_cloud_event(index_of_line(index), &TargetFailure { target, cause });
         }
     }
 
     /// Sends the CloudEvents to the bus, if there is one. A CloudEvent that EventBridge will never
     /// take would hold up the shard, so it is kept, and a reference to it is sent after the other
-    /// CloudEvents. But if EventBridge took none of several CloudEvents and no reference, the bus
-    /// is probably at fault, and the shard waits.
+    /// CloudEvents. But if EventBridge took none of several CloudEvents and no reference, the bus is
+    /// probably at fault, and the shard waits.
     pub(crate) async fn notify_bus(&mut self) {
         let Some(bus) = &self.targets.bus else { return };
         let entries: Vec<_> = self
@@ -224,60 +211,89 @@ impl<'a> BatchDelivery<'a> {
             .collect();
         let sent = bus.put(&entries, self.deadline).await;
         let mut takes_nothing = sent.took_none_of_several;
-        for Undelivered { position, cause } in sent.refused {
-            let event = self.cloud_events.get(position);
-            let was_reference = event.is_some_and(PendingCloudEvent::is_reference);
-            let kept = self.keep_cloud_event(position, "EventBridge", &cause).await;
-            if let Err(cause) = kept {
-                self.fail_cloud_event(position, FAILURE_BUCKET, &cause);
-                return;
-            }
-            let takes_reference = if was_reference {
-                false
-            } else {
-                match self.send_reference(bus, position).await {
-                    Ok(is_taken) => is_taken,
-                    Err(cause) => {
-                        self.fail_cloud_event(position, BUS, &cause);
-                        return;
-                    }
+        for Undelivered { index, cause } in sent.refused {
+            let index = CloudEventIndex(index);
+            let takes_reference = match self.keep_and_refer(bus, index, &cause).await {
+                Ok(takes_reference) => takes_reference,
+                Err(failure) => {
+                    self.fail_cloud_event(index, &failure);
+                    return;
                 }
             };
             if takes_reference {
                 takes_nothing = false;
-                continue;
-            }
-            if takes_nothing {
-                self.fail_cloud_event(position, BUS, &cause);
+            } else if takes_nothing {
+                let target = BUS;
+                self.fail_cloud_event(index, &TargetFailure { target, cause });
                 return;
-            }
-            if let Some(pending) = self.cloud_events.get_mut(position) {
-                pending.state = CloudEventState::Kept;
+            } else {
+                self.cloud_event_mut(index).state = CloudEventState::Kept;
             }
         }
-        if let Some(Undelivered { position, cause }) = sent.failed {
-            self.fail_cloud_event(position, BUS, &cause);
+        if let Some(Undelivered { index, cause }) = sent.failed {
+            let target = BUS;
+            self.fail_cloud_event(CloudEventIndex(index), &TargetFailure { target, cause });
         }
     }
 
-    /// Sends the bus a reference to a CloudEvent that is kept. Returns whether the bus took it.
-    async fn send_reference(&self, bus: &Bus, index: usize) -> Result<bool, TargetError> {
-        let Some(pending) = self.cloud_events.get(index) else {
+    /// Keeps a CloudEvent that the bus refused, and sends the bus a reference to it, unless the bus
+    /// refused one. Returns whether the bus took the reference.
+    async fn keep_and_refer(
+        &mut self,
+        bus: &Bus,
+        index: CloudEventIndex,
+        refusal: &TargetError,
+    ) -> Result<bool, TargetFailure> {
+        let was_reference = self.cloud_event(index).is_reference();
+        self.keep_refused(index, "EventBridge", refusal).await?;
+        if was_reference {
             return Ok(false);
-        };
-        let sent = bus.put(&[pending.entry()], self.deadline).await;
+        }
+        let reference = self.cloud_event(index).entry();
+        let sent = bus.put(&[reference], self.deadline).await;
         match sent.failed {
-            Some(Undelivered { cause, .. }) => Err(cause),
+            Some(Undelivered { cause, .. }) => Err(TargetFailure { target: BUS, cause }),
             None => Ok(sent.refused.is_empty()),
         }
+    }
+
+    /// Writes the record of a CloudEvent that a target will never take to the failure bucket.
+    async fn keep_refused(
+        &mut self,
+        index: CloudEventIndex,
+        refused_by: &str,
+        refusal: &TargetError,
+    ) -> Result<(), TargetFailure> {
+        let record = self.cloud_event(index).record;
+        let reason = format!("{refused_by} does not take the event: {refusal}");
+        let kept = self
+            .failure_bucket
+            .keep(record, &reason, self.deadline)
+            .await;
+        kept.map_err(|cause| TargetFailure {
+            target: FAILURE_BUCKET,
+            cause,
+        })?;
+        let url = self.failure_bucket.url(record);
+        let has_bus = self.targets.bus.is_some();
+        let pending = self.cloud_event_mut(index);
+        pending.dataref = Some(url);
+        pending.state = if has_bus {
+            CloudEventState::Refused
+        } else {
+            CloudEventState::Kept
+        };
+        Ok(())
     }
 
     /// Counts what became of the records of the batch, of which there are this many.
     pub(crate) fn finish(self, records: usize) -> DeliveredBatch {
         let failed = self.failed.as_ref().map(|failed| failed.position);
-        let end = failed.unwrap_or(records);
-        let count_before_end =
-            |positions: &[usize]| positions.iter().filter(|position| **position < end).count();
+        let end = failed.map_or(records, |position| position.0);
+        let count_before_end = |positions: &[RecordPosition]| {
+            let before_end = positions.iter().filter(|position| position.0 < end);
+            before_end.count()
+        };
         let has_bus = self.targets.bus.is_some();
         let mut delivered = 0;
         let mut references = 0;
@@ -309,7 +325,8 @@ impl<'a> BatchDelivery<'a> {
     }
 
     /// Ends the batch before the failed record.
-    fn fail(&mut self, position: usize, target: &'static str, cause: &TargetError) {
+    fn fail(&mut self, position: RecordPosition, failure: &TargetFailure) {
+        let TargetFailure { target, cause } = failure;
         if matches!(cause, TargetError::Call(Cause::InvalidCredentials)) {
             self.are_credentials_refused = true;
         }
@@ -322,37 +339,17 @@ impl<'a> BatchDelivery<'a> {
         self.failed = Some(FailedRecord { position, failure });
     }
 
-    /// Ends the batch before the record of a CloudEvent. If a defect names no CloudEvent, the batch
-    /// ends at its beginning, so that no record is passed over.
-    fn fail_cloud_event(&mut self, index: usize, target: &'static str, cause: &TargetError) {
-        let event = self.cloud_events.get(index);
-        let position = event.map_or(0, |pending| pending.position);
-        self.fail(position, target, cause);
+    /// Ends the batch before the record of a CloudEvent.
+    fn fail_cloud_event(&mut self, index: CloudEventIndex, failure: &TargetFailure) {
+        let position = self.cloud_event(index).position;
+        self.fail(position, failure);
     }
 
-    /// Writes the record of a CloudEvent that a target will never take to the failure bucket.
-    async fn keep_cloud_event(
-        &mut self,
-        index: usize,
-        target: &str,
-        cause: &TargetError,
-    ) -> Result<(), TargetError> {
-        let Some(pending) = self.cloud_events.get(index) else {
-            return Ok(());
-        };
-        let reason = format!("{target} does not take the event: {cause}");
-        self.failure_bucket
-            .keep(pending.record, &reason, self.deadline)
-            .await?;
-        let url = self.failure_bucket.url(pending.record);
-        if let Some(pending) = self.cloud_events.get_mut(index) {
-            pending.dataref = Some(url);
-            pending.state = if self.targets.bus.is_some() {
-                CloudEventState::Refused
-            } else {
-                CloudEventState::Kept
-            };
-        }
-        Ok(())
+    fn cloud_event(&self, index: CloudEventIndex) -> &PendingCloudEvent<'a> {
+        self.cloud_events.get(index.0).expect(IN_THE_BATCH)
+    }
+
+    fn cloud_event_mut(&mut self, index: CloudEventIndex) -> &mut PendingCloudEvent<'a> {
+        self.cloud_events.get_mut(index.0).expect(IN_THE_BATCH)
     }
 }

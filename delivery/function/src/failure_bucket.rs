@@ -3,24 +3,42 @@
 
 use aws::deadline::Deadline;
 use aws::s3::{Bucket, Replaces, S3Error};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use model::digest::Digest;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::clients::ATTEMPT_TIMEOUT;
-use crate::stream_record::RecordName;
+use crate::stream_record::{RecordName, RecordPosition};
 use crate::target_error::TargetError;
 
 /// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32
 /// characters and at most 40.
 const MAX_NAME_CHARS: usize = 128;
 
+/// How many records are written to the bucket at the same time.
+const KEPT_AT_ONCE: usize = 16;
+
 /// The bucket during one invocation.
 #[derive(Clone, Copy)]
 pub(crate) struct FailureBucket<'a> {
     pub(crate) bucket: &'a Bucket,
     pub(crate) now: Timestamp,
+}
+
+/// A record for the bucket.
+pub(crate) struct RecordToKeep<'a> {
+    pub(crate) position: RecordPosition,
+    pub(crate) record: &'a RawValue,
+    /// Why it is kept.
+    pub(crate) reason: String,
+}
+
+/// The first record that the bucket did not take.
+pub(crate) struct NotKept {
+    pub(crate) position: RecordPosition,
+    pub(crate) cause: TargetError,
 }
 
 /// An object of the bucket.
@@ -30,7 +48,35 @@ struct KeptRecord<'a> {
     record: &'a RawValue,
 }
 
+impl RecordToKeep<'_> {
+    async fn keep(self, bucket: FailureBucket<'_>, deadline: Deadline) -> Result<(), NotKept> {
+        let kept = bucket.keep(self.record, &self.reason, deadline).await;
+        kept.map_err(|cause| NotKept {
+            position: self.position,
+            cause,
+        })
+    }
+}
+
 impl FailureBucket<'_> {
+    /// Writes records to the bucket, several at the same time.
+    pub(crate) async fn keep_all(
+        self,
+        records: Vec<RecordToKeep<'_>>,
+        deadline: Deadline,
+    ) -> Result<(), NotKept> {
+        // A vector, because the compiler cannot prove that a stream of closures' futures is `Send`.
+        let puts: Vec<_> = records
+            .into_iter()
+            .map(|record| record.keep(self, deadline))
+            .collect();
+        let _: Vec<()> = stream::iter(puts)
+            .buffered(KEPT_AT_ONCE)
+            .try_collect()
+            .await?;
+        Ok(())
+    }
+
     /// Writes a record to the bucket. The key is the same when the record is delivered again, which
     /// is the only retry.
     pub(crate) async fn keep(

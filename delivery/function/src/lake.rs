@@ -30,7 +30,7 @@ pub(crate) struct Lake {
 /// ("Amazon Data Firehose pricing"), so one CloudEvent in each would cost several times as much.
 #[derive(Debug, PartialEq, Eq)]
 struct PackedRecord {
-    /// The position of its first CloudEvent.
+    /// The index of its first CloudEvent.
     first: usize,
     lines: String,
 }
@@ -63,7 +63,7 @@ impl Lake {
         deadline: Deadline,
     ) -> Result<(), Undelivered> {
         let packed = pack(cloud_events);
-        let positions: Vec<usize> = packed.iter().map(|record| record.first).collect();
+        let first_indexes: Vec<usize> = packed.iter().map(|record| record.first).collect();
         let mut records = Vec::new();
         for PackedRecord { lines, .. } in packed {
             let record = Record::builder().data(Blob::new(lines)).build();
@@ -77,12 +77,12 @@ impl Lake {
             .send();
         let output = call(sent, deadline).await?;
         let results = output.request_responses();
-        confirm_count(positions.len(), results.len())?;
-        let of_records = positions
+        confirm_count(first_indexes.len(), results.len())?;
+        let of_records = first_indexes
             .into_iter()
             .zip(results)
-            .map(|(position, result)| ItemResult {
-                position,
+            .map(|(index, result)| ItemResult {
+                index,
                 id: result.record_id(),
                 error_code: result.error_code(),
             });

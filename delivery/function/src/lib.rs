@@ -50,7 +50,7 @@ use service::runtime::partial_batch::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;
 
 use self::delivery::{BatchDelivery, DeliveredBatch};
-use self::stream_record::{RecordName, StreamEvent};
+use self::stream_record::{RecordName, RecordPosition, StreamEvent};
 use self::targets::Targets;
 
 /// The longest that one invocation may take.
@@ -124,8 +124,8 @@ impl DeliverFunction {
 
 /// What tells Lambda to deliver the record at `position` and those after it again. Without a
 /// sequence number, Lambda delivers the whole batch again.
-fn failure_at(records: &[&RawValue], position: usize) -> BatchItemFailure {
-    let record = records.get(position);
+fn failure_at(records: &[&RawValue], position: RecordPosition) -> BatchItemFailure {
+    let record = records.get(position.0);
     let sequence_number = record.and_then(|record| RecordName::read(record).sequence_number);
     BatchItemFailure {
         item_identifier: sequence_number.unwrap_or_default(),

@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 
 use crate::bus::{Bus, BusEntry};
 use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
+use crate::stream_record::RecordPosition;
 
 /// A CloudEvent with its record.
 pub(crate) struct PendingCloudEvent<'a> {
-    /// The position of the record in the batch.
-    pub(crate) position: usize,
+    pub(crate) position: RecordPosition,
     pub(crate) record: &'a RawValue,
     pub(crate) cloud_event: CloudEvent,
     /// Where the CloudEvent is whole, unless that is the bus.

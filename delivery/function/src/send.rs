@@ -8,15 +8,15 @@ use crate::target_error::TargetError;
 /// The first item that a target did not take. It may have taken later ones.
 #[derive(Debug)]
 pub(crate) struct Undelivered {
-    /// Its position among the items of the call or, in a [`SendOutcome`], of all calls.
-    pub(crate) position: usize,
+    /// Its index among the items of the call or, in a [`SendOutcome`], of all calls.
+    pub(crate) index: usize,
     pub(crate) cause: TargetError,
 }
 
 /// A call that failed as a whole delivered none of its items.
 impl From<TargetError> for Undelivered {
     fn from(cause: TargetError) -> Self {
-        Self { position: 0, cause }
+        Self { index: 0, cause }
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct SendOutcome {
 /// the target will never take is found.
 ///
 /// One call takes the first items of those that are left, as many as `count_of_call` says. `call`
-/// names an undelivered item by its position in the call.
+/// names an undelivered item by its index in the call.
 pub(crate) async fn send_all<'i, T, F>(
     items: &'i [T],
     count_of_call: fn(&[T]) -> usize,
@@ -47,7 +47,7 @@ where
     F: Future<Output = Result<(), Undelivered>>,
 {
     let mut outcome = SendOutcome::default();
-    // The position of the first item that is neither taken nor refused.
+    // The index of the first item that is neither taken nor refused.
     let mut first = 0;
     let mut max_count = usize::MAX;
     while let Some(rest) = items.get(first..)
@@ -65,9 +65,9 @@ where
             max_count = now.len() / 2;
             continue;
         }
-        first += undelivered.position;
+        first += undelivered.index;
         let undelivered = Undelivered {
-            position: first,
+            index: first,
             cause: undelivered.cause,
         };
         if !undelivered.cause.is_for_good() {
@@ -85,8 +85,8 @@ where
 /// What a target answered for one item of a call, or for one record of several items.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ItemResult<'r> {
-    /// The position of the item, or of the first item of the record, in the call.
-    pub(crate) position: usize,
+    /// The index of the item, or of the first item of the record, in the call.
+    pub(crate) index: usize,
     /// The id that the target gave it.
     pub(crate) id: Option<&'r str>,
     pub(crate) error_code: Option<&'r str>,
@@ -97,7 +97,7 @@ pub(crate) fn confirm<'r>(
     results: impl IntoIterator<Item = ItemResult<'r>>,
 ) -> Result<(), Undelivered> {
     for ItemResult {
-        position,
+        index,
         id,
         error_code,
     } in results
@@ -107,7 +107,7 @@ pub(crate) fn confirm<'r>(
             (None, None) => Cause::ResponseError.into(),
             (Some(_), None) => continue,
         };
-        return Err(Undelivered { position, cause });
+        return Err(Undelivered { index, cause });
     }
     Ok(())
 }

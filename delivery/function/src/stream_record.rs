@@ -23,6 +23,10 @@ pub(crate) struct StreamEvent<'a> {
     pub(crate) records: Vec<&'a RawValue>,
 }
 
+/// The position of a record among those of its Lambda event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RecordPosition(pub(crate) usize);
+
 /// A record of the change of one item.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
