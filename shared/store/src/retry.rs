@@ -15,7 +15,8 @@ use tokio::sync::Semaphore;
 use crate::error::StoreError;
 
 /// The longest that a request may take. API Gateway waits 30 s and clients 60 s; a call to DynamoDB
-/// that has failed for ten seconds is unlikely to succeed in the next ones.
+/// that has failed for ten seconds is unlikely to succeed in the next ones. The functions end their
+/// requests by it, and an operator's command waits so long for the requests under way.
 pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 
 /// How long the writes of a request may take together where there is an overflow queue: the
