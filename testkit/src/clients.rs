@@ -1,7 +1,8 @@
 //! The clients of AWS's services, pointed at a server of a test. Must not know what is called.
 
-use aws::client::dynamodb;
-use aws::environment::{CONNECT_TIMEOUT, Variables, defaults};
+use aws::dynamodb::dynamodb;
+use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
+use aws::variables::Variables;
 use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};

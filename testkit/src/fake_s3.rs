@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
-use aws::environment::{CONNECT_TIMEOUT, Variables, http_connector};
 use aws::s3::{Bucket, S3Connection};
+use aws::sdk_config::{CONNECT_TIMEOUT, http_connector};
+use aws::variables::Variables;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use http_body_util::Full;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use aws::cause::{CallFailure, Cause};
 use aws::deadline::{Deadline, run_until};
-use aws::environment::{ConfigError, Variables, sdk_config};
+use aws::sdk_config::sdk_config;
+use aws::variables::{ConfigError, Variables};
 use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;

@@ -40,7 +40,7 @@ mod targets;
 
 use std::time::{Duration, Instant};
 
-use aws::environment::{ConfigError, Variables};
+use aws::variables::{ConfigError, Variables};
 use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;

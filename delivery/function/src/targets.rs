@@ -2,8 +2,9 @@
 //! be delivered. This module must not know what is sent there, in which order, or why a record
 //! cannot be delivered.
 
-use aws::environment::{self, ConfigError, Variables};
 use aws::s3::Bucket;
+use aws::sdk_config;
+use aws::variables::{ConfigError, Variables};
 
 use crate::bus::Bus;
 use crate::clients;
@@ -27,7 +28,7 @@ impl Targets {
     /// cannot be used.
     pub(crate) fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
         let bucket = variables.required("FAILURE_BUCKET_NAME")?;
-        let failures = Bucket::new(bucket, environment::s3(variables)?);
+        let failures = Bucket::new(bucket, sdk_config::s3(variables)?);
         let bus = variables.optional("EVENT_BUS_NAME");
         let lake = variables.optional("DELIVERY_STREAM_NAME");
         if bus.is_none() && lake.is_none() {

@@ -8,10 +8,11 @@ pub mod metric;
 mod outcome;
 pub mod problem;
 
-use aws::client::dynamodb;
 use aws::deadline::Deadline;
-use aws::environment::{ConfigError, Variables, sdk_config};
+use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
+use aws::sdk_config::sdk_config;
+use aws::variables::{ConfigError, Variables};
 use lambda_http::Request;
 use model::api_key::Endpoint;
 use model::customer::CustomerUpdate;

@@ -14,10 +14,11 @@ pub mod metric;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use aws::client::dynamodb;
 use aws::deadline::Deadline;
-use aws::environment::{ConfigError, Variables, sdk_config};
+use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
+use aws::sdk_config::sdk_config;
+use aws::variables::{ConfigError, Variables};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use lambda_runtime::Context;

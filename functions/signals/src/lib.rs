@@ -12,9 +12,10 @@ mod store_batch;
 
 use std::time::Duration;
 
-use aws::client::dynamodb;
-use aws::environment::{ConfigError, Variables, sdk_config};
+use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
+use aws::sdk_config::sdk_config;
+use aws::variables::{ConfigError, Variables};
 use lambda_http::Request;
 use model::api_key::Endpoint;
 use model::batch::Batch;

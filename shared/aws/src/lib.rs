@@ -6,10 +6,11 @@
 
 pub mod call_stats;
 pub mod cause;
-pub mod client;
 pub mod deadline;
-pub mod environment;
-mod http;
+pub mod dynamodb;
+pub mod http;
 pub mod queue;
 pub mod s3;
+pub mod sdk_config;
 pub mod tls;
+pub mod variables;

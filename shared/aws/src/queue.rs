@@ -14,8 +14,8 @@ use md5::{Digest as _, Md5};
 use model::account::AccountId;
 
 use crate::cause::{CallFailure, Cause};
-use crate::client::retries;
 use crate::deadline::{Deadline, run_until};
+use crate::sdk_config::retries;
 
 /// How long one attempt of a call may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);

@@ -10,8 +10,9 @@ mod snapshot;
 
 use std::sync::{Arc, Mutex};
 
-use aws::environment::{self, ConfigError, Variables};
 use aws::s3::Bucket;
+use aws::sdk_config;
+use aws::variables::{ConfigError, Variables};
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
 use model::api_key::{Endpoint, KeyHash};
@@ -54,7 +55,7 @@ impl Authenticator {
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_variables(table: ApiKeysTable, variables: &Variables) -> Result<Self, ConfigError> {
         let snapshot = match variables.optional(BUCKET_VARIABLE) {
-            Some(bucket) => Some(Bucket::new(bucket, environment::s3(variables)?)),
+            Some(bucket) => Some(Bucket::new(bucket, sdk_config::s3(variables)?)),
             None => None,
         };
         Ok(Self::new(table, snapshot))

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use aws::environment::Variables;
+use aws::variables::Variables;
 
 use crate::telemetry;
 use crate::telemetry::log::Log;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use aws::call_stats::CallStats;
-use aws::environment::ConfigError;
+use aws::variables::ConfigError;
 use futures_util::FutureExt as _;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
 use lambda_http::http::Method;
@@ -230,8 +230,9 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 
 #[cfg(test)]
 mod tests {
-    use aws::client::dynamodb;
-    use aws::environment::{CONNECT_TIMEOUT, Variables, defaults};
+    use aws::dynamodb::dynamodb;
+    use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
+    use aws::variables::Variables;
     use lambda_http::{Context, RequestExt as _};
     use store::api_keys::ApiKeysTable;
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use aws::cause::Cause;
 use aws::deadline::{Deadline, run_until};
+use aws::http::LOST_AFTER;
 use futures_util::future::select;
 use tokio::sync::Semaphore;
 
@@ -34,9 +35,11 @@ const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
 
 /// How long DynamoDB has for the answer to a call before the same call is made beside it. DynamoDB
 /// answers within tens of milliseconds even at its slowest percentiles. It is longer than the time
-/// after which the HTTP client abandons the connections that it has
-/// ([`aws::http::LOST_AFTER`](aws::client::LOST_AFTER)), so the second call has a new connection.
+/// after which the HTTP client abandons the connections that it has ([`LOST_AFTER`]), so the second
+/// call has a new connection.
 const SECOND_CALL_AFTER: Duration = Duration::from_millis(500);
+
+const _: () = assert!(SECOND_CALL_AFTER.as_millis() > LOST_AFTER.as_millis());
 
 /// The most second calls at the same time for the signals of a request, and for its rejected ones.
 /// Without a limit, a process that is short of processor time, and so late to read its answers,

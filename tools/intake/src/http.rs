@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
-use aws::environment::{Variables, http_connector};
+use aws::sdk_config::{self, http_connector};
+use aws::variables::Variables;
 use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint as _};
 use aws_smithy_runtime_api::client::http::{HttpConnector as _, SharedHttpConnector};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
@@ -94,7 +95,7 @@ pub(crate) async fn repeat<T>(
 
 /// The address of a service: the one in `variable`, which the SDKs read too, or else that of AWS.
 pub(crate) async fn endpoint(service: &str, variable: &str, region: &str) -> Result<String> {
-    if let Some(url) = Variables::from_process().endpoint(variable) {
+    if let Some(url) = sdk_config::endpoint(&Variables::from_process(), variable) {
         return Ok(format!("{}/", url.trim_end_matches('/')));
     }
     // Each partition of AWS has a domain of its own. The SDK of DynamoDB knows them.

@@ -9,7 +9,8 @@ mod variables;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use aws::client::{dynamodb_with, retries};
+use aws::dynamodb::dynamodb_with;
+use aws::sdk_config::retries;
 use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;

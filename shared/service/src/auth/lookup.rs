@@ -190,8 +190,9 @@ impl Authenticator {
 
 #[cfg(test)]
 mod tests {
-    use aws::client::dynamodb;
-    use aws::environment::{CONNECT_TIMEOUT, Variables, defaults};
+    use aws::dynamodb::dynamodb;
+    use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
+    use aws::variables::Variables;
     use lambda_http::{Body, Context, Request, RequestExt as _};
     use store::api_keys::ApiKeysTable;
 

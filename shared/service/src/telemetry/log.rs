@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use aws::environment::Variables;
+use aws::variables::Variables;
 use model::timestamp::Timestamp;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};

@@ -1,7 +1,7 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use aws::environment::Variables;
+use aws::variables::Variables;
 use axum::http::{Method, Request, Response};
 use emulator::Template;
 use emulator::template::Cors;

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use anyhow::Result;
-use aws::environment::Variables;
+use aws::variables::Variables;
 use emulator::{Emulator, Storage, Template};
 use service::telemetry;
 use tokio::sync::mpsc;

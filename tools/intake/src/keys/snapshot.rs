@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use aws::deadline::Deadline;
-use aws::environment::{Variables, http_connector};
 use aws::s3::{Bucket, ENDPOINT_VARIABLE, Replaces, S3Connection, S3Error, S3Object};
+use aws::sdk_config::http_connector;
+use aws::variables::Variables;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use store::key_snapshot::{

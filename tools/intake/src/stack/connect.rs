@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use aws::environment::{self, http_client};
+use aws::sdk_config::http_client;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials as _};
@@ -124,7 +124,7 @@ pub(super) fn loader() -> Result<ConfigLoader> {
     let timeouts = TimeoutConfig::builder()
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .build();
-    let http_client = http_client(&environment::Variables::from_process(), CONNECT_TIMEOUT)?;
+    let http_client = http_client(&aws::variables::Variables::from_process(), CONNECT_TIMEOUT)?;
     Ok(aws_config::defaults(BehaviorVersion::latest())
         .http_client(http_client)
         .timeout_config(timeouts))

@@ -11,17 +11,8 @@ use aws_sdk_dynamodb::config::retry::{ClassifyRetry, RetryAction, RetryConfig};
 
 use crate::call_stats::CallStatsInterceptor;
 
-pub use crate::http::LOST_AFTER;
-
 /// How long one call may take.
 const CALL_TIMEOUT: Duration = Duration::from_millis(2_500);
-
-/// The bound of the SDK's first wait between attempts, where the SDK repeats calls. Its default of
-/// one second delays a retry, which usually succeeds, by half a second.
-const INITIAL_BACKOFF: Duration = Duration::from_millis(25);
-
-/// The highest bound that a wait between attempts can have.
-const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
 /// The client of a function. The SDK makes each call once: the function repeats it for as long as
 /// its request can wait.
@@ -42,15 +33,6 @@ pub fn dynamodb_with(config: &SdkConfig, call_timeout: Duration, retries: RetryC
         )
         .interceptor(CallStatsInterceptor);
     Client::from_conf(config.build())
-}
-
-/// Lets the SDK make up to `max_attempts` attempts, with waits that suit a service in the same
-/// region.
-pub fn retries(max_attempts: u32) -> RetryConfig {
-    RetryConfig::standard()
-        .with_max_attempts(max_attempts)
-        .with_initial_backoff(INITIAL_BACKOFF)
-        .with_max_backoff(MAX_BACKOFF)
 }
 
 /// Classifies a call whose 200 cannot be parsed as a transient failure, like a call whose response
