@@ -8,7 +8,7 @@ mod cache;
 mod lookup;
 mod snapshot;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use aws::s3::Bucket;
 use aws::sdk_config;
@@ -17,12 +17,10 @@ use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
 use model::api_key::{Endpoint, KeyHash};
 use model::key_entry::{KeyEntry, KeyStatus};
-use model::timestamp::Timestamp;
 use store::api_keys::ApiKeysTable;
 use store::key_snapshot::BUCKET_VARIABLE;
 
-use self::cache::Cache;
-use self::snapshot::SnapshotReader;
+use self::lookup::KeyLookup;
 use crate::context::RequestContext;
 use crate::problem::{Problem, UnauthorizedReason};
 
@@ -38,14 +36,10 @@ pub fn authorize(key: &KeyEntry, endpoint: Endpoint) -> Result<(), Problem> {
     }
 }
 
-/// Authenticates requests and caches the look-ups.
+/// Authenticates requests by the entries of their API keys.
 #[derive(Debug)]
 pub struct Authenticator {
-    table: ApiKeysTable,
-    snapshot: Option<SnapshotReader>,
-    cache: Mutex<Cache>,
-    /// Until when the snapshot is asked before the table.
-    snapshot_first_until: Mutex<Option<Timestamp>>,
+    pub(crate) keys: KeyLookup,
 }
 
 impl Authenticator {
@@ -63,12 +57,8 @@ impl Authenticator {
 
     /// An authenticator with an empty cache. The key snapshot is in this bucket, if there is one.
     pub fn new(table: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
-        let snapshot = snapshot.map(SnapshotReader::new);
         Self {
-            table,
-            snapshot,
-            cache: Mutex::default(),
-            snapshot_first_until: Mutex::default(),
+            keys: KeyLookup::new(table, snapshot),
         }
     }
 
@@ -87,7 +77,7 @@ impl Authenticator {
             error,
             retry_identifier: None,
         };
-        let found = self.find(hash, context).await.map_err(unavailable)?;
+        let found = self.keys.find(hash, context).await.map_err(unavailable)?;
         let entry = found.filter(|entry| hash.is_accepted_for(&entry.account_id));
         let entry = entry.ok_or(Problem::Unauthorized(UnauthorizedReason::Unknown))?;
         // The log names the key also when it is no longer valid.

@@ -1,7 +1,7 @@
 //! One request: when it was received, until when it must be answered, and what the log says of it.
 //!
-//! The clock is read here, once per request. Everything that depends on the time of day uses
-//! `received_at`, so that a test can choose it.
+//! The time of day is read here, once per request: everything that depends on it uses
+//! `received_at`, so that a test can choose it. Deadlines and durations use the monotonic clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct RequestContext {
     pub request_id: String,
     /// When the request was received.
     pub received_at: Timestamp,
-    /// When the last call to DynamoDB or SQS must have ended.
+    /// When the last call to DynamoDB, SQS or S3 must have ended.
     pub deadline: Deadline,
     /// Where the log lines go.
     pub log: Log,
@@ -36,8 +36,8 @@ pub struct RequestContext {
     pub path: Option<&'static str>,
     /// The entry of its API key, for the log: also of one that is no longer valid.
     pub key: Option<Arc<KeyEntry>>,
-    /// Whether that entry is one of the key snapshot or one read before, because the key table
-    /// could not be read.
+    /// Whether that entry is one of the key snapshot or a stale one of the cache, because the key
+    /// table could not be read.
     pub key_table_is_unavailable: bool,
     /// The bytes of its body after decoding, once it is read.
     pub body_bytes: Option<usize>,

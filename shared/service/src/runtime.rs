@@ -81,7 +81,7 @@ pub async fn run_http(
     process: &Process,
 ) -> Result<(), Error> {
     if let Ok(function) = &function {
-        function.authenticator().warm_up().await;
+        function.authenticator().keys.warm_up().await;
     }
     let in_process = function.map(|function| HttpProcess {
         function,

@@ -19,13 +19,13 @@ pub(crate) const POSITIVE_TTL: Duration = Duration::from_mins(1);
 /// How long an invalid key is rejected without another look-up.
 pub(crate) const NEGATIVE_TTL: Duration = Duration::from_secs(10);
 
-/// How old a look-up may be to be used while the key table cannot be read and there is no key
+/// How old a stale entry may be to be used while the key table cannot be read and there is no key
 /// snapshot (RFC 5861, section 4).
 pub(crate) const STALE_IF_ERROR: Duration = Duration::from_mins(15);
 
-/// How long the key table is not asked again after a failed look-up for which a stale one was used:
+/// How long a stale entry is used without another look-up, after the key table could not be read:
 /// otherwise every request of an outage would wait for the table.
-pub(crate) const REVALIDATE_AFTER: Duration = Duration::from_secs(5);
+pub(crate) const STALE_ENTRY_USED_FOR: Duration = Duration::from_secs(5);
 
 /// Valid keys in the cache: more than one execution environment sees in a minute.
 const MAX_VALID_KEYS: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
@@ -36,49 +36,50 @@ const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 /// What the cache has of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CachedKey {
-    /// What a recent look-up found. A valid key may have expired since.
+    /// What is used without a look-up. A valid key may have expired since.
     Fresh {
         /// `None` for an unknown key.
         entry: Option<Arc<KeyEntry>>,
-        /// Whether the key table could not be read, so that the snapshot or an older look-up was
-        /// used.
+        /// Whether the key table could not be read, so that the entry is of the snapshot or an
+        /// older one.
         without_table: bool,
     },
-    /// What an older look-up found: usable only while the table cannot be read.
-    Old(LastRead),
+    /// What is too old for that: it is used only while the table cannot be read.
+    Stale(KnownEntry),
     /// The key was not looked up, or was evicted.
     Miss,
 }
 
-/// The last look-up of a key in the table.
+/// What the table or the snapshot said of a key, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LastRead {
+pub(crate) struct KnownEntry {
+    /// `None` for an unknown key.
     pub(crate) entry: Option<Arc<KeyEntry>>,
-    pub(crate) read_at: Timestamp,
+    pub(crate) as_of: Timestamp,
 }
 
-impl LastRead {
-    /// The entry, if it was valid and is not older than [`STALE_IF_ERROR`].
-    pub(crate) fn stale(&self, now: Timestamp) -> Option<Arc<KeyEntry>> {
-        let is_recent = now.duration_since(self.read_at) < STALE_IF_ERROR;
+impl KnownEntry {
+    /// The entry, if it was valid then and is not older than [`STALE_IF_ERROR`].
+    pub(crate) fn usable_without_table(&self, now: Timestamp) -> Option<Arc<KeyEntry>> {
+        let is_recent = now.duration_since(self.as_of) < STALE_IF_ERROR;
         self.entry
             .clone()
-            .filter(|entry| is_recent && entry.is_active(self.read_at))
+            .filter(|entry| is_recent && entry.is_active(self.as_of))
     }
 }
 
 #[derive(Debug)]
-struct CachedLookup {
-    last_read: LastRead,
+struct CachedEntry {
+    known: KnownEntry,
     fresh_until: Timestamp,
     without_table: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Cache {
-    valid: LruCache<KeyHash, CachedLookup>,
+    valid: LruCache<KeyHash, CachedEntry>,
     /// Unknown, expired and revoked keys.
-    invalid: LruCache<KeyHash, CachedLookup>,
+    invalid: LruCache<KeyHash, CachedEntry>,
 }
 
 impl Default for Cache {
@@ -96,10 +97,10 @@ impl Cache {
     pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CachedKey {
         match self.valid.get(hash).or_else(|| self.invalid.get(hash)) {
             Some(key) if now < key.fresh_until => CachedKey::Fresh {
-                entry: key.last_read.entry.clone(),
+                entry: key.known.entry.clone(),
                 without_table: key.without_table,
             },
-            Some(key) => CachedKey::Old(key.last_read.clone()),
+            Some(key) => CachedKey::Stale(key.known.clone()),
             None => CachedKey::Miss,
         }
     }
@@ -108,36 +109,33 @@ impl Cache {
     pub(crate) fn insert(&mut self, hash: KeyHash, entry: Option<Arc<KeyEntry>>, now: Timestamp) {
         let is_valid = entry.as_ref().is_some_and(|entry| entry.is_active(now));
         let ttl = if is_valid { POSITIVE_TTL } else { NEGATIVE_TTL };
-        let lookup = CachedLookup {
-            last_read: LastRead {
-                entry,
-                read_at: now,
-            },
+        let cached = CachedEntry {
+            known: KnownEntry { entry, as_of: now },
             fresh_until: now.plus(ttl),
             without_table: false,
         };
-        self.put(hash, lookup, is_valid);
+        self.put(hash, cached, is_valid);
     }
 
     /// Adds what is used at `now` and until `fresh_until` because the table cannot be read.
     pub(crate) fn insert_without_table(
         &mut self,
         hash: KeyHash,
-        last_read: LastRead,
+        known: KnownEntry,
         now: Timestamp,
         fresh_until: Timestamp,
     ) {
-        let entry = last_read.entry.as_ref();
+        let entry = known.entry.as_ref();
         let is_valid = entry.is_some_and(|entry| entry.is_active(now));
-        let lookup = CachedLookup {
-            last_read,
+        let cached = CachedEntry {
+            known,
             fresh_until,
             without_table: true,
         };
-        self.put(hash, lookup, is_valid);
+        self.put(hash, cached, is_valid);
     }
 
-    fn put(&mut self, hash: KeyHash, lookup: CachedLookup, is_valid: bool) {
+    fn put(&mut self, hash: KeyHash, cached: CachedEntry, is_valid: bool) {
         self.valid.pop(&hash);
         self.invalid.pop(&hash);
         let map = if is_valid {
@@ -145,15 +143,15 @@ impl Cache {
         } else {
             &mut self.invalid
         };
-        map.put(hash, lookup);
+        map.put(hash, cached);
     }
 
-    /// Uses a stale look-up for a while longer, but never beyond [`STALE_IF_ERROR`].
+    /// Uses a stale entry for a while longer, but never beyond [`STALE_IF_ERROR`].
     pub(crate) fn extend_stale(&mut self, hash: &KeyHash, now: Timestamp) {
         if let Some(key) = self.valid.get_mut(hash) {
             key.fresh_until = now
-                .plus(REVALIDATE_AFTER)
-                .min(key.last_read.read_at.plus(STALE_IF_ERROR));
+                .plus(STALE_ENTRY_USED_FOR)
+                .min(key.known.as_of.plus(STALE_IF_ERROR));
             key.without_table = true;
         }
     }

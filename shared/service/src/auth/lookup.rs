@@ -1,49 +1,76 @@
 //! Looking up a key: in the cache, in the key table and, while that cannot be read, in the key
 //! snapshot (docs/api.md, API keys). This module must not know what a key may do.
 
-use std::pin::pin;
-use std::sync::{Arc, PoisonError};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use aws::deadline::Deadline;
+use aws::s3::Bucket;
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
+use store::api_keys::ApiKeysTable;
 use store::error::StoreError;
 use tokio::time::timeout;
 
-use super::Authenticator;
-use super::cache::{Cache, CachedKey, LastRead};
+use super::cache::{Cache, CachedKey, KnownEntry};
 use super::snapshot::{NewestEntry, SNAPSHOT_TIMEOUT, SnapshotReader};
 use crate::context::RequestContext;
 
-/// How long the table is asked before the snapshot or, without a snapshot, an older look-up is
-/// used.
+/// How long the table is asked before the snapshot or, without a snapshot, a stale entry of the
+/// cache is used.
 const TABLE_ASKED_ALONE_FOR: Duration = Duration::from_secs(1);
 
-/// How long the look-up of a key may take otherwise: longer than the throttling that a table
+/// How long the table may take for its answer otherwise: longer than the throttling that a table
 /// recovers from by itself.
-const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
+const TABLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the look-up at the start of the process may take, if there is no snapshot.
 const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// How long after a look-up without an answer the snapshot is asked first. Otherwise each look-up
-/// of an outage would wait for the table.
-const SNAPSHOT_FIRST: Duration = Duration::from_secs(5);
+/// How long look-ups ask the snapshot before the table, after a look-up that the table did not
+/// answer. Otherwise each look-up of an outage would wait for the table.
+const TABLE_NOT_ASKED_FIRST_FOR: Duration = Duration::from_secs(5);
 
-impl Authenticator {
+/// What a look-up finds: the entry of a key, which may have expired or been revoked; `None` for an
+/// unknown key.
+type Found = Result<Option<Arc<KeyEntry>>, StoreError>;
+
+/// Finds the entries of API keys.
+#[derive(Debug)]
+pub(crate) struct KeyLookup {
+    table: ApiKeysTable,
+    snapshot: Option<SnapshotReader>,
+    cache: Mutex<Cache>,
+    /// Until when the snapshot is asked before the table.
+    snapshot_first_until: Mutex<Option<Timestamp>>,
+}
+
+impl KeyLookup {
+    /// Look-ups with an empty cache. The key snapshot is in this bucket, if there is one.
+    pub(super) fn new(table: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
+        let snapshot = snapshot.map(SnapshotReader::new);
+        Self {
+            table,
+            snapshot,
+            cache: Mutex::default(),
+            snapshot_first_until: Mutex::default(),
+        }
+    }
+
     /// Looks up a key that cannot exist, so that the TCP and TLS connections are set up while the
     /// process starts. Reads the snapshot if the table cannot be read. A failure does not stop the
     /// process.
-    pub async fn warm_up(&self) {
+    pub(crate) async fn warm_up(&self) {
         let unknown = KeyHash::from_key("");
-        let patience = if self.snapshot.is_some() {
+        let table_timeout = if self.snapshot.is_some() {
             TABLE_ASKED_ALONE_FOR
         } else {
             WARM_UP_TIMEOUT
         };
-        let Err(error) = self.table.find(&unknown, Deadline::after(patience)).await else {
+        let deadline = Deadline::after(table_timeout);
+        let Err(error) = self.table.find(&unknown, deadline).await else {
             return;
         };
         tracing::warn!(%error, "the key table could not be read at the start");
@@ -52,18 +79,14 @@ impl Authenticator {
             snapshot
                 .current(now, Deadline::after(SNAPSHOT_TIMEOUT))
                 .await;
-            self.note_failure(Some(&error), now);
+            self.note_failure(&error, now);
         }
     }
 
-    /// The entry of a key, which may have expired or been revoked; `None` for an unknown key.
-    pub(super) async fn find(
-        &self,
-        hash: KeyHash,
-        context: &mut RequestContext,
-    ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
+    /// Finds the entry of a key in the cache, in the table or in the snapshot.
+    pub(super) async fn find(&self, hash: KeyHash, context: &mut RequestContext) -> Found {
         let cached = self.with_cache(|cache| cache.get(&hash, context.received_at));
-        let last_read = match cached {
+        let stale = match cached {
             CachedKey::Fresh {
                 entry,
                 without_table,
@@ -71,33 +94,29 @@ impl Authenticator {
                 context.key_table_is_unavailable = without_table;
                 return Ok(entry);
             }
-            CachedKey::Old(last_read) => Some(last_read),
+            CachedKey::Stale(known) => Some(known),
             CachedKey::Miss => None,
         };
         match &self.snapshot {
             Some(snapshot) => {
-                self.ask_table_or_snapshot(snapshot, hash, last_read.as_ref(), context)
+                self.ask_table_or_snapshot(snapshot, hash, stale.as_ref(), context)
                     .await
             }
-            None => {
-                self.ask_table_or_cache(hash, last_read.as_ref(), context)
-                    .await
-            }
+            None => self.ask_table_or_cache(hash, stale.as_ref(), context).await,
         }
     }
 
-    /// Asks the table. While it cannot be read, an entry that was read before counts for a while.
+    /// Asks the table. While it cannot be read, a stale entry of the cache counts for a while.
     async fn ask_table_or_cache(
         &self,
         hash: KeyHash,
-        last_read: Option<&LastRead>,
+        stale: Option<&KnownEntry>,
         context: &mut RequestContext,
-    ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
+    ) -> Found {
         let now = context.received_at;
-        let Some(stale) = last_read.and_then(|read| read.stale(now)) else {
-            return self
-                .ask_table(hash, now, context.deadline.at_most(LOOKUP_TIMEOUT))
-                .await;
+        let Some(usable) = stale.and_then(|known| known.usable_without_table(now)) else {
+            let deadline = context.deadline.at_most(TABLE_TIMEOUT);
+            return self.ask_table(hash, now, deadline).await;
         };
         let deadline = context.deadline.at_most(TABLE_ASKED_ALONE_FOR);
         if let Ok(found) = self.ask_table(hash, now, deadline).await {
@@ -105,7 +124,7 @@ impl Authenticator {
         } else {
             self.with_cache(|cache| cache.extend_stale(&hash, now));
             context.key_table_is_unavailable = true;
-            Ok(Some(stale))
+            Ok(Some(usable))
         }
     }
 
@@ -115,31 +134,29 @@ impl Authenticator {
         &self,
         snapshot: &SnapshotReader,
         hash: KeyHash,
-        last_read: Option<&LastRead>,
+        stale: Option<&KnownEntry>,
         context: &mut RequestContext,
-    ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
+    ) -> Found {
         let received_at = context.received_at;
         let started = Instant::now();
         let now = || received_at.plus(started.elapsed());
-        let deadline = context.deadline.at_most(LOOKUP_TIMEOUT);
+        let deadline = context.deadline.at_most(TABLE_TIMEOUT);
         let mut in_table = pin!(self.ask_table(hash, received_at, deadline));
         let mut failure = None;
         if !self.asks_snapshot_first(received_at) {
-            match timeout(TABLE_ASKED_ALONE_FOR, &mut in_table).await {
-                Ok(Ok(entry)) => return Ok(entry),
-                Ok(Err(error)) => failure = Some(error),
-                // The call to the table goes on while the snapshot is read.
-                Err(_late) => {}
+            match self.ask_table_alone(in_table.as_mut(), now).await {
+                Some(Ok(entry)) => return Ok(entry),
+                Some(Err(error)) => failure = Some(error),
+                None => {}
             }
-            self.note_failure(failure.as_ref(), now());
         }
         let newest = snapshot
-            .newest_entry(hash, last_read, now(), context.deadline)
+            .newest_entry(hash, stale, now(), context.deadline)
             .await;
-        if let Some(NewestEntry { read, used_until }) = newest {
+        if let Some(NewestEntry { known, used_until }) = newest {
             context.key_table_is_unavailable = true;
-            let entry = read.entry.clone();
-            self.with_cache(|cache| cache.insert_without_table(hash, read, now(), used_until));
+            let entry = known.entry.clone();
+            self.with_cache(|cache| cache.insert_without_table(hash, known, now(), used_until));
             return Ok(entry);
         }
         let found = match failure {
@@ -147,17 +164,28 @@ impl Authenticator {
             None => in_table.await,
         };
         if let Err(error) = &found {
-            self.note_failure(Some(error), now());
+            self.note_failure(error, now());
         }
         found
     }
 
-    async fn ask_table(
+    /// Waits for the table alone. `None` if it has not answered after [`TABLE_ASKED_ALONE_FOR`]:
+    /// the caller may wait for `in_table` again, because the call is not cancelled.
+    async fn ask_table_alone(
         &self,
-        hash: KeyHash,
-        now: Timestamp,
-        deadline: Deadline,
-    ) -> Result<Option<Arc<KeyEntry>>, StoreError> {
+        in_table: Pin<&mut impl Future<Output = Found>>,
+        now: impl Fn() -> Timestamp,
+    ) -> Option<Found> {
+        let answer = timeout(TABLE_ASKED_ALONE_FOR, in_table).await.ok();
+        match &answer {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => self.note_failure(error, now()),
+            None => self.ask_snapshot_first(now()),
+        }
+        answer
+    }
+
+    async fn ask_table(&self, hash: KeyHash, now: Timestamp, deadline: Deadline) -> Found {
         let found = self.table.find(&hash, deadline).await?.map(Arc::new);
         self.with_cache(|cache| cache.insert(hash, found.clone(), now));
         Ok(found)
@@ -170,15 +198,21 @@ impl Authenticator {
             .is_some_and(|until| now < until)
     }
 
-    /// Remembers that the table did not answer a look-up, which ended at `now`. A corrupt item is
-    /// an answer, because it says nothing of other keys.
-    fn note_failure(&self, error: Option<&StoreError>, now: Timestamp) {
-        if error != Some(&StoreError::Corrupt) {
-            let until = now.plus(SNAPSHOT_FIRST);
-            *self
-                .snapshot_first_until
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Some(until);
+    /// Has the look-ups of the next [`TABLE_NOT_ASKED_FIRST_FOR`] ask the snapshot before the table,
+    /// because the table did not answer a look-up until `now`.
+    fn ask_snapshot_first(&self, now: Timestamp) {
+        let until = now.plus(TABLE_NOT_ASKED_FIRST_FOR);
+        *self
+            .snapshot_first_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(until);
+    }
+
+    /// As [`Self::ask_snapshot_first`], after an error of the table. A corrupt item is an answer,
+    /// because it says nothing of other keys.
+    fn note_failure(&self, error: &StoreError, now: Timestamp) {
+        if *error != StoreError::Corrupt {
+            self.ask_snapshot_first(now);
         }
     }
 
@@ -194,18 +228,17 @@ mod tests {
     use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
     use aws::variables::Variables;
     use lambda_http::{Body, Context, Request, RequestExt as _};
-    use store::api_keys::ApiKeysTable;
 
     use super::*;
     use crate::telemetry::log::Log;
 
     #[tokio::test]
-    async fn use_of_an_entry_read_before_says_that_the_table_is_unavailable() {
+    async fn use_of_a_stale_entry_says_that_the_table_is_unavailable() {
         // Without a region and credentials, every call fails.
         let config = defaults(&Variables::default(), CONNECT_TIMEOUT)
             .unwrap()
             .build();
-        let lookup = Authenticator::new(ApiKeysTable::new(dynamodb(&config), "keys"), None);
+        let lookup = KeyLookup::new(ApiKeysTable::new(dynamodb(&config), "keys"), None);
         let entry = Arc::new(KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
@@ -219,10 +252,10 @@ mod tests {
             &Request::new(Body::Empty).with_lambda_context(Context::default()),
             Log::new("test", |_| {}),
         );
-        let (hash, read_at) = (KeyHash::from_key("k"), context.received_at);
-        lookup.with_cache(|cache| cache.insert(hash, Some(entry.clone()), read_at));
+        let (hash, inserted_at) = (KeyHash::from_key("k"), context.received_at);
+        lookup.with_cache(|cache| cache.insert(hash, Some(entry.clone()), inserted_at));
         for (seconds, is_unavailable) in [(59, false), (61, true)] {
-            context.received_at = read_at.plus(Duration::from_secs(seconds));
+            context.received_at = inserted_at.plus(Duration::from_secs(seconds));
             assert_eq!(
                 lookup.find(hash, &mut context).await.unwrap(),
                 Some(entry.clone())

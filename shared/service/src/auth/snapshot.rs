@@ -13,14 +13,14 @@ use model::timestamp::Timestamp;
 use store::key_snapshot::{KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY};
 use tracing::Instrument as _;
 
-use super::cache::LastRead;
+use super::cache::KnownEntry;
 
 /// How long a snapshot is used before it is read again.
 const REFRESH_AFTER: Duration = Duration::from_mins(1);
 
 /// How long look-ups use the snapshot in memory, and wait for no read, after a read that failed or
 /// did not end in time.
-const RETRY_AFTER: Duration = Duration::from_secs(5);
+const SNAPSHOT_NOT_READ_AGAIN_FOR: Duration = Duration::from_secs(5);
 
 /// How long one look-up waits for the snapshot.
 pub(crate) const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -52,10 +52,10 @@ pub(crate) struct CurrentSnapshot {
     pub(crate) used_until: Timestamp,
 }
 
-/// What the snapshot, or the last read of the table, says of a key.
+/// The newest that is known of a key, from the snapshot or from the cache.
 pub(crate) struct NewestEntry {
-    pub(crate) read: LastRead,
-    /// How long the answer is used.
+    pub(crate) known: KnownEntry,
+    /// Until when it is used.
     pub(crate) used_until: Timestamp,
 }
 
@@ -67,13 +67,13 @@ impl SnapshotReader {
         }
     }
 
-    /// The entry of a key in the last read of the table or in the snapshot, whichever is newer. A
+    /// The entry of a key in the snapshot or the `stale` one of the cache, whichever is newer. A
     /// revoked entry in either counts, even if it is the older one. `None` when neither has the
     /// key, or the newer one lacks it.
     pub(crate) async fn newest_entry(
         &self,
         hash: KeyHash,
-        last_read: Option<&LastRead>,
+        stale: Option<&KnownEntry>,
         now: Timestamp,
         deadline: Deadline,
     ) -> Option<NewestEntry> {
@@ -81,29 +81,29 @@ impl SnapshotReader {
             snapshot,
             used_until,
         } = self.current(now, deadline).await;
-        let in_snapshot = snapshot.as_ref().map(|snapshot| LastRead {
+        let in_snapshot = snapshot.as_ref().map(|snapshot| KnownEntry {
             entry: snapshot.find(hash).map(Arc::new),
-            read_at: snapshot.time,
+            as_of: snapshot.time,
         });
-        let is_revoked = |read: &&LastRead| {
-            let entry = read.entry.as_ref();
+        let is_revoked = |known: &&KnownEntry| {
+            let entry = known.entry.as_ref();
             entry.is_some_and(|entry| entry.revoked_at.is_some())
         };
-        let known = [in_snapshot.as_ref(), last_read];
-        let revoked = known.into_iter().flatten().find(is_revoked);
+        let both = [in_snapshot.as_ref(), stale];
+        let revoked = both.into_iter().flatten().find(is_revoked);
         // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
-        let is_newer = |last_read: &LastRead, in_snapshot: &LastRead| {
-            last_read.read_at >= in_snapshot.read_at.plus(Duration::from_secs(1))
+        let is_newer = |stale: &KnownEntry, in_snapshot: &KnownEntry| {
+            stale.as_of >= in_snapshot.as_of.plus(Duration::from_secs(1))
         };
-        let newest = match (&in_snapshot, last_read) {
-            (Some(in_snapshot), Some(last_read)) if is_newer(last_read, in_snapshot) => last_read,
+        let newest = match (&in_snapshot, stale) {
+            (Some(in_snapshot), Some(stale)) if is_newer(stale, in_snapshot) => stale,
             (Some(in_snapshot), _) => in_snapshot,
-            (None, last_read) => last_read?,
+            (None, stale) => stale?,
         };
-        let read = revoked.unwrap_or(newest).clone();
-        // `None` if the newest read found no such key.
-        read.entry.as_ref()?;
-        Some(NewestEntry { read, used_until })
+        let known = revoked.unwrap_or(newest).clone();
+        // `None` if there was no such key at that time.
+        known.entry.as_ref()?;
+        Some(NewestEntry { known, used_until })
     }
 
     /// The snapshot that is in memory, or the one in the bucket if it is time to read that. One
@@ -116,7 +116,7 @@ impl SnapshotReader {
         if run_until(deadline, reading).await.is_err() {
             let mut state = lock(&self.state);
             if state.latest.is_some() && state.reading.is_some() {
-                state.used_until = Some(now.plus(SNAPSHOT_TIMEOUT + RETRY_AFTER));
+                state.used_until = Some(now.plus(SNAPSHOT_TIMEOUT + SNAPSHOT_NOT_READ_AGAIN_FOR));
             }
         }
         self.in_memory(now)
@@ -174,7 +174,7 @@ async fn read_into(state: Arc<Mutex<SnapshotState>>, bucket: Bucket, began_at: T
         }
         Err(error) => {
             tracing::warn!(%error, "the key snapshot could not be read");
-            state.used_until = Some(began_at.plus(RETRY_AFTER));
+            state.used_until = Some(began_at.plus(SNAPSHOT_NOT_READ_AGAIN_FOR));
         }
     }
 }
