@@ -14,7 +14,7 @@ use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent, SqsMessage};
 use service::auth::Authenticator;
 use service::context::RequestContext;
-use service::runtime::serve;
+use service::runtime::http::serve;
 use service::telemetry::log::Log;
 use signals::SignalsFunction;
 use store::api_keys::ApiKeysTable;

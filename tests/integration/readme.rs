@@ -4,7 +4,7 @@ use customers::CustomersFunction;
 use emulator::development_key;
 use model::timestamp::Timestamp;
 use serde_json::Value;
-use service::runtime::HttpFunction as _;
+use service::runtime::http::HttpFunction as _;
 use signals::SignalsFunction;
 use testkit::{RequestBuilder, TestApp};
 

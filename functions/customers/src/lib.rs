@@ -23,7 +23,7 @@ use service::body::read_body;
 use service::context::RequestContext;
 use service::problem::Problem;
 use service::route::Route;
-use service::runtime::HttpFunction;
+use service::runtime::http::HttpFunction;
 use store::api_keys::ApiKeysTable;
 use store::customers::{CustomersTable, NewerField, UpdateMark, Upsert};
 use store::error::StoreError;

@@ -3,11 +3,12 @@
 use customers::CustomersFunction;
 use lambda_runtime::Error;
 use service::process::Process;
-use service::runtime;
+use service::runtime::http::run_http;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = Process::start(env!("CARGO_CRATE_NAME"));
+    // An error is not returned: each invocation is answered with it.
     let function = CustomersFunction::from_variables(&process.variables);
-    runtime::run_http(function, &process).await
+    run_http(function, &process).await
 }

@@ -9,6 +9,7 @@ use service::runtime;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = Process::start(env!("CARGO_CRATE_NAME"));
+    // An error is not returned: each invocation is answered with it.
     let function = OverflowFunction::from_variables(&process.variables);
     let drain = move |function: &'static OverflowFunction, event: LambdaEvent<_>| {
         let log = process.log.clone();

@@ -27,7 +27,7 @@ use service::context::RequestContext;
 use service::prefer::prefers_strict_handling;
 use service::problem::Problem;
 use service::route::Route;
-use service::runtime::HttpFunction;
+use service::runtime::http::HttpFunction;
 use store::api_keys::ApiKeysTable;
 use store::idempotency::{IdempotencyTable, RequestHashes};
 use store::overflow;

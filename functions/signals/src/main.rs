@@ -2,12 +2,13 @@
 
 use lambda_runtime::Error;
 use service::process::Process;
-use service::runtime;
+use service::runtime::http::run_http;
 use signals::SignalsFunction;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = Process::start(env!("CARGO_CRATE_NAME"));
+    // An error is not returned: each invocation is answered with it.
     let function = SignalsFunction::from_variables(&process.variables);
-    runtime::run_http(function, &process).await
+    run_http(function, &process).await
 }

@@ -1,14 +1,15 @@
 //! Lambda and HTTP: what the functions do before and after their own work. This crate must not know
 //! a batch or a customer.
 //!
-//! [`runtime`] parses Lambda's event, finds the [`route`], calls the function, writes the log line
-//! ([`telemetry`]) and the [`response`]. The function authenticates the request ([`auth`]), reads
-//! its body ([`body`]), and returns its [`outcome`] or a [`problem`].
+//! [`runtime`] asks Lambda for events. [`runtime::http`] parses one, finds the [`route`], calls the
+//! function, writes the log line ([`telemetry`]) and the [`response`]. The function authenticates
+//! the request ([`auth`]), reads its body ([`body`]), and returns its [`outcome`] or a [`problem`].
 //!
 //! | module | knows | must not know |
 //! |---|---|---|
 //! | [`process`] | the process of a function on Lambda | what a function does |
-//! | [`runtime`] | Lambda's events, panics | what a function does |
+//! | [`runtime`] | Lambda's events | what a function does |
+//! | [`runtime::http`] | the steps of a request, panics | what a function does |
 //! | [`context`] | when a request was received, its deadline | what it asks for |
 //! | [`route`] | paths and methods | everything else |
 //! | [`auth`] | API keys: the cache, the table and the snapshot | routes, bodies |

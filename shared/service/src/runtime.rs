@@ -1,59 +1,18 @@
-//! Lambda's runtime: from an event to a function's request, and from its response to the event's
-//! answer.
-//!
-//! An invocation of a function behind the API never ends in an error: a panic becomes a 500, and
-//! the process goes on.
+//! Lambda's runtime: asks Lambda for events, has a function handle each, and returns the answers.
+//! This module must not know what an event is, which its submodules parse.
 
 pub mod event;
+pub mod http;
 pub mod partial_batch;
 
 use std::future::ready;
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
-use aws::call_stats::CallStats;
 use aws::variables::ConfigError;
-use futures_util::FutureExt as _;
-use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
-use lambda_http::http::Method;
-use lambda_http::{Body, Request, Response};
 use lambda_runtime::tower::util::MapResultLayer;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use tracing::Instrument as _;
-
-use self::event::HttpApiEvent;
-use crate::auth::Authenticator;
-use crate::context::RequestContext;
-use crate::outcome::{EndpointOutcome, Reply, Served};
-use crate::problem::Problem;
-use crate::process::Process;
-use crate::response::respond;
-use crate::route::Route;
-use crate::telemetry::log::Log;
-use crate::telemetry::request_log;
-
-/// A function behind the HTTP API.
-pub trait HttpFunction: Sync {
-    /// What became of a request that it has handled.
-    type Outcome: EndpointOutcome + Send;
-
-    const ROUTES: &'static [Route];
-
-    /// The authenticator, which is warmed up before the first request.
-    fn authenticator(&self) -> &Authenticator;
-
-    /// Handles a request to one of its routes, with any method but OPTIONS.
-    fn handle(
-        &self,
-        route: &Route,
-        request: &Request,
-        context: &mut RequestContext,
-    ) -> impl Future<Output = Result<Self::Outcome, Problem>> + Send;
-}
 
 /// What an invocation returns to Lambda.
 #[derive(Debug)]
@@ -64,58 +23,9 @@ pub struct InvocationOutcome<R> {
     pub are_credentials_refused: bool,
 }
 
-/// A function behind the HTTP API, in a process.
-struct HttpProcess<F> {
-    function: F,
-    log: Log,
-    init_duration: Duration,
-    is_warm: AtomicBool,
-}
-
-/// Serves the invocations of a function behind the HTTP API. See [`run`].
-///
-/// # Errors
-/// As [`run`].
-pub async fn run_http(
-    function: Result<impl HttpFunction + Send + 'static, ConfigError>,
-    process: &Process,
-) -> Result<(), Error> {
-    if let Ok(function) = &function {
-        function.authenticator().keys.warm_up().await;
-    }
-    let in_process = function.map(|function| HttpProcess {
-        function,
-        log: process.log.clone(),
-        init_duration: process.started.elapsed(),
-        is_warm: AtomicBool::new(false),
-    });
-    run(in_process, |process, event| async {
-        Ok(process.invoke(event).await)
-    })
-    .await
-}
-
-impl<F: HttpFunction> HttpProcess<F> {
-    async fn invoke(
-        &self,
-        event: LambdaEvent<HttpApiEvent>,
-    ) -> InvocationOutcome<ApiGatewayV2httpResponse> {
-        let (event, lambda) = event.into_parts();
-        let request = event.into_request(lambda);
-        let mut context = RequestContext::from_request(&request, self.log.clone());
-        let is_first = !self.is_warm.swap(true, Ordering::Relaxed);
-        context.init_duration = is_first.then_some(self.init_duration);
-        let served = serve(&self.function, &request, context).await;
-        InvocationOutcome {
-            are_credentials_refused: served.are_credentials_refused(),
-            response: for_api_gateway(served.response),
-        }
-    }
-}
-
 /// Serves invocations with `handle` until the process ends: one at a time, or several where
-/// `AWS_LAMBDA_MAX_CONCURRENCY` allows it. Without a function, each invocation is answered with the
-/// error.
+/// `AWS_LAMBDA_MAX_CONCURRENCY` allows it. An error in place of the function does not end the process:
+/// each invocation is answered with it.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached, or AWS has refused the credentials.
@@ -133,21 +43,20 @@ where
         Ok(function) => Box::leak(Box::new(function)),
         Err(error) => return fail(error).await,
     };
-    let credentials_refused = Arc::new(AtomicBool::new(false));
-    let refused_by_any_answer = Arc::clone(&credentials_refused);
+    // Kept, like the function, until the process ends.
+    let are_credentials_refused: &'static AtomicBool = Box::leak(Box::default());
     let service = service_fn(move |event| {
         // On the heap: the runtime's own futures would each copy it.
         let answered = Box::pin(handle(function, event));
-        let credentials_refused = Arc::clone(&credentials_refused);
         async move {
             let answer = answered.await?;
-            credentials_refused.fetch_or(answer.are_credentials_refused, Ordering::Relaxed);
+            are_credentials_refused.fetch_or(answer.are_credentials_refused, Ordering::Relaxed);
             Ok::<_, Error>(answer.response)
         }
     });
     // The runtime calls this after it has sent the response.
     let end_if_refused = move |sent| {
-        if refused_by_any_answer.load(Ordering::Relaxed) {
+        if are_credentials_refused.load(Ordering::Relaxed) {
             Err("AWS refused the credentials".into())
         } else {
             sent
@@ -174,143 +83,4 @@ async fn fail(error: ConfigError) -> Result<(), Error> {
         ready(Err::<(), _>(why))
     });
     lambda_runtime::run(answer).await
-}
-
-/// Serves one request. Whatever happens, the request gets a response and a line in the log. Returns
-/// the response and what became of the request.
-pub async fn serve<F: HttpFunction>(
-    function: &F,
-    request: &Request,
-    mut context: RequestContext,
-) -> Served<F::Outcome> {
-    let started = Instant::now();
-    // Every line of the log has the id of the request, also the line of a panic.
-    let span = tracing::info_span!("request", requestId = context.request_id);
-    // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
-    let handled =
-        AssertUnwindSafe(Box::pin(dispatch(function, request, &mut context))).catch_unwind();
-    let (result, calls) = CallStats::measure(handled.instrument(span)).await;
-    let result = result.unwrap_or(Err(Problem::InternalError(None)));
-    let served = Served {
-        response: respond(&result, &context.request_id),
-        context,
-        result,
-    };
-    request_log::write(&served, &calls, started.elapsed());
-    served
-}
-
-/// Has the function handle a request to one of its routes.
-async fn dispatch<F: HttpFunction>(
-    function: &F,
-    request: &Request,
-    context: &mut RequestContext,
-) -> Result<Reply<F::Outcome>, Problem> {
-    let route = Route::find(F::ROUTES, request).ok_or(Problem::NotFound)?;
-    if !route.has(request.method()) {
-        return Err(Problem::MethodNotAllowed(route));
-    }
-    context.path = Some(route.path);
-    // A browser's preflight request has no key.
-    if request.method() == Method::OPTIONS {
-        return Ok(Reply::Options(route));
-    }
-    let outcome = function.handle(route, request, context).await?;
-    Ok(Reply::Handled(outcome))
-}
-
-fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
-    let (parts, body) = response.into_parts();
-    let mut response = ApiGatewayV2httpResponse::default();
-    response.status_code = parts.status.as_u16().into();
-    response.headers = parts.headers;
-    response.body = (body != Body::Empty).then_some(body);
-    response
-}
-
-#[cfg(test)]
-mod tests {
-    use aws::dynamodb::dynamodb;
-    use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
-    use aws::variables::Variables;
-    use lambda_http::{Context, RequestExt as _};
-    use store::api_keys::ApiKeysTable;
-
-    use super::*;
-    use crate::telemetry::metric::Metrics;
-
-    /// Panics on POST.
-    struct Panicking(Authenticator);
-
-    struct Done;
-
-    impl EndpointOutcome for Done {
-        fn body(&self) -> impl Serialize {
-            "done"
-        }
-
-        fn add_metrics(&self, _: &mut Metrics) {}
-    }
-
-    impl HttpFunction for Panicking {
-        type Outcome = Done;
-
-        const ROUTES: &'static [Route] = &[Route {
-            path: "/",
-            methods: &["GET", "POST"],
-        }];
-
-        fn authenticator(&self) -> &Authenticator {
-            &self.0
-        }
-
-        async fn handle(
-            &self,
-            _: &Route,
-            request: &Request,
-            _: &mut RequestContext,
-        ) -> Result<Done, Problem> {
-            assert!(request.method() != Method::POST, "a value of the client");
-            Ok(Done)
-        }
-    }
-
-    #[tokio::test]
-    async fn panic_is_a_500_problem_and_the_next_request_is_served() {
-        // No request has a key, so none is looked up.
-        let config = defaults(&Variables::default(), CONNECT_TIMEOUT)
-            .unwrap()
-            .build();
-        let keys = ApiKeysTable::new(dynamodb(&config), "keys");
-        let function = Panicking(Authenticator::new(keys, None));
-        let send = async |method: Method| {
-            let mut request = Request::new(Body::Empty)
-                .with_raw_http_path("/")
-                .with_lambda_context(Context::default());
-            *request.method_mut() = method;
-            let mut context = RequestContext::from_request(&request, Log::new("test", |_| {}));
-            context.request_id = "i1".to_owned();
-            serve(&function, &request, context).await.response
-        };
-        let failed = send(Method::POST).await;
-        assert_eq!(
-            (failed.status().as_u16(), &failed.headers()["content-type"]),
-            (500, &"application/problem+json".parse().unwrap())
-        );
-        let Body::Text(text) = failed.into_body() else {
-            panic!("no text")
-        };
-        assert!(
-            text.contains("\"code\":\"internal-error\"") && !text.contains("a value of the client"),
-            "{text}"
-        );
-        let next = send(Method::GET).await;
-        assert_eq!(
-            (
-                next.status().as_u16(),
-                next.headers()["x-request-id"].to_str().unwrap()
-            ),
-            (200, "i1")
-        );
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use customers::CustomersFunction;
 use serde_json::json;
 use service::route::Route;
-use service::runtime::HttpFunction as _;
+use service::runtime::http::HttpFunction as _;
 use signals::SignalsFunction;
 use testkit::{RequestBuilder, TestApp};
 
