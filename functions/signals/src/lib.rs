@@ -2,7 +2,8 @@
 //!
 //! This crate has the order of the steps and the endpoint's own answers; each step is in [`model`],
 //! [`store`] or [`service`]. It must not know the text of a signal, how an item is written, or
-//! what Lambda sends.
+//! what Lambda sends. Its tests send requests over an emulator: `tests/integration`, for example
+//! `idempotency.rs` and `rejected_signals.rs`.
 
 mod log;
 pub mod metric;
