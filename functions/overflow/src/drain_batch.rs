@@ -34,6 +34,7 @@ impl OverflowFunction {
         mut deferred: DeferredBatch<'_>,
         drain: DrainContext<'_>,
     ) -> Result<(), DrainError> {
+        // The batch that is parsed below borrows the message, and these items are moved out of it.
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
         let request_identifier = deferred.request_identifier()?;
         let context = BatchContext {
@@ -97,7 +98,7 @@ impl OverflowFunction {
             RecordOutcome::New => {}
             // Another attempt came first, and its items have its time.
             RecordOutcome::Replay { received_at } => check.first_received_at = received_at,
-            // The function acknowledged the signals, so they are stored all the same.
+            // The client was told that the signals were accepted, so they are stored all the same.
             RecordOutcome::Conflict => check.is_conflict = true,
         }
         Ok(check)

@@ -18,6 +18,6 @@ pub struct SqsEvent {
 pub struct SqsMessage {
     /// SQS's id of the message, by which it can be kept in the queue.
     pub message_id: String,
-    /// What the function that deferred it sent.
+    /// The message as the signals or the customers function sent it.
     pub body: String,
 }

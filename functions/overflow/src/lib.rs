@@ -4,7 +4,8 @@
 //! A message is deleted only after all of it is stored: a drain that fails or is killed runs again,
 //! and makes the same writes. The messages of an event are drained at the same time, each with
 //! calls of its own, so that one that DynamoDB throttles delays no other. This crate has the order
-//! of the steps. It must not know how a message or an item is written.
+//! of the steps. It must not know how a message or an item is written. Its tests drain messages over
+//! an emulator: `tests/integration/overflow.rs`.
 
 mod drain_batch;
 mod event;
@@ -42,8 +43,11 @@ pub use self::event::{SqsEvent, SqsMessage};
 use self::log::DrainedMessage;
 
 /// The longest that the drain of an event may take. The rest of the function's timeout is for dead
-/// letters.
+/// letters, each of which has [`DEAD_LETTER_TIMEOUT`].
 const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
+
+/// How long the dead-letter queue has to take a message.
+const DEAD_LETTER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The function: its tables, and the queue for messages that it cannot drain.
 #[derive(Debug)]
@@ -60,14 +64,14 @@ pub struct OverflowFunction {
     pub dead_letters: Option<Queue>,
 }
 
-/// The drain of one message.
+/// What the drains of all messages of an event have in common.
 #[derive(Clone, Copy)]
 struct DrainContext<'a> {
     /// Where the log lines go.
     log: &'a Log,
     request_id: &'a str,
     now: Timestamp,
-    /// When the invocation must have ended.
+    /// When the drains must have ended. The invocation then has time left for dead letters.
     deadline: Deadline,
 }
 
@@ -249,7 +253,7 @@ impl OverflowFunction {
         let Some(queue) = &self.dead_letters else {
             return false;
         };
-        let deadline = Deadline::after(PATIENCE);
+        let deadline = Deadline::after(DEAD_LETTER_TIMEOUT);
         let sent = queue
             .send_dead_letter(body, &error.to_string(), deadline)
             .await;

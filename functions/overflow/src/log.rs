@@ -18,8 +18,8 @@ pub(crate) struct DrainedMessage<'a> {
     pub(crate) account_id: &'a AccountId,
     /// The API key that they were sent with.
     pub(crate) key_id: &'a str,
-    /// When the request arrived that queued the message. If the function knew of an earlier attempt
-    /// of the request, the message has only the time of that one.
+    /// The time that the message has: when the request arrived that queued it. If the function that
+    /// deferred it found a record of an earlier attempt, it is when that attempt arrived.
     pub(crate) deferred_request_at: Timestamp,
     /// When the first attempt of that request arrived: the time in the items' keys. The operator
     /// finds the items by it.
@@ -37,7 +37,8 @@ pub(crate) struct DrainedMessage<'a> {
 pub(crate) struct DrainedSignals {
     /// Signals that are stored as valid ones.
     pub(crate) accepted: usize,
-    /// Signals that are stored as rejected ones, although the function had accepted them.
+    /// Signals that are stored as rejected ones, although the function that
+    /// deferred them had accepted them.
     pub(crate) rejected: usize,
 }
 
@@ -60,6 +61,8 @@ struct DrainedLine<'a> {
 struct FailedLine<'a> {
     message: &'static str,
     request_id: &'a str,
+    /// The error of the store or, under the same name, another reason: `Panic`,
+    /// `UnreadableMessage`, `ValidationFailed`.
     store_error: &'a str,
 }
 
