@@ -116,7 +116,8 @@ impl HttpFunction for SignalsFunction {
             .clone()
             .unwrap_or_else(RequestIdentifier::random);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
-            // Not even the rejected signals are kept.
+            // Not even the rejected signals are kept. The answer is a 400: see
+            // `EndpointOutcome::rejection_detail`.
             let nothing_stored = StoredBatch::default();
             let outcome = BatchOutcome::new(batch, &request_identifier, &nothing_stored);
             return Ok(outcome.reject_all());
@@ -132,6 +133,7 @@ impl HttpFunction for SignalsFunction {
         let stored = self.storage.store(&mut received).await?;
         let outcome = BatchOutcome::new(received.batch, &request_identifier, &stored);
         if outcome.response.counts.accepted == 0 {
+            // Answered as a 400, too.
             return Ok(outcome.reject_all());
         }
         Ok(outcome)

@@ -147,7 +147,7 @@ impl EndpointOutcome for BatchOutcome {
         &self.response
     }
 
-    fn rejection(&self) -> Option<String> {
+    fn rejection_detail(&self) -> Option<String> {
         let invalid = self.rejected_for?;
         let received = self.response.counts.received;
         let verb = if invalid == 1 { "is" } else { "are" };

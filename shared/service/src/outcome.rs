@@ -9,7 +9,7 @@ use serde::Serialize;
 use store::error::StoreError;
 
 use crate::context::RequestContext;
-use crate::problem::{Problem, ProblemType};
+use crate::problem::{Problem, ProblemType, UnauthorizedReason};
 use crate::route::Route;
 use crate::telemetry::metric::Metrics;
 
@@ -21,7 +21,7 @@ pub trait EndpointOutcome {
 
     /// The detail of the problem when the request is rejected: the response is then a 400
     /// `validation-failed`.
-    fn rejection(&self) -> Option<String> {
+    fn rejection_detail(&self) -> Option<String> {
         None
     }
 
@@ -62,37 +62,46 @@ pub enum Reply<O> {
 }
 
 impl<O: EndpointOutcome> Served<O> {
+    /// The problem type of the response, if it is one.
+    pub fn problem_type(&self) -> Option<ProblemType> {
+        match &self.result {
+            Err(problem) => Some(problem.problem_type()),
+            Ok(Reply::Handled(outcome)) if outcome.rejection_detail().is_some() => {
+                Some(ProblemType::VALIDATION_FAILED)
+            }
+            Ok(_) => None,
+        }
+    }
+
+    /// Why DynamoDB did not store the request, or a part of it.
+    pub fn store_error(&self) -> Option<&StoreError> {
+        match &self.result {
+            Err(problem) => problem.store_error(),
+            Ok(Reply::Handled(outcome)) => outcome.deferred_because(),
+            Ok(Reply::Options(_)) => None,
+        }
+    }
+
+    /// The validation errors in the response.
+    pub fn field_errors(&self) -> &[FieldError] {
+        match &self.result {
+            Err(problem) => problem.field_errors(),
+            Ok(Reply::Handled(outcome)) => outcome.field_errors(),
+            Ok(Reply::Options(_)) => &[],
+        }
+    }
+
+    /// Why the request was answered with a 401, if it was.
+    pub fn unauthorized_reason(&self) -> Option<UnauthorizedReason> {
+        match &self.result {
+            Err(Problem::Unauthorized(reason)) => Some(*reason),
+            _ => None,
+        }
+    }
+
     /// Whether AWS refused the credentials of the function: its process then cannot go on.
     pub fn are_credentials_refused(&self) -> bool {
-        store_error(&self.result).is_some_and(StoreError::are_credentials_refused)
-    }
-}
-
-/// The problem type of the response, if it is one.
-pub fn problem_type<O: EndpointOutcome>(result: &Result<Reply<O>, Problem>) -> Option<ProblemType> {
-    match result {
-        Err(problem) => Some(problem.problem_type()),
-        Ok(Reply::Handled(outcome)) if outcome.rejection().is_some() => {
-            Some(ProblemType::VALIDATION_FAILED)
-        }
-        Ok(_) => None,
-    }
-}
-
-/// Why DynamoDB did not store the request, or a part of it.
-pub fn store_error<O: EndpointOutcome>(result: &Result<Reply<O>, Problem>) -> Option<&StoreError> {
-    match result {
-        Err(problem) => problem.store_error(),
-        Ok(Reply::Handled(outcome)) => outcome.deferred_because(),
-        Ok(Reply::Options(_)) => None,
-    }
-}
-
-/// The validation errors in the response.
-pub fn field_errors<O: EndpointOutcome>(result: &Result<Reply<O>, Problem>) -> &[FieldError] {
-    match result {
-        Err(problem) => problem.field_errors(),
-        Ok(Reply::Handled(outcome)) => outcome.field_errors(),
-        Ok(Reply::Options(_)) => &[],
+        self.store_error()
+            .is_some_and(StoreError::are_credentials_refused)
     }
 }

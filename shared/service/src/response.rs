@@ -19,7 +19,7 @@ pub fn respond<O: EndpointOutcome>(
 ) -> Response<Body> {
     let mut response = match result {
         Ok(Reply::Options(route)) => allowed_methods(route),
-        Ok(Reply::Handled(outcome)) => match outcome.rejection() {
+        Ok(Reply::Handled(outcome)) => match outcome.rejection_detail() {
             None => json("application/json", &outcome.body()),
             Some(detail) => {
                 let problem_type = ProblemType::VALIDATION_FAILED;

@@ -17,8 +17,8 @@ use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent};
 use service::auth::Authenticator;
 use service::context::RequestContext;
-use service::outcome::{EndpointOutcome, Reply, Served, store_error};
-use service::problem::{Problem, UnauthorizedReason};
+use service::outcome::{EndpointOutcome, Reply, Served};
+use service::problem::UnauthorizedReason;
 use service::runtime::event::HttpApiEvent;
 use service::runtime::http::{HttpFunction, serve};
 use service::runtime::partial_batch::PartialBatchResponse;
@@ -264,9 +264,11 @@ fn batch(served: &Served<BatchOutcome>) -> Option<BatchResult> {
 }
 
 fn handled<O: EndpointOutcome>(served: Served<O>, batch: Option<BatchResult>) -> Handled {
-    let reason = match &served.result {
-        Err(Problem::Unauthorized(reason)) => Some(Reason::Unauthorized(*reason)),
-        result => store_error(result).map(|error| Reason::Store(error.to_string())),
+    let reason = match served.unauthorized_reason() {
+        Some(reason) => Some(Reason::Unauthorized(reason)),
+        None => served
+            .store_error()
+            .map(|error| Reason::Store(error.to_string())),
     };
     Handled {
         response: served

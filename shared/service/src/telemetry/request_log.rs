@@ -15,8 +15,8 @@ use serde::Serialize;
 use super::log::{Dimension, LogLine};
 use super::metric::{Metric, Metrics, Milliseconds, REASON};
 use crate::context::RequestContext;
-use crate::outcome::{self, EndpointOutcome, Reply, Served};
-use crate::problem::{Problem, ProblemType, UnauthorizedReason};
+use crate::outcome::{EndpointOutcome, Reply, Served};
+use crate::problem::{ProblemType, UnauthorizedReason};
 
 /// The members of a request's line, apart from its metrics.
 #[derive(Serialize)]
@@ -76,7 +76,7 @@ pub(crate) fn write<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats, d
     if let Ok(Reply::Handled(outcome)) = result {
         outcome.write_lines(context);
     }
-    if let Some(reason) = unauthorized_reason(result) {
+    if let Some(reason) = served.unauthorized_reason() {
         write_unauthorized(context, reason);
     }
 }
@@ -96,20 +96,18 @@ fn request_line<'a, O: EndpointOutcome>(
     duration: Duration,
 ) -> RequestLine<'a> {
     let Served {
-        context,
-        result,
-        response,
+        context, response, ..
     } = served;
     let key = context.key.as_deref();
-    let problem_type = outcome::problem_type(result);
-    let store_error = outcome::store_error(result);
+    let problem_type = served.problem_type();
+    let store_error = served.store_error();
     let attempts = calls.attempts();
     RequestLine {
         request_id: &context.request_id,
         path: context.path,
         status: response.status().as_u16(),
         code: problem_type.map(|problem_type| problem_type.code),
-        reason: unauthorized_reason(result).map(UnauthorizedReason::as_str),
+        reason: served.unauthorized_reason().map(UnauthorizedReason::as_str),
         account_id: key.map(|key| key.account_id.as_str()),
         key_id: key.map(|key| key.key_id.as_str()),
         request_identifier: context
@@ -117,7 +115,7 @@ fn request_line<'a, O: EndpointOutcome>(
             .as_ref()
             .map(RequestIdentifier::as_sent),
         bytes: context.body_bytes,
-        field_error_counts: count_codes(outcome::field_errors(result)),
+        field_error_counts: count_codes(served.field_errors()),
         store_error: store_error.map(ToString::to_string),
         duration_ms: Milliseconds(duration),
         calls: (attempts > 0).then_some(attempts),
@@ -134,14 +132,14 @@ fn metrics<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats) -> Metrics
     if let Ok(Reply::Handled(outcome)) = result {
         outcome.add_metrics(&mut metrics);
     }
-    let problem_type = outcome::problem_type(result);
+    let problem_type = served.problem_type();
     let mut add_if = |metric: Metric, happened| metrics.add_if(metric.name(), happened);
     add_if(
         Metric::Unauthorized,
         problem_type == Some(ProblemType::UNAUTHORIZED),
     );
     let has_inactive_key = matches!(
-        unauthorized_reason(result),
+        served.unauthorized_reason(),
         Some(UnauthorizedReason::Expired | UnauthorizedReason::Revoked)
     );
     add_if(Metric::InactiveKeys, has_inactive_key);
@@ -165,13 +163,6 @@ fn metrics<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats) -> Metrics
         metrics.add_duration(Metric::DynamoDbLatency.name(), latency);
     }
     metrics
-}
-
-fn unauthorized_reason<O>(result: &Result<Reply<O>, Problem>) -> Option<UnauthorizedReason> {
-    match result {
-        Err(Problem::Unauthorized(reason)) => Some(*reason),
-        _ => None,
-    }
 }
 
 /// The whole days that a valid key has left, if they are few and the key was not made for few.
