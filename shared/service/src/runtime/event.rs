@@ -69,13 +69,6 @@ impl HttpApiEvent {
     /// The request: path, method, headers and body, and Lambda's context. An event that is not a
     /// request gets an empty path, which no route has.
     pub fn into_request(self, context: Context) -> Request {
-        let ignored = |reason| {
-            tracing::warn!(
-                requestId = context.request_id,
-                reason,
-                "a part of the event was ignored"
-            );
-        };
         let Some(HttpRequest {
             raw_path,
             headers,
@@ -84,40 +77,52 @@ impl HttpApiEvent {
             is_base64_encoded,
         }) = self.0
         else {
-            ignored("the event is not a request");
+            warn_ignored(&context, "the event is not a request");
             return Request::default()
                 .with_raw_http_path("")
                 .with_lambda_context(context);
         };
-        let method = if let Ok(method) = Method::from_bytes(request_context.http.method.as_bytes())
-        {
-            method
-        } else {
-            ignored("the event has no valid method");
-            NO_METHOD
-        };
         if headers.has_invalid {
-            ignored("the value of a header is invalid");
+            warn_ignored(&context, "the value of a header is invalid");
         }
-        let body = match body {
-            None => Body::Empty,
-            Some(text) if !is_base64_encoded => Body::Text(text),
-            Some(text) => {
-                if let Ok(bytes) = STANDARD.decode(text) {
-                    Body::Binary(bytes)
-                } else {
-                    ignored("the body is not base64");
-                    Body::Empty
-                }
-            }
-        };
+        let body = decode(body, is_base64_encoded, &context);
         let mut request = Request::new(body);
-        *request.method_mut() = method;
+        *request.method_mut() = parse_method(&request_context.http.method, &context);
         *request.headers_mut() = headers.used;
         request
             .with_raw_http_path(raw_path)
             .with_lambda_context(context)
     }
+}
+
+fn parse_method(method: &str, context: &Context) -> Method {
+    Method::from_bytes(method.as_bytes()).unwrap_or_else(|_| {
+        warn_ignored(context, "the event has no valid method");
+        NO_METHOD
+    })
+}
+
+fn decode(body: Option<String>, is_base64_encoded: bool, context: &Context) -> Body {
+    match body {
+        None => Body::Empty,
+        Some(text) if !is_base64_encoded => Body::Text(text),
+        Some(text) => {
+            if let Ok(bytes) = STANDARD.decode(text) {
+                Body::Binary(bytes)
+            } else {
+                warn_ignored(context, "the body is not base64");
+                Body::Empty
+            }
+        }
+    }
+}
+
+fn warn_ignored(context: &Context, reason: &str) {
+    tracing::warn!(
+        requestId = context.request_id,
+        reason,
+        "a part of the event was ignored"
+    );
 }
 
 #[derive(Default)]
