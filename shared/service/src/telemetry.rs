@@ -2,7 +2,7 @@
 //!
 //! [`request_log`] writes the line of each request and, for its metric, one more for the reason of
 //! a 401; the functions write further lines. All of them go to a [`log`]. Other log lines are
-//! events of this service's own crates, from INFO on: at TRACE, the runtime logs whole Lambda
+//! `tracing` events of this service's own crates, from INFO on: at TRACE, the runtime logs whole Lambda
 //! events and the SDK whole requests, with keys and bodies, so nothing of theirs below WARN is
 //! written. The line of a panic has its location, but not its message, which may contain a value.
 
@@ -68,20 +68,20 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
+        let mut line = String::new();
+        self.0
+            .format_event(context, Writer::new(&mut line), event)?;
         let span = context.lookup_current();
         let extensions = span.as_ref().map(SpanRef::extensions);
         let members = extensions
             .as_ref()
             .and_then(|extensions| extensions.get::<FormattedFields<N>>());
-        let mut line = String::new();
-        self.0
-            .format_event(context, Writer::new(&mut line), event)?;
-        match (
-            members.and_then(|members| members.fields.strip_suffix('}')),
-            line.strip_prefix('{'),
-        ) {
-            (Some(members), Some(line)) => write!(writer, "{members},{line}"),
-            _ => writer.write_str(&line),
+        let span_members = members.and_then(|members| members.fields.strip_suffix('}'));
+        let own_members = line.strip_prefix('{');
+        if let (Some(span_members), Some(own_members)) = (span_members, own_members) {
+            write!(writer, "{span_members},{own_members}")
+        } else {
+            writer.write_str(&line)
         }
     }
 }

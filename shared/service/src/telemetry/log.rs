@@ -1,5 +1,10 @@
 //! Log lines in CloudWatch's embedded metric format ("Specification: Embedded metric format" in the
 //! CloudWatch user guide), and where they go. This module must not know what a line says.
+//!
+//! A [`Log`] gets the lines that documents, metrics and alarms rely on: what became of each request,
+//! message or record. It is handed to the code that writes them, so that a test reads them. Anything
+//! else that an operator may want to know, such as why a call failed, is an event of `tracing`,
+//! which any code can write.
 
 use std::fmt;
 use std::io::Write as _;
