@@ -123,9 +123,8 @@ impl FailureBucket<'_> {
             .flatten()
             .find(|name| is_part_of_a_key(name))
             .unwrap_or_else(|| Digest::sha256(record.get()).to_hex());
-        let time = changed_at.unwrap_or(self.now).to_string();
-        let day: String = time.chars().take("2026-11-20".len()).collect();
-        let day = day.replace('-', "/");
+        let time = changed_at.unwrap_or(self.now);
+        let day = time.day().replace('-', "/");
         format!("unreadable/{day}/{name}.json")
     }
 }

@@ -44,6 +44,13 @@ impl Timestamp {
         self.0 / 1000
     }
 
+    /// Its day in UTC: `2026-11-20`.
+    pub fn day(self) -> String {
+        let mut text = self.to_string();
+        text.truncate("2026-11-20".len());
+        text
+    }
+
     /// The timestamp `duration` later, at most the end of the year 9999.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
@@ -148,6 +155,17 @@ mod tests {
             let timestamp = Timestamp::from_millis(millis);
             assert_eq!(timestamp.to_string(), text);
             assert_eq!(text.parse(), Ok(timestamp));
+        }
+    }
+
+    #[test]
+    fn day_ends_at_midnight_in_utc() {
+        for (millis, day) in [
+            (0, "1970-01-01"),
+            (86_399_999, "1970-01-01"),
+            (86_400_000, "1970-01-02"),
+        ] {
+            assert_eq!(Timestamp::from_millis(millis).day(), day);
         }
     }
 

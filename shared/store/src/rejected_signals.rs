@@ -91,7 +91,7 @@ impl<'a> RejectedSignalItem<'a> {
             .expect("a SHA-256 has 64 hexadecimal digits");
         let (stored_payload, _) = payload.split_at(payload.floor_char_boundary(MAX_PAYLOAD_BYTES));
         Self {
-            pk: partition_key(context.account_id, &day(context.first_received_at), shard),
+            pk: partition_key(context.account_id, &context.first_received_at.day(), shard),
             sk: format!("{request_identifier}#{index:04}#{hash}"),
             account_id: Cow::Borrowed(context.account_id),
             key_id: context.key_id.into(),
@@ -107,19 +107,9 @@ impl<'a> RejectedSignalItem<'a> {
     }
 }
 
-/// The partition key of one shard of an account's day. `day` is the first ten characters of a
-/// timestamp.
+/// The partition key of one shard of an account's day. `day` is that of [`Timestamp::day`].
 pub fn partition_key(account_id: &AccountId, day: &str, shard: u8) -> String {
     account_id.partition_key(&format!("{day}#{shard:02}"))
-}
-
-/// The day of a timestamp, in UTC.
-pub fn day(timestamp: Timestamp) -> String {
-    timestamp
-        .to_string()
-        .chars()
-        .take("2026-11-20".len())
-        .collect()
 }
 
 /// The shard of a signal: always the same one, so that a retry overwrites its own items.

@@ -9,7 +9,7 @@ use futures_util::future::try_join_all;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use store::attributes::Item;
-use store::rejected_signals::{RETENTION, SHARDS, day, partition_key};
+use store::rejected_signals::{RETENTION, SHARDS, partition_key};
 
 use super::rejected_signal::{RejectedSignal, RejectedSignalId};
 use crate::items::{batch_delete, query_items};
@@ -146,10 +146,10 @@ impl<'a> RejectedTable<'a> {
 pub(super) fn days(since: Timestamp, now: Timestamp) -> Vec<String> {
     let oldest = subtract(now, QUEUED + RETENTION + DELETION_DELAY);
     let mut time = since.max(oldest);
-    let mut days = vec![day(time)];
-    while days.last().is_some_and(|last| *last < day(now)) {
+    let mut days = vec![time.day()];
+    while days.last().is_some_and(|last| *last < now.day()) {
         time = time.plus(DAY);
-        days.push(day(time));
+        days.push(time.day());
     }
     days
 }

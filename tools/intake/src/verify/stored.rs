@@ -10,7 +10,7 @@ use model::customer::is_reserved;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use store::attributes::Item;
-use store::rejected_signals::{self, SHARDS, day};
+use store::rejected_signals::{self, SHARDS};
 
 use super::batch::{SUBJECTS, subject_id};
 use super::report::Cleanup;
@@ -61,7 +61,7 @@ fn subject_partitions(account: &AccountId) -> Vec<String> {
 
 /// The partitions of the signals that were rejected since the run began.
 fn rejected_partitions(run: &Run<'_>) -> Vec<String> {
-    let days = BTreeSet::from([day(run.began_at), day(Timestamp::now())]);
+    let days = BTreeSet::from([run.began_at.day(), Timestamp::now().day()]);
     let mut partitions = Vec::new();
     for day in &days {
         for shard in 0..SHARDS {
