@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_POINTER_BYTES;
 
-/// A reference to a value of the body, in both notations of a response.
+/// Where a value is in the body, in both notations of a response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FieldRef {
+pub struct FieldLocation {
     /// The place as a program would name it, `signals[1].eventType`, or the empty string for the
     /// whole body.
     pub field: String,
@@ -31,14 +31,14 @@ pub enum JsonPointer<'a> {
 
 impl JsonPointer<'_> {
     /// Formats the path. One longer than [`MAX_POINTER_BYTES`] ends at the last step that fits.
-    pub fn to_field_ref(&self) -> FieldRef {
+    pub fn to_location(&self) -> FieldLocation {
         let mut steps = Vec::new();
         let mut path = self;
         while let JsonPointer::Member(parent, _) | JsonPointer::Element(parent, _) = path {
             steps.push(path);
             path = parent;
         }
-        let mut field_ref = FieldRef {
+        let mut location = FieldLocation {
             field: String::new(),
             pointer: String::new(),
         };
@@ -47,30 +47,30 @@ impl JsonPointer<'_> {
             if matches!(step, JsonPointer::Member(_, name) if name.len() > MAX_POINTER_BYTES) {
                 break;
             }
-            let field_length = field_ref.field.len();
-            let pointer_length = field_ref.pointer.len();
-            step.write(&mut field_ref);
+            let field_length = location.field.len();
+            let pointer_length = location.pointer.len();
+            step.write(&mut location);
             // The field is the longer one where a name has quotes or backslashes: it is JSON inside
             // the response's JSON.
-            if bytes_in_a_response(&field_ref.field).max(bytes_in_a_response(&field_ref.pointer))
+            if bytes_in_a_response(&location.field).max(bytes_in_a_response(&location.pointer))
                 > MAX_POINTER_BYTES
             {
-                field_ref.field.truncate(field_length);
-                field_ref.pointer.truncate(pointer_length);
+                location.field.truncate(field_length);
+                location.pointer.truncate(pointer_length);
                 break;
             }
         }
-        field_ref.field.shrink_to_fit();
-        field_ref.pointer.shrink_to_fit();
-        field_ref
+        location.field.shrink_to_fit();
+        location.pointer.shrink_to_fit();
+        location
     }
 
-    fn write(&self, field_ref: &mut FieldRef) {
+    fn write(&self, location: &mut FieldLocation) {
         match self {
             JsonPointer::Root => {}
             JsonPointer::Element(_, index) => {
-                field_ref.field.extend(["[", &index.to_string(), "]"]);
-                field_ref.pointer.extend(["/", &index.to_string()]);
+                location.field.extend(["[", &index.to_string(), "]"]);
+                location.pointer.extend(["/", &index.to_string()]);
             }
             JsonPointer::Member(_, name) => {
                 let plain = !name.is_empty()
@@ -78,17 +78,17 @@ impl JsonPointer<'_> {
                         .chars()
                         .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
                 if plain {
-                    if !field_ref.field.is_empty() {
-                        field_ref.field.push('.');
+                    if !location.field.is_empty() {
+                        location.field.push('.');
                     }
-                    field_ref.field.push_str(name);
+                    location.field.push_str(name);
                 } else {
-                    field_ref
+                    location
                         .field
                         .extend(["[", &serde_json::Value::from(*name).to_string(), "]"]);
                 }
-                field_ref.pointer.push('/');
-                field_ref
+                location.pointer.push('/');
+                location
                     .pointer
                     .push_str(&name.replace('~', "~0").replace('/', "~1"));
             }
@@ -117,14 +117,11 @@ mod tests {
         let signal = JsonPointer::Element(&signals, 1);
         let data = JsonPointer::Member(&signal, "data");
         let odd = JsonPointer::Member(&data, "a/b~c \"d\"");
+        assert_eq!(odd.to_location().field, r#"signals[1].data["a/b~c \"d\""]"#);
+        assert_eq!(odd.to_location().pointer, "/signals/1/data/a~1b~0c \"d\"");
         assert_eq!(
-            odd.to_field_ref().field,
-            r#"signals[1].data["a/b~c \"d\""]"#
-        );
-        assert_eq!(odd.to_field_ref().pointer, "/signals/1/data/a~1b~0c \"d\"");
-        assert_eq!(
-            JsonPointer::Root.to_field_ref(),
-            FieldRef {
+            JsonPointer::Root.to_location(),
+            FieldLocation {
                 field: String::new(),
                 pointer: String::new()
             }
@@ -137,18 +134,18 @@ mod tests {
         let long = "x".repeat(MAX_POINTER_BYTES);
         let deep = JsonPointer::Member(&data, &long);
         assert_eq!(
-            JsonPointer::Member(&deep, "y").to_field_ref().pointer,
+            JsonPointer::Member(&deep, "y").to_location().pointer,
             "/data"
         );
         let controls = "\u{1}".repeat(MAX_POINTER_BYTES / 7);
         assert_eq!(
-            JsonPointer::Member(&data, &controls).to_field_ref().pointer,
+            JsonPointer::Member(&data, &controls).to_location().pointer,
             "/data"
         );
     }
 
     #[test]
-    fn field_ref_of_a_long_name_uses_bounded_memory() {
+    fn location_of_a_long_name_uses_bounded_memory() {
         for length in [
             MAX_POINTER_BYTES / 2,
             MAX_POINTER_BYTES,
@@ -156,8 +153,8 @@ mod tests {
             4 * 1024 * 1024,
         ] {
             for name in ["x".repeat(length), "\u{1}".repeat(length)] {
-                let field_ref = JsonPointer::Member(&JsonPointer::Root, &name).to_field_ref();
-                let bytes = field_ref.field.capacity().max(field_ref.pointer.capacity());
+                let location = JsonPointer::Member(&JsonPointer::Root, &name).to_location();
+                let bytes = location.field.capacity().max(location.pointer.capacity());
                 assert!(
                     bytes <= MAX_POINTER_BYTES,
                     "{bytes} bytes for a name of {length}"

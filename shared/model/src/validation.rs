@@ -1,14 +1,14 @@
 //! Validation errors and warnings: the entries of `fieldErrors` and `warnings` (docs/api.md,
 //! Errors).
 //!
-//! A message never contains a value that the client sent; a [`FieldRef`] says where the error is.
+//! A message never contains a value that the client sent; a [`FieldLocation`] says where the error is.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_ERRORS_PER_REQUEST;
-use crate::pointer::{FieldRef, JsonPointer};
+use crate::pointer::{FieldLocation, JsonPointer};
 
 macro_rules! field_error_codes {
     ($($name:ident $code:literal $meaning:literal;)*) => {
@@ -51,7 +51,7 @@ field_error_codes! {
 pub struct FieldFinding<C> {
     /// Where the value is in the body.
     #[serde(flatten)]
-    pub at: FieldRef,
+    pub at: FieldLocation,
     /// The code, for a program.
     pub code: C,
     /// A sentence for a person.
@@ -67,7 +67,7 @@ pub type Warning = FieldFinding<WarningCode>;
 impl<C> FieldFinding<C> {
     /// A finding at `path`. The `predicate` says what is wrong: "must not be blank".
     pub fn new(path: &JsonPointer<'_>, code: C, predicate: &str) -> Self {
-        let at = path.to_field_ref();
+        let at = path.to_location();
         let subject = if at.field.is_empty() {
             "The body"
         } else {
