@@ -11,7 +11,7 @@ use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
 use crate::suggestion::{PROFILE_SYNONYMS, Vocabulary};
 use crate::validation::{
-    FieldError, FieldErrorCode, FieldErrors, Violation, Warning, WarningCode, Warnings,
+    FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings,
 };
 
 /// The fields of customerData in the contract (docs/api.md, Customers).
@@ -110,62 +110,17 @@ impl<'a> CustomerUpdate<'a> {
     /// # Errors
     /// The validation errors of the body, at most the first hundred.
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
-        let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
+        let body = text.value();
+        let Some(envelope) = body.as_object(&JsonPointer::Root) else {
             return Err(vec![FieldError::new(
                 &JsonPointer::Root,
                 FieldErrorCode::InvalidType,
                 "must be an object",
             )]);
         };
-        let mut profile = ProfileBuilder::default();
-        let mut customer_id = None;
-        let mut has_profile = false;
-        while let Some(field) = envelope.next_field(&mut profile.errors) {
-            let path = field.path();
-            match field.name.as_ref() {
-                _ if field.value.is_null() => {}
-                "customerId" => {
-                    let id = read_subject_id(field.value);
-                    customer_id = Some(profile.errors.check(&path, id));
-                }
-                "customerData" => {
-                    has_profile = true;
-                    match field.value.as_object(&path) {
-                        Some(fields) => profile.read(fields, &path),
-                        None => profile.errors.add(
-                            &path,
-                            FieldErrorCode::InvalidType,
-                            "must be an object",
-                        ),
-                    }
-                }
-                name => CUSTOMER.warn_ignored(name, &path, &mut profile.warnings),
-            }
-        }
-        let ProfileBuilder {
-            changes,
-            mut errors,
-            warnings,
-            ..
-        } = profile;
-        CUSTOMER.require(
-            "customerId",
-            customer_id.is_some(),
-            text.value(),
-            &mut errors,
-        );
-        CUSTOMER.require("customerData", has_profile, text.value(), &mut errors);
-        if !errors.is_empty() {
-            return Err(errors.into_vec());
-        }
-        let customer_id = customer_id
-            .and_then(Result::ok)
-            .expect("without errors there is a valid customerId");
-        Ok(Self {
-            customer_id,
-            changes,
-            warnings: warnings.into_vec(&JsonPointer::Root),
-        })
+        let mut builder = UpdateBuilder::default();
+        builder.read(envelope);
+        builder.build(body)
     }
 
     /// The customer, in 1 to 256 characters.
@@ -184,17 +139,45 @@ impl<'a> CustomerUpdate<'a> {
     }
 }
 
-/// The changes of a profile while they are read.
+/// An update while it is read.
 #[derive(Default)]
-struct ProfileBuilder<'a> {
+struct UpdateBuilder<'a> {
+    /// `None` until the customerId is read, and `Invalid` if its error was added to the others.
+    customer_id: Option<Result<Cow<'a, str>, Invalid>>,
+    has_profile: bool,
     changes: Vec<FieldChange<'a>>,
     unknown_fields: usize,
     errors: FieldErrors,
     warnings: Warnings,
 }
 
-impl<'a> ProfileBuilder<'a> {
-    fn read(&mut self, mut fields: Object<'a, '_>, path: &JsonPointer<'_>) {
+impl<'a> UpdateBuilder<'a> {
+    fn read(&mut self, mut envelope: Object<'a, '_>) {
+        while let Some(field) = envelope.next_field(&mut self.errors) {
+            let path = field.path();
+            match field.name.as_ref() {
+                _ if field.value.is_null() => {}
+                "customerId" => {
+                    let id = read_subject_id(field.value);
+                    self.customer_id = Some(self.errors.check(&path, id));
+                }
+                "customerData" => self.read_profile(field.value, &path),
+                name => CUSTOMER.warn_ignored(name, &path, &mut self.warnings),
+            }
+        }
+    }
+
+    fn read_profile(&mut self, profile: Value<'a>, path: &JsonPointer<'_>) {
+        self.has_profile = true;
+        if let Some(fields) = profile.as_object(path) {
+            self.read_profile_fields(fields, path);
+        } else {
+            self.errors
+                .add(path, FieldErrorCode::InvalidType, "must be an object");
+        }
+    }
+
+    fn read_profile_fields(&mut self, mut fields: Object<'a, '_>, path: &JsonPointer<'_>) {
         while let Some(field) = fields.next_field(&mut self.errors) {
             let name = field.name.as_ref();
             let change = if PROFILE_FIELDS.contains(&name) {
@@ -259,7 +242,29 @@ impl<'a> ProfileBuilder<'a> {
         if field.value.is_null() {
             return Some(Change::Remove);
         }
-        StorableJson::validate(field.value, 0, &field.path(), &mut self.errors).map(Change::Set)
+        StorableJson::validate(field.value, 0, &field.path(), &mut self.errors);
+        // After any error, the update is rejected, and its changes are not used.
+        self.errors
+            .is_empty()
+            .then(|| Change::Set(StorableJson::validated(field.value)))
+    }
+
+    fn build(mut self, body: Value<'a>) -> Result<CustomerUpdate<'a>, Vec<FieldError>> {
+        let has_customer_id = self.customer_id.is_some();
+        CUSTOMER.require("customerId", has_customer_id, body, &mut self.errors);
+        CUSTOMER.require("customerData", self.has_profile, body, &mut self.errors);
+        if !self.errors.is_empty() {
+            return Err(self.errors.into_vec());
+        }
+        let customer_id = self
+            .customer_id
+            .and_then(Result::ok)
+            .expect("without errors there is a valid customerId");
+        Ok(CustomerUpdate {
+            customer_id,
+            changes: self.changes,
+            warnings: self.warnings.into_vec(&JsonPointer::Root),
+        })
     }
 }
 
