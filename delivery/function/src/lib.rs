@@ -20,7 +20,8 @@
 //! The lake comes first because a record that failed is delivered again to each step that it has
 //! passed: a duplicate in the lake is dropped by a query, one on the bus may start something.
 //!
-//! This crate has the order of the steps. Only `bus`, `lake` and `targets` know their services.
+//! This crate has the order of the steps. Only `bus`, `lake` and `targets` know their services. Its
+//! tests: `tests/integration/delivery`.
 
 mod bus;
 mod clients;
