@@ -59,6 +59,25 @@ async fn replay_keeps_the_time_of_the_first_arrival() {
 }
 
 #[tokio::test]
+async fn retry_with_another_body_is_a_422_and_stores_nothing() {
+    let (app, key) = TestApp::with_key("shop").await;
+    let first = app.send(RequestBuilder::signals(body(1)).key(&key)).await;
+    assert_eq!(first.status, 200, "{first:?}");
+    let mut another = body(2);
+    another["signals"][1] = json!("not a signal");
+    for another_body in [body(2), another] {
+        app.send(RequestBuilder::signals(another_body).key(&key))
+            .await
+            .assert_problem(422, "request-identifier-reused");
+        assert_eq!(app.items("SignalsTable").await.len(), 1);
+        assert_eq!(app.items("RejectedSignalsTable").await, []);
+    }
+    // The first body is still what the identifier stands for.
+    let retry = app.send(RequestBuilder::signals(body(1)).key(&key)).await;
+    assert_eq!(retry.json()["replayed"], true, "{retry:?}");
+}
+
+#[tokio::test]
 async fn uppercase_request_identifier_conflicts_with_lowercase() {
     let (app, key) = TestApp::with_key("shop").await;
     app.send(RequestBuilder::signals(body(1)).key(&key)).await;
