@@ -1,4 +1,4 @@
-//! docs/api.md has the code's limits, codes and profile fields.
+//! docs/api.md has the code's limits, codes and profile fields; every page has the code's patience.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use model::customer::{PROFILE_FIELDS, RESERVED_FIELDS};
 use model::limits;
 use model::validation::FieldErrorCode;
 use service::problem_document::RETRY_AFTER_SECONDS;
+use store::retry::{PATIENCE, PATIENCE_BEFORE_QUEUE};
 
 use crate::openapi::codes::problem_types;
 use crate::support::page::{Page, quoted};
@@ -27,34 +28,160 @@ fn grouped(number: usize) -> String {
     groups.join(",")
 }
 
+/// A row of the table Limits.
+#[derive(Debug, PartialEq)]
+struct LimitRow {
+    what: String,
+    limit: String,
+}
+
 #[test]
 fn limits_are_those_of_the_code() {
     let expected = [
-        (limits::MAX_BODY_BYTES, " bytes"),
-        (limits::MAX_GZIP_MEMBERS, ""),
-        (limits::MAX_SIGNALS_PER_REQUEST, ""),
-        (limits::MAX_IDENTIFIER_CHARS, " characters"),
-        (limits::MAX_PROFILE_VALUE_CHARS, " characters"),
-        (limits::MAX_UNKNOWN_VALUE_CHARS, " characters"),
-        (limits::MAX_UNKNOWN_NAME_CHARS, " characters"),
-        (limits::MAX_UNKNOWN_FIELDS, ""),
-        (limits::MAX_SIGNAL_BYTES, " bytes"),
-        (limits::MAX_ERRORS_PER_SIGNAL, ""),
-        (limits::MAX_ERRORS_PER_REQUEST, ""),
-        (limits::MAX_POINTER_BYTES, " bytes"),
-        (limits::MAX_NUMBER_DIGITS, ""),
-        (limits::MAX_NESTING_DEPTH, ""),
-        (MAX_ACCOUNT_ID_CHARS, " characters"),
-        (usize::from(RETRY_AFTER_SECONDS), ""),
+        (
+            "body, decoded and decompressed",
+            limits::MAX_BODY_BYTES,
+            " bytes",
+        ),
+        (
+            "members of a gzip body (RFC 1952)",
+            limits::MAX_GZIP_MEMBERS,
+            "",
+        ),
+        ("signals per request", limits::MAX_SIGNALS_PER_REQUEST, ""),
+        (
+            "customerId, emitterId, eventType, stepNodeId",
+            limits::MAX_IDENTIFIER_CHARS,
+            " characters",
+        ),
+        (
+            "value of a documented profile field",
+            limits::MAX_PROFILE_VALUE_CHARS,
+            " characters",
+        ),
+        (
+            "value of an unknown profile field, as JSON text",
+            limits::MAX_UNKNOWN_VALUE_CHARS,
+            " characters",
+        ),
+        (
+            "name of an unknown profile field",
+            limits::MAX_UNKNOWN_NAME_CHARS,
+            " characters",
+        ),
+        (
+            "unknown profile fields per request",
+            limits::MAX_UNKNOWN_FIELDS,
+            "",
+        ),
+        ("a signal, as sent", limits::MAX_SIGNAL_BYTES, " bytes"),
+        (
+            "errors, and warnings, reported for a signal",
+            limits::MAX_ERRORS_PER_SIGNAL,
+            "",
+        ),
+        (
+            "errors, and warnings, reported for an envelope or a customer",
+            limits::MAX_ERRORS_PER_REQUEST,
+            "",
+        ),
+        (
+            "`field` and `pointer` of an error in the response",
+            limits::MAX_POINTER_BYTES,
+            " bytes",
+        ),
+        (
+            "significant digits of a number",
+            limits::MAX_NUMBER_DIGITS,
+            "",
+        ),
+        ("nested objects and arrays", limits::MAX_NESTING_DEPTH, ""),
+        ("account id", MAX_ACCOUNT_ID_CHARS, " characters"),
+        (
+            "seconds in `Retry-After`",
+            usize::from(RETRY_AFTER_SECONDS),
+            "",
+        ),
     ];
     let documented: Vec<_> = api()
         .table("Limits", "what")
         .into_iter()
-        .map(|row| row[1].clone())
+        .map(|row| LimitRow {
+            what: row[0].clone(),
+            limit: row[1].clone(),
+        })
         .collect();
-    assert_eq!(
-        documented,
-        expected.map(|(limit, unit)| format!("{}{unit}", grouped(limit)))
+    let in_code = expected.map(|(what, limit, unit)| LimitRow {
+        what: what.to_owned(),
+        limit: format!("{}{unit}", grouped(limit)),
+    });
+    assert_eq!(documented, in_code);
+}
+
+/// Asserts that the page has these words, however its lines are broken.
+#[track_caller]
+fn assert_says(path: &str, sentence: &str) {
+    let page = Page::read(path);
+    let words: Vec<_> = page.text.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains(sentence),
+        "{path} does not say: {sentence}"
+    );
+}
+
+#[test]
+fn patience_on_the_pages_is_that_of_the_code() {
+    let before_queue = PATIENCE_BEFORE_QUEUE.as_secs_f64();
+    let without_queue = PATIENCE.as_secs_f64();
+    assert_says(
+        "docs/api.md",
+        &format!("usually takes {before_queue} seconds and the time of the queue"),
+    );
+    assert_says(
+        "docs/api.md",
+        &format!(
+            "It is {before_queue} seconds where there is an overflow queue. Where there is none, \
+             it is {without_queue} seconds"
+        ),
+    );
+    assert_says(
+        "docs/reliability.md",
+        &format!(
+            "goes to the queue after {before_queue} seconds; the response is a 200 | is a 503 \
+             after {without_queue} seconds"
+        ),
+    );
+    assert_says(
+        "docs/reliability.md",
+        &format!("the writes of a request [have {before_queue} seconds]"),
+    );
+    assert_says(
+        "docs/reliability.md",
+        &format!("Throttling of {before_queue} to {without_queue} seconds"),
+    );
+    assert_says(
+        "docs/architecture.md",
+        &format!("[{before_queue} seconds with an overflow queue, {without_queue} without]"),
+    );
+    assert_says(
+        "docs/internals/design.md",
+        &format!("| signals, with an overflow queue | 5 s | {before_queue} s |"),
+    );
+    assert_says(
+        "docs/internals/design.md",
+        &format!("| a customer, with an overflow queue | 5 s | {before_queue} s |"),
+    );
+    assert_says(
+        "docs/internals/design.md",
+        &format!("| a customer, without one | 5 s | {without_queue} s |"),
+    );
+    assert_says(
+        "docs/internals/design.md",
+        &format!("**{before_queue} seconds before the queue.**"),
+    );
+    assert_says(
+        "docs/cost.md",
+        &format!("{before_queue} seconds with an overflow queue"),
     );
 }
 

@@ -14,6 +14,10 @@ use crate::support::clock::NOW;
 use crate::support::overflow_stack::{OverflowStack, named, signals};
 use crate::support::requests::REQUEST;
 
+/// The longest time of the queue and of the function's own work on a busy machine. It is shorter than
+/// a second patience.
+const TIME_OF_THE_QUEUE: Duration = Duration::from_secs(1);
+
 /// A request's deferred signals, and how long its response took.
 struct TimedAnswer {
     deferred: u64,
@@ -42,8 +46,9 @@ async fn request_that_dynamodb_does_not_answer_is_deferred_after_one_patience() 
     for body in [&named(2), &valid_and_rejected, &named(2)] {
         let answer = answer(&stack, body).await;
         assert!(answer.deferred > 0, "{body}");
+        let longest = PATIENCE_BEFORE_QUEUE + TIME_OF_THE_QUEUE;
         assert!(
-            (PATIENCE_BEFORE_QUEUE..Duration::from_secs(5)).contains(&answer.took),
+            (PATIENCE_BEFORE_QUEUE..longest).contains(&answer.took),
             "{body}: {:?}",
             answer.took
         );
