@@ -5,7 +5,10 @@
 //! | area | modules |
 //! |---|---|
 //! | who may send (docs/api.md, API keys) | `auth`, `key_snapshot`; `faults::auth` without the key table |
-//! | what a request may contain (docs/api.md, Errors and Limits) | `malformed_input`, `malformed_events`, `resource_limits`, `properties`, `fuzz_corpus` |
+//! | what a request may contain (docs/api.md, Errors and Limits): a rule and its boundary | unit tests of `shared/model` (`customer/tests.rs`, `signal/tests.rs`, `identifier.rs`) and of `shared/service` (`body/tests.rs`) |
+//! | the responses to what it may not contain | `openapi::responses`, `echoed_values`, `malformed_events` |
+//! | what a hostile body costs | `resource_limits` |
+//! | any body: the parser against a second one, no panic | `properties`, `fuzz_corpus` |
 //! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `sample_events` |
 //! | DynamoDB fails (docs/reliability.md) | `faults`: what clients get; `overflow`: what is deferred and drained |
 //! | what is stored (docs/data-model.md) | `data_model` |
@@ -14,7 +17,9 @@
 //! | the local stack and its inspector (docs/clients.md) | `local_stack`, `inspector` |
 //! | pages and openapi.yaml say what the code does | `docs`, `openapi`, `readme`, `routes` |
 //! | how a function starts and connects | `configuration`, `amazon_roots`, `s3` |
-//! | the test programs themselves | `consistency_checker`, `function_pool` |
+//! | the operator's commands: keys, erasure, redrive and the others (docs/cli.md) | `tools/intake/tests/operator` |
+//! | template.yaml, permissions and a deployment | `tests/deploy`, by `python3 tests/deploy/run.py` |
+//! | the test programs themselves | `consistency_checker` for `history`, `function_pool` for `sandbox`; unit tests in `fault_proxy`, `emulator`, `sandbox`, `outages` and `tests/bench` |
 //! | what tests of several areas are made of | `support` |
 #![expect(
     clippy::unwrap_used,
@@ -30,6 +35,7 @@ mod customers;
 mod data_model;
 mod delivery;
 mod docs;
+mod echoed_values;
 mod faults;
 mod function_pool;
 mod fuzz_corpus;
@@ -39,7 +45,6 @@ mod key_snapshot;
 mod local_stack;
 mod logs;
 mod malformed_events;
-mod malformed_input;
 mod metrics;
 mod openapi;
 mod overflow;

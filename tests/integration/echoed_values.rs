@@ -1,4 +1,5 @@
-//! Malformed and hostile requests get the documented 4xx (docs/api.md, Errors and Limits).
+//! The response to an invalid request has none of the values that the client sent (docs/api.md,
+//! Errors).
 
 use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
