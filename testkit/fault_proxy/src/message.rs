@@ -81,7 +81,7 @@ impl Stream {
     /// The next message; `None` when the other side has closed before one began.
     pub(crate) async fn next(&mut self) -> io::Result<Option<HttpMessage>> {
         loop {
-            if let Some(message) = self.take()? {
+            if let Some(message) = take(&mut self.read)? {
                 return Ok(Some(message));
             }
             self.read.reserve(READ_BYTES);
@@ -126,44 +126,94 @@ impl Stream {
     pub(crate) fn reset(self) -> io::Result<()> {
         self.tcp.set_zero_linger()
     }
+}
 
-    /// A whole message out of what was read, if there is one.
-    fn take(&mut self) -> io::Result<Option<HttpMessage>> {
-        let Some(line_end) = self.read.windows(2).position(|bytes| bytes == b"\r\n") else {
-            return Ok(None);
-        };
-        let after_line = line_end.saturating_add(2);
-        let Some((first_line, rest)) = self.read.split_at_checked(after_line) else {
-            return Ok(None);
-        };
-        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-        let (headers_length, headers) = match httparse::parse_headers(rest, &mut headers) {
-            Ok(httparse::Status::Complete(complete)) => complete,
-            Ok(httparse::Status::Partial) => return Ok(None),
-            Err(_) => return Err(ErrorKind::InvalidData.into()),
-        };
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let mut headers: Vec<_> = headers
-            .iter()
-            .map(|header| (header.name.to_ascii_lowercase(), text(header.value)))
-            .collect();
-        let begin = after_line.saturating_add(headers_length);
-        let content_length = headers.iter().find(|header| header.0 == "content-length");
-        let body_length: usize = match content_length {
-            Some((_, text)) => text.parse().map_err(|_| ErrorKind::InvalidData)?,
-            None => 0,
-        };
-        let end = begin.saturating_add(body_length);
-        let Some(body) = self.read.get(begin..end) else {
-            return Ok(None);
-        };
-        headers.retain(|header| header.0 != "content-length");
-        let message = HttpMessage {
-            first_line: text(first_line.trim_ascii_end()),
-            headers,
-            body: body.to_vec(),
-        };
-        self.read.drain(..end);
-        Ok(Some(message))
+/// A whole message out of what was read, if there is one.
+fn take(read: &mut Vec<u8>) -> io::Result<Option<HttpMessage>> {
+    let Some(line_end) = read.windows(2).position(|bytes| bytes == b"\r\n") else {
+        return Ok(None);
+    };
+    let after_line = line_end.saturating_add(2);
+    let Some((first_line, rest)) = read.split_at_checked(after_line) else {
+        return Ok(None);
+    };
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let (headers_length, headers) = match httparse::parse_headers(rest, &mut headers) {
+        Ok(httparse::Status::Complete(complete)) => complete,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(_) => return Err(ErrorKind::InvalidData.into()),
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut headers: Vec<_> = headers
+        .iter()
+        .map(|header| (header.name.to_ascii_lowercase(), text(header.value)))
+        .collect();
+    let begin = after_line.saturating_add(headers_length);
+    let content_length = headers.iter().find(|header| header.0 == "content-length");
+    let body_length: usize = match content_length {
+        Some((_, text)) => text.parse().map_err(|_| ErrorKind::InvalidData)?,
+        None => 0,
+    };
+    let end = begin.saturating_add(body_length);
+    let Some(body) = read.get(begin..end) else {
+        return Ok(None);
+    };
+    headers.retain(|header| header.0 != "content-length");
+    let message = HttpMessage {
+        first_line: text(first_line.trim_ascii_end()),
+        headers,
+        body: body.to_vec(),
+    };
+    read.drain(..end);
+    Ok(Some(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALL: &str = "POST / HTTP/1.1\r\nX-Amz-Target: DynamoDB_20120810.PutItem\r\n\
+                        Content-Length: 2\r\n\r\n{}";
+
+    #[test]
+    fn message_that_has_not_arrived_whole_is_left_where_it_is() {
+        for end in 0..CALL.len() {
+            let mut read = CALL.as_bytes()[..end].to_vec();
+            assert!(take(&mut read).unwrap().is_none(), "{end} bytes");
+            assert_eq!(read.len(), end);
+        }
+    }
+
+    #[test]
+    fn two_messages_that_arrive_together_are_taken_one_after_the_other() {
+        let mut read = format!("{CALL}HTTP/1.1 200 OK\r\n\r\n").into_bytes();
+        let call = take(&mut read).unwrap().unwrap();
+        assert_eq!(call.first_line, "POST / HTTP/1.1");
+        assert_eq!(call.operation(), "PutItem");
+        assert_eq!(call.body, b"{}");
+        let answer = take(&mut read).unwrap().unwrap();
+        assert_eq!(answer.first_line, "HTTP/1.1 200 OK");
+        assert_eq!(answer.body, b"");
+        assert!(read.is_empty());
+    }
+
+    #[test]
+    fn message_is_sent_as_it_was_received() {
+        let mut read = CALL.as_bytes().to_vec();
+        let mut sent = take(&mut read).unwrap().unwrap().to_bytes();
+        let again = take(&mut sent).unwrap().unwrap();
+        assert_eq!(
+            again.header("x-amz-target"),
+            Some("DynamoDB_20120810.PutItem")
+        );
+        assert_eq!(again.body, b"{}");
+        assert!(sent.is_empty());
+    }
+
+    #[test]
+    fn content_length_that_is_no_number_is_an_error() {
+        let mut read = b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n{}".to_vec();
+        let error = take(&mut read).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
     }
 }

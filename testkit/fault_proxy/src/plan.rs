@@ -254,3 +254,88 @@ impl From<Rule> for Plan {
         Self::new([rule])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    /// The numbers, from 1, of those of `count` calls that the plan faults.
+    fn faulted(plan: &mut Plan, count: usize) -> Vec<usize> {
+        (1..=count)
+            .filter(|_| plan.decide("PutItem", b"{}").is_some())
+            .collect()
+    }
+
+    #[test]
+    fn nth_call_is_counted_among_the_calls_that_the_rule_is_about() {
+        let rule = Fault::Stall
+            .on_call(2)
+            .for_operation("PutItem")
+            .where_body_has("hot");
+        let mut plan = Plan::from(rule);
+        assert_eq!(plan.decide("PutItem", b"hot"), None);
+        assert_eq!(plan.decide("UpdateItem", b"hot"), None);
+        assert_eq!(plan.decide("PutItem", b"cold"), None);
+        assert_eq!(plan.decide("PutItem", b"a hot one"), Some(Fault::Stall));
+        assert_eq!(plan.decide("PutItem", b"hot"), None);
+    }
+
+    #[test]
+    fn first_rule_that_applies_counts_and_shifts_no_count_of_another() {
+        let mut plan = Plan::new([Fault::Stall.on_call(1), Fault::Throttled.on_call(2)]);
+        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Stall));
+        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Throttled));
+        let mut plan = Plan::new([Fault::Stall.always(), Fault::Throttled.always()]);
+        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Stall));
+    }
+
+    #[test]
+    fn share_of_the_calls_is_faulted_and_the_seed_chooses_which() {
+        let plan = |seed| Plan::from(Fault::Stall.in_share(0.3)).seed(seed);
+        let first = faulted(&mut plan(1), 1_000);
+        assert!((250..350).contains(&first.len()), "{}", first.len());
+        assert_eq!(faulted(&mut plan(1), 1_000), first);
+        assert_ne!(faulted(&mut plan(2), 1_000), first);
+        assert!(faulted(&mut Fault::Stall.in_share(0.0).into(), 100).is_empty());
+        assert_eq!(
+            faulted(&mut Fault::Stall.in_share(1.0).into(), 100).len(),
+            100
+        );
+    }
+
+    #[test]
+    fn call_outside_of_the_times_of_a_rule_is_not_faulted() {
+        let now = Instant::now();
+        let over = Fault::Stall.always().between(now, now);
+        assert!(faulted(&mut over.into(), 2).is_empty());
+        let future = Fault::Stall.always().between(now + HOUR, now + 2 * HOUR);
+        assert!(faulted(&mut future.into(), 2).is_empty());
+        let current = Fault::Stall.always().between(now, now + HOUR);
+        assert_eq!(faulted(&mut current.into(), 2), [1, 2]);
+    }
+
+    #[test]
+    fn lasting_fault_ends_after_its_time_from_the_first_call_on() {
+        let mut rule = Fault::Stall.lasting(HOUR);
+        let mut random = fastrand::Rng::with_seed(0);
+        assert!(rule.applies("PutItem", b"", &mut random));
+        assert!(rule.applies("PutItem", b"", &mut random));
+        rule.window = Some(Duration::ZERO);
+        assert!(!rule.applies("PutItem", b"", &mut random));
+    }
+
+    #[test]
+    fn fault_of_batches_is_for_no_other_operation() {
+        for fault in [
+            Fault::Swallowed(Duration::ZERO),
+            Fault::Unprocessed { done: 1 },
+            Fault::UnprocessedWhere("x"),
+        ] {
+            let mut plan = Plan::from(fault.always());
+            assert_eq!(plan.decide("PutItem", b"x"), None);
+            assert_eq!(plan.decide("BatchWriteItem", b"x"), Some(fault));
+        }
+    }
+}

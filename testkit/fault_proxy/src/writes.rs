@@ -146,3 +146,64 @@ fn all_done_but(unprocessed: &Map<String, Value>) -> HttpMessage {
     let body = json!({"UnprocessedItems": unprocessed});
     json_answer("200 OK", body.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(batch: &Value) -> HttpMessage {
+        HttpMessage {
+            first_line: "POST / HTTP/1.1".to_owned(),
+            headers: Vec::new(),
+            body: batch.to_string().into_bytes(),
+        }
+    }
+
+    fn json_of(message: &HttpMessage) -> Value {
+        serde_json::from_slice(&message.body).unwrap()
+    }
+
+    #[test]
+    fn batch_is_split_by_table_and_request() {
+        let batch = json!({"RequestItems": {"Signals": [1, 2, 3], "Rejected": [2]}});
+        let is_done = |table: &str, request: &Value| table == "Signals" && *request != 2;
+        let parts = split(call(&batch), is_done).unwrap();
+        assert_eq!(
+            json_of(&parts.to_do.unwrap()),
+            json!({"RequestItems": {"Signals": [1, 3]}})
+        );
+        assert_eq!(
+            Value::from(parts.unprocessed),
+            json!({"Signals": [2], "Rejected": [2]})
+        );
+    }
+
+    #[test]
+    fn batch_of_which_nothing_is_done_has_no_call() {
+        let batch = json!({"RequestItems": {"Signals": [1, 2]}});
+        let parts = split(call(&batch), |_, _| false).unwrap();
+        assert!(parts.to_do.is_none());
+        assert_eq!(Value::from(parts.unprocessed), batch["RequestItems"]);
+        let answer = do_none(call(&batch)).unwrap();
+        assert_eq!(
+            json_of(&answer),
+            json!({"UnprocessedItems": {"Signals": [1, 2]}})
+        );
+    }
+
+    #[test]
+    fn batch_of_which_everything_is_done_is_sent_as_it_is() {
+        let batch = json!({"RequestItems": {"Signals": [1, 2]}});
+        let parts = split(call(&batch), |_, _| true).unwrap();
+        assert_eq!(json_of(&parts.to_do.unwrap()), batch);
+        assert!(parts.unprocessed.is_empty());
+    }
+
+    #[test]
+    fn failure_of_the_part_that_is_done_is_the_answer() {
+        let unprocessed = Map::new();
+        let failed = HttpMessage::answer("500 Internal Server Error", &[], "");
+        let answer = with_unprocessed(failed, &unprocessed);
+        assert_eq!(answer.first_line, "HTTP/1.1 500 Internal Server Error");
+    }
+}
