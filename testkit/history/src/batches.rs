@@ -7,6 +7,7 @@ use testkit::RequestBuilder;
 
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
 use crate::consistency::{ClientOutcome, Micros, RecordedRequest};
+use crate::drain::PROGRESS_TIMEOUT;
 use crate::load::GeneratedBatch;
 
 /// More batches than a client sends in a run: each has a number that no other client uses.
@@ -21,9 +22,14 @@ struct BatchResult {
 }
 
 /// Sends signals until `quota` of them are acknowledged and `end` has come.
+///
+/// # Panics
+/// When `end` has come and no signal is acknowledged for long.
 pub(super) async fn send(group: Rc<ClientGroup>, client: Client, quota: u64, end: Instant) {
     let mut random = client.random();
     let mut acknowledged = 0_u64;
+    // Until `end` an outage may last, in which nothing needs to be acknowledged.
+    let mut latest_progress = end.max(Instant::now());
     for number in client.number * NUMBERS_PER_CLIENT.. {
         if acknowledged >= quota {
             if Instant::now() >= end {
@@ -34,7 +40,16 @@ pub(super) async fn send(group: Rc<ClientGroup>, client: Client, quota: u64, end
         }
         let batch = GeneratedBatch::random(&mut random, client.account, number);
         let mut random_of_batch = random.fork();
-        acknowledged += send_batch(&group, &client, batch, &mut random_of_batch).await;
+        let acknowledged_of_batch = send_batch(&group, &client, batch, &mut random_of_batch).await;
+        acknowledged += acknowledged_of_batch;
+        if acknowledged_of_batch > 0 {
+            latest_progress = end.max(Instant::now());
+        }
+        assert!(
+            latest_progress.elapsed() < PROGRESS_TIMEOUT,
+            "no signal of client {} is acknowledged any more",
+            client.number
+        );
     }
 }
 

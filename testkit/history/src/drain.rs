@@ -19,8 +19,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// One drained message of this many is delivered again.
 const REPEATED_EVERY: u8 = 20;
 
-/// How long the queue may keep its last messages while the function drains none of them.
-const PROGRESS_TIMEOUT: Duration = Duration::from_mins(5);
+/// How long a run goes on without progress once nothing is expected to fail: without a signal that
+/// is acknowledged to a client, or without a message that is drained.
+pub(super) const PROGRESS_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// How the messages of a run were drained.
 #[derive(Clone, Copy, Debug, Default)]
