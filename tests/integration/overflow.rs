@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use crate::support::clock::NOW;
 use crate::support::overflow_stack::{NO_MESSAGES, OverflowStack, assert_stored, named, signals};
+use crate::support::requests::REQUEST;
+use model::limits::MAX_BODY_BYTES;
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{Item, RequestBuilder};
@@ -219,15 +221,40 @@ async fn message_has_its_account_as_its_group_and_an_unreadable_one_has_none() {
 }
 
 #[tokio::test]
-async fn body_of_4_mib_is_deferred_whole() {
+async fn largest_batch_is_deferred_in_several_messages_and_stored_whole() {
+    let body = largest_batch();
+    let expected = items_without_a_fault(&body).await;
     let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
-    let large = "x".repeat(200 * 1024);
-    let signal = |n| json!({"customerId": "c", "eventType": "e", "data": {"n": n, "large": large}});
-    let body = json!({"signals": (0..20).map(signal).collect::<Value>()});
-    stack.send_deferred(&body, NOW, 20).await;
+    stack
+        .send_deferred(&body, NOW, SIGNALS_OF_LARGEST_BATCH)
+        .await;
     let messages = stack.sqs.take_messages();
     assert!(messages.len() >= 4, "{}", messages.len());
     stack.proxy.set(Plan::none());
     stack.drain_messages(&messages).await;
-    assert_eq!(stack.stored().await.len(), 20);
+    let stored = stack.stored().await;
+    // Without the items in the message, which are megabytes.
+    assert_eq!(stored.len(), SIGNALS_OF_LARGEST_BATCH);
+    assert!(stored == expected, "the items differ");
+}
+
+/// Enough for each to be smaller than the largest signal.
+const SIGNALS_OF_LARGEST_BATCH: usize = 20;
+
+/// A batch with the most bytes that a body may have.
+fn largest_batch() -> Value {
+    let batch = |bytes: usize, more: usize| {
+        let signal = |n| {
+            let more = if n == 0 { more } else { 0 };
+            let text = "x".repeat(bytes + more);
+            json!({"customerId": "c", "eventType": "e", "data": {"n": n, "text": text}})
+        };
+        let signals: Value = (0..SIGNALS_OF_LARGEST_BATCH).map(signal).collect();
+        json!({"requestIdentifier": REQUEST, "signals": signals})
+    };
+    let rest = MAX_BODY_BYTES - batch(0, 0).to_string().len();
+    let bytes = rest / SIGNALS_OF_LARGEST_BATCH;
+    let body = batch(bytes, rest % SIGNALS_OF_LARGEST_BATCH);
+    assert_eq!(body.to_string().len(), MAX_BODY_BYTES);
+    body
 }
