@@ -280,7 +280,8 @@ async fn create_keys(endpoint: &str, s3: &FakeS3) -> Vec<AccountKey> {
     keys
 }
 
-/// The variables that template.yaml sets, with SQS and S3 at these endpoints.
+/// The variables that template.yaml sets and its reader in the emulator leaves out: queues, bucket
+/// and endpoints.
 fn variables(sqs: &str, s3: &str) -> [(String, OsString); 6] {
     let retention = (RETENTION.as_secs() / 86_400).to_string();
     [

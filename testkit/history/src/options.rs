@@ -34,8 +34,8 @@ pub(super) enum RunPart {
 }
 
 impl RunOptions {
-    /// The seed of a part of the run, which follows from the seed of the run. Parts that choose
-    /// different things have different seeds.
+    /// The seed of a part of the run, which follows from the seed of the run. The clients that send
+    /// signals and the faults of SQS and S3 have the seed of the run itself.
     pub(super) fn seed_of(&self, part: RunPart) -> u64 {
         match part {
             RunPart::SignalClients | RunPart::OtherFaults => self.seed,

@@ -150,7 +150,8 @@ async fn create_key_in_both(dynamodb: &str, s3: &FakeS3) -> String {
     key
 }
 
-/// The variables that template.yaml sets, with this SQS and this S3.
+/// The variables that template.yaml sets and its reader in the emulator leaves out: queues, bucket
+/// and endpoints.
 fn variables(queue: &FakeSqs, s3: &FakeS3) -> [(String, OsString); 5] {
     [
         ("AWS_ENDPOINT_URL_SQS", queue.endpoint()),

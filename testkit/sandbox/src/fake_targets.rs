@@ -80,7 +80,8 @@ impl FakeTargets {
         });
     }
 
-    /// No call, no entry and no record fails from here on.
+    /// From here on, no call, entry or record fails by its text or gets a fixed answer. Those that
+    /// [`Self::fail_at_random`] chooses still fail.
     pub fn refuse_nothing(&self) {
         self.use_targets(|targets| {
             targets.refusals.clear();

@@ -29,7 +29,7 @@ pub struct BenchOptions {
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo bench                 InstructionCounts instructions, compares them with the baseline, measures the goals
+  cargo bench                 Counts instructions, compares them with the baseline, measures the goals
   cargo bench -- --accept     Makes what was counted the baseline
   cargo bench -- --peers      The table beside Python and Node.js in docs/internals/performance.md";
 

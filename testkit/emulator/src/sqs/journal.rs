@@ -15,8 +15,8 @@ use crate::owner_only;
 pub(super) struct Journal(File);
 
 impl Journal {
-    /// Reads the changes in the file; there are none without a file. A last line that a killed
-    /// process left unfinished is left out: its change was never acknowledged.
+    /// Reads the changes in the file; there are none without a file. A line that cannot be read is
+    /// left out: a killed process left it unfinished, and its change was never acknowledged.
     pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Vec<T>> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
