@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use fault_proxy::{Fault, Plan, Rule};
 use testkit::Tables;
 
-use crate::traffic::{HOT_CUSTOMER_KEY, Kind};
+use crate::traffic::{HOT_CUSTOMER_KEY, RequestKind};
 
 /// How often a burst is repeated.
 const BURSTS_EVERY: Duration = Duration::from_secs(5);
@@ -54,7 +54,7 @@ impl Condition {
     }
 
     /// All conditions with a fault.
-    pub(crate) fn all(kind: Kind) -> Vec<Self> {
+    pub(crate) fn all(kind: RequestKind) -> Vec<Self> {
         let mut all = Self::partial_faults();
         all.extend(Self::outages(kind));
         all.extend(Self::bursts());
@@ -88,7 +88,7 @@ impl Condition {
     }
 
     /// Every call fails: of all tables, and of the one that has what is sent.
-    fn outages(kind: Kind) -> Vec<Self> {
+    fn outages(kind: RequestKind) -> Vec<Self> {
         let failures = [
             DynamoDbFailure::Hangs,
             DynamoDbFailure::Throttles,
@@ -117,10 +117,10 @@ impl Condition {
                 DynamoDbFailure::ResetsConnections,
                 DynamoDbFailure::Throttles,
             ] {
-                let lasts = Duration::from_millis(millis);
-                let name = format!("burst of {} s: {}", lasts.as_secs_f64(), failure.name());
+                let duration = Duration::from_millis(millis);
+                let name = format!("burst of {} s: {}", duration.as_secs_f64(), failure.name());
                 let rule = failure.fault().always();
-                bursts.push(Self::new(name, [rule]).for_burst(lasts));
+                bursts.push(Self::new(name, [rule]).for_burst(duration));
             }
         }
         bursts
@@ -151,9 +151,9 @@ impl Condition {
         }
     }
 
-    fn for_burst(self, lasts: Duration) -> Self {
+    fn for_burst(self, duration: Duration) -> Self {
         Self {
-            burst: Some(lasts),
+            burst: Some(duration),
             ..self
         }
     }
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn only_the_condition_without_a_fault_is_the_control() {
         assert!(Condition::control().is_control());
-        for kind in Kind::ALL {
+        for kind in RequestKind::ALL {
             for condition in Condition::all(kind) {
                 assert!(!condition.is_control(), "{}", condition.name);
             }
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn names_of_conditions_differ() {
-        for kind in Kind::ALL {
+        for kind in RequestKind::ALL {
             let mut names: Vec<_> = Condition::all(kind)
                 .into_iter()
                 .map(|condition| condition.name)

@@ -9,7 +9,7 @@ use crate::traffic::{RequestOutcome, SentRequest};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BuildCounts {
     /// Requests that were under way during a fault.
-    pub(crate) requests: usize,
+    pub(crate) requests_during_fault: usize,
     /// Those of them that were deferred.
     pub(crate) deferred: usize,
     /// Deferred requests that were under way only after a fault.
@@ -24,8 +24,8 @@ pub(crate) struct BuildCounts {
     pub(crate) environments: usize,
     /// Processes that ended by themselves.
     pub(crate) ended: u64,
-    /// How much later than it should have been the latest request was sent.
-    pub(crate) latest: Duration,
+    /// The longest time that a request was sent after it was due.
+    pub(crate) longest_delay: Duration,
 }
 
 impl BuildCounts {
@@ -58,7 +58,7 @@ impl BuildCounts {
         let times: Vec<_> = requests.iter().map(BusyTime::new).collect();
         let first_fault = windows.first().map(|window| window.begin);
         Self {
-            requests: during_fault.len(),
+            requests_during_fault: during_fault.len(),
             deferred,
             deferred_after: with_outcome(RequestOutcome::Deferred) - deferred,
             unavailable: with_outcome(RequestOutcome::Unavailable),
@@ -66,7 +66,7 @@ impl BuildCounts {
             lost: 0,
             environments: most_at_once(&times, first_fault),
             ended: 0,
-            latest: Duration::ZERO,
+            longest_delay: Duration::ZERO,
         }
     }
 }
@@ -157,7 +157,11 @@ mod tests {
         ];
         let counted = BuildCounts::count(&requests, &[window]);
         assert_eq!(
-            [counted.requests, counted.deferred, counted.deferred_after],
+            [
+                counted.requests_during_fault,
+                counted.deferred,
+                counted.deferred_after
+            ],
             [3, 1, 1]
         );
         assert_eq!([counted.unavailable, counted.failed], [0, 1]);

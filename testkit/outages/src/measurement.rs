@@ -15,7 +15,7 @@ use crate::drain;
 use crate::processors::Processors;
 use crate::stack::BuildStack;
 use crate::stored;
-use crate::traffic::{Kind, SentRequests, Traffic, Volley};
+use crate::traffic::{RequestKind, SentRequests, Traffic, Volley};
 
 /// How long requests are sent before the first fault, so that warm processes are there.
 const BEFORE: Duration = Duration::from_secs(3);
@@ -40,7 +40,7 @@ const TOO_BUSY: u64 = 90;
 /// A run that is to be measured, on all builds at once.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedRun {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RequestKind,
     /// Requests a second.
     pub(crate) rate: u32,
     pub(crate) condition: Condition,
@@ -53,7 +53,7 @@ pub(crate) struct PlannedRun {
 pub(crate) struct Measurement {
     pub(crate) run: PlannedRun,
     /// The counts of each build, in the order of the builds.
-    pub(crate) builds: Vec<BuildCounts>,
+    pub(crate) counts: Vec<BuildCounts>,
     /// How busy the processors were while requests were sent, in percent.
     pub(crate) busy_percent: Option<u64>,
 }
@@ -103,7 +103,7 @@ impl PlannedRun {
         }
         Ok(Measurement {
             run: self.clone(),
-            builds: by_number.into_values().collect(),
+            counts: by_number.into_values().collect(),
             busy_percent,
         })
     }
@@ -130,7 +130,10 @@ impl PlannedRun {
         let traffic = self.traffic(start);
         let sending = traffic.send(&stack.requests, &stack.key);
         let (sent, ()) = tokio::join!(sending, freeze);
-        let SentRequests { requests, latest } = sent?;
+        let SentRequests {
+            requests,
+            longest_delay,
+        } = sent?;
         stack.dynamodb.set(Plan::none());
         drain::run(&stack.queue, &stack.drains).await?;
         let lost = stored::count_lost(&stack.emulator, self.kind, &requests)?;
@@ -139,7 +142,7 @@ impl PlannedRun {
         let mut counts = BuildCounts::count(&requests, &windows);
         counts.lost = lost;
         counts.ended = ended;
-        counts.latest = latest;
+        counts.longest_delay = longest_delay;
         Ok(counts)
     }
 
@@ -153,7 +156,7 @@ impl PlannedRun {
             signals,
         };
         let volleys = match (disturbance, kind) {
-            (Disturbance::LostConnections, Kind::Updates) => {
+            (Disturbance::LostConnections, RequestKind::Updates) => {
                 // A process has one connection for updates: the second volley needs all of them.
                 let second = whole.begin + AFTER_FREEZE;
                 vec![
@@ -161,7 +164,7 @@ impl PlannedRun {
                     volley(second, LOST_CONNECTIONS, 1),
                 ]
             }
-            (Disturbance::LostConnections, Kind::Batches) => {
+            (Disturbance::LostConnections, RequestKind::Batches) => {
                 // All connections are those of one process, which then serves one batch after
                 // another.
                 vec![volley(start, 1, SIGNALS_FOR_ALL_CONNECTIONS)]
@@ -183,25 +186,27 @@ impl Measurement {
     /// Whether what must hold does: without a fault nothing is deferred by any build; the first
     /// build, which is the measured one, loses nothing and acknowledges everything.
     pub(crate) fn holds(&self) -> bool {
-        let acknowledges_all = self
-            .builds
-            .first()
-            .is_some_and(|build| build.lost == 0 && build.unavailable == 0 && build.failed == 0);
+        let acknowledges_all = self.counts.first().is_some_and(|counts| {
+            counts.lost == 0 && counts.unavailable == 0 && counts.failed == 0
+        });
         acknowledges_all && !self.is_disturbed_control()
     }
 
     /// Whether a run without a fault deferred or refused something: then the machine was too slow.
     pub(crate) fn is_disturbed_control(&self) -> bool {
         self.run.condition.is_control()
-            && self.builds.iter().any(|build| {
-                build.deferred + build.deferred_after + build.unavailable + build.failed > 0
+            && self.counts.iter().any(|counts| {
+                counts.deferred + counts.deferred_after + counts.unavailable + counts.failed > 0
             })
     }
 
     /// Whether the machine was too busy for the figures to be those of the builds.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.busy_percent.is_some_and(|percent| percent > TOO_BUSY)
-            || self.builds.iter().any(|build| build.latest > TOO_LATE)
+            || self
+                .counts
+                .iter()
+                .any(|counts| counts.longest_delay > TOO_LATE)
             || self.is_disturbed_control()
     }
 }

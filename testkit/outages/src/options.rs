@@ -9,7 +9,7 @@ use clap::Parser;
 use crate::build::{Build, build_release};
 use crate::conditions::Condition;
 use crate::measurement::PlannedRun;
-use crate::traffic::Kind;
+use crate::traffic::RequestKind;
 
 /// How long the run without a fault lasts at most.
 const CONTROL: Duration = Duration::from_secs(10);
@@ -64,7 +64,7 @@ impl OutageOptions {
     pub(crate) fn runs(&self) -> Result<Vec<PlannedRun>> {
         let lasts = Duration::from_secs(self.seconds);
         let mut runs = Vec::new();
-        for kind in Kind::ALL {
+        for kind in RequestKind::ALL {
             for rate in &self.rates {
                 let run = |condition, lasts| PlannedRun {
                     kind,

@@ -19,7 +19,7 @@ use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
 use tokio::task::JoinSet;
 
 use crate::build::Build;
-use crate::traffic::Kind;
+use crate::traffic::RequestKind;
 
 /// The account of the one API key.
 const ACCOUNT: &str = "outages";
@@ -52,7 +52,7 @@ impl BuildStack {
     ///
     /// # Errors
     /// When loopback has no free port.
-    pub(crate) async fn start(build: &Build, kind: Kind) -> Result<Self> {
+    pub(crate) async fn start(build: &Build, kind: RequestKind) -> Result<Self> {
         let emulator = TestApp::emulator();
         let s3 = FakeS3::start().await?;
         let queue = FakeSqs::start().await?;

@@ -7,7 +7,7 @@ use emulator::Emulator;
 use serde_json::Value;
 use testkit::Tables;
 
-use crate::traffic::{Kind, RequestOutcome, SentRequest};
+use crate::traffic::{RequestKind, RequestOutcome, SentRequest};
 
 /// How many of the acknowledged requests are not stored whole, the hot customer's left out.
 ///
@@ -15,7 +15,7 @@ use crate::traffic::{Kind, RequestOutcome, SentRequest};
 /// When the emulator cannot be read.
 pub(crate) fn count_lost(
     emulator: &Emulator,
-    kind: Kind,
+    kind: RequestKind,
     requests: &[SentRequest],
 ) -> Result<usize> {
     let mut items: HashMap<String, u64> = HashMap::new();
@@ -34,11 +34,7 @@ pub(crate) fn count_lost(
             continue;
         };
         let stored = items.get(customer_id).copied().unwrap_or_default();
-        let expected = match kind {
-            Kind::Updates => 1,
-            Kind::Batches => request.items,
-        };
-        if is_acknowledged && stored < expected {
+        if is_acknowledged && stored < request.items {
             lost += 1;
         }
     }

@@ -6,7 +6,7 @@ use crate::build::Build;
 use crate::counts::BuildCounts;
 use crate::measurement::Measurement;
 use crate::options::OutageOptions;
-use crate::traffic::Kind;
+use crate::traffic::RequestKind;
 
 /// A column that each build has.
 struct Column {
@@ -40,7 +40,7 @@ pub(crate) fn render(
     options: &OutageOptions,
 ) -> String {
     let mut text = String::new();
-    for kind in Kind::ALL {
+    for kind in RequestKind::ALL {
         let rows: Vec<_> = measured
             .iter()
             .filter(|measurement| measurement.run.kind == kind)
@@ -52,7 +52,12 @@ pub(crate) fn render(
     text + &notes(measured, builds)
 }
 
-fn table(kind: Kind, rows: &[&Measurement], builds: &[Build], options: &OutageOptions) -> String {
+fn table(
+    kind: RequestKind,
+    rows: &[&Measurement],
+    builds: &[Build],
+    options: &OutageOptions,
+) -> String {
     let mut header = vec![
         format!("{}: DynamoDB, for {} s", kind.name(), options.seconds),
         "requests a second".to_owned(),
@@ -69,10 +74,10 @@ fn table(kind: Kind, rows: &[&Measurement], builds: &[Build], options: &OutageOp
     text += "|";
     text += &"---|".repeat(header.len());
     text += "\n";
-    for Measurement { run, builds, .. } in rows {
+    for Measurement { run, counts, .. } in rows {
         let mut cells = vec![run.condition.name.clone(), run.rate.to_string()];
         for Column { figure, .. } in &COLUMNS {
-            cells.extend(builds.iter().map(figure));
+            cells.extend(counts.iter().map(figure));
         }
         text += &line(&cells);
     }
@@ -86,12 +91,12 @@ fn line(cells: &[String]) -> String {
 
 fn deferred(build: &BuildCounts) -> String {
     let BuildCounts {
-        requests,
+        requests_during_fault,
         deferred,
         deferred_after,
         ..
     } = build;
-    let share = percent(*deferred, *requests);
+    let share = percent(*deferred, *requests_during_fault);
     match deferred_after {
         0 => share,
         after => format!("{share}, {after} after it"),
@@ -122,14 +127,15 @@ fn notes(measured: &[Measurement], builds: &[Build]) -> String {
         }
         if measurement.is_doubtful() {
             let busy = measurement.busy_percent.unwrap_or_default();
-            let latest = measurement.builds.iter().map(|build| build.latest).max();
+            let delays = measurement.counts.iter().map(|counts| counts.longest_delay);
+            let longest_delay = delays.max();
             let _ = writeln!(
                 text,
                 "{label}: doubtful, the processors were {busy} % busy and a request was sent {} ms late.",
-                latest.unwrap_or_default().as_millis()
+                longest_delay.unwrap_or_default().as_millis()
             );
         }
-        for (counts, build) in measurement.builds.iter().zip(builds) {
+        for (counts, build) in measurement.counts.iter().zip(builds) {
             let BuildCounts { failed, ended, .. } = counts;
             if *failed > 0 || *ended > 0 {
                 let _ = writeln!(
@@ -147,7 +153,7 @@ impl Measurement {
     /// The result in one line, for the reader of the progress.
     pub(crate) fn summary(&self, builds: &[Build]) -> String {
         let mut summaries = Vec::new();
-        for (counts, build) in self.builds.iter().zip(builds) {
+        for (counts, build) in self.counts.iter().zip(builds) {
             let figures: Vec<_> = COLUMNS
                 .iter()
                 .map(|column| format!("{} {}", column.name, (column.figure)(counts)))

@@ -27,14 +27,14 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// What the requests of a run are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RequestKind {
     /// Updates of customers.
     Updates,
     /// Batches of 1 to 5 signals.
     Batches,
 }
 
-impl Kind {
+impl RequestKind {
     pub(crate) const ALL: [Self; 2] = [Self::Updates, Self::Batches];
 
     pub(crate) fn name(self) -> &'static str {
@@ -57,6 +57,14 @@ impl Kind {
         match self {
             Self::Updates => "CustomersTable",
             Self::Batches => "SignalsTable",
+        }
+    }
+
+    /// How many items are stored of a request, of which a batch has this many signals.
+    fn items(self, signals: u64) -> u64 {
+        match self {
+            Self::Updates => 1,
+            Self::Batches => signals,
         }
     }
 
@@ -88,7 +96,7 @@ impl Kind {
 /// The requests that are sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RequestKind,
     /// Requests a second.
     pub(crate) rate: u32,
     pub(crate) begin: Instant,
@@ -136,8 +144,8 @@ pub(crate) enum RequestOutcome {
 #[derive(Clone, Debug)]
 pub(crate) struct SentRequests {
     pub(crate) requests: Vec<SentRequest>,
-    /// How much later than it should have been the latest request was sent.
-    pub(crate) latest: Duration,
+    /// The longest time that a request was sent after it was due.
+    pub(crate) longest_delay: Duration,
 }
 
 /// A request that is to be sent.
@@ -145,6 +153,7 @@ struct Due {
     at: Instant,
     customer_id: String,
     is_hot: bool,
+    /// How many signals a batch has.
     signals: u64,
 }
 
@@ -155,19 +164,23 @@ impl Traffic {
     /// A request has no outcome.
     pub(crate) async fn send(&self, events: &EventQueue, key: &str) -> Result<SentRequests> {
         let mut sending = JoinSet::new();
-        let mut latest = Duration::ZERO;
+        let mut longest_delay = Duration::ZERO;
         for (number, due) in self.due().into_iter().enumerate() {
             sleep_until(due.at.into()).await;
-            latest = latest.max(due.at.elapsed());
+            longest_delay = longest_delay.max(due.at.elapsed());
             let request = self.kind.request(number, &due.customer_id, due.signals);
+            let items = self.kind.items(due.signals);
             let event = request.key(key).event();
-            sending.spawn(send(events.clone(), event, due));
+            sending.spawn(send(events.clone(), event, due, items));
         }
         let mut requests = Vec::new();
         while let Some(request) = sending.join_next().await {
             requests.push(request.context("a request has no outcome")?);
         }
-        Ok(SentRequests { requests, latest })
+        Ok(SentRequests {
+            requests,
+            longest_delay,
+        })
     }
 
     /// All requests in their order.
@@ -213,7 +226,8 @@ impl Traffic {
     }
 }
 
-async fn send(events: EventQueue, event: String, due: Due) -> SentRequest {
+/// Sends the event of a request of which this many items are stored.
+async fn send(events: EventQueue, event: String, due: Due, items: u64) -> SentRequest {
     let began = Instant::now();
     let responding = events.invoke(event.into());
     let outcome = match tokio::time::timeout(RESPONSE_TIMEOUT, responding).await {
@@ -222,7 +236,7 @@ async fn send(events: EventQueue, event: String, due: Due) -> SentRequest {
     };
     SentRequest {
         customer_id: (!due.is_hot).then_some(due.customer_id),
-        items: due.signals,
+        items,
         began,
         ended: Instant::now(),
         outcome,
@@ -286,7 +300,7 @@ mod tests {
         let begin = Instant::now();
         let end = begin + Duration::from_secs(3);
         let traffic = Traffic {
-            kind: Kind::Batches,
+            kind: RequestKind::Batches,
             rate: 20,
             begin,
             end,
