@@ -10,21 +10,21 @@ use store::attributes::to_item;
 use crate::clients::client_at;
 use crate::tables::Tables;
 
-/// Stores a new key of this account, whose record is changed before it is written.
+/// Stores a new key of this account, whose entry is changed before it is written.
 pub async fn create_key(
     endpoint: &str,
     account: &str,
     change: impl FnOnce(&mut KeyEntry),
 ) -> String {
     let key = ApiKey::random().unwrap();
-    let mut record = key_record(account);
-    change(&mut record);
-    store_key(endpoint, &key, &record).await;
+    let mut entry = key_entry(account);
+    change(&mut entry);
+    store_key(endpoint, &key, &entry).await;
     key.expose_secret().to_owned()
 }
 
-/// The record of a key of this account that is valid for all endpoints.
-pub fn key_record(account: &str) -> KeyEntry {
+/// The entry of a key of this account that is valid for all endpoints.
+pub fn key_entry(account: &str) -> KeyEntry {
     KeyEntry {
         key_id: format!("key_of_{account}"),
         account_id: account.parse().unwrap(),
@@ -37,9 +37,9 @@ pub fn key_record(account: &str) -> KeyEntry {
 }
 
 /// Stores this key.
-pub async fn store_key(endpoint: &str, key: &ApiKey, record: &KeyEntry) {
+pub async fn store_key(endpoint: &str, key: &ApiKey, entry: &KeyEntry) {
     let partition_key = AttributeValue::S(key.hash().partition_key());
-    let mut item = to_item(record).unwrap();
+    let mut item = to_item(entry).unwrap();
     item.insert(PARTITION_KEY.to_owned(), partition_key);
     let put = client_at(endpoint)
         .put_item()

@@ -40,7 +40,7 @@ pub use clients::{client_at, dynamodb_at};
 pub use fault_proxy;
 pub use functions::{build, build_functions, emulator_options};
 pub use http_gateway::HttpGateway;
-pub use keys::{create_key, key_record, store_key};
+pub use keys::{create_key, key_entry, store_key};
 pub use local_stack::{LocalStack, call};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{fake_targets, function_process, http_server, pool, runtime_api};

@@ -19,7 +19,7 @@ use store::retry::MAX_REQUEST_DURATION;
 pub struct RequestBuilder {
     event: Value,
     received_at: Option<Timestamp>,
-    deadline: std::time::Duration,
+    time_left: std::time::Duration,
     invocation: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl RequestBuilder {
         Self {
             event,
             received_at: None,
-            deadline: MAX_REQUEST_DURATION,
+            time_left: MAX_REQUEST_DURATION,
             invocation: None,
         }
     }
@@ -129,8 +129,8 @@ impl RequestBuilder {
 
     /// With this much time for DynamoDB.
     #[must_use]
-    pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
-        self.deadline = deadline;
+    pub fn time_left(mut self, time_left: std::time::Duration) -> Self {
+        self.time_left = time_left;
         self
     }
 
@@ -161,7 +161,7 @@ impl RequestBuilder {
         if let Some(received_at) = self.received_at {
             context.received_at = received_at;
         }
-        context.deadline = Deadline::after(self.deadline);
+        context.deadline = Deadline::after(self.time_left);
         (request, context)
     }
 }

@@ -173,7 +173,7 @@ impl TestApp {
         self.key_with(account, |_| {}).await
     }
 
-    /// A new key of this account whose record was changed before it was written.
+    /// A new key of this account whose entry was changed before it was written.
     pub async fn key_with(&self, account: &str, change: impl FnOnce(&mut KeyEntry)) -> String {
         create_key(&self.emulator.endpoint(), account, change).await
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use model::api_key::{ApiKey, Endpoint};
 use model::timestamp::Timestamp;
 use serde_json::json;
-use testkit::{RequestBuilder, TestApp, key_record, store_key};
+use testkit::{RequestBuilder, TestApp, key_entry, store_key};
 
 use crate::support::clock::{NOW, later};
 use crate::support::items::set_key_attribute;
@@ -152,7 +152,7 @@ async fn verification_key_is_accepted_for_accounts_of_verify_only() {
     let app = TestApp::start();
     for (account, status) in [("shop", 401), ("verify-0123", 200)] {
         let key = ApiKey::random_for_verification().unwrap();
-        store_key(&app.emulator.endpoint(), &key, &key_record(account)).await;
+        store_key(&app.emulator.endpoint(), &key, &key_entry(account)).await;
         for _ in 0..2 {
             let response = app
                 .send(RequestBuilder::ping().key(key.expose_secret()))

@@ -23,7 +23,7 @@ use testkit::{Item, RequestBuilder, TestApp, template};
 use crate::support::clock::NOW;
 use crate::support::items::{item_json, type_of};
 use crate::support::page::{Page, quoted, root};
-use crate::support::requests::REQUEST;
+use crate::support::requests::REQUEST_IDENTIFIER;
 
 /// Lambda's id of the invocations in the examples.
 const INVOCATION: &str = "8f5d2c0e-1b7a-4e43-9d35-0c6b1a2f7e90";
@@ -114,7 +114,7 @@ fn customer_with_all_fields() -> Value {
 fn batch() -> Value {
     let flow = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
     let data = json!({"price": 49.90, "productId": "p-17"});
-    json!({"requestIdentifier": REQUEST, "signals": [
+    json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [
         {"customerId": "c-1001", "eventType": "purchase", "eventflowIdentifier": flow, "data": data, "sessionId": "s-9"},
         {"customerId": "c-1001", "eventType": ""},
         {"emitterId": "journey-7", "stepNodeId": "start", "eventflowIdentifier": flow}

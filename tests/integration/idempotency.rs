@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
-use crate::support::requests::REQUEST;
+use crate::support::requests::REQUEST_IDENTIFIER;
 
 fn body(n: usize) -> Value {
     let signals: Vec<_> = (0..n)
         .map(|n| json!({"customerId": "c", "eventType": "view", "data": {"n": n}}))
         .collect();
-    json!({"requestIdentifier": REQUEST, "signals": signals})
+    json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": signals})
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn uppercase_request_identifier_conflicts_with_lowercase() {
     let (app, key) = TestApp::with_key("shop").await;
     app.send(RequestBuilder::signals(body(1)).key(&key)).await;
     let mut upper = body(1);
-    upper["requestIdentifier"] = REQUEST.to_uppercase().into();
+    upper["requestIdentifier"] = REQUEST_IDENTIFIER.to_uppercase().into();
     // The case of the identifier makes it another body.
     app.send(RequestBuilder::signals(upper).key(&key))
         .await

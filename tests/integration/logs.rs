@@ -18,7 +18,7 @@ use crate::support::overflow_stack::OverflowStack;
 const CANARY: &str = "canary-52c1";
 
 /// The one value of a client that its line has, as it was sent.
-const REQUEST: &str = "6F1C0A52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+const REQUEST_IDENTIFIER: &str = "6F1C0A52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
 /// Sends requests of every outcome, with and without DynamoDB; returns the key.
 async fn send_requests(log: Log) -> String {
@@ -40,7 +40,7 @@ async fn send_requests(log: Log) -> String {
             )
             .key(&key),
             RequestBuilder::signals(
-                json!({"requestIdentifier": REQUEST, "signals": [signal, invalid]}),
+                json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [signal, invalid]}),
             )
             .key(&key),
             RequestBuilder::signals(format!("{{\"{CANARY}")).key(&key),
@@ -76,7 +76,7 @@ async fn request_line_has_the_outcome_and_no_sent_value() {
         .iter()
         .map(|line| line["requestIdentifier"].as_str())
         .collect();
-    let of_batch = Some(REQUEST);
+    let of_batch = Some(REQUEST_IDENTIFIER);
     assert_eq!(
         identifiers,
         [
@@ -165,7 +165,7 @@ async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
             let mut stack = OverflowStack::start(fault.clone()).await;
             stack.app.log = log;
             let signal = json!({"customerId": "c", "eventType": "e"});
-            let batch = json!({"requestIdentifier": REQUEST, "signals": [signal]});
+            let batch = json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [signal]});
             stack.send(&batch, NOW).await
         })
         .await;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::support::clock::NOW;
 use crate::support::overflow_stack::{NO_MESSAGES, OverflowStack, assert_stored, named, signals};
-use crate::support::requests::REQUEST;
+use crate::support::requests::REQUEST_IDENTIFIER;
 use model::limits::MAX_BODY_BYTES;
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, Plan};
@@ -250,7 +250,7 @@ fn largest_batch() -> Value {
             json!({"customerId": "c", "eventType": "e", "data": {"n": n, "text": text}})
         };
         let signals: Value = (0..SIGNALS_OF_LARGEST_BATCH).map(signal).collect();
-        json!({"requestIdentifier": REQUEST, "signals": signals})
+        json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": signals})
     };
     let rest = MAX_BODY_BYTES - batch(0, 0).to_string().len();
     let bytes = rest / SIGNALS_OF_LARGEST_BATCH;

@@ -64,7 +64,7 @@ impl Fault {
             fault: self,
             operation: None,
             marker: None,
-            window: None,
+            lasting: None,
             began: None,
             between: None,
             when: When::Always,
@@ -97,9 +97,9 @@ impl Fault {
     }
 
     /// The fault on every call for this long, from the first call on that the rule is about.
-    pub fn lasting(self, window: Duration) -> Rule {
+    pub fn lasting(self, duration: Duration) -> Rule {
         Rule {
-            window: Some(window),
+            lasting: Some(duration),
             ..self.always()
         }
     }
@@ -111,7 +111,7 @@ pub struct Rule {
     fault: Fault,
     operation: Option<&'static str>,
     marker: Option<&'static str>,
-    window: Option<Duration>,
+    lasting: Option<Duration>,
     began: Option<Instant>,
     between: Option<Range<Instant>>,
     when: When,
@@ -182,7 +182,10 @@ impl Rule {
             return false;
         }
         let began = *self.began.get_or_insert_with(Instant::now);
-        if self.window.is_some_and(|window| began.elapsed() >= window) {
+        if self
+            .lasting
+            .is_some_and(|duration| began.elapsed() >= duration)
+        {
             return false;
         }
         self.seen += 1;
@@ -322,7 +325,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(0);
         assert!(rule.applies("PutItem", b"", &mut random));
         assert!(rule.applies("PutItem", b"", &mut random));
-        rule.window = Some(Duration::ZERO);
+        rule.lasting = Some(Duration::ZERO);
         assert!(!rule.applies("PutItem", b"", &mut random));
     }
 

@@ -8,7 +8,7 @@ use testkit::RequestBuilder;
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
 use crate::consistency::{ClientOutcome, Micros, RecordedRequest};
 use crate::drain::PROGRESS_TIMEOUT;
-use crate::load::GeneratedBatch;
+use crate::generated::GeneratedBatch;
 
 /// More batches than a client sends in a run: each has a number that no other client uses.
 const NUMBERS_PER_CLIENT: u64 = 10_000_000;
@@ -61,7 +61,7 @@ async fn send_batch(
     random: &mut fastrand::Rng,
 ) -> u64 {
     let sent = now();
-    let result = deliver(group, client, &batch, random).await;
+    let result = send_until_answered(group, client, &batch, random).await;
     let acknowledged = match result.outcome {
         ClientOutcome::Acknowledged(_) => batch.sent.len() as u64 - batch.refused(),
         ClientOutcome::Refused | ClientOutcome::Unknown => 0,
@@ -80,7 +80,7 @@ async fn send_batch(
 }
 
 /// Sends a batch until it has an outcome or the client gives up.
-async fn deliver(
+async fn send_until_answered(
     group: &ClientGroup,
     client: &Client,
     batch: &GeneratedBatch,

@@ -94,10 +94,10 @@ impl ClientGroup {
         let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, responding)
             .await
             .expect("every invocation ends");
-        let process = invocation
+        let process_number = invocation
             .as_ref()
-            .and_then(|invocation| invocation.process);
-        let latest_clock = now() + micros(process.map_or(MAX_AHEAD, ahead));
+            .and_then(|invocation| invocation.process_number);
+        let latest_clock = now() + micros(process_number.map_or(MAX_AHEAD, ahead));
         let Some(invocation) = invocation else {
             return Received {
                 response: None,

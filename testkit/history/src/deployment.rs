@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::clock::SkewedClock;
 use crate::faults::{dynamodb_faults, sqs_faults};
-use crate::load::account_id;
+use crate::generated::account_id;
 use crate::options::{RunOptions, RunPart};
 use crate::windows::FaultWindows;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};

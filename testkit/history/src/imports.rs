@@ -14,7 +14,7 @@ use store::customers::CustomersTable;
 
 use crate::clients::{ClientGroup, add, now, pause};
 use crate::consistency::{ClientOutcome, RecordedUpdate};
-use crate::load::{GeneratedUpdate, account_id, subject};
+use crate::generated::{GeneratedUpdate, account_id, subject};
 
 /// How far ahead a time of an import may be, in seconds. `cargo intake import` refuses more.
 const MAX_SECONDS_AHEAD: u64 = 5 * 60;

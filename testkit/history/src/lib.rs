@@ -4,6 +4,17 @@
 //! In the manner of Jepsen: clients record their requests and the responses, and a checker compares
 //! that with what is stored. The checker knows nothing of how the service works, and the service
 //! nothing of the checker.
+//!
+//! | module | is for |
+//! |---|---|
+//! | `options`, `run`, `summary` | what a run is told; its steps; what is reported of it |
+//! | `deployment`, `clock` | the functions and what surrounds them; a clock of each process |
+//! | `windows`, `faults` | when DynamoDB, SQS and S3 fail; how single calls fail |
+//! | `generated` | what clients send |
+//! | `clients`, `batches`, `updates`, `imports` | sending it, and recording what is received |
+//! | `drain` | the drain of the overflow queue |
+//! | `stored`, `log_check` | reading what is stored; reading what is logged |
+//! | [`consistency`] | comparing the records of the clients with what is stored |
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -18,8 +29,8 @@ pub mod consistency;
 mod deployment;
 mod drain;
 mod faults;
+mod generated;
 mod imports;
-mod load;
 mod log_check;
 mod options;
 mod run;

@@ -9,7 +9,7 @@ use emulator::Emulator;
 use model::customer::is_reserved;
 use serde_json::Value;
 
-use crate::load::{CANARY, subject};
+use crate::generated::{CANARY, subject};
 use testkit::Tables;
 
 /// Everything in the tables of signals, rejected signals and customers. Signals have to expire

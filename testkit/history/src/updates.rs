@@ -8,7 +8,7 @@ use testkit::RequestBuilder;
 
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
 use crate::consistency::{ClientOutcome, Micros, RecordedUpdate};
-use crate::load::{GeneratedUpdate, subject};
+use crate::generated::{GeneratedUpdate, subject};
 
 /// What came of an update after its last attempt.
 struct UpdateResult {
@@ -46,7 +46,7 @@ async fn send_update(
         is_deferred,
         is_repeated,
         latest_clock,
-    } = deliver(group, client, &profile, random).await;
+    } = send_until_answered(group, client, &profile, random).await;
     let is_acknowledged = matches!(outcome, ClientOutcome::Acknowledged(_));
     add(&group.counts.acknowledged, u64::from(is_acknowledged));
     add(&group.counts.deferred, u64::from(is_deferred));
@@ -63,7 +63,7 @@ async fn send_update(
     });
 }
 
-async fn deliver(
+async fn send_until_answered(
     group: &ClientGroup,
     client: &Client,
     profile: &GeneratedUpdate,

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::clients::UnavailableResponse;
-use crate::load::CANARY;
+use crate::generated::CANARY;
 use fault_proxy::{Fault, Rule};
 use testkit::Tables;
 

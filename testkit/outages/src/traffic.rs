@@ -272,7 +272,7 @@ mod tests {
         outcome(&Invocation {
             response: response.to_string().into(),
             duration: Duration::ZERO,
-            process: None,
+            process_number: None,
         })
     }
 

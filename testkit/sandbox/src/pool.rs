@@ -213,7 +213,7 @@ impl Pool {
         self.state().processes.release(number);
         if let Some(invocation) = invocation {
             let invocation = Invocation {
-                process: Some(number),
+                process_number: Some(number),
                 ..invocation
             };
             // The caller may have given up.

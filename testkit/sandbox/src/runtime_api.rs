@@ -43,7 +43,7 @@ pub struct Invocation {
     /// From giving the event to the process to the last byte of its response.
     pub duration: Duration,
     /// The number of the process in its pool, if it is one of a pool.
-    pub process: Option<u64>,
+    pub process_number: Option<u64>,
 }
 
 impl Invocation {
@@ -218,7 +218,7 @@ impl RuntimeApiState {
         let _ = invocation.send(Invocation {
             response,
             duration: began.elapsed(),
-            process: None,
+            process_number: None,
         });
     }
 

@@ -87,7 +87,7 @@ async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
         proxy.set(fault.always().for_operation("GetItem"));
         for key in [&*key, "an-unknown-key"] {
             let ping = RequestBuilder::ping().key(key);
-            let response = app.send(ping.deadline(Duration::from_secs(1))).await;
+            let response = app.send(ping.time_left(Duration::from_secs(1))).await;
             assert_unavailable(&response);
         }
         assert!(
@@ -123,13 +123,17 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
         let unknown = RequestBuilder::ping()
             .key("an-unknown-key")
             .received_at(at(0));
-        assert_unavailable(&app.send(unknown.deadline(Duration::from_secs(1))).await);
+        assert_unavailable(&app.send(unknown.time_left(Duration::from_secs(1))).await);
     }
     let response = app.send(invalid.clone().received_at(at(9))).await;
     assert_eq!(response.status, 401, "an invalid key is cached too");
     assert_unavailable(
-        &app.send(invalid.received_at(at(10)).deadline(Duration::from_secs(1)))
-            .await,
+        &app.send(
+            invalid
+                .received_at(at(10))
+                .time_left(Duration::from_secs(1)),
+        )
+        .await,
     );
     for seconds in [59, 60, 300, 899] {
         let response = app.send(ping(seconds)).await;
@@ -152,7 +156,7 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
         .send(without_identifier(1).key(&key).received_at(at(899)))
         .await;
     assert_eq!(response.status, 200);
-    assert_unavailable(&app.send(ping(900).deadline(Duration::from_secs(1))).await);
+    assert_unavailable(&app.send(ping(900).time_left(Duration::from_secs(1))).await);
     proxy.set(Plan::none());
     assert_eq!(app.send(ping(901)).await.status, 200);
 }

@@ -11,7 +11,8 @@ use testkit::{RequestBuilder, Tables};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
 use crate::support::requests::{
-    REQUEST, assert_unavailable, customer, stored_numbers, with_identifier, without_identifier,
+    REQUEST_IDENTIFIER, assert_unavailable, customer, stored_numbers, with_identifier,
+    without_identifier,
 };
 
 /// The customer whose partition is hot. The proxy finds its calls by this text.
@@ -35,7 +36,7 @@ fn mixed(n: usize) -> RequestBuilder {
     let signals: Value = (0..n)
         .map(|n| json!({"customerId": customer(n), "eventType": "view"}))
         .collect();
-    RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals}))
+    RequestBuilder::signals(json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": signals}))
 }
 
 fn hot_customer() -> RequestBuilder {
@@ -194,7 +195,7 @@ async fn hot_partition_delays_no_other_customer() {
     let AppBehindProxy { app, proxy, key } =
         app_behind_proxy(Fault::UnprocessedWhere(HOT).where_body_has(HOT)).await;
     let response = app
-        .send(mixed(100).key(&key).deadline(Duration::from_millis(1_500)))
+        .send(mixed(100).key(&key).time_left(Duration::from_millis(1_500)))
         .await;
     assert_unavailable(&response);
     assert_eq!(app.items("SignalsTable").await.len(), 80);

@@ -10,7 +10,8 @@ use testkit::fault_proxy::{Fault, Plan};
 use super::FAILURES;
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_key_proxy, app_behind_proxy};
 use crate::support::requests::{
-    REQUEST, assert_unavailable, customer, stored_numbers, with_identifier, without_identifier,
+    REQUEST_IDENTIFIER, assert_unavailable, customer, stored_numbers, with_identifier,
+    without_identifier,
 };
 
 /// Faults of one call, after which the same call succeeds.
@@ -166,7 +167,7 @@ async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
     let timeout = Duration::from_millis(1_200);
     let began = Instant::now();
     let response = app
-        .send(with_identifier(25).key(&key).deadline(timeout))
+        .send(with_identifier(25).key(&key).time_left(timeout))
         .await;
     assert_unavailable(&response);
     assert!(
@@ -174,7 +175,7 @@ async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
         "{:?}",
         began.elapsed()
     );
-    assert_eq!(response.json()["requestIdentifier"], REQUEST);
+    assert_eq!(response.json()["requestIdentifier"], REQUEST_IDENTIFIER);
     proxy.set(Plan::none());
     let response = app.send(with_identifier(25).key(&key)).await;
     assert_eq!(response.status, 200, "{}", response.text);

@@ -16,7 +16,7 @@ use crate::support::requests::{
 };
 
 /// How long a request of these tests may take: long enough for its steps on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIME_OF_A_REQUEST: Duration = Duration::from_secs(2);
 
 /// Faults of every call.
 fn lasting() -> impl Iterator<Item = Fault> {
@@ -36,7 +36,7 @@ async fn lasting_fault_is_a_503_before_the_deadline() {
         } = app_behind_proxy(fault.always()).await;
         for call in [customer(), with_identifier(30), without_identifier(30)] {
             let began = Instant::now();
-            let response = app.send(call.key(&key).deadline(timeout)).await;
+            let response = app.send(call.key(&key).time_left(timeout)).await;
             assert_unavailable(&response);
             // An invocation reserves a second for its response.
             assert!(
@@ -114,7 +114,7 @@ async fn request_repeats_its_calls_few_times_and_beyond_a_budget_without_retries
     join_all(faults.map(async |fault| {
         let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.always()).await;
         for _ in 0..REQUESTS {
-            let update = customer().key(&key).deadline(Duration::from_millis(400));
+            let update = customer().key(&key).time_left(Duration::from_millis(400));
             assert_unavailable(&app.send(update).await);
         }
         // The SDK makes at most 20 retries. The waits between the calls of a request double.
@@ -166,7 +166,11 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once() {
         .for_operation("BatchWriteItem");
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(second).await;
     let response = app
-        .send(without_identifier(30).key(&key).deadline(PATIENCE))
+        .send(
+            without_identifier(30)
+                .key(&key)
+                .time_left(TIME_OF_A_REQUEST),
+        )
         .await;
     assert_unavailable(&response);
     assert_eq!(stored_numbers(&app).await.len(), 25);
@@ -186,7 +190,7 @@ async fn refused_connection_is_a_503_on_both_endpoints() {
     assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200);
     for call in [customer(), without_identifier(1), with_identifier(1)] {
         app.emulator.stop();
-        let response = app.send(call.key(&key).deadline(PATIENCE)).await;
+        let response = app.send(call.key(&key).time_left(TIME_OF_A_REQUEST)).await;
         assert_unavailable(&response);
         assert!(response.json().get("requestIdentifier").is_none());
     }

@@ -8,7 +8,7 @@ use model::key_entry::KeyEntry;
 use serde_json::json;
 use testkit::fake_s3::S3Fault;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, Tables, key_record};
+use testkit::{RequestBuilder, Tables, key_entry};
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::snapshot_stack::{KEY, OUTAGE, SnapshotStack, revoked, signal};
@@ -24,7 +24,7 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
         Fault::Stall,
     ];
     join_all(faults.map(async |fault| {
-        let stack = SnapshotStack::with_snapshot(fault.always(), &key_record("shop")).await;
+        let stack = SnapshotStack::with_snapshot(fault.always(), &key_entry("shop")).await;
         let response = stack.app.send(signal().key(KEY).received_at(NOW)).await;
         assert_eq!(response.status, 200, "{fault:?}: {response:?}");
         assert_eq!(response.json()["deferred"], 1, "{fault:?}: {response:?}");
@@ -38,11 +38,11 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
 async fn restricted_expired_or_revoked_key_of_the_snapshot_is_refused() {
     let restricted = KeyEntry {
         only: Some(Endpoint::Customers),
-        ..key_record("shop")
+        ..key_entry("shop")
     };
     let expired = KeyEntry {
         expires_at: Some(earlier(7200)),
-        ..key_record("shop")
+        ..key_entry("shop")
     };
     let response_to_signal = async |record: &KeyEntry| {
         let stack = SnapshotStack::with_snapshot(OUTAGE.always(), record).await;
@@ -52,7 +52,7 @@ async fn restricted_expired_or_revoked_key_of_the_snapshot_is_refused() {
     response.assert_problem(403, "forbidden");
     let response = response_to_signal(&expired).await;
     response.assert_problem(401, "unauthorized");
-    let response = response_to_signal(&revoked(key_record("shop"))).await;
+    let response = response_to_signal(&revoked(key_entry("shop"))).await;
     response.assert_problem(401, "unauthorized");
 }
 
@@ -60,7 +60,7 @@ async fn restricted_expired_or_revoked_key_of_the_snapshot_is_refused() {
 async fn key_that_a_later_snapshot_has_revoked_is_rejected_when_it_leaves_the_cache() {
     let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
-    stack.publish(&key, &revoked(key_record("shop")), later(30));
+    stack.publish(&key, &revoked(key_entry("shop")), later(30));
     assert_eq!(
         stack.status(&key, later(59)).await,
         200,
@@ -78,7 +78,7 @@ async fn key_that_only_a_later_snapshot_has_is_accepted() {
     let unknown = "a-key-that-was-used-before-it-was-created";
     assert_eq!(stack.status(unknown, NOW).await, 401);
     stack.proxy.set(OUTAGE.always());
-    stack.publish(unknown, &key_record("shop"), later(5));
+    stack.publish(unknown, &key_entry("shop"), later(5));
     assert_eq!(stack.status(unknown, later(10)).await, 200);
 }
 
@@ -86,7 +86,7 @@ async fn key_that_only_a_later_snapshot_has_is_accepted() {
 async fn key_that_a_later_snapshot_does_not_have_cannot_be_checked() {
     let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
-    stack.publish("another-key", &key_record("shop"), later(30));
+    stack.publish("another-key", &key_entry("shop"), later(30));
     stack.assert_unavailable(&key, later(60)).await;
 }
 
@@ -94,7 +94,7 @@ async fn key_that_a_later_snapshot_does_not_have_cannot_be_checked() {
 async fn revocation_in_an_earlier_snapshot_counts() {
     let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
-    stack.publish(&key, &revoked(key_record("shop")), earlier(30));
+    stack.publish(&key, &revoked(key_entry("shop")), earlier(30));
     assert_eq!(stack.status(&key, later(60)).await, 401);
 }
 
@@ -102,15 +102,15 @@ async fn revocation_in_an_earlier_snapshot_counts() {
 async fn revocation_in_the_table_counts_after_a_later_snapshot_without_it() {
     let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|record| record.revoked_at = Some(NOW)).await;
-    stack.publish(&key, &key_record("shop"), later(30));
+    stack.publish(&key, &key_entry("shop"), later(30));
     assert_eq!(stack.status(&key, later(60)).await, 401);
 }
 
 #[tokio::test]
 async fn revocation_in_the_snapshot_in_memory_counts_after_an_older_one_is_restored() {
-    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &revoked(key_record("shop"))).await;
+    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &revoked(key_entry("shop"))).await;
     assert_eq!(stack.status(KEY, NOW).await, 401);
-    let without_revocation = [(KeyHash::from_key(KEY), key_record("shop"))];
+    let without_revocation = [(KeyHash::from_key(KEY), key_entry("shop"))];
     let written_at = earlier(7200);
     let restored_at = later(30);
     stack
@@ -127,7 +127,7 @@ async fn table_decides_over_an_earlier_snapshot() {
         let key = stack.read_key(|_| {}).await;
         let restricted = KeyEntry {
             only: Some(Endpoint::Signals),
-            ..key_record("shop")
+            ..key_entry("shop")
         };
         let entries = [(KeyHash::from_key(&key), restricted)];
         stack.s3.publish_as(&entries, written_at, last_modified);
@@ -146,7 +146,7 @@ async fn key_that_the_table_did_not_have_after_an_earlier_snapshot_cannot_be_che
     let deleted = "a-key-that-is-in-the-snapshot-only";
     assert_eq!(stack.status(deleted, NOW).await, 401);
     stack.proxy.set(OUTAGE.always());
-    stack.publish(deleted, &key_record("shop"), earlier(30));
+    stack.publish(deleted, &key_entry("shop"), earlier(30));
     stack.assert_unavailable(deleted, later(10)).await;
 }
 
@@ -175,8 +175,8 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
         let stack = SnapshotStack::start(Plan::none()).await;
         let key = stack.read_key(|_| {}).await;
         let entries = [
-            (KeyHash::from_key(KEY), key_record("shop")),
-            (KeyHash::from_key(&key), revoked(key_record("shop"))),
+            (KeyHash::from_key(KEY), key_entry("shop")),
+            (KeyHash::from_key(&key), revoked(key_entry("shop"))),
         ];
         stack.s3.publish(&entries, later(30));
         stack.proxy.set(fault.always());
@@ -188,7 +188,7 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
 
 #[tokio::test]
 async fn table_that_does_not_exist_leaves_the_decision_to_the_snapshot() {
-    let stack = SnapshotStack::with_snapshot(Plan::none(), &key_record("shop")).await;
+    let stack = SnapshotStack::with_snapshot(Plan::none(), &key_entry("shop")).await;
     stack
         .app
         .client
@@ -204,7 +204,7 @@ async fn table_that_does_not_exist_leaves_the_decision_to_the_snapshot() {
 async fn expiry_in_a_snapshot_of_the_second_of_the_last_read_counts() {
     let expired = KeyEntry {
         expires_at: Some(later(30)),
-        ..key_record("shop")
+        ..key_entry("shop")
     };
     let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.app.key("shop").await;
@@ -219,7 +219,7 @@ async fn expiry_in_a_snapshot_of_the_second_of_the_last_read_counts() {
 async fn expiry_in_a_snapshot_of_the_second_before_the_last_read_does_not_count() {
     let expired = KeyEntry {
         expires_at: Some(later(30)),
-        ..key_record("shop")
+        ..key_entry("shop")
     };
     let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.read_key(|_| {}).await;
@@ -230,10 +230,10 @@ async fn expiry_in_a_snapshot_of_the_second_before_the_last_read_does_not_count(
 #[tokio::test]
 async fn snapshot_older_than_the_one_in_memory_does_not_replace_it() {
     let stack = SnapshotStack::start(OUTAGE.always()).await;
-    stack.publish("first", &key_record("shop"), earlier(10));
+    stack.publish("first", &key_entry("shop"), earlier(10));
     assert_eq!(stack.status("first", NOW).await, 200);
     // An operator restores an older version of the object.
-    stack.publish("second", &key_record("shop"), earlier(7200));
+    stack.publish("second", &key_entry("shop"), earlier(7200));
     assert_eq!(stack.status("second", later(70)).await, 503);
     assert_eq!(stack.status("first", later(75)).await, 200);
 }

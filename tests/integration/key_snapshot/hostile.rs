@@ -8,7 +8,7 @@ use model::api_key::KeyHash;
 use store::key_snapshot::MAX_OBJECT_BYTES;
 use testkit::fake_s3::KEY_SNAPSHOT_PATH;
 use testkit::fault_proxy::Plan;
-use testkit::key_record;
+use testkit::key_entry;
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::items::set_key_attribute;
@@ -38,7 +38,7 @@ async fn hostile_snapshot_is_ignored_and_the_next_one_is_read() {
         let stack = SnapshotStack::start(OUTAGE.always()).await;
         stack.s3.put(KEY_SNAPSHOT_PATH, object, earlier(60));
         stack.assert_unavailable(KEY, NOW).await;
-        stack.publish(KEY, &key_record("shop"), earlier(60));
+        stack.publish(KEY, &key_entry("shop"), earlier(60));
         assert_eq!(
             stack.status(KEY, later(30)).await,
             200,
@@ -82,8 +82,8 @@ async fn corrupt_item_leaves_its_key_to_the_snapshot_and_the_others_to_the_table
     set_key_attribute(&stack.app, &corrupt, "only", "everything").await;
     let other = stack.app.key("shop").await;
     let of_snapshot = [
-        (KeyHash::from_key(&corrupt), key_record("shop")),
-        (KeyHash::from_key(&other), revoked(key_record("shop"))),
+        (KeyHash::from_key(&corrupt), key_entry("shop")),
+        (KeyHash::from_key(&other), revoked(key_entry("shop"))),
     ];
     stack.s3.publish(&of_snapshot, earlier(3600));
     assert_eq!(stack.status(&corrupt, NOW).await, 200);

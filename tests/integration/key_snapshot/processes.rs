@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use testkit::fault_proxy::Fault;
 use testkit::function_process::FunctionProcess;
-use testkit::{KEY_SNAPSHOT_BUCKET, RequestBuilder, build_functions, emulator_options, key_record};
+use testkit::{KEY_SNAPSHOT_BUCKET, RequestBuilder, build_functions, emulator_options, key_entry};
 
 use crate::support::logs::request_lines_of_process;
 use crate::support::snapshot_stack::{KEY, SnapshotStack, signal};
@@ -14,7 +14,7 @@ use crate::support::snapshot_stack::{KEY, SnapshotStack, signal};
 async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
     let programs = build_functions().unwrap();
     join_all([Fault::Stall, Fault::Throttled].map(async |fault| {
-        let stack = SnapshotStack::with_snapshot(fault.always(), &key_record("shop")).await;
+        let stack = SnapshotStack::with_snapshot(fault.always(), &key_entry("shop")).await;
         let mut options = emulator_options(&programs.join("signals"), &stack.proxy.endpoint());
         let s3 = stack.s3.endpoint();
         let sqs = stack.sqs.endpoint();

@@ -6,14 +6,14 @@ use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use testkit::fake_s3::S3Fault;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, key_record};
+use testkit::{RequestBuilder, key_entry};
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::snapshot_stack::{KEY, OUTAGE, SnapshotStack};
 
 #[tokio::test]
 async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_by_the_next_one() {
-    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
+    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_entry("shop")).await;
     stack
         .s3
         .set_fault(Some(S3Fault::Slow(Duration::from_millis(2_500))));
@@ -21,7 +21,7 @@ async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_by_the_next_one
         RequestBuilder::ping()
             .key(KEY)
             .received_at(later(seconds))
-            .deadline(Duration::from_millis(1_500))
+            .time_left(Duration::from_millis(1_500))
     };
     let first = stack.app.send(ping(0)).await;
     assert_eq!(first.status, 503);
@@ -47,7 +47,7 @@ async fn largest_snapshot_is_read_once_and_used() {
     let entry = |n| KeyEntry {
         key_id: format!("key_{n:012}"),
         expires_at: Some(later(3600)),
-        ..key_record("shop")
+        ..key_entry("shop")
     };
     let keys: Vec<_> = (0..70_000)
         .map(|n| (KeyHash::from_key(n.to_string()), entry(n)))
@@ -64,7 +64,7 @@ async fn largest_snapshot_is_read_once_and_used() {
 
 #[tokio::test]
 async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure() {
-    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
+    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_entry("shop")).await;
     let reads_at = async |seconds| {
         stack
             .assert_unavailable("an-unknown-key", later(seconds))
@@ -90,7 +90,7 @@ async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure()
 
 #[tokio::test]
 async fn silent_table_is_not_asked_for_a_key_of_the_snapshot_until_that_is_read_again() {
-    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_record("shop")).await;
+    let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_entry("shop")).await;
     assert_eq!(stack.status(KEY, NOW).await, 200);
     let reads = stack.reads_of_table();
     for seconds in [1, 20, 58] {
@@ -110,7 +110,7 @@ async fn silent_table_is_not_asked_for_a_key_of_the_snapshot_until_that_is_read_
 #[tokio::test]
 async fn snapshot_is_asked_first_for_a_while_after_the_table_did_not_answer() {
     let stack = SnapshotStack::start(OUTAGE.always()).await;
-    let keys = ["first", "second", "third"].map(|key| (KeyHash::from_key(key), key_record("shop")));
+    let keys = ["first", "second", "third"].map(|key| (KeyHash::from_key(key), key_entry("shop")));
     stack.s3.publish(&keys, earlier(3600));
     assert_eq!(stack.status("first", NOW).await, 200);
     let reads = stack.reads_of_table();

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::support::clock::{NOW, later};
 use crate::support::overflow_stack::{OverflowStack, named, signals};
-use crate::support::requests::REQUEST;
+use crate::support::requests::REQUEST_IDENTIFIER;
 
 #[tokio::test]
 async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
@@ -52,7 +52,7 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
 
 #[tokio::test]
 async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
-    let body = json!({"requestIdentifier": REQUEST, "signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}, 17]});
+    let body = json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}, 17]});
     let without_fault = OverflowStack::start(Plan::none()).await;
     without_fault.send(&body, NOW).await;
     let mut expected = without_fault.app.items("RejectedSignalsTable").await;

@@ -12,7 +12,7 @@ use testkit::fault_proxy::{Fault, Plan};
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
 use crate::support::clock::NOW;
 use crate::support::overflow_stack::{OverflowStack, named, signals};
-use crate::support::requests::REQUEST;
+use crate::support::requests::REQUEST_IDENTIFIER;
 
 /// The longest time of the queue and of the function's own work on a busy machine. It is shorter than
 /// a second patience.
@@ -97,7 +97,7 @@ async fn update_without_a_queue_has_its_whole_time_after_one_that_hung() {
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Stall.always()).await;
     let customer =
         || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&key);
-    let short = customer().deadline(Duration::from_millis(300));
+    let short = customer().time_left(Duration::from_millis(300));
     assert_eq!(app.send(short).await.status, 503);
     proxy.set(Fault::Slow(Duration::from_millis(1_500)).always());
     assert_eq!(app.send(customer()).await.status, 200);
@@ -118,8 +118,8 @@ async fn throttled_customer_defers_nothing_of_another() {
 #[tokio::test]
 async fn rejected_signals_that_are_not_acknowledged_are_queued() {
     for body in [
-        json!({"requestIdentifier": REQUEST, "signals": [signal_of("c"), 17]}),
-        json!({"requestIdentifier": REQUEST, "signals": [17]}),
+        json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [signal_of("c"), 17]}),
+        json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [17]}),
     ] {
         let plan = Fault::InternalServerError
             .always()

@@ -12,7 +12,7 @@ use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Endpoints, Item, RequestBuilder, Tables, TestApp, TestResponse};
 
 use super::clock::later;
-use super::requests::REQUEST;
+use super::requests::REQUEST_IDENTIFIER;
 
 pub(crate) const RETENTION: Duration = Duration::from_hours(7 * 24);
 
@@ -206,7 +206,7 @@ pub(crate) fn signals(n: usize) -> Value {
 }
 
 pub(crate) fn named(n: usize) -> Value {
-    json!({"requestIdentifier": REQUEST, "signals": signals(n)})
+    json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": signals(n)})
 }
 
 /// The batch was accepted, and none of its signals is deferred: then the count is absent.

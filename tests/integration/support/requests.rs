@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::{Item, RequestBuilder, TestApp, TestResponse};
 
 /// The requestIdentifier of requests that have one.
-pub(crate) const REQUEST: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+pub(crate) const REQUEST_IDENTIFIER: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
 pub(crate) fn signals(n: usize) -> Value {
     (0..n)
@@ -14,7 +14,7 @@ pub(crate) fn signals(n: usize) -> Value {
 }
 
 pub(crate) fn with_identifier(n: usize) -> RequestBuilder {
-    RequestBuilder::signals(json!({"requestIdentifier": REQUEST, "signals": signals(n)}))
+    RequestBuilder::signals(json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": signals(n)}))
 }
 
 pub(crate) fn without_identifier(n: usize) -> RequestBuilder {

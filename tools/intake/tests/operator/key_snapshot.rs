@@ -8,7 +8,7 @@ use model::api_key::ApiKey;
 use model::timestamp::Timestamp;
 use serde_json::Value;
 use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH, S3Fault};
-use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, key_record, store_key};
+use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, key_entry, store_key};
 
 use crate::accounts::revoke_an_hour_ago;
 use crate::operator::{CommandOutput, Operator};
@@ -183,7 +183,7 @@ async fn verification_keys_and_those_that_ended_long_ago_are_not_published() {
     store_key(
         &app.emulator.endpoint(),
         &verification,
-        &key_record("verify-0123"),
+        &key_entry("verify-0123"),
     )
     .await;
     let days_ago =

@@ -22,10 +22,10 @@ pub(super) const FIELDS: [&str; 4] = ["email", "city", "phoneNumber", "nickname"
 const IMPORTED_FIELD: &str = "zip";
 
 /// Updates of one client before its customers are others.
-const UPDATES_PER_WINDOW: u64 = 25;
+const UPDATES_BEFORE_NEXT_CUSTOMERS: u64 = 25;
 
 /// Customers that all clients of an account write at one time.
-const WINDOW: u32 = 8;
+const CUSTOMERS_AT_ONCE: u32 = 8;
 
 /// The sizes of requests, each as often as the others.
 const SIZES: [RangeInclusive<usize>; 5] = [1..=10, 1..=10, 25..=100, 25..=100, 100..=500];
@@ -127,8 +127,9 @@ impl GeneratedUpdate {
     /// The `number`-th of a client: its customers move on with its number, so that at the end there
     /// are customers whose last writes were at any time of the run.
     pub(super) fn random(random: &mut fastrand::Rng, client: u64, number: u64) -> Self {
-        let window = u32::try_from(number / UPDATES_PER_WINDOW).unwrap() * WINDOW;
-        let customer = window + random.u32(..WINDOW);
+        let first_customer =
+            u32::try_from(number / UPDATES_BEFORE_NEXT_CUSTOMERS).unwrap() * CUSTOMERS_AT_ONCE;
+        let customer = first_customer + random.u32(..CUSTOMERS_AT_ONCE);
         let mut fields = FIELDS.to_vec();
         random.shuffle(&mut fields);
         fields.truncate(random.usize(1..=3));
@@ -148,8 +149,9 @@ impl GeneratedUpdate {
     /// The `number`-th of the import of an account. It writes every other customer that the clients
     /// write at the same time, or will write next.
     pub(super) fn imported(random: &mut fastrand::Rng, number: u64) -> Self {
-        let window = u32::try_from(number / UPDATES_PER_WINDOW).unwrap() * WINDOW;
-        let customer = window + 2 * random.u32(..WINDOW);
+        let first_customer =
+            u32::try_from(number / UPDATES_BEFORE_NEXT_CUSTOMERS).unwrap() * CUSTOMERS_AT_ONCE;
+        let customer = first_customer + 2 * random.u32(..CUSTOMERS_AT_ONCE);
         let value = format!("{CANARY}-import-{number}");
         Self {
             customer,
