@@ -11,7 +11,7 @@
 //! | [`sandbox`] | a process of a function, and what surrounds it | what is tested |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
 //! | [`fake_s3`] | keeping objects | what is in them |
-//! | `functions` | building the programs; a process over an emulator | what they do |
+//! | `programs` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
 //! | `tables`, `clients`, `keys` | template.yaml's tables; clients for them; API keys in them | what is called |
 //! | `other_dynamodb` | another emulator of DynamoDB | what is tested |
@@ -26,22 +26,22 @@
 
 mod clients;
 pub mod fake_s3;
-mod functions;
 pub mod fuzz_targets;
 mod http_gateway;
 mod keys;
 mod local_stack;
 mod other_dynamodb;
+mod programs;
 mod request_builder;
 mod tables;
 mod test_app;
 
 pub use clients::{client_at, dynamodb_at};
 pub use fault_proxy;
-pub use functions::{build, build_functions, emulator_options};
 pub use http_gateway::HttpGateway;
 pub use keys::{create_key, key_entry, store_key};
 pub use local_stack::{LocalStack, call};
+pub use programs::{aws_variables, build, build_functions, emulator_options};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{fake_targets, function_process, http_server, pool, runtime_api};
 pub use tables::{Tables, template};

@@ -1,7 +1,6 @@
 //! What a run needs of AWS: the tables, the queue, the key snapshot, and the three functions, each
 //! behind its own faults. Must not know what is sent.
 
-use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,13 +18,13 @@ use crate::faults::{dynamodb_faults, sqs_faults};
 use crate::generated::account_id;
 use crate::options::{RunOptions, RunPart};
 use crate::windows::FaultWindows;
-use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
+use emulator::sqs::FakeSqs;
 use fault_proxy::{Capacity, CapacityLimits, FaultProxy, Plan};
 use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Pool, PoolOptions, ProcessFailure};
 use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
-use testkit::{KEY_SNAPSHOT_BUCKET, Tables, TestApp, create_key, dynamodb_at, emulator_options};
+use testkit::{Tables, TestApp, aws_variables, create_key, dynamodb_at, emulator_options};
 
 /// How long signals are kept.
 pub(super) const RETENTION: Duration = Duration::from_hours(30 * 24);
@@ -219,7 +218,12 @@ impl Surroundings<'_> {
         let program = self.options.programs.join(program);
         let mut process = emulator_options(&program, &proxy.endpoint());
         process.log = Some(self.log.clone());
-        process.variables.extend(variables(sqs, &self.s3));
+        process.variables.extend(aws_variables(sqs, &self.s3));
+        let retention_days = RETENTION.as_secs() / 86_400;
+        process.variables.push((
+            "SIGNAL_RETENTION_DAYS".to_owned(),
+            retention_days.to_string().into(),
+        ));
         let events = EventQueue::default();
         let pool = Pool::start(PoolOptions {
             events: events.clone(),
@@ -278,19 +282,4 @@ async fn create_keys(endpoint: &str, s3: &FakeS3) -> Vec<AccountKey> {
     }
     s3.publish(&entries, Timestamp::now());
     keys
-}
-
-/// The variables that template.yaml sets and its reader in the emulator leaves out: queues, bucket
-/// and endpoints.
-fn variables(sqs: &str, s3: &str) -> [(String, OsString); 6] {
-    let retention = (RETENTION.as_secs() / 86_400).to_string();
-    [
-        ("AWS_ENDPOINT_URL_SQS", sqs),
-        ("AWS_ENDPOINT_URL_S3", s3),
-        ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET),
-        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
-        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE),
-        ("SIGNAL_RETENTION_DAYS", &retention),
-    ]
-    .map(|(name, value)| (name.to_owned(), value.into()))
 }

@@ -1,13 +1,12 @@
 //! One build and what it needs of AWS, for one run. Must not know what is measured.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use emulator::Emulator;
-use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
+use emulator::sqs::FakeSqs;
 use fault_proxy::{FaultProxy, Plan};
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
@@ -15,7 +14,7 @@ use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Pool, PoolOptions, ProcessFailure};
 use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
-use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, create_key, emulator_options};
+use testkit::{TestApp, aws_variables, create_key, emulator_options};
 use tokio::task::JoinSet;
 
 use crate::build::Build;
@@ -63,7 +62,8 @@ impl BuildStack {
         let drains = EventQueue::default();
         let process = |program: &str, dynamodb: &str| {
             let mut process = emulator_options(&build.folder.join(program), dynamodb);
-            process.variables.extend(variables(&queue, &s3));
+            let variables = aws_variables(&queue.endpoint(), &s3.endpoint());
+            process.variables.extend(variables);
             // Ctrl-C ends this program, which then ends its processes.
             process.has_own_group = true;
             process
@@ -148,17 +148,4 @@ async fn create_key_in_both(dynamodb: &str, s3: &FakeS3) -> String {
     let record = stored.expect("a key that was created has a record");
     s3.publish(&[(KeyHash::from_key(&key), record)], Timestamp::now());
     key
-}
-
-/// The variables that template.yaml sets and its reader in the emulator leaves out: queues, bucket
-/// and endpoints.
-fn variables(queue: &FakeSqs, s3: &FakeS3) -> [(String, OsString); 5] {
-    [
-        ("AWS_ENDPOINT_URL_SQS", queue.endpoint()),
-        ("AWS_ENDPOINT_URL_S3", s3.endpoint()),
-        ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET.to_owned()),
-        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE.to_owned()),
-        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE.to_owned()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value.into()))
 }

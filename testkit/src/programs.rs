@@ -1,15 +1,17 @@
 //! The programs of the functions as `cargo test` has them, and how they run over an emulator. Must
 //! not know what they do.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use anyhow::{Context as _, Error, Result, ensure};
+use emulator::sqs::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE};
 use sandbox::cargo::cargo_command;
 
 use crate::function_process::ProcessOptions;
 use crate::tables::template;
+use crate::test_app::KEY_SNAPSHOT_BUCKET;
 
 /// Builds the functions, once in a process, and returns the folder of their programs.
 ///
@@ -72,4 +74,17 @@ pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
         concurrency: Some(1),
         ..ProcessOptions::new(program, dynamodb, function.timeout)
     }
+}
+
+/// The variables that template.yaml sets and [`emulator_options`] leaves out: the queues, the bucket
+/// of the key snapshot, and these endpoints of SQS and S3.
+pub fn aws_variables(sqs: &str, s3: &str) -> [(String, OsString); 5] {
+    [
+        ("AWS_ENDPOINT_URL_SQS", sqs),
+        ("AWS_ENDPOINT_URL_S3", s3),
+        ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET),
+        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
+        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.into()))
 }
