@@ -63,8 +63,8 @@ async fn send_batch(
     let sent = now();
     let result = send_until_answered(group, client, &batch, random).await;
     let acknowledged = match result.outcome {
-        ClientOutcome::Acknowledged(_) => batch.sent.len() as u64 - batch.refused(),
-        ClientOutcome::Refused | ClientOutcome::Unknown => 0,
+        ClientOutcome::Acknowledged(_) => batch.sent.len() as u64 - batch.rejected(),
+        ClientOutcome::Rejected | ClientOutcome::Unknown => 0,
     };
     add(&group.counts.acknowledged, acknowledged);
     let request = RecordedRequest {
@@ -123,14 +123,14 @@ impl BatchResult {
             200 => {
                 assert_eq!(
                     body["rejected"],
-                    batch.refused(),
+                    batch.rejected(),
                     "request {number}: {body}"
                 );
                 let deferred = body["deferred"].as_u64().unwrap_or_default();
                 add(&group.counts.deferred, deferred);
                 self.outcome = ClientOutcome::Acknowledged(now());
             }
-            400 => self.outcome = ClientOutcome::Refused,
+            400 => self.outcome = ClientOutcome::Rejected,
             503 => {
                 // A request that named no identifier is retried with the one of its 503.
                 if client.retries && self.identifier.is_none() {

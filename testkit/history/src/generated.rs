@@ -52,13 +52,13 @@ impl GeneratedBatch {
         let mut signals = String::from("[");
         for n in 0..size {
             let who = random.u32(..WHO);
-            let is_refused = some_break && random.u8(..20) == 0;
+            let is_rejected = some_break && random.u8(..20) == 0;
             let signal = GeneratedSignal {
                 account_id: &account_id(account),
                 subject_id: &format!("{CANARY}-{who}"),
                 who,
                 // An empty one breaks the contract.
-                action: if is_refused { "" } else { "view" },
+                action: if is_rejected { "" } else { "view" },
                 request: number,
                 n,
                 price: random.u16(..),
@@ -68,8 +68,8 @@ impl GeneratedBatch {
             }
             sent.push(SentSignal {
                 who: subject(account, who),
-                refused: is_refused,
-                content: signal.stored(is_refused),
+                is_rejected,
+                content: signal.stored(is_rejected),
             });
             signals.push_str(&signal.text());
         }
@@ -83,8 +83,8 @@ impl GeneratedBatch {
     }
 
     /// How many signals break the contract.
-    pub(super) fn refused(&self) -> u64 {
-        self.sent.iter().filter(|sent| sent.refused).count() as u64
+    pub(super) fn rejected(&self) -> u64 {
+        self.sent.iter().filter(|sent| sent.is_rejected).count() as u64
     }
 
     /// The body, with this identifier if there is one.

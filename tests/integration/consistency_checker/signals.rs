@@ -35,7 +35,7 @@ fn content(request: u64, index: u64) -> Fingerprint {
 fn accepted(who: u32, request: u64, index: u64) -> SentSignal {
     SentSignal {
         who,
-        refused: false,
+        is_rejected: false,
         content: content(request, index),
     }
 }
@@ -43,7 +43,7 @@ fn accepted(who: u32, request: u64, index: u64) -> SentSignal {
 /// A signal of this customer in a request, which the response rejects.
 fn rejected(who: u32, request: u64, index: u64) -> SentSignal {
     SentSignal {
-        refused: true,
+        is_rejected: true,
         ..accepted(who, request, index)
     }
 }
@@ -52,7 +52,7 @@ fn request(number: u64, outcome: ClientOutcome, signals: Vec<SentSignal>) -> Rec
     let sent = sent_at(number);
     let latest_clock = match outcome {
         ClientOutcome::Acknowledged(at) => at,
-        ClientOutcome::Refused | ClientOutcome::Unknown => sent,
+        ClientOutcome::Rejected | ClientOutcome::Unknown => sent,
     };
     RecordedRequest {
         sent,
@@ -76,7 +76,7 @@ fn run_record() -> RunRecord {
         )
     };
     let eighth = request(8, ClientOutcome::Unknown, vec![accepted(1, 8, 0)]);
-    let ninth = request(9, ClientOutcome::Refused, vec![rejected(2, 9, 0)]);
+    let ninth = request(9, ClientOutcome::Rejected, vec![rejected(2, 9, 0)]);
     let tenth = request(
         10,
         ClientOutcome::Acknowledged(millis(40)),
@@ -132,7 +132,7 @@ fn consistent_history_has_no_violation() {
     let report = report_on(|_| {});
     assert_consistent(&report);
     assert_eq!(report.acknowledged, 4);
-    assert_eq!(report.refused, 2);
+    assert_eq!(report.rejected, 2);
     assert_eq!(report.unknown, 1);
     let with_eighth = report_on(|stored| stored.signals.insert(1, item(1, 8, 0)));
     assert_consistent(&with_eighth);

@@ -1,10 +1,10 @@
 //! What must hold at the end of a run. Must not know how the service works.
 //!
-//! - An acknowledged signal is stored exactly once, a refused one not at all, and one of which the
+//! - An acknowledged signal is stored exactly once, a rejected one not at all, and one of which the
 //!   client knows nothing at most once. Nothing is stored that was not sent. Each item holds what
 //!   was sent, to the last digit, under the client's requestIdentifier, with the time of its
 //!   arrival and of its expiry.
-//! - A refused signal is kept once as it was sent, unless the function logged that it could not
+//! - A rejected signal is kept once as it was sent, unless the function logged that it could not
 //!   keep it.
 //! - Within a history (of one customer or emitter), signals of a request stand in their order, and
 //!   a request that was acknowledged before another was sent stands before it.

@@ -25,7 +25,7 @@ pub enum ClientOutcome {
     /// A 200 was received at this time.
     Acknowledged(Micros),
     /// It was rejected as a whole: nothing of it may be stored.
-    Refused,
+    Rejected,
     /// The client gave up: it may be stored or not, whole or in part.
     Unknown,
 }
@@ -50,7 +50,7 @@ pub struct SentSignal {
     /// The customer or emitter.
     pub who: u32,
     /// Whether the response says that it was rejected.
-    pub refused: bool,
+    pub is_rejected: bool,
     /// What its item, or its rejected signal, has to hold.
     pub content: Fingerprint,
 }

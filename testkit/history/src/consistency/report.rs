@@ -16,9 +16,9 @@ pub enum Violation {
     Duplicate,
     /// A signal is stored with another content, requestIdentifier or time.
     Wrong,
-    /// A signal was refused and is not kept, and no line of the log says so.
+    /// A signal was rejected and is not kept, and no line of the log says so.
     Unkept,
-    /// Something is stored that was refused, or never sent.
+    /// Something is stored that was rejected, or never sent.
     Phantom,
     /// A signal is stored before an earlier one.
     OutOfOrder,
@@ -31,8 +31,8 @@ pub enum Violation {
 pub struct Report {
     /// Signals that were acknowledged as accepted.
     pub acknowledged: u64,
-    /// Signals that were refused.
-    pub refused: u64,
+    /// Signals that were rejected.
+    pub rejected: u64,
     /// Signals of which the client knows nothing.
     pub unknown: u64,
     /// Fields of customers that were compared.
@@ -80,14 +80,14 @@ impl fmt::Display for Report {
         let stale = self.count(Violation::Stale);
         let Self {
             acknowledged,
-            refused,
+            rejected,
             unknown,
             fields,
             ..
         } = self;
         write!(
             f,
-            "{acknowledged} signals acknowledged, {refused} refused, {unknown} unknown: \
+            "{acknowledged} signals acknowledged, {rejected} rejected, {unknown} unknown: \
              {lost} lost, {twice} twice, {wrong} wrong, {phantom} phantom, {disorder} out of order, {unkept} not kept; \
              {fields} customer fields: {stale} stale"
         )?;

@@ -80,8 +80,8 @@ impl GeneratedSignal<'_> {
     }
 
     /// What has to be stored of it. A rejected signal is kept as it was sent.
-    pub fn stored(&self, is_refused: bool) -> Fingerprint {
-        let content = if is_refused {
+    pub fn stored(&self, is_rejected: bool) -> Fingerprint {
+        let content = if is_rejected {
             self.text()
         } else {
             self.item().to_string()

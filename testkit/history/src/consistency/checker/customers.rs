@@ -22,7 +22,7 @@ impl<'a> Write<'a> {
     fn new(update: &RecordedUpdate, value: Option<&'a str>) -> Self {
         let until = match update.outcome {
             ClientOutcome::Acknowledged(at) => Some(at),
-            ClientOutcome::Unknown | ClientOutcome::Refused => None,
+            ClientOutcome::Unknown | ClientOutcome::Rejected => None,
         };
         Self {
             value,
@@ -86,11 +86,11 @@ pub(super) fn check_fields(record: &RunRecord, stored: &Stored, report: &mut Rep
     }
 }
 
-/// The writes of each field. An update that was refused as a whole wrote none.
+/// The writes of each field. An update that was rejected as a whole wrote none.
 fn writes_by_field(record: &RunRecord) -> WritesByField<'_> {
     let mut writes = WritesByField::new();
     for update in &record.updates {
-        if update.outcome == ClientOutcome::Refused {
+        if update.outcome == ClientOutcome::Rejected {
             continue;
         }
         for (name, value) in &update.fields {

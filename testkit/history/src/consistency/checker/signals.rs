@@ -88,12 +88,12 @@ pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Rep
 /// Counts the outcome of a signal, and returns how often it may be stored.
 fn count_outcome(signal: FoundSignal<'_>, report: &mut Report) -> ExpectedCopies {
     match signal.request.outcome {
-        ClientOutcome::Acknowledged(_) | ClientOutcome::Unknown if signal.sent.refused => {
-            report.refused += 1;
+        ClientOutcome::Acknowledged(_) | ClientOutcome::Unknown if signal.sent.is_rejected => {
+            report.rejected += 1;
             ExpectedCopies::never()
         }
-        ClientOutcome::Refused => {
-            report.refused += 1;
+        ClientOutcome::Rejected => {
+            report.rejected += 1;
             ExpectedCopies::never()
         }
         ClientOutcome::Acknowledged(_) => {
@@ -140,7 +140,7 @@ fn contradiction(signal: FoundSignal<'_>, item: &StoredSignal) -> Option<&'stati
     if item.contradiction.is_some() {
         return item.contradiction;
     }
-    if !sent.refused && item.content != sent.content {
+    if !sent.is_rejected && item.content != sent.content {
         return Some("it does not hold what was sent");
     }
     let named = request.identifier.as_ref();
@@ -150,7 +150,7 @@ fn contradiction(signal: FoundSignal<'_>, item: &StoredSignal) -> Option<&'stati
     let earliest = request.sent.saturating_sub(MILLISECOND);
     let latest = match request.outcome {
         ClientOutcome::Acknowledged(_) => request.latest_clock,
-        ClientOutcome::Refused | ClientOutcome::Unknown => Micros::MAX,
+        ClientOutcome::Rejected | ClientOutcome::Unknown => Micros::MAX,
     };
     if !(earliest..=latest).contains(&item.received_at) {
         return Some("its time is not that of its arrival");
@@ -166,7 +166,7 @@ pub(super) fn check_rejected(record: &RunRecord, stored: &Stored, report: &mut R
         let id = SignalId::new(item.request, item.index);
         let is_as_sent = id
             .find(record)
-            .is_some_and(|found| found.sent.refused && found.sent.content == item.content);
+            .is_some_and(|found| found.sent.is_rejected && found.sent.content == item.content);
         if !is_as_sent {
             report.add(Violation::Phantom, || {
                 format!("{item:?} was not rejected as it was sent")
@@ -188,7 +188,7 @@ pub(super) fn check_rejected(record: &RunRecord, stored: &Stored, report: &mut R
             })
         };
         let mut signals = request.signals.iter().enumerate();
-        let has_unkept = signals.any(|(index, sent)| sent.refused && !is_kept(index));
+        let has_unkept = signals.any(|(index, sent)| sent.is_rejected && !is_kept(index));
         if is_answered && has_unkept {
             requests_with_unkept.push(number);
         }
@@ -222,7 +222,7 @@ fn check_order_of_one(record: &RunRecord, signals: &[StoredSignal], report: &mut
             .is_none_or(|before| before.request != found.request || before.index < found.index);
         let is_after_earlier_requests = match request.outcome {
             ClientOutcome::Acknowledged(_) => millis(request.latest_clock) >= millis(latest_sent),
-            ClientOutcome::Refused | ClientOutcome::Unknown => true,
+            ClientOutcome::Rejected | ClientOutcome::Unknown => true,
         };
         if !is_after_its_request_so_far || !is_after_earlier_requests {
             report.add(Violation::OutOfOrder, || {
