@@ -29,7 +29,7 @@ use crate::keys::create_key;
 use crate::other_dynamodb::other_dynamodb;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
 use crate::tables::{Tables, template};
-use emulator::sqs::{FakeSqs, OVERFLOW_QUEUE};
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 
 /// A stored item: its attributes by their names.
 pub type Item = HashMap<String, AttributeValue>;
@@ -52,9 +52,14 @@ impl SignalTables {
     }
 }
 
-/// The queue of this SQS.
-fn queue(sqs: &FakeSqs) -> Queue {
+/// The overflow queue of this SQS.
+fn overflow_queue(sqs: &FakeSqs) -> Queue {
     Queue::new(&config_at(&sqs.endpoint()), OVERFLOW_QUEUE)
+}
+
+/// The dead-letter queue of this SQS.
+fn dead_letter_queue(sqs: &FakeSqs) -> Queue {
+    Queue::new(&config_at(&sqs.endpoint()), DEAD_LETTER_QUEUE)
 }
 
 /// The bucket of the key snapshot in a [`FakeS3`].
@@ -148,19 +153,23 @@ impl TestApp {
             idempotency: of_signals.idempotency,
             signals: of_signals.signals,
             rejected: of_signals.rejected,
-            overflow: sqs.map(queue),
+            overflow: sqs.map(overflow_queue),
         };
         let of_overflow = SignalTables::new(&others, None);
         let customers = CustomersTable::new(others, Tables::name("CustomersTable"));
         Self {
-            customers: CustomersFunction::new(authenticator(), customers.clone(), sqs.map(queue)),
+            customers: CustomersFunction::new(
+                authenticator(),
+                customers.clone(),
+                sqs.map(overflow_queue),
+            ),
             signals: SignalsFunction::new(authenticator(), storage),
             overflow: OverflowFunction {
                 customers,
                 idempotency: of_overflow.idempotency,
                 signals: of_overflow.signals,
                 rejected: of_overflow.rejected,
-                dead_letters: sqs.map(queue),
+                dead_letters: sqs.map(dead_letter_queue),
             },
             client,
             emulator,

@@ -130,6 +130,11 @@ impl FakeSqs {
         self.use_queues(|queues| queues.dead_letters.messages.len())
     }
 
+    /// Takes all messages of the dead-letter queue.
+    pub fn take_dead_letters(&self) -> Vec<QueueMessage> {
+        self.use_queues(|queues| std::mem::take(&mut queues.dead_letters.messages))
+    }
+
     /// The groups of the messages that were sent since the last time.
     pub fn take_groups(&self) -> Vec<Option<String>> {
         self.use_queues(|queues| std::mem::take(&mut queues.groups))

@@ -164,14 +164,14 @@ async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
 }
 
 #[tokio::test]
-async fn update_that_dynamodb_finds_invalid_at_the_drain_is_a_dead_letter_with_its_reason() {
+async fn update_that_dynamodb_refuses_at_the_drain_becomes_a_dead_letter_with_its_reason() {
     let stack = OverflowStack::start(Plan::none()).await;
     let messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
     stack
         .proxy
         .set(Fault::Invalid.always().for_operation("UpdateItem"));
     stack.drain_messages(&messages).await;
-    stack.assert_invalid_dead_letter(&messages[0]);
+    stack.assert_refused_dead_letter(&messages[0]);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use testkit::fault_proxy::{Fault, Plan};
 use tokio::time::timeout;
 
 use crate::support::clock::{NOW, later};
-use crate::support::overflow_stack::{OverflowStack, named, signals};
+use crate::support::overflow_stack::{NO_MESSAGES, OverflowStack, named, signals};
 use crate::support::requests::REQUEST_IDENTIFIER;
 
 #[tokio::test]
@@ -170,7 +170,8 @@ async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
 }
 
 #[tokio::test]
-async fn rejected_signal_that_dynamodb_refuses_at_the_drain_makes_a_dead_letter_with_its_reason() {
+async fn rejected_signal_that_dynamodb_refuses_at_the_drain_becomes_a_dead_letter_with_its_reason()
+{
     let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     let body = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
     stack.send(&body, NOW).await;
@@ -180,7 +181,7 @@ async fn rejected_signal_that_dynamodb_refuses_at_the_drain_makes_a_dead_letter_
     stack.proxy.set(refused);
     let messages = stack.sqs.take_messages();
     stack.drain_messages(&messages).await;
-    stack.assert_invalid_dead_letter(&messages[0]);
+    stack.assert_refused_dead_letter(&messages[0]);
     assert_eq!(stack.stored().await.len(), 1, "the valid signal is stored");
 }
 
@@ -202,7 +203,10 @@ async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
     let stack = OverflowStack::start(Plan::none()).await;
     let unreadable = ["", "not JSON", "{}", r#"{"accountId":"a b"}"#].map(ToOwned::to_owned);
     stack.drain_messages(&unreadable).await;
-    assert_eq!(stack.sqs.take_messages(), unreadable);
+    let dead_letters = stack.sqs.take_dead_letters();
+    let bodies: Vec<_> = dead_letters.into_iter().map(|letter| letter.body).collect();
+    assert_eq!(bodies, unreadable);
+    assert_eq!(stack.sqs.take_messages(), NO_MESSAGES);
     stack.sqs.set_unavailable(true);
     assert_eq!(
         stack.undrained(&unreadable).await,

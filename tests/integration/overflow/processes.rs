@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use emulator::sqs::{OVERFLOW_QUEUE, event};
+use emulator::sqs::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, event};
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::function_process::FunctionProcess;
@@ -28,7 +28,7 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
     );
     let endpoint = stack.sqs.endpoint();
     let queue = [
-        ("DEAD_LETTER_QUEUE_URL", OVERFLOW_QUEUE),
+        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE),
         ("AWS_ENDPOINT_URL_SQS", endpoint.as_str()),
     ];
     options
@@ -57,7 +57,9 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
         .json();
     assert_eq!(drained, json!({"batchItemFailures": []}));
     assert_eq!(stack.stored().await.len(), 3);
-    assert_eq!(stack.sqs.take_messages(), ["unreadable"]);
+    let dead_letters = stack.sqs.take_dead_letters();
+    assert_eq!(dead_letters.len(), 1, "{dead_letters:?}");
+    assert_eq!(dead_letters[0].body, "unreadable");
     assert_eq!(overflow.invocation_errors(), 0);
 }
 

@@ -77,9 +77,9 @@ impl OverflowStack {
         self.app.drain(messages, later(60)).await
     }
 
-    /// The one dead letter is this message, which DynamoDB found invalid.
-    pub(crate) fn assert_invalid_dead_letter(&self, message: &str) {
-        let dead_letters = self.sqs.receive(10, Duration::ZERO);
+    /// The one dead letter is this message, of which DynamoDB refused a write.
+    pub(crate) fn assert_refused_dead_letter(&self, message: &str) {
+        let dead_letters = self.sqs.take_dead_letters();
         assert_eq!(dead_letters.len(), 1, "{dead_letters:?}");
         let dead_letter = &dead_letters[0];
         assert_eq!(dead_letter.body, message);
