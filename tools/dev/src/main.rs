@@ -6,8 +6,8 @@
 //! the other programs of the workspace, [`stack_info`] tells people and scripts where the stack is,
 //! and [`terminal`] is what a person reads meanwhile.
 //!
-//! It must not know tables, routes or variables, which template.yaml has, nor what a request means,
-//! which the functions know.
+//! Which functions, routes, tables and variables there are, it reads from template.yaml. Only the
+//! inspector knows what is in an item. It must not know a rule of the API.
 
 mod exchange;
 mod functions;
