@@ -1,6 +1,6 @@
 //! What the stack records of one request and its response, and what the inspector shows of them.
 //!
-//! [`sent_request`] is what the client sent, [`api_key`] whose key it had, [`lambda_event`] what API
+//! [`sent_request`] is what the client sent, [`api_key`] whose key it had, [`mod@lambda_event`] what API
 //! Gateway makes of it for a function. [`parsed_response`] and [`signal`] are what is shown of the
 //! response and of each signal, and [`request_line`] is the line in the terminal. The newest
 //! exchanges are kept in [`recent_exchanges`].
