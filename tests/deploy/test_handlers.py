@@ -7,6 +7,7 @@ permissions that it may need, whatever the properties of the resource.
 import fnmatch
 import re
 import unittest
+from dataclasses import dataclass
 
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
@@ -34,10 +35,12 @@ NOT_NEEDED = {
         "ec2:DescribeNetworkInterfaces", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs",
         "elasticfilesystem:DescribeMountTargets", "s3:GetObjectVersion", "s3files:ListMountTargets"],
     "The bus and Firehose have the keys of AWS.": ["kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncrypt"],
-    "The catalog is Glue's own, without connections, schemas and Lake Formation.": ["glue:*Connection", "glue:GetSchemaVersion", "lakeformation:*"],
+    "The catalog is Glue's own, without connections, schemas and Lake Formation.": [
+        "glue:*Connection", "glue:GetSchemaVersion", "lakeformation:*"],
     "Policies are those of roles.": ["iam:*GroupPolicy", "iam:*UserPolicy"],
     "It is no action of IAM.": ["apigateway:TagResource", "apigateway:UntagResource", "lambda:AssociateRuntimeAlias", "s3:REST.PUT.OBJECT"],
-    "The bus has no policy. It would be allowed on every bus: IAM knows no resource of it.": ["events:PutPermission", "events:RemovePermission"],
+    "The bus has no policy. It would be allowed on every bus: IAM knows no resource of it.": [
+        "events:PutPermission", "events:RemovePermission"],
     "No log group has index policies or a resource policy.": ["logs:DeleteIndexPolicy", "logs:DeleteResourcePolicy", "logs:PutIndexPolicy"],
     "No function has layers, code signing or a capacity provider, and CodeDeploy deploys to no instance.": [
         "codedeploy:RegisterOnPremisesInstance", "lambda:GetCodeSigningConfig", "lambda:GetLayerVersion", "lambda:PassCapacityProvider"],
@@ -74,7 +77,8 @@ def arns(processed: dict, name: str, resource: dict) -> list[str]:
         return f"arn:aws:{service}:{region}:{account}:{path}"
     match kind.removeprefix("AWS::"):
         case "ApiGatewayV2::Api" | "ApiGatewayV2::Stage":
-            return [made("apigateway", path, account="") for path in ("/apis", "/apis/a1", "/apis/a1/stages", "/apis/a1/stages/$default", "/tags/a1")]
+            paths = ("/apis", "/apis/a1", "/apis/a1/stages", "/apis/a1/stages/$default", "/tags/a1")
+            return [made("apigateway", path, account="") for path in paths]
         case "ApiGatewayV2::DomainName" | "ApiGatewayV2::ApiMapping":
             paths = ("/domainnames", "/domainnames/d", "/domainnames/d/apimappings", "/domainnames/d/apimappings/m", "/tags/d")
             return [made("apigateway", path, account="") for path in paths]
@@ -85,7 +89,8 @@ def arns(processed: dict, name: str, resource: dict) -> list[str]:
         case "CloudWatch::Dashboard":
             return [made("cloudwatch", f"dashboard/{STACK}-Monitoring-1ABC", region="")]
         case "CodeDeploy::Application" | "CodeDeploy::DeploymentGroup":
-            return [made("codedeploy", path) for path in (f"application:{physical}", f"deploymentgroup:{physical}/{physical}", "deploymentconfig:c")]
+            paths = (f"application:{physical}", f"deploymentgroup:{physical}/{physical}", "deploymentconfig:c")
+            return [made("codedeploy", path) for path in paths]
         case "Glue::Database" | "Glue::Table":
             return [made("glue", path) for path in ("catalog", f"database/{database}", f"table/{database}/events")]
         case "IAM::Role":
@@ -130,31 +135,66 @@ def candidates(own: list[str], action: str) -> list[str]:
     return [one for one in own if one.split(":")[2] == service] or OTHERS.get(service, [])
 
 
-def calls(action: str, resources: list[str], context: dict) -> list[Call]:
-    return [Call("DeploymentRole", action, resource, context) for resource in resources]
+@dataclass(frozen=True)
+class Resource:
+    """A resource of a template that was processed."""
+
+    processed: dict
+    name: str
+    definition: dict
+
+    @property
+    def kind(self) -> str:
+        return self.definition["Type"]
+
+
+@dataclass(frozen=True)
+class Need:
+    """An action that the handlers of a resource need, and the ARNs that it can be about."""
+
+    name: str
+    action: str
+    resources: list[str]
+    context: dict
+
+    def calls(self) -> list[Call]:
+        return [self.call_about(resource) for resource in self.resources]
+
+    def call_about(self, resource: str) -> Call:
+        return Call("DeploymentRole", self.action, resource, self.context)
 
 
 class Handlers(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.policies = Policies()
-        cls.resources = [(processed, name, resource) for source, processed in cls.policies.templates.items() if source != "account"
-                         for name, resource in processed["Resources"].items()]
-        monitoring = template.written("deploy/monitoring.yaml")
-        cls.resources += [(monitoring, name, resource) for name, resource in monitoring["Resources"].items()]
+        templates = [processed for source, processed in cls.policies.templates.items() if source != "account"]
+        templates.append(template.written("deploy/monitoring.yaml"))
+        cls.resources = [Resource(processed, name, definition) for processed in templates
+                         for name, definition in processed["Resources"].items()]
 
     def test_role_is_allowed_what_the_handlers_of_each_resource_need(self):
-        needs = [(name, action, candidates(arns(processed, name, resource), action), self.context(resource["Type"], action))
-                 for processed, name, resource in self.resources for action in sorted(filter(is_needed, permissions(resource["Type"])))]
-        decisions = self.decide([call for _, action, resources, context in needs for call in calls(action, resources, context)])
-        # An error says that the action is not about such a resource: one without any is about all of them.
-        about = [[call for call in calls(action, resources, context) if "error" not in decisions[str(call)]] or calls(action, ["*"], context)
-                 for _, action, resources, context in needs]
-        decisions |= self.decide([call for group in about for call in group if str(call) not in decisions])
-        for (name, action, _, _), group in zip(needs, about):
-            for call in group:
-                with self.subTest(name=name, action=action, resource=call.resource):
+        needs = self.needs()
+        decisions = self.decide([call for need in needs for call in need.calls()])
+        calls_of_needs = []
+        for need in needs:
+            # An error says that the action is not about such a resource: one without any is about all of them.
+            about_a_resource = [call for call in need.calls() if "error" not in decisions[str(call)]]
+            calls_of_needs.append(about_a_resource or [need.call_about("*")])
+        decisions |= self.decide([call for calls in calls_of_needs for call in calls if str(call) not in decisions])
+        for need, calls in zip(needs, calls_of_needs):
+            for call in calls:
+                with self.subTest(name=need.name, action=need.action, resource=call.resource):
                     self.assertEqual(decisions[str(call)].get("result"), "Allowed", decisions[str(call)])
+
+    def needs(self) -> list[Need]:
+        """What the handlers of all resources need."""
+        needs = []
+        for resource in self.resources:
+            own = arns(resource.processed, resource.name, resource.definition)
+            for action in sorted(filter(is_needed, permissions(resource.kind))):
+                needs.append(Need(resource.name, action, candidates(own, action), self.context(resource.kind, action)))
+        return needs
 
     def decide(self, wanted: list[Call]) -> dict[str, dict]:
         """The decision about each call, by the call."""
@@ -171,13 +211,13 @@ class Handlers(unittest.TestCase):
         return context
 
     def test_no_reason_is_given_for_what_no_handler_needs(self):
-        needed = set().union(*(permissions(resource["Type"], (*HANDLERS, "list")) for _, _, resource in self.resources))
+        needed = set().union(*(permissions(resource.kind, (*HANDLERS, "list")) for resource in self.resources))
         for reason, patterns in NOT_NEEDED.items():
             for pattern in patterns:
                 self.assertTrue(fnmatch.filter(needed, pattern), (reason, pattern))
 
     def test_role_is_allowed_nothing_by_cloudformation_that_no_handler_needs(self):
-        needed = set().union(*(permissions(resource["Type"]) for _, _, resource in self.resources))
+        needed = set().union(*(permissions(resource.kind) for resource in self.resources))
         (policy,) = [one for one in self.policies.templates["account"]["Resources"]["DeploymentRole"]["Properties"]["Policies"]
                      if one["PolicyName"] == "resources"]
         for action in (action for statement in policy["PolicyDocument"]["Statement"] for action in actions(statement)):
