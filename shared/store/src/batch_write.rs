@@ -8,8 +8,9 @@
 
 mod call_limit;
 mod chunk;
+mod progress;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use aws::cause::Cause;
 use aws::deadline::Deadline;
@@ -25,8 +26,9 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::SemaphorePermit;
 
-use self::call_limit::{CallLimit, FEW_CALLS};
-use self::chunk::{Chunk, chunks};
+use self::call_limit::CallLimit;
+use self::chunk::Chunk;
+use self::progress::{CallResult, PendingItem, WriteProgress};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
 use crate::retry::{SecondCallLimit, Waits, call_hedged, repeat};
@@ -63,22 +65,6 @@ pub(super) struct BatchTable {
     client: Client,
     name: String,
     call_limit: CallLimit,
-}
-
-/// An item that is not known to be stored, and its position among the items of the request.
-#[derive(Clone, Copy)]
-struct PendingItem<I> {
-    position: usize,
-    item: I,
-}
-
-/// What a call did not store of its items.
-struct CallResult<I> {
-    pending: Vec<PendingItem<I>>,
-    /// The positions of the items that DynamoDB found invalid.
-    invalid: Vec<usize>,
-    /// Why items are pending. It is also `None` when DynamoDB left a part of them unprocessed.
-    error: Option<StoreError>,
 }
 
 impl BatchTable {
@@ -124,12 +110,12 @@ impl BatchTable {
                         calls.push(self.put_chunk(chunk, permit, deadline, &second_call_limit));
                     }
                     Ok(None) => {
-                        progress.chunks.push_front(chunk);
+                        progress.put_back(chunk);
                         break;
                     }
                     Err(late) => {
-                        progress.chunks.push_front(chunk);
-                        progress.error = Some(late);
+                        progress.put_back(chunk);
+                        progress.end_round(late);
                     }
                 }
             }
@@ -137,21 +123,18 @@ impl BatchTable {
                 progress.add(result);
                 continue;
             }
-            let pending = progress.take_pending();
-            if pending.is_empty() {
-                return progress.outcomes.0;
-            }
-            let reason = progress.error.take().unwrap_or(Cause::Throttled.into());
+            let Some((pending, reason)) = progress.take_pending() else {
+                return progress.into_outcomes();
+            };
             let has_time = if reason.is_transient() {
                 waits.wait(deadline).await
             } else {
                 false
             };
             if !has_time {
-                progress.outcomes.set_unacknowledged(&pending, &reason);
-                return progress.outcomes.0;
+                return progress.give_up(&pending, &reason);
             }
-            progress.chunks = into_chunks(pending);
+            progress.begin_round(pending);
         }
     }
 
@@ -185,11 +168,7 @@ impl BatchTable {
         let items = chunk.items;
         let call = || async { Ok(self.request(&items).send().await?) };
         let answer = call_hedged(deadline, second_call_limit, call).await;
-        let mut call_result = CallResult {
-            pending: Vec::new(),
-            invalid: Vec::new(),
-            error: None,
-        };
+        let mut call_result = CallResult::all_stored();
         match answer.and_then(|output| find_unprocessed(&items, output)) {
             Ok(unprocessed) => call_result.pending = unprocessed,
             Err(StoreError::Invalid | StoreError::ItemTooLarge) if items.len() == 1 => {
@@ -213,11 +192,7 @@ impl BatchTable {
         items: Vec<PendingItem<I>>,
         deadline: Deadline,
     ) -> CallResult<I> {
-        let mut call_result = CallResult {
-            pending: Vec::new(),
-            invalid: Vec::new(),
-            error: None,
-        };
+        let mut call_result = CallResult::all_stored();
         for pending in items {
             if call_result.error.is_some() {
                 call_result.pending.push(pending);
@@ -267,99 +242,6 @@ impl BatchTable {
             .customize()
             .mutate_request(replace_body)
     }
-}
-
-/// How far the items of a request are stored.
-struct WriteProgress<I> {
-    outcomes: ItemOutcomes,
-    /// The pending items that no call of this round has yet.
-    chunks: VecDeque<Chunk<PendingItem<I>>>,
-    /// The items that the calls of this round did not store.
-    for_next_round: Vec<PendingItem<I>>,
-    /// Why no further call is made until those under way have ended.
-    error: Option<StoreError>,
-    /// The most calls at the same time.
-    max_calls: usize,
-}
-
-impl<I: BatchItem> WriteProgress<I> {
-    fn new(items: Vec<I>) -> Self {
-        Self {
-            outcomes: ItemOutcomes::all_stored(items.len()),
-            chunks: into_chunks(numbered(items)),
-            for_next_round: Vec::new(),
-            error: None,
-            max_calls: usize::MAX,
-        }
-    }
-
-    /// The items of the next call, if one is to be made beside those that are under way.
-    fn next_chunk(&mut self, calls: usize) -> Option<Chunk<PendingItem<I>>> {
-        if self.error.is_some() || calls >= self.max_calls {
-            return None;
-        }
-        self.chunks.pop_front()
-    }
-
-    fn add(&mut self, result: CallResult<I>) {
-        if !result.pending.is_empty() {
-            self.max_calls = FEW_CALLS;
-        }
-        self.for_next_round.extend(result.pending);
-        self.outcomes.set_invalid(&result.invalid);
-        // A lasting error replaces a transient one, because no retry mends it.
-        if self.error.as_ref().is_none_or(StoreError::is_transient) {
-            self.error = result.error.or(self.error.take());
-        }
-    }
-
-    /// All pending items. Those that no call had go first in the next round.
-    fn take_pending(&mut self) -> Vec<PendingItem<I>> {
-        let chunks = std::mem::take(&mut self.chunks);
-        let mut pending: Vec<_> = chunks.into_iter().flat_map(|chunk| chunk.items).collect();
-        pending.append(&mut self.for_next_round);
-        pending
-    }
-}
-
-/// What became of each item of a request, by its position.
-struct ItemOutcomes(Vec<ItemOutcome>);
-
-impl ItemOutcomes {
-    /// Every item counts as stored until a call says otherwise.
-    fn all_stored(items: usize) -> Self {
-        Self(vec![ItemOutcome::Stored; items])
-    }
-
-    fn set_invalid(&mut self, positions: &[usize]) {
-        for position in positions {
-            self.set(*position, ItemOutcome::Invalid);
-        }
-    }
-
-    fn set_unacknowledged<I>(&mut self, items: &[PendingItem<I>], reason: &StoreError) {
-        for pending in items {
-            let outcome = ItemOutcome::Unacknowledged(reason.clone());
-            self.set(pending.position, outcome);
-        }
-    }
-
-    fn set(&mut self, position: usize, outcome: ItemOutcome) {
-        let entry = self.0.get_mut(position);
-        *entry.expect("each item has an outcome") = outcome;
-    }
-}
-
-fn into_chunks<I: BatchItem>(items: Vec<PendingItem<I>>) -> VecDeque<Chunk<PendingItem<I>>> {
-    chunks(items, |pending| pending.item.text_bytes())
-}
-
-fn numbered<I>(items: Vec<I>) -> Vec<PendingItem<I>> {
-    items
-        .into_iter()
-        .enumerate()
-        .map(|(position, item)| PendingItem { position, item })
-        .collect()
 }
 
 /// The items that DynamoDB left unprocessed.
