@@ -4,30 +4,30 @@
 //! Two updates of a customer may reach DynamoDB in any order: an attempt may be late, and a
 //! deferred update is. Fences say which is the newer one, of the item and of each field.
 
+mod field_fences;
+mod upserted;
 mod write;
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use aws::cause::Cause;
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use model::account::AccountId;
-use model::customer::{CustomerUpdate, FENCE, FENCE_PREFIX};
+use model::customer::CustomerUpdate;
 use model::timestamp::Timestamp;
 
-use self::write::{CustomerWrite, FieldWrite, MAX_EXPIRED_FENCES, WriteCondition, fence_attribute};
-use crate::attributes::{Item, string};
+use self::field_fences::{ExpiredFences, fence_attribute};
+use self::write::{CustomerWrite, FieldWrite, WriteCondition};
+use crate::attributes::Item;
 use crate::error::StoreError;
 use crate::fence::Fence;
 use crate::retry::{Waits, repeat};
 
+pub use self::field_fences::{REMOVED_FENCE_KEPT, times_of_fields};
+pub use self::upserted::{UpdateResult, Upserted};
 pub use crate::fence::UpdateMark;
-
-/// How long the fence of a removed field is kept. An older update of the field may wait in the
-/// overflow queue for 14 days, and then in the dead-letter queue for 14 more; one day is a margin.
-pub const REMOVED_FENCE_KEPT: Duration = Duration::from_hours((14 + 14 + 1) * 24);
 
 /// The table of the profiles.
 #[derive(Clone, Debug)]
@@ -59,24 +59,6 @@ pub struct Upsert<'a> {
     pub newer_field: NewerField,
     /// When the request arrived, or the drain began.
     pub now: Timestamp,
-}
-
-/// The result of an update that is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UpdateResult {
-    /// The customer is new.
-    Created,
-    /// The customer existed before.
-    Updated,
-}
-
-/// What an update stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Upserted {
-    /// Whether the customer is new.
-    pub result: UpdateResult,
-    /// The `updatedAt` of the item.
-    pub updated_at: Timestamp,
 }
 
 /// Which write an update makes next.
@@ -260,98 +242,4 @@ impl<'a> Upsert<'a> {
             condition: WriteCondition::FieldsAreOlder,
         }))
     }
-}
-
-impl Upserted {
-    /// The result of a write that gave the item this fence and replaced these attributes.
-    fn from_replaced(replaced: &Item, item_fence: Fence) -> Self {
-        // Every update changes the fence. Some emulators return only attributes that changed.
-        let result = if replaced.contains_key(FENCE) {
-            UpdateResult::Updated
-        } else {
-            UpdateResult::Created
-        };
-        Self {
-            result,
-            updated_at: item_fence.timestamp(),
-        }
-    }
-
-    /// The result of an update that changes nothing, because all of its fields are newer in the
-    /// item.
-    fn from_newer(item: &Item) -> Result<Self, StoreError> {
-        Ok(Self {
-            result: UpdateResult::Updated,
-            updated_at: Fence::from_item(item)?.timestamp(),
-        })
-    }
-
-    /// The result of an update of which an earlier attempt took effect without a response.
-    fn from_lost_attempt(mark: UpdateMark, item: &Item) -> Result<Self, StoreError> {
-        let fence = Fence::from_item(item)?;
-        let created_at = string(mark.updated_at().to_string());
-        let is_created = fence == mark.fence && item.get("createdAt") == Some(&created_at);
-        Ok(Self {
-            result: if is_created {
-                UpdateResult::Created
-            } else {
-                UpdateResult::Updated
-            },
-            updated_at: fence.timestamp(),
-        })
-    }
-}
-
-/// The fences of an item that are of no use any more: their fields were removed so long ago that no
-/// older update of them can still be written.
-struct ExpiredFences<'i> {
-    /// Their attributes, at most [`MAX_EXPIRED_FENCES`].
-    attributes: Vec<&'i str>,
-    /// Each of these fences is lower than this one.
-    horizon: Fence,
-}
-
-impl<'i> ExpiredFences<'i> {
-    /// The expired fences of `item` at `now`. The fences of fields that `update` changes are not
-    /// among them.
-    fn find(
-        item: &'i Item,
-        update: &CustomerUpdate<'_>,
-        now: Timestamp,
-    ) -> Result<Self, StoreError> {
-        let kept_since = now.minus(REMOVED_FENCE_KEPT);
-        let horizon = Fence::random(kept_since);
-        let mut attributes = Vec::new();
-        for attribute in item.keys() {
-            let Some(field) = attribute.strip_prefix(FENCE_PREFIX) else {
-                continue;
-            };
-            let is_changed = update.changes().iter().any(|change| change.name == field);
-            let is_removed = !item.contains_key(field);
-            let is_old =
-                Fence::from_attribute(item, attribute)?.is_some_and(|fence| fence < horizon);
-            if is_removed && is_old && !is_changed && attributes.len() < MAX_EXPIRED_FENCES {
-                attributes.push(attribute.as_str());
-            }
-        }
-        Ok(Self {
-            attributes,
-            horizon,
-        })
-    }
-}
-
-/// When each field of a stored customer was last set or removed, by the name of the field.
-///
-/// # Errors
-/// [`StoreError::Corrupt`] when a fence is malformed.
-pub fn times_of_fields(item: &Item) -> Result<BTreeMap<&str, Timestamp>, StoreError> {
-    let mut times = BTreeMap::new();
-    for attribute in item.keys() {
-        if let Some(field) = attribute.strip_prefix(FENCE_PREFIX) {
-            let fence = Fence::from_attribute(item, attribute)?.ok_or(StoreError::Corrupt)?;
-            times.insert(field, fence.timestamp());
-        }
-    }
-    Ok(times)
 }

@@ -7,16 +7,11 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use model::account::AccountId;
-use model::customer::{Change, CustomerUpdate, FENCE_PREFIX, FieldChange};
+use model::customer::{Change, CustomerUpdate, FieldChange};
 
-use super::ExpiredFences;
+use super::field_fences::{ExpiredFences, fence_attribute};
 use crate::attributes::{attribute_value, string};
 use crate::fence::{Fence, UpdateMark};
-
-/// The most fences that one write removes beside its changes. The condition of a write with 30
-/// fields has four operators for each of them and two for each removed fence, and DynamoDB takes
-/// 300 ("Constraints in Amazon DynamoDB" in the developer guide).
-pub(super) const MAX_EXPIRED_FENCES: usize = 80;
 
 /// One `UpdateItem`.
 pub(super) struct CustomerWrite<'a> {
@@ -205,11 +200,6 @@ impl Expressions {
         };
         self.remove.extend([separator, alias]);
     }
-}
-
-/// The attribute with the fence of a field.
-pub(super) fn fence_attribute(field: &str) -> String {
-    [FENCE_PREFIX, field].concat()
 }
 
 #[cfg(test)]
