@@ -1,16 +1,15 @@
 //! One signal: an event or a workflow step. Each signal of a batch is validated on its own.
 
+mod builder;
+
 use std::borrow::Cow;
 
-use crate::identifier::{read_identifier, read_subject_id, read_uuid};
-use crate::json::{Field, Object, RawString, Value};
-use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
+use self::builder::SignalBuilder;
+use crate::json::{RawString, Value};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
 use crate::suggestion::{SIGNAL_SYNONYMS, Vocabulary};
-use crate::validation::{
-    FieldError, FieldErrorCode, FieldErrors, Invalid, Violation, Warning, WarningCode, Warnings,
-};
+use crate::validation::{FieldError, Warning};
 
 /// The fields of a signal in the contract, of both shapes.
 const SIGNAL_FIELDS: [&str; 6] = [
@@ -78,7 +77,7 @@ pub struct RejectedSignal<'a> {
     pub payload: &'a str,
     /// The customer or the emitter, if it is valid.
     pub subject_id: Option<Cow<'a, str>>,
-    /// The first [`MAX_ERRORS_PER_SIGNAL`] validation errors.
+    /// The first validation errors, at most [`MAX_ERRORS_PER_SIGNAL`](crate::limits::MAX_ERRORS_PER_SIGNAL).
     pub errors: Vec<FieldError>,
 }
 
@@ -93,15 +92,7 @@ impl<'a> Signal<'a> {
         path: &JsonPointer<'_>,
     ) -> Result<Self, RejectedSignal<'a>> {
         let mut builder = SignalBuilder::new(value.text(), path);
-        let mut identity = None;
-        if let Some(signal) = value.as_object(path) {
-            builder.read(signal);
-            identity = builder.check_identity(value, path);
-        } else {
-            builder
-                .errors
-                .add(path, FieldErrorCode::InvalidType, "must be an object");
-        }
+        let identity = builder.read(value, path);
         builder.build(identity, index, value, path)
     }
 
@@ -162,264 +153,6 @@ impl<'a> Signal<'a> {
             errors: vec![error],
         }
     }
-}
-
-/// An identifier that was read: `None` if it is absent or null, otherwise its text, or `Invalid` if
-/// its error was added to the others.
-type FoundText<'a> = Option<Result<Cow<'a, str>, Invalid>>;
-
-/// A function that reads an identifier from a value.
-type ReadText<'a> = fn(Value<'a>) -> Result<Cow<'a, str>, Violation>;
-
-/// A signal while it is read.
-#[derive(Default)]
-struct SignalBuilder<'a> {
-    customer_id: FoundText<'a>,
-    event_type: FoundText<'a>,
-    emitter_id: FoundText<'a>,
-    step_node_id: FoundText<'a>,
-    eventflow_identifier: FoundText<'a>,
-    data: Option<Value<'a>>,
-    has_unknown_fields: bool,
-    errors: FieldErrors,
-    warnings: Warnings,
-}
-
-impl<'a> SignalBuilder<'a> {
-    fn new(payload: &str, path: &JsonPointer<'_>) -> Self {
-        let mut errors = FieldErrors::with_limit(MAX_ERRORS_PER_SIGNAL);
-        if payload.len() > MAX_SIGNAL_BYTES {
-            // The client must make the signal shorter first, so its other errors are not reported.
-            errors = FieldErrors::with_limit(1);
-            let message = format!(
-                "must have at most {MAX_SIGNAL_BYTES} bytes of JSON; {} were sent",
-                payload.len()
-            );
-            errors.add(path, FieldErrorCode::TooLarge, message);
-        }
-        Self {
-            errors,
-            warnings: Warnings::with_limit(MAX_ERRORS_PER_SIGNAL),
-            ..Self::default()
-        }
-    }
-
-    fn read(&mut self, mut signal: Object<'a, '_>) {
-        while let Some(field) = signal.next_field(&mut self.errors) {
-            match field.name.as_ref() {
-                "customerId" => self.customer_id = self.read_field(&field, read_subject_id),
-                "eventType" => self.event_type = self.read_field(&field, read_identifier),
-                "emitterId" => self.emitter_id = self.read_field(&field, read_subject_id),
-                "stepNodeId" => self.step_node_id = self.read_field(&field, read_identifier),
-                "eventflowIdentifier" => {
-                    self.eventflow_identifier = self.read_field(&field, read_uuid);
-                }
-                _ if field.value.is_null() => {}
-                "data" => self.read_data(field.value, &field.path()),
-                _ => self.read_unknown_field(&field),
-            }
-        }
-    }
-
-    fn read_field(&mut self, field: &Field<'a, '_>, read: ReadText<'a>) -> FoundText<'a> {
-        if field.value.is_null() {
-            return None;
-        }
-        let identifier = self.errors.check(&field.path(), read(field.value));
-        Some(identifier)
-    }
-
-    fn read_data(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
-        if data.as_object(path).is_some() {
-            StorableJson::validate(data, 0, path, &mut self.errors);
-            self.data = Some(data);
-        } else {
-            self.errors.add(
-                path,
-                FieldErrorCode::InvalidType,
-                "must be an object or null",
-            );
-        }
-    }
-
-    fn read_unknown_field(&mut self, field: &Field<'a, '_>) {
-        let path = field.path();
-        self.has_unknown_fields = true;
-        // It is stored inside one map, `undocumented`.
-        StorableJson::validate(field.value, 1, &path, &mut self.errors);
-        self.warnings
-            .add(&path, WarningCode::UndocumentedMember, || {
-                SIGNAL.warning(
-                    "is not in the contract; it is stored with the signal under undocumented",
-                    &field.name,
-                )
-            });
-    }
-
-    /// The identity, if both of its fields are there and valid and no field of the other shape is
-    /// there. Adds an error for each field that is missing, also for the eventflowIdentifier of a
-    /// workflow step.
-    fn check_identity(
-        &mut self,
-        signal: Value<'a>,
-        path: &JsonPointer<'_>,
-    ) -> Option<Identity<'a>> {
-        let is_event = self.customer_id.is_some() || self.event_type.is_some();
-        let is_step = self.emitter_id.is_some() || self.step_node_id.is_some();
-        match (is_event, is_step) {
-            (true, false) => self.check_event(signal, path),
-            (false, true) => self.check_step(signal, path),
-            (false, false) => {
-                let similar = SIGNAL.similar(signal, &SIGNAL_FIELDS);
-                let message = format!(
-                    "must have customerId and eventType, or emitterId and stepNodeId{similar}"
-                );
-                self.errors.add(path, FieldErrorCode::Required, message);
-                None
-            }
-            (true, true) => {
-                let message = "must have either customerId and eventType or emitterId and \
-                               stepNodeId, not both";
-                self.errors
-                    .add(path, FieldErrorCode::AmbiguousIdentity, message);
-                None
-            }
-        }
-    }
-
-    fn check_event(&mut self, signal: Value<'a>, path: &JsonPointer<'_>) -> Option<Identity<'a>> {
-        let mut required = Required {
-            signal,
-            path,
-            errors: &mut self.errors,
-        };
-        required.check(
-            "customerId",
-            &self.customer_id,
-            "is required beside eventType",
-        );
-        required.check(
-            "eventType",
-            &self.event_type,
-            "is required beside customerId",
-        );
-        Some(Identity::Event {
-            customer_id: valid(&self.customer_id)?,
-            event_type: valid(&self.event_type)?,
-        })
-    }
-
-    fn check_step(&mut self, signal: Value<'a>, path: &JsonPointer<'_>) -> Option<Identity<'a>> {
-        let mut required = Required {
-            signal,
-            path,
-            errors: &mut self.errors,
-        };
-        required.check(
-            "emitterId",
-            &self.emitter_id,
-            "is required beside stepNodeId",
-        );
-        required.check(
-            "stepNodeId",
-            &self.step_node_id,
-            "is required beside emitterId",
-        );
-        required.check(
-            "eventflowIdentifier",
-            &self.eventflow_identifier,
-            "is required in a workflow step",
-        );
-        Some(Identity::Step {
-            emitter_id: valid(&self.emitter_id)?,
-            step_node_id: valid(&self.step_node_id)?,
-        })
-    }
-
-    /// Warns of each attribute of an event's data that has another type than in the contract, and
-    /// is not null.
-    fn check_attributes(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
-        for (name, value) in data.raw_fields().filter(|(_, value)| !value.is_null()) {
-            let name = name.decode().expect("`read_data` validated the names");
-            let expected = match name.as_ref() {
-                "price" if !value.is_number() => "a number",
-                "brand" | "productId" | "category" | "subCategory1" | "subCategory2"
-                | "subCategory3"
-                    if value.as_string().is_none() =>
-                {
-                    "a string"
-                }
-                _ => continue,
-            };
-            let path = JsonPointer::Member(path, "data");
-            self.warnings.add(
-                &JsonPointer::Member(&path, &name),
-                WarningCode::UnexpectedType,
-                || format!("should be {expected}; it is stored as it was sent"),
-            );
-        }
-    }
-
-    fn build(
-        mut self,
-        identity: Option<Identity<'a>>,
-        index: usize,
-        signal: Value<'a>,
-        path: &JsonPointer<'_>,
-    ) -> Result<Signal<'a>, RejectedSignal<'a>> {
-        let identity = match identity {
-            Some(identity) if self.errors.is_empty() => identity,
-            _ => {
-                return Err(RejectedSignal {
-                    index,
-                    payload: signal.text(),
-                    subject_id: valid(&self.customer_id).or_else(|| valid(&self.emitter_id)),
-                    errors: self.errors.into_vec(),
-                });
-            }
-        };
-        if let (Identity::Event { .. }, Some(data)) = (&identity, self.data) {
-            self.check_attributes(data, path);
-        }
-        let data = self
-            .data
-            .map_or(StorableJson::EMPTY_OBJECT, StorableJson::validated);
-        Ok(Signal {
-            index,
-            identity,
-            eventflow_identifier: valid(&self.eventflow_identifier),
-            data,
-            value: signal,
-            has_unknown_fields: self.has_unknown_fields,
-            warnings: self.warnings.into_vec(path),
-        })
-    }
-}
-
-/// Adds an error for each required field that is missing.
-struct Required<'s, 'a> {
-    signal: Value<'a>,
-    path: &'s JsonPointer<'s>,
-    errors: &'s mut FieldErrors,
-}
-
-impl<'a> Required<'_, 'a> {
-    fn check(&mut self, name: &'static str, field: &FoundText<'a>, message: &str) {
-        if field.is_none() {
-            let similar = SIGNAL.similar(self.signal, &[name]);
-            self.errors.add(
-                &JsonPointer::Member(self.path, name),
-                FieldErrorCode::Required,
-                format!("{message}{similar}"),
-            );
-        }
-    }
-}
-
-/// The text of an identifier, if it is there and valid. The error of an invalid one is among the
-/// errors already.
-fn valid<'a>(field: &FoundText<'a>) -> Option<Cow<'a, str>> {
-    field.as_ref()?.as_ref().ok().cloned()
 }
 
 /// The fields of `signal`, valid or not, that are not in the contract and not null.

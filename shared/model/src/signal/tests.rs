@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::json::JsonText;
+use crate::limits::MAX_SIGNAL_BYTES;
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
