@@ -1,0 +1,54 @@
+//! The second step: sends the CloudEvents to the lake.
+
+use super::{BatchDelivery, CloudEventIndex, IN_THE_BATCH, TargetFailure};
+use crate::send::Undelivered;
+
+/// The name of the lake in the log.
+const LAKE: &str = "lake";
+
+impl BatchDelivery<'_> {
+    /// Sends the CloudEvents to the lake, if there is one. One that Firehose will never take is
+    /// kept.
+    pub(crate) async fn fill_lake(&mut self) {
+        let Some(lake) = &self.targets.lake else {
+            return;
+        };
+        let remaining = self.deadline.remaining();
+        // If there is a bus, it has half of the time.
+        let for_lake = match &self.targets.bus {
+            Some(_) => remaining / 2,
+            None => remaining,
+        };
+        let deadline = self.deadline.at_most(for_lake);
+        let mut indexes = Vec::new();
+        let mut lines = Vec::new();
+        for (index, pending) in self.cloud_events.iter().enumerate() {
+            if pending.is_in_lake() {
+                indexes.push(CloudEventIndex(index));
+                lines.push(pending.cloud_event.json.as_str());
+            }
+        }
+        let sent = lake.put(&lines, deadline).await;
+        let index_of_line = |line: usize| {
+            let index = indexes.get(line).copied();
+            index.expect(IN_THE_BATCH)
+        };
+        for Undelivered { index, cause } in sent.refused {
+            let index = index_of_line(index);
+            if sent.took_none_of_several {
+                let target = LAKE;
+                self.fail_cloud_event(index, &TargetFailure { target, cause });
+                return;
+            }
+            let kept = self.keep_refused(index, "Firehose", &cause).await;
+            if let Err(failure) = kept {
+                self.fail_cloud_event(index, &failure);
+                return;
+            }
+        }
+        if let Some(Undelivered { index, cause }) = sent.failed {
+            let target = LAKE;
+            self.fail_cloud_event(index_of_line(index), &TargetFailure { target, cause });
+        }
+    }
+}
