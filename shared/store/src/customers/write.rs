@@ -83,20 +83,13 @@ impl<'a> CustomerWrite<'a> {
 
     /// The call, without the name of the table.
     pub(super) fn request(&self, client: &Client) -> UpdateItemFluentBuilder {
-        let mut expressions = self.common_expressions();
-        for (index, field) in self.fields.iter().enumerate() {
-            expressions.add_field(index, field, self);
-        }
-        if let Some(expired) = &self.expired {
-            expressions.add_expired(expired);
-        }
         let Expressions {
             set,
             remove,
             condition,
             names,
             values,
-        } = expressions;
+        } = self.expressions();
         let key = self.account_id.partition_key(self.customer_id);
         client
             .update_item()
@@ -108,6 +101,17 @@ impl<'a> CustomerWrite<'a> {
             // Only the replaced attributes: enough to see whether the item existed.
             .return_values(ReturnValue::UpdatedOld)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    }
+
+    fn expressions(&self) -> Expressions {
+        let mut expressions = self.common_expressions();
+        for (index, field) in self.fields.iter().enumerate() {
+            expressions.add_field(index, field, self);
+        }
+        if let Some(expired) = &self.expired {
+            expressions.add_expired(expired);
+        }
+        expressions
     }
 
     /// The expressions of the attributes that every write sets.
@@ -204,10 +208,13 @@ impl Expressions {
 
 #[cfg(test)]
 mod tests {
-    use model::customer::{FENCE, FENCE_ID};
+    use model::customer::{FENCE, FENCE_ID, FENCE_PREFIX, PROFILE_FIELDS};
     use model::json::JsonText;
+    use model::limits::MAX_UNKNOWN_FIELDS;
+    use model::timestamp::Timestamp;
 
     use super::*;
+    use crate::attributes::Item;
 
     #[test]
     fn expressions_name_the_attributes_of_the_items_fence() {
@@ -235,5 +242,43 @@ mod tests {
             assert!(expressions.set.contains(&set), "{}", expressions.set);
             assert_eq!(expressions.condition, expected);
         }
+    }
+    #[test]
+    fn condition_of_the_largest_write_has_at_most_the_300_operators_of_dynamodb() {
+        let now: Timestamp = "2026-11-20T22:33:44.123Z".parse().unwrap();
+        let long_ago: Timestamp = "2025-11-20T22:33:44.123Z".parse().unwrap();
+        let unknown = (0..MAX_UNKNOWN_FIELDS).map(|n| format!("new{n}"));
+        let documented = PROFILE_FIELDS.iter().map(|field| (*field).to_owned());
+        let changes: Vec<_> = documented
+            .chain(unknown)
+            .map(|name| format!("\"{name}\":\"x\""))
+            .collect();
+        let body = format!(
+            "{{\"customerId\":\"c\",\"customerData\":{{{}}}}}",
+            changes.join(",")
+        );
+        let update = CustomerUpdate::parse(JsonText::parse(&body).unwrap()).unwrap();
+        let fence = Fence::random(long_ago).attribute();
+        let item: Item = (0..1_000)
+            .map(|n| (format!("{FENCE_PREFIX}removed{n}"), fence.clone()))
+            .collect();
+        let account_id = "shop".parse().unwrap();
+        let mark = UpdateMark::new(now);
+        let write = CustomerWrite {
+            expired: Some(ExpiredFences::find(&item, &update, now).unwrap()),
+            ..CustomerWrite::whole(&account_id, &update, mark, WriteCondition::FieldsAreOlder)
+        };
+        let condition = write.expressions().condition;
+        let operators: usize = [
+            " AND ",
+            " OR ",
+            " < ",
+            "attribute_exists",
+            "attribute_not_exists",
+        ]
+        .into_iter()
+        .map(|operator| condition.matches(operator).count())
+        .sum();
+        assert!((200..=300).contains(&operators), "{operators}");
     }
 }
