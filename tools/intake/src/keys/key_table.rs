@@ -31,8 +31,8 @@ pub(crate) struct StoredKey {
 pub(crate) struct KeyTable<'a> {
     pub(crate) stack: &'a Stack,
     table: &'a str,
-    /// Whether the key snapshot has to be written. Set before a write of the table: one that fails
-    /// may have taken effect.
+    /// Whether the table may have a change that the key snapshot lacks. It is set before a write of the
+    /// table, since a write that fails may have taken effect.
     pub(super) must_publish: Cell<bool>,
 }
 
@@ -158,7 +158,8 @@ impl<'a> KeyTable<'a> {
         }
     }
 
-    /// Deletes the entry of a key.
+    /// Deletes the entry of a key of `cargo intake verify`. It does not set `must_publish`, because the
+    /// key snapshot leaves such keys out.
     pub(super) async fn delete(&self, key: &StoredKey) -> Result<()> {
         self.stack
             .client

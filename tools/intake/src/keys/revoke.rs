@@ -1,0 +1,137 @@
+//! `keys revoke`: revokes a key in the table or, while the table does not answer, in the key snapshot
+//! alone.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Error, Result, anyhow};
+use clap::Args;
+use model::timestamp::Timestamp;
+use serde_json::json;
+
+use super::key_table::{KeyTable, StoredKey, no_such_key};
+use super::snapshot::{self, bucket};
+use crate::confirm::confirm;
+use crate::output::{Format, note, print_json};
+use crate::stack::Stack;
+
+/// How long `keys revoke` waits for an answer of the key table before it revokes in the snapshot.
+pub(super) const TABLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Args, Debug)]
+#[command(after_help = help())]
+pub(crate) struct Revoke {
+    /// The key's id, from `keys list`
+    id: String,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+fn help() -> String {
+    let seconds = TABLE_TIMEOUT.as_secs();
+    format!(
+        "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e\n\n\
+        While the key table does not answer within {seconds} seconds, it revokes the key in the key snapshot alone. The exit \
+        code is 0 only when both have the revocation: otherwise, run the same command again."
+    )
+}
+
+impl Revoke {
+    pub(super) async fn run(&self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
+        let id = &self.id;
+        let all = match keys.all().await {
+            Ok(all) => all,
+            Err(error) => return self.confirm_and_revoke_in_snapshot(keys, error).await,
+        };
+        let key = all
+            .into_iter()
+            .find(|key| key.entry.key_id == *id)
+            .with_context(|| no_such_key(id))?;
+        if let Some(revoked_at) = key.entry.revoked_at {
+            // The command that revoked it may have failed to write the key snapshot.
+            keys.must_publish.set(true);
+            note(&format!(
+                "The key {id} is already revoked, since {revoked_at}."
+            ));
+        } else {
+            self.confirm(&key)?;
+            let revoked = keys.revoke(&key, Timestamp::now()).await;
+            if let Err(error) = revoked {
+                return self.revoke_in_snapshot(keys, error).await;
+            }
+            note_revoked(keys.stack, id).await?;
+        }
+        match format {
+            Format::Json => print_json(&json!({"keyId": id, "revoked": true})),
+            Format::Text => Ok(()),
+        }
+    }
+
+    fn confirm(&self, key: &StoredKey) -> Result<()> {
+        let id = &self.id;
+        let account = &key.entry.account_id;
+        let name = &key.entry.name;
+        let question = format!(
+            "Revoke the key {id} ({name:?}) of the account {account}? This cannot be undone."
+        );
+        confirm(&question, self.yes)
+    }
+
+    /// Asks the operator, who has not confirmed anything yet, and revokes the key in the snapshot
+    /// alone, because the table could not be read: `error` says why.
+    ///
+    /// # Errors
+    /// As [`Self::revoke_in_snapshot`], and when the operator does not confirm.
+    async fn confirm_and_revoke_in_snapshot(
+        &self,
+        keys: &KeyTable<'_>,
+        error: Error,
+    ) -> Result<()> {
+        let has_snapshot = bucket(keys.stack).await?.is_some();
+        if has_snapshot {
+            let id = &self.id;
+            let question = format!(
+                "{error:#} Revoke the key {id} in the key snapshot? This cannot be undone."
+            );
+            confirm(&question, self.yes)?;
+        }
+        self.revoke_in_snapshot(keys, error).await
+    }
+
+    /// Revokes the key in the snapshot alone, because the table failed with `error`.
+    ///
+    /// # Errors
+    /// It always returns an error, since the table lacks the revocation. It is `error` itself when the
+    /// stack has no snapshot.
+    async fn revoke_in_snapshot(&self, keys: &KeyTable<'_>, error: Error) -> Result<()> {
+        let id = &self.id;
+        let Some(bucket) = bucket(keys.stack).await? else {
+            return Err(error);
+        };
+        // The command must not write the snapshot from the table, which does not answer.
+        keys.must_publish.set(false);
+        let revoked = snapshot::revoke(&bucket, id).await;
+        revoked.with_context(|| {
+            format!("{error:#} The key {id} is not revoked in the key snapshot either")
+        })?;
+        Err(anyhow!(
+            "{error:#} The key {id} is revoked in the key snapshot only: functions that get no answer from the key table \
+             reject it within two minutes, while S3 answers. Run this command again until the key table has the revocation."
+        ))
+    }
+}
+
+/// Tells the operator how long functions may still accept a key that is revoked in the table.
+async fn note_revoked(stack: &Stack, id: &str) -> Result<()> {
+    let has_snapshot = bucket(stack).await?.is_some();
+    let exception = if has_snapshot {
+        "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
+    } else {
+        "One that cannot read the key table may accept it for 15 minutes."
+    };
+    note(&format!(
+        "Revoked {id}. Within a minute, every function rejects it. {exception}"
+    ));
+    Ok(())
+}
