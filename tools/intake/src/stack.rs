@@ -1,8 +1,8 @@
 //! The stack that a command works on: its tables and queues, and clients with the operator's
 //! credentials. Must not know what a command does with them.
 
+mod cloudformation;
 mod connect;
-mod description;
 pub(crate) mod variable_names;
 mod variables;
 
@@ -22,7 +22,7 @@ pub(crate) use self::connect::{StackArgs, local_account};
 use self::variable_names::{
     BASE_URL, DEAD_LETTER_QUEUE_URL, OVERFLOW_QUEUE_URL, SIGNAL_RETENTION_DAYS,
 };
-use self::variables::Variables;
+use self::variables::StackVariables;
 use crate::error::call_error;
 
 /// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
@@ -51,7 +51,7 @@ pub(crate) struct Stack {
     pub(crate) arguments: String,
     /// The configuration, for calls to services for which there is no client here.
     pub(crate) config: SdkConfig,
-    variables: Variables,
+    variables: StackVariables,
 }
 
 /// The URLs of the queues of a stack.
@@ -61,7 +61,7 @@ pub(crate) struct QueueUrls<'a> {
 }
 
 impl Stack {
-    fn new(config: &SdkConfig, variables: Variables, is_local: bool) -> Self {
+    fn new(config: &SdkConfig, variables: StackVariables, is_local: bool) -> Self {
         let client = dynamodb_with(config, ATTEMPT_TIMEOUT, retries(MAX_ATTEMPTS));
         let mut sqs = aws_sdk_sqs::config::Builder::from(config);
         if is_local {
@@ -209,7 +209,7 @@ mod tests {
                 .load()
                 .await;
             let table = testkit::Tables::name("ApiKeysTable");
-            let variables = Variables {
+            let variables = StackVariables {
                 values: HashMap::from([(
                     variable_names::API_KEYS_TABLE.to_owned(),
                     table.to_owned(),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use aws::sdk_config::http_client;
+use aws::variables::Variables;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials as _};
@@ -16,7 +17,7 @@ use super::variable_names::{
     IDEMPOTENCY_TABLE, INTAKE_STACK, INTAKE_VERSION, KEY_SNAPSHOT_BUCKET, OVERFLOW_FUNCTION,
     OVERFLOW_QUEUE_URL, REJECTED_SIGNALS_TABLE, SIGNAL_RETENTION_DAYS, SIGNALS_TABLE,
 };
-use super::variables::{DEFAULT_FILE, Variables};
+use super::variables::{DEFAULT_FILE, StackVariables};
 use super::{ATTEMPT_TIMEOUT, Stack};
 use crate::http::CONNECT_TIMEOUT;
 
@@ -73,7 +74,7 @@ fn local_file(argument: &OsString) -> Option<&str> {
 }
 
 fn account_in_file(file: &Path) -> Result<String> {
-    let variables = Variables::read_file(file)?;
+    let variables = StackVariables::read_file(file)?;
     let account = variables.get("ACCOUNT_ID", "Give --account NAME.")?;
     Ok(account.to_owned())
 }
@@ -91,9 +92,13 @@ impl StackArgs {
         let config = loader()?.load().await;
         ensure_region_and_credentials(&config).await?;
         let Some(name) = self.name() else {
-            return Ok(Stack::new(&config, Variables::from_environment(), false));
+            return Ok(Stack::new(
+                &config,
+                StackVariables::from_environment(),
+                false,
+            ));
         };
-        let variables = Variables::read_stack(&config, &name, &OUTPUTS).await?;
+        let variables = StackVariables::read_stack(&config, &name, &OUTPUTS).await?;
         Ok(Stack {
             arguments: format!(" --stack {name}"),
             name: Some(name),
@@ -112,7 +117,7 @@ impl StackArgs {
 }
 
 async fn connect_to_local(file: &Path) -> Result<Stack> {
-    let variables = Variables::read_file(file)?;
+    let variables = StackVariables::read_file(file)?;
     let config = local_config(&variables)?.load().await;
     Ok(Stack {
         arguments: format!(" --local='{}'", file.display()),
@@ -124,7 +129,7 @@ pub(super) fn loader() -> Result<ConfigLoader> {
     let timeouts = TimeoutConfig::builder()
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .build();
-    let http_client = http_client(&aws::variables::Variables::from_process(), CONNECT_TIMEOUT)?;
+    let http_client = http_client(&Variables::from_process(), CONNECT_TIMEOUT)?;
     Ok(aws_config::defaults(BehaviorVersion::latest())
         .http_client(http_client)
         .timeout_config(timeouts))
@@ -132,7 +137,7 @@ pub(super) fn loader() -> Result<ConfigLoader> {
 
 /// A configuration with everything from the file and nothing from the operator's profile, so that
 /// `--local` can never mean AWS.
-fn local_config(variables: &Variables) -> Result<ConfigLoader> {
+fn local_config(variables: &StackVariables) -> Result<ConfigLoader> {
     let get = |name| variables.get(name, "Start `cargo dev` again.");
     let credentials = Credentials::new(
         get("AWS_ACCESS_KEY_ID")?,

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow};
 use aws_config::SdkConfig;
 
-use super::description::{NotDescribed, describe};
+use super::cloudformation::{NotDescribed, describe};
 
 /// The file that `cargo dev` writes by default, from the root of the workspace.
 pub(super) const DEFAULT_FILE: &str = "target/dev.env";
 
-/// Variables, and where they come from.
+/// The variables that describe a stack, and where they come from.
 #[derive(Clone, Debug)]
-pub(super) struct Variables {
+pub(super) struct StackVariables {
     pub(super) values: HashMap<String, String>,
     pub(super) source: String,
 }
 
-impl Variables {
+impl StackVariables {
     pub(super) fn from_environment() -> Self {
         let mut values = HashMap::new();
         for (name, value) in std::env::vars_os() {
