@@ -77,7 +77,7 @@ impl HttpClient {
 
 /// Makes at most this many attempts, with a pause before each further one, until the outcome of one
 /// is final.
-pub(crate) async fn repeat<T>(
+pub(crate) async fn attempt_until_final<T>(
     attempts: usize,
     attempt: impl AsyncFn() -> T,
     is_final: impl Fn(&T) -> bool,

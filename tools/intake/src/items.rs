@@ -20,7 +20,7 @@ pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
 }
 
 /// The key of an item in a table that has no sort key.
-pub(crate) fn partition_key(partition: String) -> Item {
+pub(crate) fn key_of_partition(partition: String) -> Item {
     Item::from([("pk".to_owned(), AttributeValue::S(partition))])
 }
 

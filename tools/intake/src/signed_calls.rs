@@ -16,7 +16,7 @@ use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::identity::Identity;
 use serde_json::Value;
 
-use crate::http::{HttpClient, Received, endpoint, repeat};
+use crate::http::{HttpClient, Received, attempt_until_final, endpoint};
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -105,7 +105,7 @@ impl<'a> SigningClient<'a> {
         body: &str,
     ) -> Result<Received> {
         let attempt = || self.send(service, headers, body);
-        repeat(ATTEMPTS, attempt, is_final).await
+        attempt_until_final(ATTEMPTS, attempt, is_final).await
     }
 
     async fn send(

@@ -18,7 +18,7 @@ use super::profiles::find_profile;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_interrupted;
-use crate::items::{batch_delete, partition_key, query_items};
+use crate::items::{batch_delete, key_of_partition, query_items};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
@@ -138,7 +138,7 @@ impl CustomerErasure<'_> {
         RejectedTable::new(stack)?.delete(&found.rejected).await?;
         delete_signals(stack, account, id).await?;
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
-        let profile = partition_key(account.partition_key(id));
+        let profile = key_of_partition(account.partition_key(id));
         batch_delete(&stack.client, stack.table(CUSTOMERS_TABLE)?, &[profile]).await
     }
 }

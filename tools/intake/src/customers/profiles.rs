@@ -13,7 +13,7 @@ use store::customers::times_of_fields;
 
 use super::Target;
 use crate::error::store_error;
-use crate::items::{Json, display, json_object, partition_key, scan, text};
+use crate::items::{Json, display, json_object, key_of_partition, scan, text};
 use crate::output::{Format, PrintedTable, note, print_json};
 use crate::stack::Stack;
 use crate::stack::variable_names::CUSTOMERS_TABLE;
@@ -77,7 +77,7 @@ pub(super) async fn find_profile(
     id: &str,
 ) -> Result<Option<Item>> {
     let table = stack.table(CUSTOMERS_TABLE)?;
-    let key = partition_key(account.partition_key(id));
+    let key = key_of_partition(account.partition_key(id));
     stack.get(table, key).await
 }
 

@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use crate::check_result::CheckOutcome;
-use crate::http::{HttpClient, repeat};
+use crate::http::{HttpClient, attempt_until_final};
 
 pub(super) const CUSTOMERS: &str = "/api/customers";
 pub(super) const SIGNALS: &str = "/api/event-flows/signal";
@@ -69,7 +69,7 @@ impl Api {
     pub(super) async fn send(&self, call: &Call) -> Result<ApiResponse> {
         let is_throttled = |response: &ApiResponse| response.status == 429;
         let is_final = |response: &Result<ApiResponse>| !response.as_ref().is_ok_and(is_throttled);
-        repeat(THROTTLED_ATTEMPTS, || self.send_once(call), is_final).await
+        attempt_until_final(THROTTLED_ATTEMPTS, || self.send_once(call), is_final).await
     }
 
     async fn send_once(&self, call: &Call) -> Result<ApiResponse> {

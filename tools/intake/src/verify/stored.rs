@@ -15,7 +15,7 @@ use store::rejected_signals::{self, SHARDS};
 use super::batch::{SUBJECTS, subject_id};
 use super::report::Cleanup;
 use super::run::Run;
-use crate::items::{Json, batch_delete, key, partition_key, query_items};
+use crate::items::{Json, batch_delete, key, key_of_partition, query_items};
 use crate::keys::VerificationKey;
 use crate::stack::Stack;
 use crate::stack::variable_names::{
@@ -123,7 +123,7 @@ fn idempotency_records(run: &Run<'_>) -> Vec<Item> {
     let batches = run.batches.borrow();
     batches
         .keys()
-        .map(|identifier| partition_key(run.account.partition_key(identifier)))
+        .map(|identifier| key_of_partition(run.account.partition_key(identifier)))
         .collect()
 }
 
