@@ -22,14 +22,13 @@ use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use self::chunks::{Chunk, Chunks, Kind, cannot_read};
+use self::chunks::{Chunk, Chunks, ImportKind, cannot_read};
 use self::line::{MAX_AHEAD, parse_lines};
 use self::report::ImportReport;
 use self::writer::Writer;
 use crate::interrupt::until_interrupted;
 use crate::output::{Format, NOTE_INTERVAL, note};
 use crate::stack::Stack;
-use crate::stack::variable_names::{CUSTOMERS_TABLE, SIGNALS_TABLE};
 use crate::time_args::time;
 
 const EXAMPLES: &str = "\
@@ -74,22 +73,22 @@ struct Progress {
 impl Import {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let kind = chunks::kind_of(&self.file)?;
-        // Customers do not expire, so their import needs no retention.
-        let (table, retention) = match kind {
-            Kind::Customers => (stack.table(CUSTOMERS_TABLE)?, None),
-            Kind::Signals => (stack.table(SIGNALS_TABLE)?, stack.retention()?),
+        let retention = match kind {
+            // They do not expire.
+            ImportKind::Customers => None,
+            ImportKind::Signals => stack.retention()?,
         };
+        let writer = Writer::new(stack, &self.account, kind, retention)?;
         self.ensure_times(kind, retention)?;
         let error_path = self.file.with_added_extension("errors.ndjson");
         if self.from_line == NonZeroU64::MIN {
             delete_errors_of_earlier_run(&error_path)?;
         }
-        let writer = Writer::new(stack.client.clone(), table, &self.account, retention);
         let mut progress = Progress {
             report: ImportReport::new(kind, error_path),
             next_line: self.from_line.get(),
         };
-        let work = Box::pin(self.store(&writer, kind, &mut progress));
+        let work = Box::pin(self.store(&writer, &mut progress));
         let finished = until_interrupted(work).await;
         let stored = finished.and_then(|stored| stored.context("Interrupted."));
         if stored.is_err() {
@@ -106,15 +105,15 @@ impl Import {
         Ok(())
     }
 
-    async fn store(&self, writer: &Writer<'_>, kind: Kind, progress: &mut Progress) -> Result<()> {
+    async fn store(&self, writer: &Writer<'_>, progress: &mut Progress) -> Result<()> {
         let mut chunks = self.open()?;
         let file_bytes = std::fs::metadata(&self.file)?.len();
         let mut noted_at = Instant::now();
         while let Some(chunk) = self.read_chunk(&mut chunks)? {
             writer
-                .store(&chunk, kind, self.received_at, &mut progress.report)
+                .store(&chunk, self.received_at, &mut progress.report)
                 .await?;
-            progress.report.write_rejected()?;
+            progress.report.write_invalid_lines()?;
             // The chunks before the first line to import have no lines.
             progress.next_line = self.from_line.get().max(chunks.next_line());
             if noted_at.elapsed() >= NOTE_INTERVAL {
@@ -141,14 +140,14 @@ impl Import {
     /// Fails when a line has no time and `--received-at` is missing, or when no line may have the
     /// time of `--received-at`. The import does not choose a time: the next run would choose another
     /// one, and store the signals under other keys.
-    fn ensure_times(&self, kind: Kind, retention: Option<Duration>) -> Result<()> {
+    fn ensure_times(&self, kind: ImportKind, retention: Option<Duration>) -> Result<()> {
         match self.received_at {
             Some(received_at) => ensure_usable(received_at, retention),
             None => self.ensure_each_line_has_a_time(kind),
         }
     }
 
-    fn ensure_each_line_has_a_time(&self, kind: Kind) -> Result<()> {
+    fn ensure_each_line_has_a_time(&self, kind: ImportKind) -> Result<()> {
         let mut chunks = self.open()?;
         while let Some(chunk) = self.read_chunk(&mut chunks)? {
             parse_lines(&chunk, kind, None)?;
@@ -182,7 +181,8 @@ fn ensure_usable(received_at: Timestamp, retention: Option<Duration>) -> Result<
     let now = Timestamp::now();
     ensure!(
         received_at <= now.plus(MAX_AHEAD),
-        "--received-at is {received_at}: more than five minutes ahead."
+        "--received-at is {received_at}: more than {} minutes ahead.",
+        MAX_AHEAD.as_secs() / 60
     );
     if let Some(retention) = retention {
         let days = retention.as_secs() / 86_400;

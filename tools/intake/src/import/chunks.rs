@@ -34,12 +34,12 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// What the lines of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(super) enum ImportKind {
     Customers,
     Signals,
 }
 
-impl Kind {
+impl ImportKind {
     /// The field that holds the time of a line.
     pub(super) fn time_field(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl ImportLine {
 
 /// Reads the first line that has a text, and says what the lines of the file are. A customer has
 /// `customerData` or, in a line of `customers show --json`, `updatedAt`.
-pub(super) fn kind_of(path: &Path) -> Result<Kind> {
+pub(super) fn kind_of(path: &Path) -> Result<ImportKind> {
     let mut chunks = Chunks::open(path, 1)?;
     let first_chunk = chunks.read().with_context(|| cannot_read(path))?;
     let lines = first_chunk.map(|chunk| chunk.lines).unwrap_or_default();
@@ -90,9 +90,9 @@ pub(super) fn kind_of(path: &Path) -> Result<Kind> {
     let has = |name: &str| fields.get(name).is_some_and(Option::is_some);
     let is_customer = has("customerData") || (has("updatedAt") && !has("eventType"));
     if is_customer {
-        return Ok(Kind::Customers);
+        return Ok(ImportKind::Customers);
     }
-    Ok(Kind::Signals)
+    Ok(ImportKind::Signals)
 }
 
 pub(super) fn cannot_read(path: &Path) -> String {

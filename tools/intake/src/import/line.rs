@@ -18,8 +18,8 @@ use self::fields::{
     Fields, LineField, read_fields, read_index, read_request_identifier, read_time, take_field,
     write_object,
 };
-use super::chunks::{Chunk, Kind};
-use super::line_error::LineError;
+use super::chunks::{Chunk, ImportKind};
+use super::line_error::{InvalidLine, LineError};
 
 /// How far ahead of this machine's clock a time may be, since clocks differ. Until that time comes,
 /// deferred updates and later imports of the same fields lose to it.
@@ -29,7 +29,7 @@ pub(super) const MAX_AHEAD: Duration = Duration::from_mins(5);
 #[derive(Default)]
 pub(super) struct ParsedLines<'a> {
     pub(super) valid: Vec<ParsedLine<'a>>,
-    pub(super) rejected: Vec<RejectedLine>,
+    pub(super) invalid: Vec<InvalidLine>,
 }
 
 pub(super) struct ParsedLine<'a> {
@@ -37,11 +37,6 @@ pub(super) struct ParsedLine<'a> {
     /// When the signal was received, or the customer was updated.
     pub(super) time: Timestamp,
     pub(super) content: LineContent<'a>,
-}
-
-pub(super) struct RejectedLine {
-    pub(super) number: u64,
-    pub(super) error: LineError,
 }
 
 /// What is stored of a line.
@@ -74,7 +69,7 @@ pub(super) struct Origin {
 /// A line has no time, and there is no `received_at`.
 pub(super) fn parse_lines(
     chunk: &Chunk,
-    kind: Kind,
+    kind: ImportKind,
     received_at: Option<Timestamp>,
 ) -> Result<ParsedLines<'_>> {
     let now = Timestamp::now();
@@ -94,7 +89,10 @@ pub(super) fn parse_lines(
                     content,
                 });
             }
-            Err(error) => parsed.rejected.push(RejectedLine { number, error }),
+            Err(error) => parsed.invalid.push(InvalidLine {
+                number,
+                errors: vec![error],
+            }),
         }
     }
     Ok(parsed)
@@ -110,7 +108,7 @@ fn parse_json(text: &Result<String, LineError>) -> Result<JsonText<'_>, LineErro
     })
 }
 
-fn has_no_time(number: u64, kind: Kind) -> String {
+fn has_no_time(number: u64, kind: ImportKind) -> String {
     let field = kind.time_field();
     format!(
         "Line {number} has no {field}. Give --received-at TIME, which such lines get, in this and each further run."
@@ -119,7 +117,7 @@ fn has_no_time(number: u64, kind: Kind) -> String {
 
 impl<'a> LineContent<'a> {
     /// Reads a line at the time `now`, and takes the fields from it that no client sends.
-    fn read(line: JsonText<'a>, kind: Kind, now: Timestamp) -> Result<Self, LineError> {
+    fn read(line: JsonText<'a>, kind: ImportKind, now: Timestamp) -> Result<Self, LineError> {
         let time_field = kind.time_field();
         let Some(mut fields) = fields_of_stored_line(line, time_field) else {
             return Ok(Self::as_sent(line));
@@ -129,12 +127,12 @@ impl<'a> LineContent<'a> {
         };
         let time = read_time(time_field, time, now)?;
         match kind {
-            Kind::Customers => Ok(Self {
+            ImportKind::Customers => Ok(Self {
                 requests: LineRequests::Rewritten(customer_requests(fields)),
                 time: Some(time),
                 origin: None,
             }),
-            Kind::Signals => {
+            ImportKind::Signals => {
                 let origin = take_origin(&mut fields)?;
                 Ok(Self {
                     requests: LineRequests::Rewritten(vec![write_object(&fields)]),
@@ -191,7 +189,7 @@ fn take_origin(fields: &mut Fields<'_>) -> Result<Option<Origin>, LineError> {
     }))
 }
 
-/// Puts the fields that a client sent beyond the contract back where they were. A stored signal has
+/// Puts the fields that a client sent beyond the contract of the API back where they were. A stored signal has
 /// them in the object `undocumented`.
 fn restore_undocumented_fields(fields: &mut Fields<'_>) {
     let Some(value) = take_field(fields, "undocumented") else {
@@ -257,8 +255,8 @@ mod tests {
         let at = |time: Timestamp| json!({"receivedAt": time, "updatedAt": time}).to_string();
         let latest = now.plus(MAX_AHEAD);
         for (kind, name) in [
-            (Kind::Signals, "receivedAt"),
-            (Kind::Customers, "updatedAt"),
+            (ImportKind::Signals, "receivedAt"),
+            (ImportKind::Customers, "updatedAt"),
         ] {
             let read = |line: &str| {
                 let content = LineContent::read(JsonText::parse(line).unwrap(), kind, now);
@@ -271,7 +269,7 @@ mod tests {
                 latest.plus(Duration::from_millis(1)),
                 Timestamp::from_millis(u64::MAX),
             ] {
-                let message = format!("{name} must not be more than five minutes ahead.");
+                let message = format!("{name} must not be more than 5 minutes ahead.");
                 let expected = json!({"field": name, "pointer": format!("/{name}"), "code": "invalid-type", "message": message});
                 assert_eq!(read(&at(ahead)), Err(expected));
             }

@@ -5,6 +5,13 @@ use model::pointer::JsonPointer;
 use model::validation::{FieldError, FieldErrorCode};
 use serde::Serialize;
 
+/// A line of which nothing is stored, and what is wrong with it.
+pub(super) struct InvalidLine {
+    /// Its place in the file, counted from 1.
+    pub(super) number: u64,
+    pub(super) errors: Vec<LineError>,
+}
+
 /// One thing that is wrong with a line. No error of a line ends the import: the report counts the line and
 /// writes its errors to `FILE.errors.ndjson`, by which the operator corrects it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

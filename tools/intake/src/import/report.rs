@@ -1,5 +1,5 @@
-//! What became of the lines of an import: the summary, and the file of the rejected lines. Must not
-//! know how lines are stored.
+//! What became of the lines of an import: the summary, and the file of the invalid lines, which the
+//! operator reads as rejected ones. Must not know how lines are stored.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -11,8 +11,8 @@ use model::pointer::JsonPointer;
 use model::validation::FieldError;
 use serde_json::json;
 
-use super::chunks::Kind;
-use super::line_error::LineError;
+use super::chunks::ImportKind;
+use super::line_error::{InvalidLine, LineError};
 use crate::output::{Format, counted, escape_control, note, to_json};
 
 /// The most names of unknown fields that are kept. A file may have any number of them.
@@ -28,13 +28,13 @@ pub(super) enum LineOutcome {
     Expired,
     /// A newer update of the customer is stored.
     Skipped,
-    Rejected(Vec<LineError>),
+    Invalid(Vec<LineError>),
 }
 
 impl LineOutcome {
     /// The line breaks these rules.
     pub(super) fn invalid(errors: Vec<FieldError>) -> Self {
-        Self::Rejected(errors.into_iter().map(LineError::Validation).collect())
+        Self::Invalid(errors.into_iter().map(LineError::Validation).collect())
     }
 
     /// DynamoDB refused the line.
@@ -45,31 +45,25 @@ impl LineOutcome {
 
 /// How many lines had which outcome. An empty line has none.
 pub(super) struct ImportReport {
-    kind: Kind,
+    kind: ImportKind,
     stored: u64,
-    rejected: u64,
+    invalid: u64,
     expired: u64,
     skipped: u64,
-    /// The names of fields that are not in the contract.
+    /// The names of fields that are not in the contract of the API.
     unknown_fields: BTreeSet<String>,
-    /// The file of the rejected lines.
+    /// The file of the invalid lines.
     error_path: PathBuf,
-    /// The rejected lines that are not in the file yet.
-    unwritten: Vec<ReportedLine>,
-}
-
-/// A rejected line of the import.
-struct ReportedLine {
-    number: u64,
-    errors: Vec<LineError>,
+    /// The invalid lines that are not in the file yet.
+    unwritten: Vec<InvalidLine>,
 }
 
 impl ImportReport {
-    pub(super) fn new(kind: Kind, error_path: PathBuf) -> Self {
+    pub(super) fn new(kind: ImportKind, error_path: PathBuf) -> Self {
         Self {
             kind,
             stored: 0,
-            rejected: 0,
+            invalid: 0,
             expired: 0,
             skipped: 0,
             unknown_fields: BTreeSet::new(),
@@ -84,14 +78,14 @@ impl ImportReport {
             LineOutcome::Stored => self.stored += 1,
             LineOutcome::Expired => self.expired += 1,
             LineOutcome::Skipped => self.skipped += 1,
-            LineOutcome::Rejected(errors) => {
-                self.rejected += 1;
-                self.unwritten.push(ReportedLine { number, errors });
+            LineOutcome::Invalid(errors) => {
+                self.invalid += 1;
+                self.unwritten.push(InvalidLine { number, errors });
             }
         }
     }
 
-    /// Keeps the name of a field that is not in the contract, for the summary.
+    /// Keeps the name of a field that is not in the contract of the API, for the summary.
     pub(super) fn add_unknown_field(&mut self, name: &str) {
         if self.unknown_fields.len() < MAX_NAMES {
             let kept = name.chars().take(MAX_NAME_CHARS).collect();
@@ -99,9 +93,8 @@ impl ImportReport {
         }
     }
 
-    /// Appends the lines that were rejected since the last call to their file, in the order of
-    /// their numbers.
-    pub(super) fn write_rejected(&mut self) -> Result<()> {
+    /// Appends the invalid lines since the last call to their file, in the order of their numbers.
+    pub(super) fn write_invalid_lines(&mut self) -> Result<()> {
         let mut lines = std::mem::take(&mut self.unwritten);
         if lines.is_empty() {
             return Ok(());
@@ -133,7 +126,7 @@ impl ImportReport {
 
     /// Prints the summary of the import.
     pub(super) fn print(&self, format: Format) -> Result<()> {
-        let error_file = (self.rejected > 0).then(|| self.error_path.display().to_string());
+        let error_file = (self.invalid > 0).then(|| self.error_path.display().to_string());
         if let (Some(error_file), Format::Text) = (&error_file, format) {
             note(&format!(
                 "The rejected lines and their errors are in {error_file}."
@@ -142,7 +135,7 @@ impl ImportReport {
         let json = json!({
             "kind": self.kind,
             "stored": self.stored,
-            "rejected": self.rejected,
+            "rejected": self.invalid,
             "expired": self.expired,
             "skipped": self.skipped,
             "unknownFields": self.unknown_fields,
@@ -154,12 +147,12 @@ impl ImportReport {
     /// The summary for people.
     fn sentences(&self) -> String {
         let thing = match self.kind {
-            Kind::Customers => "customer",
-            Kind::Signals => "signal",
+            ImportKind::Customers => "customer",
+            ImportKind::Signals => "signal",
         };
         let mut parts = vec![
             format!("{} stored", counted(self.stored, thing)),
-            format!("{} rejected", counted(self.rejected, "line")),
+            format!("{} rejected", counted(self.invalid, "line")),
         ];
         if self.expired > 0 {
             parts.push(format!("{} expired: not stored", self.expired));
@@ -185,7 +178,7 @@ impl ImportReport {
     /// Whether a line was stored, or none had to be.
     pub(super) fn is_success(&self) -> bool {
         let is_any_stored = self.stored + self.skipped > 0;
-        let is_any_left_out = self.rejected + self.expired > 0;
+        let is_any_left_out = self.invalid + self.expired > 0;
         is_any_stored || !is_any_left_out
     }
 }

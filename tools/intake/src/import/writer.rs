@@ -6,26 +6,23 @@ mod signals;
 use std::time::Duration;
 
 use anyhow::Result;
-use aws_sdk_dynamodb::Client;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use store::customers::CustomersTable;
-use store::signals::SignalsTable;
 
-use super::chunks::{Chunk, Kind};
+use self::customers::CustomersWriter;
+use self::signals::SignalsWriter;
+use super::chunks::{Chunk, ImportKind};
 use super::line::parse_lines;
 use super::report::{ImportReport, LineOutcome};
+use crate::stack::Stack;
 
 /// How many requests, or customers, are stored at once.
 const CONCURRENCY: usize = 32;
 
-/// Stores the chunks of one import, in one of the two tables.
-pub(super) struct Writer<'a> {
-    account: &'a AccountId,
-    /// The name of the table that this import writes to.
-    table: &'a str,
-    signals: SignalsTable,
-    customers: CustomersTable,
+/// Stores the chunks of one import.
+pub(super) enum Writer<'a> {
+    Customers(CustomersWriter<'a>),
+    Signals(SignalsWriter<'a>),
 }
 
 /// A line that DynamoDB has answered for.
@@ -36,18 +33,24 @@ struct FinishedLine {
 
 impl<'a> Writer<'a> {
     pub(super) fn new(
-        client: Client,
-        table: &'a str,
+        stack: &'a Stack,
         account: &'a AccountId,
+        kind: ImportKind,
         retention: Option<Duration>,
-    ) -> Self {
-        let signals = SignalsTable::new(client.clone(), table, retention);
-        let customers = CustomersTable::new(client, table);
-        Self {
-            account,
-            table,
-            signals,
-            customers,
+    ) -> Result<Self> {
+        match kind {
+            ImportKind::Customers => Ok(Self::Customers(CustomersWriter::new(stack, account)?)),
+            ImportKind::Signals => {
+                let signals = SignalsWriter::new(stack, account, retention)?;
+                Ok(Self::Signals(signals))
+            }
+        }
+    }
+
+    fn kind(&self) -> ImportKind {
+        match self {
+            Self::Customers(_) => ImportKind::Customers,
+            Self::Signals(_) => ImportKind::Signals,
         }
     }
 
@@ -57,17 +60,16 @@ impl<'a> Writer<'a> {
     pub(super) async fn store(
         &self,
         chunk: &Chunk,
-        kind: Kind,
         received_at: Option<Timestamp>,
         report: &mut ImportReport,
     ) -> Result<()> {
-        let lines = parse_lines(chunk, kind, received_at)?;
-        for line in lines.rejected {
-            report.add(line.number, LineOutcome::Rejected(vec![line.error]));
+        let lines = parse_lines(chunk, self.kind(), received_at)?;
+        for line in lines.invalid {
+            report.add(line.number, LineOutcome::Invalid(line.errors));
         }
-        let finished = match kind {
-            Kind::Signals => self.store_signals(chunk, &lines.valid, report).await?,
-            Kind::Customers => self.store_customers(&lines.valid, report).await?,
+        let finished = match self {
+            Self::Customers(writer) => writer.store(&lines.valid, report).await?,
+            Self::Signals(writer) => writer.store(chunk, &lines.valid, report).await?,
         };
         for line in finished {
             report.add(line.number, line.outcome);

@@ -228,7 +228,7 @@ async fn time_far_ahead_in_an_option_or_in_a_line_is_refused() {
     let import = operator.run(&["import", "--account", "shop", "d", "--received-at", ahead]);
     assert_eq!(
         import.error_message(),
-        format!("--received-at is {ahead}: more than five minutes ahead.")
+        format!("--received-at is {ahead}: more than 5 minutes ahead.")
     );
     let import = operator.run(&["import", "--account", "shop", "d"]);
     assert_eq!(import.code, Some(1));

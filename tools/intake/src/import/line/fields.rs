@@ -71,12 +71,15 @@ pub(super) fn read_time(
     value: Value<'_>,
     now: Timestamp,
 ) -> Result<Timestamp, LineError> {
-    let error = |message| LineError::field(name, FieldErrorCode::InvalidType, message);
+    let error = |message: &str| LineError::field(name, FieldErrorCode::InvalidType, message);
     let time = read_string(value)
         .and_then(|text| rfc3339(&text))
         .ok_or_else(|| error("must be a time in UTC such as 2026-11-20T22:16:40.009Z"))?;
     if time > now.plus(MAX_AHEAD) {
-        return Err(error("must not be more than five minutes ahead"));
+        let minutes = MAX_AHEAD.as_secs() / 60;
+        return Err(error(&format!(
+            "must not be more than {minutes} minutes ahead"
+        )));
     }
     Ok(time)
 }

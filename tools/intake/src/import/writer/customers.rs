@@ -6,16 +6,19 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use aws::deadline::Deadline;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use model::account::AccountId;
 use model::customer::CustomerUpdate;
 use model::timestamp::Timestamp;
 use model::validation::FieldError;
+use store::customers::CustomersTable;
 use store::error::StoreError;
 
 use super::super::line::ParsedLine;
 use super::super::report::{ImportReport, LineOutcome};
-use super::{CONCURRENCY, FinishedLine, Writer};
+use super::{CONCURRENCY, FinishedLine};
 use crate::error::store_error;
-use crate::stack::WRITE_TIMEOUT;
+use crate::stack::variable_names::CUSTOMERS_TABLE;
+use crate::stack::{Stack, WRITE_TIMEOUT};
 
 struct NumberedUpdate<'a> {
     line: u64,
@@ -23,8 +26,24 @@ struct NumberedUpdate<'a> {
     update: CustomerUpdate<'a>,
 }
 
-impl Writer<'_> {
-    pub(super) async fn store_customers(
+/// Stores customers of one account.
+pub(in crate::import) struct CustomersWriter<'a> {
+    account: &'a AccountId,
+    table_name: &'a str,
+    table: CustomersTable,
+}
+
+impl<'a> CustomersWriter<'a> {
+    pub(super) fn new(stack: &'a Stack, account: &'a AccountId) -> Result<Self> {
+        let table_name = stack.table(CUSTOMERS_TABLE)?;
+        Ok(Self {
+            account,
+            table_name,
+            table: CustomersTable::new(stack.client.clone(), table_name),
+        })
+    }
+
+    pub(super) async fn store(
         &self,
         lines: &[ParsedLine<'_>],
         report: &mut ImportReport,
@@ -59,7 +78,7 @@ impl Writer<'_> {
     async fn store_update(&self, numbered: &NumberedUpdate<'_>) -> Result<LineOutcome> {
         let deadline = Deadline::after(WRITE_TIMEOUT);
         let stored = self
-            .customers
+            .table
             .upsert_unless_newer(
                 self.account,
                 &numbered.update,
@@ -71,7 +90,7 @@ impl Writer<'_> {
             Ok(true) => Ok(LineOutcome::Stored),
             Ok(false) => Ok(LineOutcome::Skipped),
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(LineOutcome::refused()),
-            Err(error) => Err(store_error(self.table, &error)),
+            Err(error) => Err(store_error(self.table_name, &error)),
         }
     }
 }

@@ -2,23 +2,27 @@
 //! chunk.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::Result;
 use aws::deadline::Deadline;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use model::account::AccountId;
 use model::identifier::RequestIdentifier;
 use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
 use store::ItemOutcome;
 use store::batch_context::BatchContext;
+use store::signals::SignalsTable;
 
 use super::super::chunks::Chunk;
 use super::super::line::ParsedLine;
 use super::super::report::{ImportReport, LineOutcome};
-use super::{CONCURRENCY, FinishedLine, Writer};
+use super::{CONCURRENCY, FinishedLine};
 use crate::error::store_error;
-use crate::stack::WRITE_TIMEOUT;
+use crate::stack::variable_names::SIGNALS_TABLE;
+use crate::stack::{Stack, WRITE_TIMEOUT};
 
 /// What makes the key of a signal in its request.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -71,8 +75,28 @@ impl<'a> ImportedRequest<'a> {
     }
 }
 
-impl Writer<'_> {
-    pub(super) async fn store_signals(
+/// Stores signals of one account.
+pub(in crate::import) struct SignalsWriter<'a> {
+    account: &'a AccountId,
+    table_name: &'a str,
+    table: SignalsTable,
+}
+
+impl<'a> SignalsWriter<'a> {
+    pub(super) fn new(
+        stack: &'a Stack,
+        account: &'a AccountId,
+        retention: Option<Duration>,
+    ) -> Result<Self> {
+        let table_name = stack.table(SIGNALS_TABLE)?;
+        Ok(Self {
+            account,
+            table_name,
+            table: SignalsTable::new(stack.client.clone(), table_name, retention),
+        })
+    }
+
+    pub(super) async fn store(
         &self,
         chunk: &Chunk,
         lines: &[ParsedLine<'_>],
@@ -123,7 +147,7 @@ impl Writer<'_> {
     }
 
     fn is_expired(&self, received_at: Timestamp, now: Timestamp) -> bool {
-        let expires_at = self.signals.expires_at(received_at);
+        let expires_at = self.table.expires_at(received_at);
         expires_at.is_some_and(|end| end <= now)
     }
 
@@ -137,13 +161,15 @@ impl Writer<'_> {
         };
         let signals = request.signals.values().map(|numbered| &numbered.signal);
         let deadline = Deadline::after(WRITE_TIMEOUT);
-        let stored = self.signals.store(context, signals, deadline).await;
+        let stored = self.table.store(context, signals, deadline).await;
         let mut finished = Vec::with_capacity(stored.len());
         for (numbered, stored) in request.signals.values().zip(stored) {
             let outcome = match stored {
                 ItemOutcome::Stored => LineOutcome::Stored,
                 ItemOutcome::Invalid => LineOutcome::refused(),
-                ItemOutcome::Unacknowledged(error) => return Err(store_error(self.table, &error)),
+                ItemOutcome::Unacknowledged(error) => {
+                    return Err(store_error(self.table_name, &error));
+                }
             };
             finished.push(FinishedLine {
                 number: numbered.line,
