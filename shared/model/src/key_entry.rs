@@ -44,7 +44,7 @@ pub struct KeyEntry {
 }
 
 /// A key that expires within this time ends soon: time to rotate it.
-const ENDS_SOON: Duration = Duration::from_hours(30 * 24);
+pub const ENDS_SOON: Duration = Duration::from_hours(30 * 24);
 
 /// A key whose whole lifetime is below this is short-lived. The alarms on keys in use fire 7 days
 /// before the end of a key, so for a short-lived key they would fire at its first request.

@@ -51,13 +51,7 @@ pub(crate) enum CustomersCommand {
 
     /// Erase everything that is stored of a customer or an emitter: the profile, the signals, the
     /// rejected signals
-    #[command(
-        after_help = "Example:\n  cargo intake --stack intake-prod customers erase --account shop customer-17\n\n\
-        It is refused while the overflow queue or its dead-letter queue has messages: what is in them \
-        would be stored after the erasure. It looks again \
-        after 10 seconds, also when it found nothing: a request may still be on its way. After an interruption, run it \
-        again: it erases what is left. Backups are not changed."
-    )]
+    #[command(after_help = erase::help())]
     Erase {
         #[command(flatten)]
         target: Target,

@@ -3,7 +3,10 @@
 mod drains;
 mod tables;
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
+use model::key_entry::ENDS_SOON;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
@@ -116,14 +119,24 @@ async fn check_expiries(stack: &Stack) -> Result<CheckOutcome> {
         if entry.is_short_lived() {
             continue;
         }
-        let days = left.as_secs() / (24 * 60 * 60);
         ends.push(format!(
-            "{} of {} ends in {days} day(s)",
-            entry.key_id, entry.account_id
+            "{} of {} ends in {} day(s)",
+            entry.key_id,
+            entry.account_id,
+            days(left)
         ));
     }
-    let seen = format!("{} active key(s), none ends within 30 days", active.len());
+    let seen = format!(
+        "{} active key(s), none ends within {} days",
+        active.len(),
+        days(ENDS_SOON)
+    );
     Ok(CheckOutcome::from_faults(&ends, seen))
+}
+
+/// The whole days of a duration.
+fn days(duration: Duration) -> u64 {
+    duration.as_secs() / (24 * 60 * 60)
 }
 
 /// Compares the deployed version with that of this command line, which knows no newer release.

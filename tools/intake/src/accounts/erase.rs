@@ -13,6 +13,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use store::attributes::Item;
+use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_interrupted;
@@ -25,9 +26,17 @@ use crate::stack::variable_names::{
     CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
 };
 
-/// How long functions may store signals of a key after its revocation: they cache the key for a
-/// minute, and then complete the requests that they accepted in its last second.
-const REVOCATION_DELAY: Duration = Duration::from_secs(75);
+/// How long functions cache a key: `POSITIVE_TTL` in shared/service/src/auth/cache.rs.
+const KEY_CACHED_FOR: Duration = Duration::from_mins(1);
+
+/// A margin: another machine may have revoked the key, and its clock differs from this one's.
+const CLOCK_MARGIN: Duration = Duration::from_secs(5);
+
+/// How long functions may store signals of a key after its revocation: they cache the key, and then
+/// complete the requests that they accepted in the last second of that time.
+const REVOCATION_DELAY: Duration = KEY_CACHED_FOR
+    .saturating_add(MAX_REQUEST_DURATION)
+    .saturating_add(CLOCK_MARGIN);
 
 /// Why [`REVOCATION_DELAY`] may be too short where there is a key snapshot. Its two minutes are the
 /// minute of the cache, and one until the snapshot is read again.
@@ -210,8 +219,9 @@ async fn wait_for_functions(last_revocation: Option<Timestamp>) {
         return;
     }
     note(&format!(
-        "Waiting {} s: functions accept a key for up to a minute after its revocation.",
-        left.as_secs()
+        "Waiting {} s: functions accept a key for up to {} s after its revocation.",
+        left.as_secs(),
+        KEY_CACHED_FOR.as_secs()
     ));
     tokio::time::sleep(left).await;
 }

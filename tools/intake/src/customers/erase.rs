@@ -29,6 +29,17 @@ use crate::stack::variable_names::{CUSTOMERS_TABLE, SIGNALS_TABLE};
 /// memory.
 const DELETED_AT_ONCE: usize = 1_000;
 
+pub(super) fn help() -> String {
+    let seconds = MAX_REQUEST_DURATION.as_secs();
+    format!(
+        "Example:\n  cargo intake --stack intake-prod customers erase --account shop customer-17\n\n\
+        It is refused while the overflow queue or its dead-letter queue has messages: what is in them \
+        would be stored after the erasure. It looks again \
+        after {seconds} seconds, also when it found nothing: a request may still be on its way. After an interruption, run it \
+        again: it erases what is left. Backups are not changed."
+    )
+}
+
 /// An erasure of a customer or an emitter.
 pub(super) struct CustomerErasure<'a> {
     pub(super) stack: &'a Stack,

@@ -53,8 +53,9 @@ pub(super) async fn check(
         statistic: "Maximum",
     };
     let age = read(client, &age).await?;
+    let minutes = PERIOD_SECONDS / 60;
     let seen = format!(
-        "{messages} message(s), the oldest {age:.0} s old; in half an hour {failures:.0} failed drain(s), \
+        "{messages} message(s), the oldest {age:.0} s old; in {minutes} minutes {failures:.0} failed drain(s), \
          {crashes:.0} crash(es), {throttles:.0} throttled"
     );
     let is_failing = failures + crashes + throttles > 0.0 || age >= MAX_AGE_SECONDS;

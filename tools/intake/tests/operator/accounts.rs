@@ -99,7 +99,7 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_continued() {
     let erasing = RunningCommand::start(&operator, &yes);
     loop {
         let note = erasing.note();
-        if note.starts_with("Waiting ") && note.contains("up to a minute after its revocation") {
+        if note.starts_with("Waiting ") && note.contains("up to 60 s after its revocation") {
             break;
         }
     }

@@ -52,7 +52,7 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         ("Alarms", "2 alarms, none fires, 1 without data"),
         (
             "Overflow queue",
-            "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 0 crash(es), 0 throttled",
+            "3 message(s), the oldest 0 s old; in 30 minutes 0 failed drain(s), 0 crash(es), 0 throttled",
         ),
         ("Dead letters", "none"),
     ];
@@ -184,7 +184,7 @@ fn broken_queues() -> [BrokenCondition; 5] {
     [
         BrokenCondition {
             check: "Overflow queue",
-            seen: "3 message(s), the oldest 0 s old; in half an hour 7 failed drain(s), 0 crash(es), 0 throttled",
+            seen: "3 message(s), the oldest 0 s old; in 30 minutes 7 failed drain(s), 0 crash(es), 0 throttled",
             change: Change {
                 operation: "GetMetricStatistics",
                 about: "DrainFailures",
@@ -194,7 +194,7 @@ fn broken_queues() -> [BrokenCondition; 5] {
         },
         BrokenCondition {
             check: "Overflow queue",
-            seen: "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 2 crash(es), 0 throttled",
+            seen: "3 message(s), the oldest 0 s old; in 30 minutes 0 failed drain(s), 2 crash(es), 0 throttled",
             change: Change {
                 operation: "GetMetricStatistics",
                 about: "Errors",
@@ -204,7 +204,7 @@ fn broken_queues() -> [BrokenCondition; 5] {
         },
         BrokenCondition {
             check: "Overflow queue",
-            seen: "3 message(s), the oldest 0 s old; in half an hour 0 failed drain(s), 0 crash(es), 9 throttled",
+            seen: "3 message(s), the oldest 0 s old; in 30 minutes 0 failed drain(s), 0 crash(es), 9 throttled",
             change: Change {
                 operation: "GetMetricStatistics",
                 about: "Throttles",
@@ -214,7 +214,7 @@ fn broken_queues() -> [BrokenCondition; 5] {
         },
         BrokenCondition {
             check: "Overflow queue",
-            seen: "3 message(s), the oldest 1800 s old; in half an hour 0 failed drain(s), 0 crash(es), 0 throttled",
+            seen: "3 message(s), the oldest 1800 s old; in 30 minutes 0 failed drain(s), 0 crash(es), 0 throttled",
             change: Change {
                 operation: "GetMetricStatistics",
                 about: "ApproximateAgeOfOldestMessage",
