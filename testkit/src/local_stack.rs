@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use sandbox::cargo::cargo_command;
+use cargo_command::cargo_command;
 use tempfile::TempDir;
 
 use crate::request_builder::TestResponse;

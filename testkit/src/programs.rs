@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use anyhow::{Context as _, Error, Result, ensure};
+use cargo_command::cargo_command;
 use emulator::sqs::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE};
-use sandbox::cargo::cargo_command;
 
 use crate::function_process::ProcessOptions;
 use crate::tables::template;

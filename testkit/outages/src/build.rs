@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use sandbox::cargo::cargo_command;
+use cargo_command::cargo_command;
 
 /// The programs of a build that are run.
 const PROGRAMS: [&str; 3] = ["customers", "signals", "overflow"];

@@ -10,14 +10,12 @@
 //! | [`pool`] | the processes of a function, as many as its events need | what is in an event |
 //! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
 //! | [`fake_targets`] | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
-//! | [`cargo`] | a command for cargo, from a program that cargo started | what is built |
 
 #![expect(
     clippy::indexing_slicing,
     reason = "only JSON is indexed, and a missing member is null"
 )]
 
-pub mod cargo;
 pub mod certificate_authority;
 pub mod fake_dynamodb;
 pub mod fake_targets;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use sandbox::cargo::cargo_command;
+use cargo_command::cargo_command;
 
 use crate::report::step;
 

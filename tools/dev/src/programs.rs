@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use sandbox::cargo::cargo_command;
+use cargo_command::cargo_command;
 use serde_json::Value;
 use tokio::process::Command;
 

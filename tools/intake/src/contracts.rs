@@ -1,18 +1,15 @@
-//! `contracts`: makes JSON Schemas of the `data` of stored signals, or judges stored signals by them.
-//! Must not know what a schema says: it gives each signal as a line to the program `contracts`, which
-//! `cargo dev` uses too.
-
-#[path = "../../../testkit/sandbox/src/cargo.rs"]
-#[expect(unreachable_pub, reason = "the file belongs to a library of the tests")]
-mod cargo;
+//! `contracts`: makes event contracts of the stored signals, or judges stored signals by them. An event
+//! contract is a JSON Schema of the `data` of one type. Must not know what a schema says: it pipes each
+//! signal as a line into the program `contracts`, which `cargo dev` uses too.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::{Command as Process, Stdio};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
+use cargo_command::cargo_command;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
@@ -26,41 +23,44 @@ use crate::stack::variable_names::SIGNALS_TABLE;
 use crate::time_args::timestamp;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum ContractsCommand {
-    /// Write a contract for each type of the stored signals, with its types and without a value: a
-    /// start to edit
+pub(crate) enum EventContractsCommand {
+    /// Write an event contract for each type of the stored signals, with the types of its values and
+    /// without a value: a start to edit
     #[command(
-        after_help = "Example:\n  cargo intake --stack intake-prod contracts infer --account shop --out contracts"
+        after_help = "Example:\n  cargo intake --stack intake-prod contracts infer --account shop --out contracts\n\n\
+        It writes a line of text for each contract, also with --json."
     )]
     Infer {
         #[command(flatten)]
-        read: Read,
+        selection: SignalSelection,
 
-        /// The folder for the contracts
+        /// The folder for the event contracts
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
 
-        /// Replace contracts that are there
+        /// Replace event contracts that are there
         #[arg(long)]
         force: bool,
     },
 
-    /// Judge stored signals by the contracts of a folder. The exit code is 1 when one breaks its
-    /// contract
+    /// Judge stored signals by the event contracts of a folder. The exit code is 1 when one breaks
+    /// its contract
     #[command(
-        after_help = "Example:\n  cargo intake --stack intake-prod contracts check --account shop contracts"
+        after_help = "Example:\n  cargo intake --stack intake-prod contracts check --account shop contracts\n\n\
+        It writes a line of JSON for each signal that breaks its contract, also without --json."
     )]
     Check {
         #[command(flatten)]
-        read: Read,
+        selection: SignalSelection,
 
-        /// The folder of the contracts
+        /// The folder of the event contracts
         dir: PathBuf,
     },
 }
 
+/// Which stored signals a command reads.
 #[derive(Args, Debug)]
-pub(crate) struct Read {
+pub(crate) struct SignalSelection {
     /// The account
     #[arg(long, value_name = "NAME")]
     account: AccountId,
@@ -70,50 +70,58 @@ pub(crate) struct Read {
     since: Option<Timestamp>,
 }
 
-impl ContractsCommand {
+impl EventContractsCommand {
     pub(crate) async fn run(self, stack: &Stack) -> Result<()> {
-        let mut judge = Process::new(program()?);
-        let read = match self {
-            Self::Infer { read, out, force } => {
-                judge.arg("infer").arg(out);
+        let mut program = Process::new(find_program()?);
+        let selection = match self {
+            Self::Infer {
+                selection,
+                out,
+                force,
+            } => {
+                program.arg("infer").arg(out);
                 if force {
-                    judge.arg("--force");
+                    program.arg("--force");
                 }
-                read
+                selection
             }
-            Self::Check { read, dir } => {
-                judge.arg("check").arg(dir);
-                read
+            Self::Check { selection, dir } => {
+                program.arg("check").arg(dir);
+                selection
             }
         };
-        read.give(stack, judge).await
+        selection.pipe_into(program, stack).await
     }
 }
 
-impl Read {
-    /// Gives the signals to the program, which writes the results as lines of JSON.
-    async fn give(&self, stack: &Stack, mut judge: Process) -> Result<()> {
-        let mut judge = judge
+impl SignalSelection {
+    /// Pipes the signals into the program, which writes the results to the standard output that it
+    /// shares with this command.
+    ///
+    /// # Errors
+    /// The program does not run or cannot use the event contracts, a signal breaks its contract, or
+    /// the signals cannot be read.
+    async fn pipe_into(&self, mut program: Process, stack: &Stack) -> Result<()> {
+        let mut process = program
             .stdin(Stdio::piped())
             .spawn()
             .context("Cannot start `contracts`")?;
-        let input = judge.stdin.take();
-        let lines = input.context("`contracts` has no standard input")?;
-        let read = self.write(stack, BufWriter::new(lines)).await;
-        let status = judge.wait().context("Cannot wait for `contracts`")?;
-        // A program that cannot use the contracts has said so, and has read nothing.
+        let input = process.stdin.take();
+        let input = input.context("`contracts` has no standard input")?;
+        let written = self.write_lines(stack, BufWriter::new(input)).await;
+        let status = process.wait().context("Cannot wait for `contracts`")?;
+        // With another exit code, the program has said why it cannot use the event contracts. It may
+        // have read nothing, so that writing failed too.
         let has_judged = [Some(0), Some(1)].contains(&status.code());
-        if !has_judged {
-            bail!("the contracts cannot be used: see above.");
-        }
-        let count = counted(read?, "signal");
+        ensure!(has_judged, "the contracts cannot be used: see above.");
+        let count = counted(written?, "signal");
         note(&format!("{count} of {} read.", self.account));
         ensure!(status.success(), "signals break their contracts.");
         Ok(())
     }
 
     /// Writes a line for each signal, and returns how many there are.
-    async fn write(&self, stack: &Stack, mut lines: impl Write) -> Result<u64> {
+    async fn write_lines(&self, stack: &Stack, mut lines: impl Write) -> Result<u64> {
         let account = AttributeValue::S(self.account.to_string());
         let since = self.since.unwrap_or(Timestamp::from_millis(0));
         let since = AttributeValue::S(since.to_string());
@@ -137,7 +145,7 @@ impl Read {
     }
 }
 
-/// A signal as the program reads it. Its name is its key.
+/// A signal as the program reads it: `SignalLine` of tools/contracts. Its name is its key.
 #[derive(Serialize)]
 struct SignalLine<'a> {
     name: String,
@@ -158,11 +166,11 @@ impl<'a> SignalLine<'a> {
     }
 }
 
-/// The path of the program `contracts`. Where cargo runs this program, it is built first; elsewhere, as
-/// in a release, it is beside this program.
-fn program() -> Result<PathBuf> {
+/// Finds the program `contracts` beside this one. Where cargo runs this program, as in the repository,
+/// it builds `contracts` first; a release has both.
+fn find_program() -> Result<PathBuf> {
     if let Some(cargo) = std::env::var_os("CARGO") {
-        let built = cargo::cargo_command(cargo)
+        let built = cargo_command(cargo)
             .args(["build", "--locked", "--bin", "contracts"])
             .status()
             .context("Cargo cannot be started")?;

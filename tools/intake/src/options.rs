@@ -64,7 +64,7 @@ enum Command {
 
     /// Write JSON Schemas that the data of stored signals keeps, or judge it by them
     #[command(subcommand)]
-    Contracts(contracts::ContractsCommand),
+    Contracts(contracts::EventContractsCommand),
 
     /// Store the customers or signals of a file
     Import(Import),

@@ -1,4 +1,4 @@
-//! Cargo, started by a program that cargo itself has started. Knows nothing of what is built.
+//! Cargo, started by a program that cargo itself has started. Must not know what is built.
 
 use std::ffi::OsStr;
 use std::process::Command;
