@@ -1,15 +1,20 @@
 //! `verify`: proves a deployment. It sends requests as clients do, reads back what is stored,
 //! compares, and removes what it stored.
 //!
-//! Each phase is a module that adds checks to a [`Run`]. What API Gateway or Lambda alone can show
-//! is skipped on other stacks.
+//! [`requests`] and [`rounds`] send, [`compare`] reads back, and each adds checks to a [`CheckContext`];
+//! [`cleanup`] removes, [`report`] writes what was found. What API Gateway or Lambda alone can show is
+//! skipped on other stacks.
 
 mod api;
 mod batch;
+mod check_context;
+mod checks;
+mod cleanup;
 mod compare;
 mod report;
 mod requests;
-mod run;
+mod rounds;
+mod sending;
 mod stored;
 
 use std::num::NonZeroUsize;
@@ -22,10 +27,11 @@ use model::account::{AccountId, VERIFICATION_PREFIX};
 use model::timestamp::Timestamp;
 
 use self::api::{Api, Call, PING};
-use self::report::{Cleanup, Report};
-use self::requests::SIGNALS_OF_ROUND;
-use self::run::Run;
-use self::stored::clean_up;
+use self::check_context::CheckContext;
+use self::cleanup::{clean_up, clean_up_abandoned};
+use self::report::Report;
+use self::requests::SIGNALS_HANDED_OVER;
+use self::rounds::SIGNALS_OF_ROUND;
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::interrupt::until_interrupted;
@@ -36,9 +42,6 @@ use crate::stack::{OWN_VERSION, Stack};
 /// How long the keys are valid, should the command not be able to delete them.
 const KEY_LIFETIME: Duration = Duration::from_hours(1);
 
-/// How long a function may still work on a request that was given up.
-const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
-
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  cargo intake --stack intake-dev verify --report report.md\n  \
@@ -47,9 +50,7 @@ const ABANDONED_REQUESTS: Duration = Duration::from_secs(12);
     removed at the end, also after Ctrl-C or SIGTERM."
 )]
 pub(crate) struct Verify {
-    /// How many signals to send, rounded up to a multiple of 526; 26 more come in compressed and large
-    /// batches
-    #[arg(long, value_name = "N", default_value_t = SIGNALS_OF_ROUND)]
+    #[arg(long, value_name = "N", default_value_t = SIGNALS_OF_ROUND, help = help_of_signals())]
     signals: NonZeroUsize,
 
     /// Also write the report in Markdown
@@ -69,6 +70,13 @@ pub(crate) struct Verify {
     yes: bool,
 }
 
+fn help_of_signals() -> String {
+    format!(
+        "How many signals to send, rounded up to a multiple of {SIGNALS_OF_ROUND}; {SIGNALS_HANDED_OVER} more come in compressed \
+         and large batches"
+    )
+}
+
 impl Verify {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         if !stack.is_local {
@@ -84,31 +92,31 @@ impl Verify {
         let key = VerificationKey::new(stack, &account, began_at.plus(KEY_LIFETIME))?;
         let base_url = self.base_url(stack)?.to_owned();
         let api = Api::new(base_url, self.host.clone(), key.expose_secret().to_owned())?;
-        let run = Run::new(api, &account, began_at);
+        let context = CheckContext::new(api, &account, began_at);
         let work = async {
             key.store().await?;
-            self.run_phases(&run, stack).await
+            self.run_phases(&context, stack).await
         };
         let finished = until_interrupted(Box::pin(work)).await;
         let signals = match finished {
             Ok(Some(signals)) => signals,
             Ok(None) => {
-                let removed = clean_up_abandoned(stack, &key, &run).await;
+                let removed = clean_up_abandoned(stack, &key, &context).await;
                 bail!("Interrupted. Removed: {}.", removed.join(", "));
             }
             Err(error) => {
-                clean_up_abandoned(stack, &key, &run).await;
+                clean_up_abandoned(stack, &key, &context).await;
                 return Err(error);
             }
         };
-        let cleanup = remove_all(stack, &key, &run).await;
+        let cleanup = clean_up(stack, &key, &context).await;
         let report = Report {
             version: OWN_VERSION,
             began_at,
             seconds: began.elapsed().as_secs(),
             account: account.to_string(),
             signals,
-            checks: run.checks.into_inner(),
+            checks: context.checks.into_vec(),
             cleanup,
         };
         self.publish(&report, format)
@@ -137,23 +145,23 @@ impl Verify {
     }
 
     /// Sends all requests and reads back what is stored. Returns how many signals are stored.
-    async fn run_phases(&self, run: &Run<'_>, stack: &Stack) -> Result<usize> {
+    async fn run_phases(&self, context: &CheckContext<'_>, stack: &Stack) -> Result<usize> {
         note(&format!(
             "1/3 Keys, customers, API Gateway, under the account {} ...",
-            run.account
+            context.account
         ));
         let ping = Call::new("GET", PING);
-        let answered = run.api.send(&ping).await;
+        let answered = context.sender.api.send(&ping).await;
         answered.context("The API does not answer")?;
-        requests::check_keys(run).await;
-        requests::update_customer(run).await;
-        requests::check_handing_over(run).await;
-        let is_gateway = !stack.is_local && run.api.base_url.starts_with("https:");
-        requests::check_gateway(run, is_gateway).await;
+        requests::check_keys(context).await;
+        requests::update_customer(context).await;
+        requests::check_handing_over(context).await;
+        let is_gateway = !stack.is_local && context.sender.api.base_url.starts_with("https:");
+        requests::check_gateway(context, is_gateway).await;
         note("2/3 Batches ...");
-        requests::send_batches(run, self.signals.get()).await;
+        rounds::send_batches(context, self.signals.get()).await;
         note("3/3 Reading back ...");
-        compare::compare(run, stack).await
+        compare::compare(context, stack).await
     }
 }
 
@@ -162,30 +170,4 @@ fn new_account() -> Result<AccountId> {
     let random = uuid::Uuid::new_v4().simple().to_string();
     let random = random.get(..12).unwrap_or(&random);
     Ok(format!("{VERIFICATION_PREFIX}{random}").parse()?)
-}
-
-/// Removes everything after a run that did not come to its end: at once, since a pipeline that sends
-/// SIGTERM kills the process some seconds later, and again when no function works on a request any
-/// more. Returns what was removed at once.
-async fn clean_up_abandoned(
-    stack: &Stack,
-    key: &VerificationKey<'_>,
-    run: &Run<'_>,
-) -> Vec<String> {
-    let at_once = remove_all(stack, key, run).await;
-    note(&format!(
-        "Once more in {} s: functions may still work on requests.",
-        ABANDONED_REQUESTS.as_secs()
-    ));
-    tokio::time::sleep(ABANDONED_REQUESTS).await;
-    let last = remove_all(stack, key, run).await;
-    for left in &last.left {
-        note(&format!("Not removed: {left}"));
-    }
-    at_once.removed
-}
-
-async fn remove_all(stack: &Stack, key: &VerificationKey<'_>, run: &Run<'_>) -> Cleanup {
-    note("Cleaning up ...");
-    clean_up(stack, key, run).await
 }

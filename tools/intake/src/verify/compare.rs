@@ -9,8 +9,8 @@ use serde_json::Value;
 use store::attributes::Item;
 
 use super::batch::SentBatch;
+use super::check_context::CheckContext;
 use super::requests::updated_fields;
-use super::run::Run;
 use super::stored::{self, StoredItems};
 use crate::items::{json_object, text};
 use crate::output::note;
@@ -33,13 +33,13 @@ const ADDED: [&str; 6] = [
 ];
 
 /// Reads everything back and adds the checks. Returns how many signals are stored.
-pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
+pub(super) async fn compare(context: &CheckContext<'_>, stack: &Stack) -> Result<usize> {
     let began = Instant::now();
     let retention = stack.retention()?;
-    let deferred = run.deferred.get();
+    let deferred = context.sender.deferred.get();
     loop {
-        let stored = stored::read(stack, run).await?;
-        let faults = signal_faults(&run.batches.borrow(), &stored.signals, retention);
+        let stored = stored::read(stack, context).await?;
+        let faults = signal_faults(&context.sender.batches.borrow(), &stored.signals, retention);
         let is_stale = stored.profile != Some(updated_fields());
         let is_incomplete = !faults.lost.is_empty() || is_stale;
         if deferred > 0 && is_incomplete && began.elapsed() < DRAIN_TIMEOUT {
@@ -47,20 +47,22 @@ pub(super) async fn compare(run: &Run<'_>, stack: &Stack) -> Result<usize> {
             tokio::time::sleep(READ_INTERVAL).await;
             continue;
         }
-        add_checks(run, &stored, &faults);
+        add_checks(context, &stored, &faults);
         return Ok(stored.signals.len());
     }
 }
 
 /// Adds the checks of what is stored.
-fn add_checks(run: &Run<'_>, stored: &StoredItems, faults: &SignalFaults) {
+fn add_checks(context: &CheckContext<'_>, stored: &StoredItems, faults: &SignalFaults) {
     let seen = format!(
         "{} signals, {} deferred",
         stored.signals.len(),
-        run.deferred.get()
+        context.sender.deferred.get()
     );
     let add = |promise, name, faults: &[String]| {
-        run.add_faults(promise, name, faults, seen.clone());
+        context
+            .checks
+            .add_faults(promise, name, faults, seen.clone());
     };
     add(
         "Signals",
@@ -72,7 +74,7 @@ fn add_checks(run: &Run<'_>, stored: &StoredItems, faults: &SignalFaults) {
     add(
         "Signals",
         "Rejected signals are kept as they were sent",
-        &unkept(run, stored),
+        &unkept(context, stored),
     );
     let mut stale_profiles = Vec::new();
     if stored.profile != Some(updated_fields()) {
@@ -148,13 +150,13 @@ fn expires_after(item: &Item, retention: Option<Duration>) -> bool {
 }
 
 /// Invalid signals of acknowledged batches that are not kept as they were sent.
-fn unkept(run: &Run<'_>, stored: &StoredItems) -> Vec<String> {
+fn unkept(context: &CheckContext<'_>, stored: &StoredItems) -> Vec<String> {
     let kept: HashSet<&str> = stored
         .rejected
         .iter()
         .filter_map(|item| text(item, "payload"))
         .collect();
-    let batches = run.batches.borrow();
+    let batches = context.sender.batches.borrow();
     let acknowledged = batches.values().filter(|batch| batch.is_acknowledged);
     let invalid = acknowledged.flat_map(|batch| batch.signals.iter().skip(batch.valid));
     invalid

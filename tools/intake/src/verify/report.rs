@@ -5,36 +5,10 @@ use anyhow::Result;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
+use super::checks::Check;
+use super::cleanup::Cleanup;
 use crate::check_result::CheckResult;
 use crate::output::{Format, PrintedTable, print_json, print_line};
-
-/// One check.
-#[derive(Serialize)]
-pub(super) struct Check {
-    pub(super) name: String,
-    /// The section of docs/api.md with the promise.
-    pub(super) promise: &'static str,
-    pub(super) result: CheckResult,
-    /// What was seen, or why it was skipped.
-    pub(super) detail: String,
-}
-
-/// What was removed, and what was not.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Cleanup {
-    pub(super) removed: Vec<String>,
-    pub(super) left: Vec<String>,
-}
-
-impl Cleanup {
-    /// Records how many of these were removed, or why not.
-    pub(super) fn record(&mut self, what: &str, outcome: Result<usize>) {
-        match outcome {
-            Ok(count) => self.removed.push(format!("{count} {what}")),
-            Err(error) => self.left.push(format!("{what}: {error:#}")),
-        }
-    }
-}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
