@@ -24,6 +24,8 @@ use crate::stack::WRITE_TIMEOUT;
 use crate::stack::variable_names::SIGNALS_TABLE;
 
 impl Redrive {
+    /// Stores the signal of one candidate and deletes the rejected signal, or finds out why not. A dry
+    /// run stores and deletes nothing.
     pub(super) async fn redrive_one(
         &self,
         rejected: &RejectedTable<'_>,
@@ -92,7 +94,8 @@ impl Redrive {
         Ok(RedriveOutcome::Accepted)
     }
 
-    /// Whether an earlier run has stored a signal that is no rejected one any more.
+    /// Whether the signal of a candidate is stored already. An earlier run did that, and deleted the
+    /// rejected signal.
     async fn is_stored(&self, rejected: &RejectedTable<'_>, candidate: &Candidate) -> Result<bool> {
         let Ok(signal) = parse(&candidate.payload, 0) else {
             return Ok(false);
@@ -113,6 +116,10 @@ impl Redrive {
 }
 
 /// Parses a payload as the function parses the signal at `index` of a request.
+///
+/// # Errors
+/// The payload breaks rules of the API, or it is not JSON. A payload in the table is not JSON only if
+/// it was too long and is cut off: the function keeps the signals of no request that is not JSON.
 fn parse(payload: &str, index: usize) -> Result<Signal<'_>, Vec<FieldError>> {
     let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
     let path = JsonPointer::Element(&signals, index);

@@ -10,7 +10,7 @@ use crate::rejected::rejected_signal::RejectedSignalId;
 
 /// What became of a signal.
 pub(super) enum RedriveOutcome {
-    /// This run or an earlier one has stored it.
+    /// This run or an earlier one has stored it, or a dry run would store it.
     Accepted,
     /// It still breaks these rules.
     Rejected(Vec<FieldError>),
