@@ -5,7 +5,7 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::Operator;
+use crate::support::operator::Operator;
 
 /// Customers whose names look like parts of keys.
 const SUBJECT_IDS: [&str; 4] = ["c", "c#2026-11-20", "#", "shop#c"];

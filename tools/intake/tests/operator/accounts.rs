@@ -1,15 +1,14 @@
 //! `accounts`.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{RequestBuilder, Tables, TestApp};
+use testkit::{RequestBuilder, TestApp};
 
-use crate::doctor::fake_aws::Change;
-use crate::doctor::run_at_aws;
-use crate::operator::Operator;
-use crate::running::RunningCommand;
+use crate::support::fake_aws::{Change, run_at_aws};
+use crate::support::key_table::revoke_an_hour_ago;
+use crate::support::operator::Operator;
+use crate::support::running_command::RunningCommand;
 
 const TABLES: [&str; 4] = [
     "CustomersTable",
@@ -41,26 +40,6 @@ async fn items(app: &TestApp) -> Vec<usize> {
         counts.push(app.items(table).await.len());
     }
     counts
-}
-
-/// Revokes this account's key an hour ago, also when it is revoked already.
-pub(crate) async fn revoke_an_hour_ago(app: &TestApp, account: &str) {
-    let account = AttributeValue::S(account.to_owned());
-    let key = app
-        .items("ApiKeysTable")
-        .await
-        .into_iter()
-        .find(|key| key["accountId"] == account)
-        .unwrap();
-    let revoked_at = Timestamp::from_millis(Timestamp::now().millis() - 3_600_000).to_string();
-    let update = app
-        .client
-        .update_item()
-        .table_name(Tables::name("ApiKeysTable"))
-        .key("keyHash", key["keyHash"].clone())
-        .update_expression("SET revokedAt = :time")
-        .expression_attribute_values(":time", AttributeValue::S(revoked_at));
-    update.send().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,8 +6,8 @@ use std::path::Path;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Tables, TestApp};
 
-use crate::doctor::run_at_aws;
-use crate::operator::{Operator, VARIABLES, install};
+use crate::support::fake_aws::run_at_aws;
+use crate::support::operator::{Operator, VARIABLES, install};
 
 #[test]
 fn missing_region_credentials_or_table_is_an_error() {

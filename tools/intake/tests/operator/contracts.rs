@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::{CommandOutput, Operator, install};
+use crate::support::operator::{CommandOutput, Operator, install};
 
 async fn store(app: &TestApp, account: &str, data: &[Value]) {
     let signal = |data: &Value| json!({"customerId": "c", "eventType": "purchase", "data": data});

@@ -4,9 +4,9 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
-use crate::customers::{send, send_rejected};
-use crate::operator::Operator;
-use crate::running::RunningCommand;
+use crate::support::operator::Operator;
+use crate::support::requests::{send, send_rejected};
+use crate::support::running_command::RunningCommand;
 
 const WAITING: &str =
     "Waiting 10 s: a request that a function received before may store something until then.";

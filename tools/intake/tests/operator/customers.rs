@@ -4,25 +4,11 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::{CommandOutput, Operator};
+use crate::support::operator::{CommandOutput, Operator};
+use crate::support::requests::{send, send_rejected};
 
 /// Characters that a terminal would obey, and one that it would not.
 const OBEYED: &str = "\u{9b}2J\u{202e}\u{61c}é";
-
-pub(crate) async fn send(app: &TestApp, key: &str, call: RequestBuilder) {
-    let response = app.send(call.key(key)).await;
-    assert_eq!(response.status, 200, "{response:?}");
-}
-
-/// Sends a batch of signals that are all rejected.
-pub(crate) async fn send_rejected(app: &TestApp, key: &str, signals: Value) {
-    let body = json!({ "signals": signals });
-    let call = RequestBuilder::signals(body)
-        .key(key)
-        .received_at(Timestamp::now());
-    let response = app.send(call).await;
-    assert_eq!(response.status, 400, "{response:?}");
-}
 
 /// A stack with a customer that has a field named like a key, and characters that a terminal would
 /// obey.

@@ -1,31 +1,15 @@
 //! `doctor`, over an AWS that answers like that of a healthy stack, with one answer changed.
 
-pub(crate) mod fake_aws;
-
 use emulator::sqs::FakeSqs;
 use serde_json::{Value, json};
 use testkit::TestApp;
-use testkit::http_server::HttpServer;
 
-use self::fake_aws::{Change, FakeAws, key};
-use crate::operator::{CommandOutput, Operator};
+use crate::support::fake_aws::{Change, key_item, run_at_aws};
+use crate::support::operator::{CommandOutput, Operator};
 
 /// Runs `doctor` over an AWS with this change.
 async fn doctor(change: Option<Change>) -> CommandOutput {
     run_at_aws(change, &["--stack", "intake-test", "doctor", "--json"]).await
-}
-
-/// Runs a command over an AWS with this change.
-pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> CommandOutput {
-    let aws = HttpServer::start(FakeAws::new(change), None).await.unwrap();
-    let operator = Operator::with_nothing()
-        .variable("AWS_REGION", "eu-central-1")
-        .variable("AWS_ACCESS_KEY_ID", "local")
-        .variable("AWS_SECRET_ACCESS_KEY", "local")
-        .variable("INTAKE_STACK", "intake-test")
-        .variable("API_KEYS_TABLE", "elsewhere")
-        .variable("AWS_ENDPOINT_URL", &aws.endpoint());
-    operator.run(arguments)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,7 +128,7 @@ fn broken_keys_and_alarms() -> [BrokenCondition; 4] {
                 operation: "Scan",
                 about: "\"Segment\":0",
                 place: "/Items",
-                value: json!([key(5)]),
+                value: json!([key_item(5)]),
             },
         },
         BrokenCondition {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy};
 
-use crate::operator::{CommandOutput, Operator};
+use crate::support::operator::{CommandOutput, Operator};
 
 /// Imports a file whose lines may have no time.
 fn import(operator: &Operator, file: &str) -> CommandOutput {

@@ -8,7 +8,7 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::Operator;
+use crate::support::operator::Operator;
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
-use crate::operator::Operator;
-use crate::running::RunningCommand;
+use crate::support::operator::Operator;
+use crate::support::running_command::RunningCommand;
 
 const IMPORT: [&str; 6] = [
     "import",

@@ -7,8 +7,8 @@ use testkit::TestApp;
 use testkit::fake_s3::{FakeS3, S3Fault};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
-use crate::key_snapshot::{PUBLISH, document, finding, key, keys, operator};
-use crate::operator::Operator;
+use crate::support::key_snapshot::{PUBLISH, document, finding, key, keys, operator};
+use crate::support::operator::Operator;
 
 /// The same operator, for whom no process listens where DynamoDB would be.
 fn operator_without_table(app: &TestApp, s3: &FakeS3) -> Operator {

@@ -6,7 +6,7 @@ use model::timestamp::Timestamp;
 use serde_json::Value;
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::{CommandOutput, Operator};
+use crate::support::operator::{CommandOutput, Operator};
 
 async fn status(app: &TestApp, key: &str) -> u16 {
     app.send(RequestBuilder::ping().key(key)).await.status

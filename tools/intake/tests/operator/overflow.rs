@@ -4,7 +4,8 @@ use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn};
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::operator::Operator;
+use crate::support::key_table::revoke_an_hour_ago;
+use crate::support::operator::Operator;
 
 const STATUS: [&str; 2] = ["overflow", "status"];
 const REDRIVE: [&str; 3] = ["overflow", "redrive", "--yes"];
@@ -220,7 +221,7 @@ async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
     assert_eq!(operator.list_keys()[0]["state"], "active");
 
     // Requests that are still accepted while the command waits for the functions may be queued.
-    crate::accounts::revoke_an_hour_ago(&app, "shop").await;
+    revoke_an_hour_ago(&app, "shop").await;
     sqs.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
     let refused = operator.run(&erase);
     assert_eq!(refused.code, Some(1));

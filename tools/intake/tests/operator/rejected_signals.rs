@@ -5,7 +5,7 @@ use model::timestamp::Timestamp;
 use serde_json::Value;
 use testkit::{RequestBuilder, Tables, TestApp};
 
-use crate::operator::{CommandOutput, Operator};
+use crate::support::operator::{CommandOutput, Operator};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 

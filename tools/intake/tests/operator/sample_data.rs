@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use aws_sdk_dynamodb::types::AttributeValue;
 use testkit::TestApp;
 
-use crate::operator::Operator;
+use crate::support::operator::Operator;
 
 #[tokio::test]
 async fn sample_data_is_stored_whole_with_events_and_steps() {

@@ -6,9 +6,9 @@ use serde_json::json;
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
-use crate::operator::Operator;
-use crate::running::RunningCommand;
-use crate::signals::{FLOW, send_at};
+use crate::support::operator::Operator;
+use crate::support::requests::{FLOW, send_at};
+use crate::support::running_command::RunningCommand;
 
 /// Sends signals of the type `card_entered` and others, of two accounts: ten, five and two days
 /// ago.

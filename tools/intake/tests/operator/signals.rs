@@ -6,19 +6,11 @@ use std::process::Stdio;
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::{RequestBuilder, TestApp};
+use testkit::TestApp;
 
-use crate::operator::{CommandOutput, Operator};
-use crate::running::RunningCommand;
-
-pub(crate) const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
-
-/// Sends these signals as if they had arrived at this time.
-pub(crate) async fn send_at(app: &TestApp, key: &str, received_at: Timestamp, signals: Value) {
-    let call = RequestBuilder::signals(json!({ "signals": signals }));
-    let response = app.send(call.key(key).received_at(received_at)).await;
-    assert_eq!(response.status, 200, "{}", response.text);
-}
+use crate::support::operator::{CommandOutput, Operator};
+use crate::support::requests::{FLOW, send_at};
+use crate::support::running_command::RunningCommand;
 
 /// Sends a signal of the customer `c`, which arrives now.
 async fn send_event(app: &TestApp, key: &str, event_type: &str) {

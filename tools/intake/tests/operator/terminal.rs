@@ -12,7 +12,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 use testkit::TestApp;
 
-use crate::operator::Operator;
+use crate::support::operator::Operator;
 
 /// Longer than any step takes, so that only a hang reaches it.
 const TIMEOUT: Duration = Duration::from_mins(1);

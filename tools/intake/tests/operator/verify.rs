@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{HttpGateway, TestApp};
 
-use crate::operator::{CommandOutput, Operator};
-use crate::running::RunningCommand;
+use crate::support::operator::{CommandOutput, Operator};
+use crate::support::running_command::RunningCommand;
 
 const TABLES: [&str; 5] = [
     "ApiKeysTable",

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::operator::{Operator, send_signal};
+use super::operator::{Operator, send_signal};
 
 /// Longer than any step takes, so that only a hang reaches it.
 const TIMEOUT: Duration = Duration::from_mins(1);

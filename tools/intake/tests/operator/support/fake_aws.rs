@@ -7,9 +7,9 @@ use hyper::body::Bytes;
 use hyper::{Request, Response};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::http_server::Service;
+use testkit::http_server::{HttpServer, Service};
 
-use crate::operator::VARIABLES;
+use super::operator::{CommandOutput, Operator, VARIABLES};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -38,6 +38,19 @@ impl FakeAws {
             ..Self::default()
         }
     }
+}
+
+/// Runs a command over an AWS with this change.
+pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> CommandOutput {
+    let aws = HttpServer::start(FakeAws::new(change), None).await.unwrap();
+    let operator = Operator::with_nothing()
+        .variable("AWS_REGION", "eu-central-1")
+        .variable("AWS_ACCESS_KEY_ID", "local")
+        .variable("AWS_SECRET_ACCESS_KEY", "local")
+        .variable("INTAKE_STACK", "intake-test")
+        .variable("API_KEYS_TABLE", "elsewhere")
+        .variable("AWS_ENDPOINT_URL", &aws.endpoint());
+    operator.run(arguments)
 }
 
 impl Service for FakeAws {
@@ -142,7 +155,7 @@ fn answer(operation: &str, call: &Value) -> Value {
         "DescribeTimeToLive" => time_to_live(table),
         "DescribeContinuousBackups" => continuous_backups(table),
         "Scan" if call["Segment"] == 0 && table == "ApiKeysTable" => {
-            json!({"Items": [key(90)], "Count": 1, "ScannedCount": 1})
+            json!({"Items": [key_item(90)], "Count": 1, "ScannedCount": 1})
         }
         "Scan" => json!({"Items": [], "Count": 0, "ScannedCount": 0}),
         "DescribeAlarms" => alarms(call["AlarmNamePrefix"].as_str().unwrap()),
@@ -259,7 +272,7 @@ fn query_results() -> Value {
 }
 
 /// A key that was created a year ago and ends in so many days.
-pub(super) fn key(days: u64) -> Value {
+pub(crate) fn key_item(days: u64) -> Value {
     let now = Timestamp::now();
     let created = Timestamp::from_millis(now.millis() - 365 * DAY * 1_000);
     json!({

@@ -1,0 +1,17 @@
+//! What the tests of several commands share. Must not know what a test asserts.
+//!
+//! | module | is for |
+//! |---|---|
+//! | `operator` | an operator, and the commands that they run to the end |
+//! | `running_command` | a command that runs until it is interrupted |
+//! | `requests` | requests of clients, whose data a command then finds |
+//! | `key_table` | changes of the key table that no command makes |
+//! | `key_snapshot` | the key snapshot that commands have written |
+//! | `fake_aws` | an AWS that answers like that of a healthy stack, with one answer changed |
+
+pub(crate) mod fake_aws;
+pub(crate) mod key_snapshot;
+pub(crate) mod key_table;
+pub(crate) mod operator;
+pub(crate) mod requests;
+pub(crate) mod running_command;
