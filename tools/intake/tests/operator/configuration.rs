@@ -72,28 +72,25 @@ async fn refusal_of_dynamodb_is_printed_with_its_reason() {
 }
 
 #[test]
+fn command_for_the_local_stack_without_its_env_file_is_an_error() {
+    let operator = Operator::with_nothing();
+    let error = |arguments: &[&str]| operator.run(arguments).error_message();
+    let none = error(&["--local", "keys", "list"]);
+    assert!(none.starts_with("No local stack is running"), "{none}");
+    let missing = error(&["--local=x.env", "keys", "list"]);
+    assert!(missing.starts_with("Cannot read x.env"), "{missing}");
+    // With --local, the account is that of the stack, so the error is about the stack.
+    let without_account = error(&["--local", "rejected", "list"]);
+    assert!(
+        without_account.starts_with("No local stack is running"),
+        "{without_account}"
+    );
+}
+
+#[test]
 fn env_file_is_found_from_any_folder_of_the_repository() {
     let app = TestApp::start();
     let operator = Operator::with_nothing();
-    assert!(
-        operator
-            .run(&["--local", "keys", "list"])
-            .error_message()
-            .starts_with("No local stack is running")
-    );
-    assert!(
-        operator
-            .run(&["--local=x.env", "keys", "list"])
-            .error_message()
-            .starts_with("Cannot read x.env")
-    );
-    // With --local, the account is that of the stack, so the error is about the stack.
-    assert!(
-        operator
-            .run(&["--local", "rejected", "list"])
-            .error_message()
-            .starts_with("No local stack is running")
-    );
     std::fs::create_dir_all(operator.home.path().join("target")).unwrap();
     std::fs::create_dir_all(operator.home.path().join("a/b")).unwrap();
     operator.file("target/dev.env", "API_KEYS_TABLE=x\n");

@@ -112,10 +112,9 @@ async fn customer_that_does_not_exist_is_an_error() {
     assert_eq!(missing, "The account shop has no customer \"c\".");
 }
 
-#[tokio::test]
-async fn customers_are_found_by_their_exact_email() {
+/// An app with four customers, two of whom have the same email address.
+async fn app_with_emails() -> TestApp {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
     let key = app.key("shop").await;
     for (id, email) in [
         ("b", "ada@example.com"),
@@ -127,11 +126,19 @@ async fn customers_are_found_by_their_exact_email() {
         let customer = json!({"customerId": id, "customerData": data});
         send(&app, &key, RequestBuilder::customer(customer)).await;
     }
-    let find = |more: &[&str]| {
-        let arguments = ["customers", "find", "--account", "shop", "--email"];
-        operator.run(&[&arguments, more].concat()).success()
-    };
-    let found = find(&["ada@example.com"]);
+    app
+}
+
+fn find(app: &TestApp, more: &[&str]) -> CommandOutput {
+    let arguments = ["customers", "find", "--account", "shop", "--email"];
+    let operator = Operator::new(app);
+    operator.run(&[&arguments, more].concat()).success()
+}
+
+#[tokio::test]
+async fn customers_are_found_by_their_exact_email() {
+    let app = app_with_emails().await;
+    let found = find(&app, &["ada@example.com"]);
     let rows: Vec<Vec<_>> = found
         .stdout
         .lines()
@@ -145,7 +152,20 @@ async fn customers_are_found_by_their_exact_email() {
             ["b", "bbb", "L"]
         ]
     );
-    let found = find(&["Ada@example.com", "--json"]).json();
+    let none = find(&app, &["x@example.com"]);
+    assert_eq!(none.stdout, "");
+    assert!(
+        none.stderr
+            .ends_with("No customer of the account shop has this email address.\n"),
+        "{}",
+        none.stderr
+    );
+}
+
+#[tokio::test]
+async fn customer_is_found_as_json_without_its_key_and_its_fences() {
+    let app = app_with_emails().await;
+    let found = find(&app, &["Ada@example.com", "--json"]).json();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0]["customerId"], "c");
     assert_eq!(
@@ -159,15 +179,6 @@ async fn customers_are_found_by_their_exact_email() {
             "lastName",
             "updatedAt"
         ]
-    );
-
-    let none = find(&["x@example.com"]);
-    assert_eq!(none.stdout, "");
-    assert!(
-        none.stderr
-            .ends_with("No customer of the account shop has this email address.\n"),
-        "{}",
-        none.stderr
     );
 }
 

@@ -54,7 +54,7 @@ struct BrokenCondition {
     change: Change,
 }
 
-fn broken_tables() -> [BrokenCondition; 6] {
+fn broken_tables() -> [BrokenCondition; 4] {
     [
         BrokenCondition {
             check: "Table Signals",
@@ -96,6 +96,11 @@ fn broken_tables() -> [BrokenCondition; 6] {
                 value: json!("INACCESSIBLE_ENCRYPTION_CREDENTIALS"),
             },
         },
+    ]
+}
+
+fn broken_expiry_and_backups() -> [BrokenCondition; 2] {
+    [
         BrokenCondition {
             check: "Table RejectedSignals",
             seen: "the time to live is that of no attribute",
@@ -223,6 +228,7 @@ fn broken_queues() -> [BrokenCondition; 5] {
 async fn each_broken_condition_fails_its_check() {
     let conditions = broken_tables()
         .into_iter()
+        .chain(broken_expiry_and_backups())
         .chain(broken_keys_and_alarms())
         .chain(broken_queues());
     for condition in conditions {

@@ -28,42 +28,57 @@ fn lines_of(text: &str) -> Vec<Value> {
         .collect()
 }
 
+/// An event with a byte order mark, an empty line, two invalid lines, and a step.
+const VALID_AND_INVALID_LINES: &str = concat!(
+    "\u{feff}{\"customerId\":\"ada\",\"eventType\":\"buy\",\"data\":{\"price\":123456789012345678901234567890}}\r\n",
+    "\n",
+    "{\"customerId\":\"ada\",\"eventType\":\"\"}\n",
+    "not json\n",
+    "{\"emitterId\":\"e\",\"stepNodeId\":\"n\",\"eventflowIdentifier\":\"3fa85f64-5717-4562-b3fc-2c963f66afa6\"}",
+);
+
+/// Imports [`VALID_AND_INVALID_LINES`] with a time.
+fn import_valid_and_invalid_lines(operator: &Operator, more: &[&str]) -> CommandOutput {
+    operator.file("s.ndjson", VALID_AND_INVALID_LINES);
+    let import = ["import", "--account", "shop", "s.ndjson"];
+    let time = ["--received-at", "2026-01-01T12:00:00Z"];
+    operator.run(&[&import[..], &time, more].concat()).success()
+}
+
 #[tokio::test]
-async fn import_stores_valid_lines_and_reports_invalid_ones() {
+async fn import_reports_invalid_lines_again_in_each_run() {
     let app = TestApp::start();
-    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "36500");
-    let file = concat!(
-        "\u{feff}{\"customerId\":\"ada\",\"eventType\":\"buy\",\"data\":{\"price\":123456789012345678901234567890}}\r\n",
-        "\n",
-        "{\"customerId\":\"ada\",\"eventType\":\"\"}\n",
-        "not json\n",
-        "{\"emitterId\":\"e\",\"stepNodeId\":\"n\",\"eventflowIdentifier\":\"3fa85f64-5717-4562-b3fc-2c963f66afa6\"}",
-    );
-    operator.file("s.ndjson", file);
-    let import = [
-        "import",
-        "--account",
-        "shop",
-        "--received-at",
-        "2026-01-01T12:00:00Z",
-        "s.ndjson",
-    ];
-    let done = operator.run(&[&import[..], &["--json"]].concat()).success();
+    let operator = Operator::new(&app);
+    let done = import_valid_and_invalid_lines(&operator, &["--json"]);
     let summary = json!({
         "kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "unknownFields": [],
         "errorFile": "s.ndjson.errors.ndjson",
     });
     assert_eq!(done.json(), [summary]);
+    let errors = operator.read("s.ndjson.errors.ndjson");
     assert_eq!(
-        lines_of(&operator.read("s.ndjson.errors.ndjson")),
+        lines_of(&errors),
         [
             json!({"line": 3, "errors": [{"field": "eventType", "pointer": "/eventType", "code": "blank", "message": "eventType must not be blank."}]}),
             json!({"line": 4, "errors": [{"code": "malformed-json", "message": "The line is not JSON: expected ident at column 2."}]}),
         ]
     );
-    let errors = operator.home.path().join("s.ndjson.errors.ndjson");
-    let mode = std::fs::metadata(errors).unwrap().permissions().mode();
+    let error_file = operator.home.path().join("s.ndjson.errors.ndjson");
+    let mode = std::fs::metadata(error_file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "only the operator may read it");
+
+    let stored = app.items("SignalsTable").await;
+    let again = import_valid_and_invalid_lines(&operator, &[]);
+    assert_eq!(again.stdout, "2 signals stored, 2 lines rejected.\n");
+    assert_eq!(app.items("SignalsTable").await, stored);
+    assert_eq!(operator.read("s.ndjson.errors.ndjson"), errors);
+}
+
+#[tokio::test]
+async fn import_stores_valid_lines_with_their_time_digits_and_place() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "36500");
+    import_valid_and_invalid_lines(&operator, &[]);
     let ada = &app.history("shop", "ada").await[0];
     assert_eq!(
         ada["receivedAt"].as_s().unwrap(),
@@ -80,13 +95,6 @@ async fn import_stores_valid_lines_and_reports_invalid_ones() {
     let emitter = &app.history("shop", "e").await[0];
     let key = emitter["sk"].as_s().unwrap();
     assert!(key.ends_with("#0004"), "{key}");
-
-    let stored = app.items("SignalsTable").await;
-    let errors = operator.read("s.ndjson.errors.ndjson");
-    let again = operator.run(&import).success();
-    assert_eq!(again.stdout, "2 signals stored, 2 lines rejected.\n");
-    assert_eq!(app.items("SignalsTable").await, stored);
-    assert_eq!(operator.read("s.ndjson.errors.ndjson"), errors);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -76,14 +76,22 @@ async fn key_is_revoked_in_the_snapshot_while_the_table_is_away_and_never_comes_
     assert!(is_revoked_in_snapshot(&s3, &second));
     let finding = finding(&with_table.run(&["doctor", "--json"]));
     assert_eq!(finding.result, "held", "{finding:?}");
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn revocation_that_neither_table_nor_snapshot_takes_is_an_error() {
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
+    let id = operator(&app, &s3).create_key("web").id;
+    let without_table = operator_without_table(&app, &s3);
+    let revoke = |id| ["keys", "revoke", id, "--yes"];
     let unknown = without_table.run(&revoke("key_of_no_one")).error_message();
     assert!(
         unknown.ends_with("the key snapshot has no key key_of_no_one"),
         "{unknown}"
     );
     s3.set_fault(Some(S3Fault::Failing));
-    let error = without_table.run(&revoke(&second)).error_message();
+    let error = without_table.run(&revoke(&id)).error_message();
     assert!(
         error.contains("is not revoked in the key snapshot either: bucket keys: "),
         "{error}"

@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use model::api_key::ApiKey;
 use model::timestamp::Timestamp;
+use serde_json::Value;
 use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH, S3Fault};
 use testkit::{TestApp, key_entry, store_key};
 
@@ -12,27 +13,32 @@ use crate::support::key_table::revoke_an_hour_ago;
 use crate::support::operator::Operator;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_command_that_changes_a_key_writes_the_snapshot() {
+async fn created_key_is_in_the_snapshot_by_its_hash() {
     let app = TestApp::start();
     let s3 = FakeS3::start().await.unwrap();
-    let operator = operator(&app, &s3);
-    let created = operator
+    let created = operator(&app, &s3)
         .run_keys_create("web", &["--only", "signals", "--json"])
         .success()
         .json();
-    let id = created[0]["keyId"].as_str().unwrap();
     let secret = created[0]["key"].as_str().unwrap();
     let written = keys(&s3);
-    let hash = model::digest::Digest::sha256(secret).to_hex();
     let members: Vec<_> = written[0].as_object().unwrap().keys().collect();
     assert_eq!(
         members,
         ["accountId", "createdAt", "keyHash", "keyId", "only"]
     );
     assert_eq!(written[0]["accountId"], "shop");
+    let hash = model::digest::Digest::sha256(secret).to_hex();
     assert_eq!(written[0]["keyHash"], hash);
     assert_eq!(written[0]["only"], "signals");
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn each_command_that_changes_a_key_writes_the_snapshot() {
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
+    let operator = operator(&app, &s3);
+    let id = &operator.create_key("web").id;
     operator.run(&["keys", "rotate", id]).success();
     assert_eq!(keys(&s3).len(), 2);
     assert!(key(&keys(&s3), id)["expiresAt"].is_u64());
@@ -50,9 +56,8 @@ async fn each_command_that_changes_a_key_writes_the_snapshot() {
     assert_eq!(keys(&s3).len(), 3);
 
     revoke_an_hour_ago(&app, "mine").await;
-    let erased = operator
-        .run(&["accounts", "erase", "mine", "--yes"])
-        .success();
+    let erase = ["accounts", "erase", "mine", "--yes"];
+    let erased = operator.run(&erase).success();
     assert!(
         erased
             .stderr
@@ -60,19 +65,20 @@ async fn each_command_that_changes_a_key_writes_the_snapshot() {
         "{}",
         erased.stderr
     );
-    assert!(
-        keys(&s3)
-            .iter()
-            .any(|key| key["accountId"] == "mine" && key["revokedAt"].is_string())
-    );
+    let is_revoked_key_of_mine =
+        |key: &Value| key["accountId"] == "mine" && key["revokedAt"].is_string();
+    assert!(keys(&s3).iter().any(is_revoked_key_of_mine));
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn command_that_changes_no_key_only_reads_the_snapshot() {
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
+    let operator = operator(&app, &s3);
+    operator.create_key("web");
     s3.take_requests();
     operator.run(&["keys", "list"]).success();
-    assert_eq!(
-        s3.take_requests(),
-        [format!("GET {KEY_SNAPSHOT_PATH}")],
-        "a command that changes no key only reads it"
-    );
+    assert_eq!(s3.take_requests(), [format!("GET {KEY_SNAPSHOT_PATH}")]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -119,6 +119,22 @@ async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
     assert!(!markdown.contains("intake_sk_"), "{markdown}");
 }
 
+/// The report prints no link: a reader looks the promise of a failed check up by its heading.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_promise_is_a_heading_of_the_api_documentation() {
+    let headings: Vec<&str> = include_str!("../../../../docs/api.md")
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| line.trim_start_matches('#').trim())
+        .collect();
+    let deployed = Deployed::start(Plan::none()).await;
+    let report = deployed.verify(&["--json"]).success().json().remove(0);
+    for check in report["checks"].as_array().unwrap() {
+        let promise = check["promise"].as_str().unwrap();
+        assert!(headings.contains(&promise), "{promise}: {headings:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_signal_fails_verify_and_is_named() {
     let lost = Fault::Swallowed(std::time::Duration::ZERO)
