@@ -10,7 +10,7 @@ use model::timestamp::Timestamp;
 
 use crate::output::Format;
 use crate::stack::Stack;
-use crate::time_args::timestamp;
+use crate::time_args::time_or_age;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AccountsCommand {
@@ -21,7 +21,7 @@ pub(crate) enum AccountsCommand {
     )]
     Usage {
         /// Only requests at or after this time, such as 6h (ago) or 2026-11-20
-        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = timestamp)]
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = time_or_age)]
         since: Timestamp,
     },
 

@@ -20,7 +20,7 @@ use crate::items::{Json, scan, text};
 use crate::output::{counted, note, to_json};
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
-use crate::time_args::timestamp;
+use crate::time_args::time_or_age;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EventContractsCommand {
@@ -66,7 +66,7 @@ pub(crate) struct SignalSelection {
     account: AccountId,
 
     /// Only signals received at or after this time, such as 7d (ago) or 2026-11-20 [default: all]
-    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    #[arg(long, value_name = "TIME", value_parser = time_or_age)]
     since: Option<Timestamp>,
 }
 

@@ -29,7 +29,7 @@ use self::writer::Writer;
 use crate::interrupt::until_interrupted;
 use crate::output::{Format, NOTE_INTERVAL, note};
 use crate::stack::Stack;
-use crate::time_args::time;
+use crate::time_args::fixed_time;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +52,7 @@ pub(crate) struct Import {
 
     /// The time at which lines without a time of their own arrived, such as 2026-11-20 or
     /// 2026-11-20T22:16:40Z
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = fixed_time)]
     received_at: Option<Timestamp>,
 
     /// Leave out the lines before this one, as the command does that an interrupted import prints

@@ -1,16 +1,14 @@
 //! `overflow`: the queue of signals and updates of customers that DynamoDB did not acknowledge in
 //! time, and its dead-letter queue.
 
-use std::collections::HashMap;
+mod queues;
 
-use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
-use aws_sdk_sqs::Client;
-use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_sqs::types::QueueAttributeName;
+use anyhow::{Result, bail};
 use clap::Subcommand;
-use futures_util::future::try_join;
 use serde_json::json;
 
+use self::queues::QueueCounts;
+pub(crate) use self::queues::{Queues, refuse_while_queued};
 use crate::confirm::confirm;
 use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
@@ -78,8 +76,8 @@ async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
 
 /// Has SQS move the messages of the dead-letter queue back.
 async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> Result<()> {
-    let dead_letters = queues.count_messages(queues.dead_letters).await?;
-    let count = dead_letters.total();
+    let counts = queues.count().await?;
+    let count = counts.dead_letters.total();
     if count == 0 {
         return format.print(
             "The dead-letter queue has no messages.",
@@ -89,148 +87,9 @@ async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> Result<()> {
     let question =
         format!("Move {count} message(s) of the dead-letter queue back to the overflow queue?");
     confirm(&question, yes)?;
-    let source = queues.arn(queues.dead_letters).await?;
-    // The overflow function sends some messages to the dead-letter queue itself. SQS does not know
-    // where these came from, so the call names the destination.
-    let destination = queues.arn(queues.overflow).await?;
-    let call = queues
-        .client
-        .start_message_move_task()
-        .source_arn(source)
-        .destination_arn(destination);
-    call.send().await.map_err(|error| call_error(&error))?;
+    queues.move_dead_letters_back().await?;
     let text = format!(
         "SQS moves {count} message(s). `cargo intake overflow status` counts those that are left."
     );
     format.print(&text, &json!({"messages": count}))
-}
-
-/// The queues of a stack, by their URLs.
-pub(crate) struct Queues<'a> {
-    client: &'a Client,
-    pub(crate) overflow: &'a str,
-    dead_letters: &'a str,
-}
-
-/// How many messages a queue has, approximately.
-pub(crate) struct MessageCounts {
-    waiting: u64,
-    /// Received, and neither deleted nor given back yet.
-    in_flight: u64,
-    delayed: u64,
-}
-
-/// How many messages the queues of a stack have.
-pub(crate) struct QueueCounts {
-    pub(crate) overflow: MessageCounts,
-    pub(crate) dead_letters: MessageCounts,
-}
-
-impl MessageCounts {
-    pub(crate) fn total(&self) -> u64 {
-        self.waiting + self.in_flight + self.delayed
-    }
-}
-
-impl<'a> Queues<'a> {
-    /// The queues of `stack`, if it has them.
-    pub(crate) fn find(stack: &'a Stack) -> Result<Option<Self>> {
-        let Some(urls) = stack.queue_urls()? else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            client: &stack.sqs,
-            overflow: urls.overflow,
-            dead_letters: urls.dead_letters,
-        }))
-    }
-
-    /// Asks SQS for the counts of both queues.
-    pub(crate) async fn count(&self) -> Result<QueueCounts> {
-        let overflow = self.count_messages(self.overflow);
-        let dead_letters = self.count_messages(self.dead_letters);
-        let (overflow, dead_letters) = try_join(overflow, dead_letters).await?;
-        Ok(QueueCounts {
-            overflow,
-            dead_letters,
-        })
-    }
-
-    async fn count_messages(&self, url: &str) -> Result<MessageCounts> {
-        let names = [
-            QueueAttributeName::ApproximateNumberOfMessages,
-            QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
-            QueueAttributeName::ApproximateNumberOfMessagesDelayed,
-        ];
-        let attributes = self.attributes(url, &names).await?;
-        // An erasure depends on these counts, so a missing one is an error and not 0.
-        let count = |name| -> Result<u64> {
-            let count = attributes.get(&name).and_then(|count| count.parse().ok());
-            count.with_context(|| format!("SQS did not send {} of {url}.", name.as_str()))
-        };
-        let [waiting, in_flight, delayed] = names.map(count);
-        Ok(MessageCounts {
-            waiting: waiting?,
-            in_flight: in_flight?,
-            delayed: delayed?,
-        })
-    }
-
-    async fn arn(&self, url: &str) -> Result<String> {
-        let name = QueueAttributeName::QueueArn;
-        let mut attributes = self.attributes(url, std::slice::from_ref(&name)).await?;
-        let arn = attributes.remove(&name);
-        arn.with_context(|| format!("SQS did not send the ARN of {url}."))
-    }
-
-    async fn attributes(
-        &self,
-        url: &str,
-        names: &[QueueAttributeName],
-    ) -> Result<HashMap<QueueAttributeName, String>> {
-        let call = self
-            .client
-            .get_queue_attributes()
-            .queue_url(url)
-            .set_attribute_names(Some(names.to_vec()));
-        let response = call.send().await.map_err(|error| call_error(&error))?;
-        Ok(response.attributes.unwrap_or_default())
-    }
-}
-
-/// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow
-/// function stores what is in them later, what was erased may come back.
-pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
-    if anyway {
-        return Ok(());
-    }
-    let Some(queues) = Queues::find(stack)? else {
-        return Ok(());
-    };
-    let counts = queues.count().await?;
-    let overflow = counts.overflow.total();
-    let dead_letters = counts.dead_letters.total();
-    ensure!(
-        overflow == 0 && dead_letters == 0,
-        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be stored \
-         after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
-         dead letters back), or add --anyway, and erase again when the queues are empty."
-    );
-    Ok(())
-}
-
-/// What a failed call to SQS means to an operator. Every one of these errors ends the command.
-fn call_error<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> Error {
-    let Some(answered) = error.as_service_error() else {
-        return anyhow!(
-            "Cannot reach SQS. Check the network, and AWS_ENDPOINT_URL_SQS if it is set."
-        );
-    };
-    let Some(code) = answered.code() else {
-        return anyhow!("SQS failed. Run the command again.");
-    };
-    let message = answered.message().unwrap_or_default();
-    anyhow!(
-        "SQS rejected the call: {code}: {message} Check --stack, the queue variables, AWS_REGION and the credentials."
-    )
 }

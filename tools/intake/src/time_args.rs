@@ -12,16 +12,16 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 
 /// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), or an age such as `1h`, which
 /// is the time an hour ago.
-pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn time_or_age(text: &str) -> Result<Timestamp, String> {
     match duration(text) {
         Ok(age) => Ok(subtract(Timestamp::now(), age)),
-        Err(_) => time(text).map_err(|error| format!("{error}, or 1h for an hour ago")),
+        Err(_) => fixed_time(text).map_err(|error| format!("{error}, or 1h for an hour ago")),
     }
 }
 
 /// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), which is the same whenever
 /// it is parsed.
-pub(crate) fn time(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn fixed_time(text: &str) -> Result<Timestamp, String> {
     humantime::parse_rfc3339_weak(text)
         .or_else(|_| humantime::parse_rfc3339_weak(&format!("{text}T00:00:00")))
         .ok()
@@ -53,24 +53,24 @@ mod tests {
     #[test]
     fn time_is_parsed_from_a_date_a_time_or_an_age() {
         assert_eq!(
-            timestamp("2026-11-20").unwrap().to_string(),
+            time_or_age("2026-11-20").unwrap().to_string(),
             "2026-11-20T00:00:00.000Z"
         );
         assert_eq!(
-            timestamp("2026-11-20T22:16:40Z").unwrap().to_string(),
+            time_or_age("2026-11-20T22:16:40Z").unwrap().to_string(),
             "2026-11-20T22:16:40.000Z"
         );
         assert_eq!(
-            timestamp("2026-11-20T22:16:40.009Z").unwrap().to_string(),
+            time_or_age("2026-11-20T22:16:40.009Z").unwrap().to_string(),
             "2026-11-20T22:16:40.009Z"
         );
         assert!(
-            Timestamp::now().duration_since(timestamp("1h").unwrap()) >= Duration::from_hours(1)
+            Timestamp::now().duration_since(time_or_age("1h").unwrap()) >= Duration::from_hours(1)
         );
         for wrong in ["", "yesterday", "2026-13-01", "1"] {
-            assert!(timestamp(wrong).is_err(), "{wrong}");
+            assert!(time_or_age(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(time("2026-11-20"), timestamp("2026-11-20"));
-        assert!(time("1h").is_err());
+        assert_eq!(fixed_time("2026-11-20"), time_or_age("2026-11-20"));
+        assert!(fixed_time("1h").is_err());
     }
 }

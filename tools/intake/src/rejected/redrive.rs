@@ -20,10 +20,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use self::report::{RedriveOutcome, RedriveReport};
-use super::rejected_signal::RejectedSignalId;
+use super::rejected_signal_id::RejectedSignalId;
 use super::rejected_table::{RejectedTable, days};
 use crate::output::Format;
-use crate::time_args::timestamp;
+use crate::time_args::time_or_age;
 
 /// How many signals are stored at once.
 const CONCURRENT_SIGNALS: usize = 16;
@@ -44,7 +44,7 @@ pub(crate) struct Redrive {
 
     /// Only signals received at or after this time, such as 6h (ago) or 2026-11-20 [default: all
     /// that are kept]
-    #[arg(long, value_name = "TIME", default_value = "1970-01-01", hide_default_value = true, value_parser = timestamp)]
+    #[arg(long, value_name = "TIME", default_value = "1970-01-01", hide_default_value = true, value_parser = time_or_age)]
     since: Timestamp,
 
     /// Only signals with these ids, as `rejected list` shows them [default: all]

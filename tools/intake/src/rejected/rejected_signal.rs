@@ -2,101 +2,21 @@
 //! how it is stored again.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use model::account::AccountId;
 use model::identifier::RequestIdentifier;
 use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
 use model::validation::{FieldError, FieldErrors};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use store::attributes::{Item, from_item};
 use store::rejected_signals::RejectedSignalItem;
 
-use crate::items::text;
+use super::rejected_signal_id::RejectedSignalId;
 
-/// The id of a rejected signal. It is the key in the table without the account, so that one read
-/// finds the signal: `day#shard#requestIdentifier#index#payloadHash`. For people, there is a short
-/// form.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(try_from = "String")]
-pub(crate) struct RejectedSignalId(String);
-
-/// The characters of `2026-11-20#07`.
-const PARTITION_CHARS: usize = 13;
-
-/// The first characters of a requestIdentifier that a short id has.
-const REQUEST_CHARS: usize = 8;
-
-/// The parts of a stored signal's sort key that follow from the id of the rejected one.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct SortKeyPattern<'a> {
-    /// What the sort key begins with.
-    pub(super) day: &'a str,
-    /// What the sort key ends with: `#requestIdentifier#index`.
-    pub(super) end: &'a str,
-}
-
-impl RejectedSignalId {
-    /// The id of an item of this account.
-    pub(super) fn from_item(account: &AccountId, item: &Item) -> Option<Self> {
-        let partition = text(item, "pk")?.strip_prefix(&account.partition_key(""))?;
-        format!("{partition}#{}", text(item, "sk")?).try_into().ok()
-    }
-
-    /// The short form: `2026-11-20-07-3fa85f64-3`.
-    pub(super) fn short(&self) -> String {
-        let parts: Vec<&str> = self.0.split('#').collect();
-        let [day, shard, request, index, ..] = parts[..] else {
-            return self.0.clone();
-        };
-        let request = request.get(..REQUEST_CHARS).unwrap_or(request);
-        let index: u16 = index.parse().unwrap_or_default();
-        format!("{day}-{shard}-{request}-{index}")
-    }
-
-    /// What is known of the sort key that the signal has once it is stored.
-    pub(super) fn stored_sort_key(&self) -> SortKeyPattern<'_> {
-        let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
-        let (day, _) = partition.split_once('#').unwrap_or_default();
-        let (end, _) = sort.rsplit_once('#').unwrap_or_default();
-        SortKeyPattern { day, end }
-    }
-
-    /// The key of the item in this account.
-    pub(super) fn key(&self, account: &AccountId) -> Item {
-        let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
-        let partition = account.partition_key(partition);
-        let sort = sort.trim_start_matches('#').to_owned();
-        Item::from([
-            ("pk".to_owned(), AttributeValue::S(partition)),
-            ("sk".to_owned(), AttributeValue::S(sort)),
-        ])
-    }
-}
-
-impl TryFrom<String> for RejectedSignalId {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let lengths: Vec<usize> = text.split('#').map(str::len).collect();
-        if lengths == [10, 2, 36, 4, 16] && text.is_ascii() {
-            Ok(Self(text))
-        } else {
-            Err("not an id of `rejected list --json`")
-        }
-    }
-}
-
-impl fmt::Display for RejectedSignalId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
+/// A rejected signal, with the members of a line of `rejected list --json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RejectedSignal {
@@ -255,39 +175,5 @@ mod tests {
         let json = |payload| serde_json::to_string(&rejected(payload)).unwrap();
         assert!(json("{\n\"a\": \"\\ud800\"\r\n}").ends_with(r#","payload":{ "a": "\ud800"  }}"#));
         assert!(json("{\"a\":\n").ends_with(r#","payload":"{\"a\":\n"}"#));
-    }
-
-    #[test]
-    fn id_is_the_key_without_the_account() {
-        let account: AccountId = "shop".parse().unwrap();
-        let parse = |text: &str| RejectedSignalId::try_from(text.to_owned());
-        let id = parse("2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff")
-            .unwrap();
-        let key = id.key(&account);
-        assert_eq!(text(&key, "pk"), Some("shop#2026-11-20#07"));
-        assert_eq!(
-            text(&key, "sk"),
-            Some("3fa85f64-5717-4562-b3fc-2c963f66afa6#0003#00ff00ff00ff00ff")
-        );
-        assert_eq!(
-            RejectedSignalId::from_item(&account, &key),
-            Some(id.clone())
-        );
-        assert_eq!(
-            id.stored_sort_key(),
-            SortKeyPattern {
-                day: "2026-11-20",
-                end: "#3fa85f64-5717-4562-b3fc-2c963f66afa6#0003",
-            }
-        );
-        assert_eq!(id.short(), "2026-11-20-07-3fa85f64-3");
-        assert_eq!(parse(&id.to_string()), Ok(id));
-        for wrong in [
-            "",
-            "3fa85f64-5717-4562-b3fc-2c963f66afa6#0003",
-            "shop#2026-11-20#07#x#0003",
-        ] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -11,7 +11,8 @@ use model::timestamp::Timestamp;
 use store::attributes::Item;
 use store::rejected_signals::{RETENTION, SHARDS, partition_key};
 
-use super::rejected_signal::{RejectedSignal, RejectedSignalId};
+use super::rejected_signal::RejectedSignal;
+use super::rejected_signal_id::RejectedSignalId;
 use crate::items::{batch_delete, query_items};
 use crate::output::note;
 use crate::stack::Stack;

@@ -27,7 +27,7 @@ use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
-use crate::time_args::timestamp;
+use crate::time_args::time_or_age;
 
 #[derive(Args, Debug)]
 pub(crate) struct Erase {
@@ -40,11 +40,11 @@ pub(crate) struct Erase {
     signal_type: String,
 
     /// Only signals received at or after this time, such as 7d (ago) or 2026-11-20T22:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    #[arg(long, value_name = "TIME", value_parser = time_or_age)]
     since: Timestamp,
 
     /// Only signals received before this time, which is not in the future
-    #[arg(long, value_name = "TIME", value_parser = timestamp)]
+    #[arg(long, value_name = "TIME", value_parser = time_or_age)]
     until: Timestamp,
 
     /// Only count them

@@ -6,7 +6,7 @@ use model::validation::FieldError;
 use serde_json::json;
 
 use crate::output::{Format, PrintedTable, print_line};
-use crate::rejected::rejected_signal::RejectedSignalId;
+use crate::rejected::rejected_signal_id::RejectedSignalId;
 
 /// What became of a signal.
 pub(super) enum RedriveOutcome {

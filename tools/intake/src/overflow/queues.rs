@@ -1,0 +1,158 @@
+//! The overflow queue and its dead-letter queue: how many messages they have, and calls to move them.
+//! Must not know why a command asks.
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, Error, Result, anyhow, ensure};
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_sqs::types::QueueAttributeName;
+use futures_util::future::try_join;
+
+use crate::stack::Stack;
+
+/// The queues of a stack, by their URLs.
+pub(crate) struct Queues<'a> {
+    client: &'a Client,
+    pub(crate) overflow: &'a str,
+    dead_letters: &'a str,
+}
+
+/// How many messages a queue has, approximately.
+pub(crate) struct MessageCounts {
+    pub(super) waiting: u64,
+    /// Received, and neither deleted nor given back yet.
+    pub(super) in_flight: u64,
+    pub(super) delayed: u64,
+}
+
+/// How many messages the queues of a stack have.
+pub(crate) struct QueueCounts {
+    pub(crate) overflow: MessageCounts,
+    pub(crate) dead_letters: MessageCounts,
+}
+
+impl MessageCounts {
+    pub(crate) fn total(&self) -> u64 {
+        self.waiting + self.in_flight + self.delayed
+    }
+}
+
+impl<'a> Queues<'a> {
+    /// The queues of `stack`, if it has them.
+    pub(crate) fn find(stack: &'a Stack) -> Result<Option<Self>> {
+        let Some(urls) = stack.queue_urls()? else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            client: &stack.sqs,
+            overflow: urls.overflow,
+            dead_letters: urls.dead_letters,
+        }))
+    }
+
+    /// Asks SQS for the counts of both queues.
+    pub(crate) async fn count(&self) -> Result<QueueCounts> {
+        let overflow = self.count_messages(self.overflow);
+        let dead_letters = self.count_messages(self.dead_letters);
+        let (overflow, dead_letters) = try_join(overflow, dead_letters).await?;
+        Ok(QueueCounts {
+            overflow,
+            dead_letters,
+        })
+    }
+
+    async fn count_messages(&self, url: &str) -> Result<MessageCounts> {
+        let names = [
+            QueueAttributeName::ApproximateNumberOfMessages,
+            QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
+            QueueAttributeName::ApproximateNumberOfMessagesDelayed,
+        ];
+        let attributes = self.attributes(url, &names).await?;
+        // An erasure depends on these counts, so a missing one is an error and not 0.
+        let count = |name| -> Result<u64> {
+            let count = attributes.get(&name).and_then(|count| count.parse().ok());
+            count.with_context(|| format!("SQS did not send {} of {url}.", name.as_str()))
+        };
+        let [waiting, in_flight, delayed] = names.map(count);
+        Ok(MessageCounts {
+            waiting: waiting?,
+            in_flight: in_flight?,
+            delayed: delayed?,
+        })
+    }
+
+    /// Has SQS move the messages of the dead-letter queue back to the overflow queue. It does so after
+    /// this call.
+    pub(super) async fn move_dead_letters_back(&self) -> Result<()> {
+        let source = self.arn(self.dead_letters).await?;
+        // The overflow function sends some messages to the dead-letter queue itself. SQS does not know
+        // where these came from, so the call names the destination.
+        let destination = self.arn(self.overflow).await?;
+        let call = self
+            .client
+            .start_message_move_task()
+            .source_arn(source)
+            .destination_arn(destination);
+        call.send().await.map_err(|error| call_error(&error))?;
+        Ok(())
+    }
+
+    async fn arn(&self, url: &str) -> Result<String> {
+        let name = QueueAttributeName::QueueArn;
+        let mut attributes = self.attributes(url, std::slice::from_ref(&name)).await?;
+        let arn = attributes.remove(&name);
+        arn.with_context(|| format!("SQS did not send the ARN of {url}."))
+    }
+
+    async fn attributes(
+        &self,
+        url: &str,
+        names: &[QueueAttributeName],
+    ) -> Result<HashMap<QueueAttributeName, String>> {
+        let call = self
+            .client
+            .get_queue_attributes()
+            .queue_url(url)
+            .set_attribute_names(Some(names.to_vec()));
+        let response = call.send().await.map_err(|error| call_error(&error))?;
+        Ok(response.attributes.unwrap_or_default())
+    }
+}
+
+/// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow
+/// function stores what is in them later, what was erased may come back.
+pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
+    if anyway {
+        return Ok(());
+    }
+    let Some(queues) = Queues::find(stack)? else {
+        return Ok(());
+    };
+    let counts = queues.count().await?;
+    let overflow = counts.overflow.total();
+    let dead_letters = counts.dead_letters.total();
+    ensure!(
+        overflow == 0 && dead_letters == 0,
+        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be stored \
+         after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
+         dead letters back), or add --anyway, and erase again when the queues are empty."
+    );
+    Ok(())
+}
+
+/// What a failed call to SQS means to an operator. Every one of these errors ends the command.
+fn call_error<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> Error {
+    let Some(answered) = error.as_service_error() else {
+        return anyhow!(
+            "Cannot reach SQS. Check the network, and AWS_ENDPOINT_URL_SQS if it is set."
+        );
+    };
+    let Some(code) = answered.code() else {
+        return anyhow!("SQS failed. Run the command again.");
+    };
+    let message = answered.message().unwrap_or_default();
+    anyhow!(
+        "SQS rejected the call: {code}: {message} Check --stack, the queue variables, AWS_REGION and the credentials."
+    )
+}

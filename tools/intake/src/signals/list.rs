@@ -1,0 +1,245 @@
+//! `signals list`: the signals of one customer or emitter in order of arrival, which are one partition
+//! of the table, and those that arrive from now on. Must not know how a signal is stored.
+
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use anyhow::Result;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
+use clap::Args;
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use store::attributes::Item;
+
+use crate::interrupt::until_interrupted;
+use crate::items::{Json, display, json_object, query_items, text};
+use crate::output::{Format, PrintedTable, note};
+use crate::stack::Stack;
+use crate::stack::variable_names::SIGNALS_TABLE;
+use crate::time_args::{subtract, time_or_age};
+
+/// How many signals are listed unless the operator asks for another number.
+const DEFAULT_LIMIT: usize = 50;
+
+/// How often the table is read.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How far back each read reaches: longer than a function may take to store a request, and than
+/// clocks may differ.
+const LOOK_BACK: Duration = Duration::from_secs(30);
+
+/// How many signals are written at once.
+const PAGE: usize = 1_000;
+
+#[derive(Args, Debug)]
+pub(crate) struct ListSignals {
+    /// The account
+    #[arg(long, value_name = "NAME")]
+    account: AccountId,
+
+    /// The customerId or emitterId, as the client sent it
+    #[arg(value_name = "ID", allow_hyphen_values = true)]
+    subject_id: String,
+
+    /// Only signals received at or after this time, such as 1h (ago) or 2026-11-20T22:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = time_or_age)]
+    since: Option<Timestamp>,
+
+    /// Only signals received before this time
+    #[arg(long, value_name = "TIME", value_parser = time_or_age, conflicts_with = "follow")]
+    until: Option<Timestamp>,
+
+    /// Only the newest N signals [default: 50]
+    #[arg(long, value_name = "N")]
+    limit: Option<NonZeroUsize>,
+
+    /// All signals
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+
+    /// Continue with the signals that arrive from now on, until Ctrl-C
+    #[arg(long)]
+    follow: bool,
+}
+
+impl ListSignals {
+    pub(super) async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
+        let Self {
+            account,
+            subject_id,
+            ..
+        } = self;
+        let mut history = History::new(stack, account, subject_id, format)?;
+        let begin = Timestamp::now();
+        // Alone, --follow lists only what is new.
+        let selects_stored_ones = self.since.is_some() || self.limit.is_some() || self.all;
+        if !self.follow || selects_stored_ones {
+            let until = if self.follow { Some(begin) } else { self.until };
+            let has_more = history.list(self.since, until, self.limit()).await?;
+            if has_more {
+                let shown = history.count;
+                note(&format!(
+                    "There are older ones: only the newest {shown} are shown. Use --limit N or --all."
+                ));
+            }
+        }
+        if self.follow {
+            note(&format!(
+                "Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."
+            ));
+            until_interrupted(history.follow(begin)).await?;
+            return Ok(());
+        }
+        if history.count == 0 {
+            note(&format!(
+                "No such signals of {subject_id:?} in the account {account}."
+            ));
+        }
+        Ok(())
+    }
+
+    /// The most signals to list. `None` lists all.
+    fn limit(&self) -> Option<usize> {
+        if self.all {
+            return None;
+        }
+        Some(self.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get))
+    }
+}
+
+/// The signals of one subject, as they are listed.
+struct History<'a> {
+    stack: &'a Stack,
+    table: &'a str,
+    partition: String,
+    rows: PrintedTable,
+    /// How many signals were written.
+    count: usize,
+}
+
+impl<'a> History<'a> {
+    fn new(
+        stack: &'a Stack,
+        account: &AccountId,
+        subject_id: &str,
+        format: Format,
+    ) -> Result<Self> {
+        let rows =
+            PrintedTable::new(format, ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
+        Ok(Self {
+            stack,
+            table: stack.table(SIGNALS_TABLE)?,
+            partition: account.partition_key(subject_id),
+            rows,
+            count: 0,
+        })
+    }
+
+    /// Writes the signals that arrived from `since` on and before `until`, the newest `limit` of
+    /// them. Returns whether there are more.
+    async fn list(
+        &mut self,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+        limit: Option<usize>,
+    ) -> Result<bool> {
+        let query = self.query(since, until);
+        let Some(limit) = limit else {
+            let mut pages = query_items(query).try_chunks(PAGE);
+            while let Some(page) = pages.try_next().await.map_err(|error| error.1)? {
+                self.write(&page)?;
+            }
+            return Ok(false);
+        };
+        // The query asks for one signal more than the command lists, to know whether there are
+        // more.
+        let query = query
+            .scan_index_forward(false)
+            .set_limit(i32::try_from(limit + 1).ok());
+        let mut newest: Vec<Item> = query_items(query).take(limit + 1).try_collect().await?;
+        let has_more = newest.len() > limit;
+        newest.truncate(limit);
+        newest.reverse();
+        self.write(&newest)?;
+        Ok(has_more)
+    }
+
+    /// Lists signals as they arrive, from `begin` on. Returns only when something fails.
+    ///
+    /// A signal is stored a little later than the arrival time in its key, and signals are not
+    /// stored in the order of their keys. So the last seconds are read again and again, and what
+    /// was already listed is left out.
+    async fn follow(&mut self, begin: Timestamp) -> Result<()> {
+        let mut listed = HashSet::new();
+        loop {
+            let since = subtract(Timestamp::now(), LOOK_BACK).max(begin);
+            let mut signals: Vec<Item> = query_items(self.query(Some(since), None))
+                .try_collect()
+                .await?;
+            let keys: HashSet<_> = signals.iter().filter_map(key).collect();
+            signals.retain(|signal| key(signal).is_some_and(|key| !listed.contains(&key)));
+            self.write(&signals)?;
+            // The next read reaches less far back: it does not find other keys again.
+            listed = keys;
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    fn write(&mut self, signals: &[Item]) -> Result<()> {
+        if signals.is_empty() {
+            return Ok(());
+        }
+        for signal in signals {
+            self.add(signal)?;
+        }
+        self.count += signals.len();
+        self.rows.print()
+    }
+
+    fn add(&mut self, signal: &Item) -> Result<()> {
+        let index = index(signal);
+        let mut json = json_object(signal, &["pk", "sk", "accountId"]);
+        if let Some(index) = &index {
+            json.insert("index", Json(index));
+        }
+        let text = |name| text(signal, name).unwrap_or_default();
+        // A signal has one of the two.
+        let action = [text("eventType"), text("stepNodeId")].concat();
+        let data = signal.get("data").map(display).unwrap_or_default();
+        let cells = [
+            text("receivedAt"),
+            &action,
+            text("eventflowIdentifier"),
+            &data,
+        ];
+        self.rows.add(&json, cells)
+    }
+
+    /// A query for the signals that arrived from `since` on and before `until`. A sort key begins with
+    /// a time and continues, so a key with the time `until` sorts after that bound.
+    fn query(&self, since: Option<Timestamp>, until: Option<Timestamp>) -> QueryFluentBuilder {
+        let bound = |time: Option<Timestamp>, none: &str| {
+            AttributeValue::S(time.map_or_else(|| none.to_owned(), |time| time.to_string()))
+        };
+        // "0" sorts before every time, "~" after every time.
+        self.stack
+            .query(self.table, self.partition.clone())
+            .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :until")
+            .expression_attribute_values(":since", bound(since, "0"))
+            .expression_attribute_values(":until", bound(until, "~"))
+    }
+}
+
+fn key(signal: &Item) -> Option<String> {
+    text(signal, "sk").map(ToOwned::to_owned)
+}
+
+/// The index of the signal in its request, which is only in its key: an import needs it to store
+/// the signal again.
+fn index(signal: &Item) -> Option<AttributeValue> {
+    let index: u64 = text(signal, "sk")?.rsplit('#').next()?.parse().ok()?;
+    Some(AttributeValue::N(index.to_string()))
+}
