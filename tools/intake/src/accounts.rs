@@ -5,9 +5,9 @@ mod usage;
 
 use anyhow::Result;
 use clap::Subcommand;
-use model::account::AccountId;
 use model::timestamp::Timestamp;
 
+use self::erase::EraseAccount;
 use crate::output::Format;
 use crate::stack::Stack;
 use crate::time_args::time_or_age;
@@ -33,30 +33,14 @@ pub(crate) enum AccountsCommand {
         account stay in the key table, revoked: their ids are in logs. After an interruption, run it again: it \
         erases what is left. Backups are not changed."
     )]
-    Erase {
-        /// The account
-        #[arg(value_name = "ACCOUNT")]
-        account: AccountId,
-
-        /// Do not ask for confirmation
-        #[arg(long)]
-        yes: bool,
-
-        /// Erase although messages are in the overflow queue or in its dead-letter queue
-        #[arg(long)]
-        anyway: bool,
-    },
+    Erase(EraseAccount),
 }
 
 impl AccountsCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
             Self::Usage { since } => usage::usage(stack, since, format).await,
-            Self::Erase {
-                account,
-                yes,
-                anyway,
-            } => erase::erase(stack, &account, yes, anyway, format).await,
+            Self::Erase(erase) => erase.run(stack, format).await,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! functions would, and [`report`] counts what became of the lines.
 
 mod chunks;
+mod kind;
 mod line;
 mod line_error;
 mod report;
@@ -22,7 +23,8 @@ use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use self::chunks::{Chunk, Chunks, ImportKind, cannot_read};
+use self::chunks::{Chunk, Chunks, cannot_read};
+use self::kind::ImportKind;
 use self::line::{MAX_AHEAD, parse_lines};
 use self::report::ImportReport;
 use self::writer::Writer;
@@ -72,7 +74,7 @@ struct Progress {
 
 impl Import {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let kind = chunks::kind_of(&self.file)?;
+        let kind = ImportKind::of_file(&self.file)?;
         let retention = match kind {
             // They do not expire.
             ImportKind::Customers => None,

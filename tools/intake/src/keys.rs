@@ -7,16 +7,17 @@ mod new_key;
 mod revoke;
 mod rotate;
 pub(crate) mod snapshot;
+mod verification_key;
 
 use anyhow::Result;
 use clap::Subcommand;
 
 pub(crate) use self::key_table::{KeyTable, StoredKey};
 use self::list::ListKeys;
-pub(crate) use self::new_key::VerificationKey;
 use self::new_key::{NewKey, create, import};
-use self::revoke::{Revoke, TABLE_TIMEOUT};
-use self::rotate::Rotate;
+use self::revoke::{RevokeKey, TABLE_TIMEOUT};
+use self::rotate::RotateKey;
+pub(crate) use self::verification_key::VerificationKey;
 use crate::output::Format;
 use crate::stack::Stack;
 
@@ -38,11 +39,11 @@ pub(crate) enum KeysCommand {
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod keys rotate key_3f2a9c81d04e --overlap 24h > key.txt"
     )]
-    Rotate(Rotate),
+    Rotate(RotateKey),
 
     /// Revoke a key: every function rejects it within a minute while the key table answers, and
     /// otherwise later (docs/cli.md, Keys)
-    Revoke(Revoke),
+    Revoke(RevokeKey),
 
     /// Import a key that another system created, from standard input, so that it is in no shell
     /// history

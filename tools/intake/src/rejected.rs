@@ -10,7 +10,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use self::list::ListRejected;
-use self::redrive::Redrive;
+use self::redrive::RedriveRejected;
 pub(crate) use self::rejected_table::RejectedTable;
 use crate::output::Format;
 use crate::stack::Stack;
@@ -32,7 +32,7 @@ pub(crate) enum RejectedCommand {
         FILE has lines of `rejected list --json`, with the payloads as they should be. A signal keeps the time at which it first \
         arrived; one that would already be expired is left where it is."
     )]
-    Redrive(Redrive),
+    Redrive(RedriveRejected),
 }
 
 impl RejectedCommand {

@@ -6,7 +6,7 @@ mod list;
 use anyhow::Result;
 use clap::Subcommand;
 
-use self::erase::Erase;
+use self::erase::EraseSignals;
 use self::list::ListSignals;
 use crate::output::Format;
 use crate::stack::Stack;
@@ -30,7 +30,7 @@ pub(crate) enum SignalsCommand {
         would be stored after the erasure. After an \
         interruption, run it again: it erases what is left. Backups and the lake are not changed."
     )]
-    Erase(Erase),
+    Erase(EraseSignals),
 }
 
 impl SignalsCommand {

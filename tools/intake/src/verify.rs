@@ -11,6 +11,7 @@ mod check_context;
 mod checks;
 mod cleanup;
 mod compare;
+mod expected_response;
 mod report;
 mod requests;
 mod rounds;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
+use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde_json::json;
@@ -25,6 +26,21 @@ use crate::stack::Stack;
 use crate::stack::variable_names::{
     CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
 };
+
+#[derive(Args, Debug)]
+pub(crate) struct EraseAccount {
+    /// The account
+    #[arg(value_name = "ACCOUNT")]
+    account: AccountId,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+
+    /// Erase although messages are in the overflow queue or in its dead-letter queue
+    #[arg(long)]
+    anyway: bool,
+}
 
 /// How long functions cache a key: `POSITIVE_TTL` in shared/service/src/auth/cache.rs.
 const KEY_CACHED_FOR: Duration = Duration::from_mins(1);
@@ -92,39 +108,40 @@ struct AccountErasure {
     published: Result<()>,
 }
 
-pub(super) async fn erase(
-    stack: &Stack,
-    account: &AccountId,
-    yes: bool,
-    anyway: bool,
-    format: Format,
-) -> Result<()> {
-    refuse_while_queued(stack, anyway).await?;
-    let table = KeyTable::new(stack)?;
-    let mut keys = table.all().await?;
-    keys.retain(|key| key.entry.account_id == *account);
-    let now = Timestamp::now();
-    let active = keys.iter().filter(|key| key.entry.is_active(now)).count();
-    let question = format!(
-        "Erase everything that is stored of the account {account}, and revoke {active} key(s)? This cannot be undone."
-    );
-    confirm_by_name(&question, account.as_str(), yes)?;
-    // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
-    let work = Box::pin(revoke_and_delete(&table, account, &keys, anyway));
-    let erasure = until_interrupted(work)
-        .await?
-        .context("Interrupted. To erase what is left, run the command again.")?;
-    if keys.is_empty() && erasure.counts.are_zero() {
-        bail!("The account {account} has no key, and there is no data of it.");
+impl EraseAccount {
+    pub(super) async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
+        let Self {
+            account,
+            yes,
+            anyway,
+        } = self;
+        refuse_while_queued(stack, *anyway).await?;
+        let table = KeyTable::new(stack)?;
+        let mut keys = table.all().await?;
+        keys.retain(|key| key.entry.account_id == *account);
+        let now = Timestamp::now();
+        let active = keys.iter().filter(|key| key.entry.is_active(now)).count();
+        let question = format!(
+            "Erase everything that is stored of the account {account}, and revoke {active} key(s)? This cannot be undone."
+        );
+        confirm_by_name(&question, account.as_str(), *yes)?;
+        // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
+        let work = Box::pin(revoke_and_delete(&table, account, &keys, *anyway));
+        let erasure = until_interrupted(work)
+            .await?
+            .context("Interrupted. To erase what is left, run the command again.")?;
+        if keys.is_empty() && erasure.counts.are_zero() {
+            bail!("The account {account} has no key, and there is no data of it.");
+        }
+        let printed = print(account, &erasure.counts, active, format);
+        let has_snapshot = snapshot::bucket(stack).await?.is_some();
+        if has_snapshot {
+            note(LATE_SIGNALS);
+        }
+        // An error of the snapshot is returned last, so that the operator has the line for the record
+        // in any case.
+        erasure.published.and(printed)
     }
-    let printed = print(account, &erasure.counts, active, format);
-    let has_snapshot = snapshot::bucket(stack).await?.is_some();
-    if has_snapshot {
-        note(LATE_SIGNALS);
-    }
-    // An error of the snapshot is returned last, so that the operator has the line for the record
-    // in any case.
-    erasure.published.and(printed)
 }
 
 fn print(

@@ -1,7 +1,6 @@
 //! Divides a file into chunks of lines. The borders and the identifier of a chunk depend only on
 //! the file, also when an import leaves out its first lines. Must not know how lines are stored.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
@@ -10,8 +9,6 @@ use anyhow::{Context as _, Result};
 use model::digest::Digest;
 use model::identifier::RequestIdentifier;
 use model::limits::MAX_BODY_BYTES;
-use serde::Serialize;
-use serde::de::IgnoredAny;
 use uuid::Builder;
 
 use super::line_error::LineError;
@@ -31,24 +28,7 @@ const MAX_LINE_BYTES: u64 = MAX_BODY_BYTES as u64;
 /// How much of the file is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// What the lines of a file are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum ImportKind {
-    Customers,
-    Signals,
-}
-
-impl ImportKind {
-    /// The field that holds the time of a line.
-    pub(super) fn time_field(self) -> &'static str {
-        match self {
-            Self::Customers => "updatedAt",
-            Self::Signals => "receivedAt",
-        }
-    }
-}
-
+/// Lines of the file that are stored together.
 #[derive(Debug)]
 pub(super) struct Chunk {
     /// The request identifier of its signals: a UUID of version 8, made of all its lines and the
@@ -72,27 +52,6 @@ impl ImportLine {
     fn is_empty(&self) -> bool {
         self.text.as_ref().is_ok_and(String::is_empty)
     }
-}
-
-/// Reads the first line that has a text, and says what the lines of the file are. A customer has
-/// `customerData` or, in a line of `customers show --json`, `updatedAt`.
-pub(super) fn kind_of(path: &Path) -> Result<ImportKind> {
-    let mut chunks = Chunks::open(path, 1)?;
-    let first_chunk = chunks.read().with_context(|| cannot_read(path))?;
-    let lines = first_chunk.map(|chunk| chunk.lines).unwrap_or_default();
-    let first_text = lines
-        .into_iter()
-        .find_map(|line| line.text.ok())
-        .unwrap_or_default();
-    // A line that is no JSON object has no fields. The import reports it.
-    let fields: HashMap<String, Option<IgnoredAny>> =
-        serde_json::from_str(&first_text).unwrap_or_default();
-    let has = |name: &str| fields.get(name).is_some_and(Option::is_some);
-    let is_customer = has("customerData") || (has("updatedAt") && !has("eventType"));
-    if is_customer {
-        return Ok(ImportKind::Customers);
-    }
-    Ok(ImportKind::Signals)
 }
 
 pub(super) fn cannot_read(path: &Path) -> String {

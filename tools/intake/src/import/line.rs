@@ -18,7 +18,8 @@ use self::fields::{
     Fields, LineField, read_fields, read_index, read_request_identifier, read_time, take_field,
     write_object,
 };
-use super::chunks::{Chunk, ImportKind};
+use super::chunks::Chunk;
+use super::kind::ImportKind;
 use super::line_error::{InvalidLine, LineError};
 
 /// How far ahead of this machine's clock a time may be, since clocks differ. Until that time comes,

@@ -11,7 +11,7 @@ use model::pointer::JsonPointer;
 use model::validation::FieldError;
 use serde_json::json;
 
-use super::chunks::ImportKind;
+use super::kind::ImportKind;
 use super::line_error::{InvalidLine, LineError};
 use crate::output::{Format, counted, escape_control, note, to_json};
 

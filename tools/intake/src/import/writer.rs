@@ -11,7 +11,8 @@ use model::timestamp::Timestamp;
 
 use self::customers::CustomersWriter;
 use self::signals::SignalsWriter;
-use super::chunks::{Chunk, ImportKind};
+use super::chunks::Chunk;
+use super::kind::ImportKind;
 use super::line::parse_lines;
 use super::report::{ImportReport, LineOutcome};
 use crate::stack::Stack;

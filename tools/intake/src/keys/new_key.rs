@@ -1,5 +1,4 @@
-//! New keys: those of `keys create`, which prints a key once, those of `keys import`, and that of
-//! `verify`.
+//! New keys: those of `keys create`, which prints a key once, and those of `keys import`.
 
 use std::io::{IsTerminal as _, Read as _};
 use std::time::Duration;
@@ -15,9 +14,8 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::key_table::{KeyTable, StoredKey};
+use super::key_table::KeyTable;
 use crate::output::{Format, note};
-use crate::stack::Stack;
 use crate::time_args::duration;
 
 #[derive(Args, Debug)]
@@ -174,50 +172,4 @@ fn name(text: &str) -> Result<String, String> {
         ));
     }
     Ok(text.to_owned())
-}
-
-/// The key that `verify` creates for itself and deletes when it ends.
-pub(crate) struct VerificationKey<'a> {
-    table: KeyTable<'a>,
-    key: ApiKey,
-    stored: StoredKey,
-}
-
-impl<'a> VerificationKey<'a> {
-    /// A key that expires at `end`. It is not stored yet.
-    pub(crate) fn new(stack: &'a Stack, account: &AccountId, end: Timestamp) -> Result<Self> {
-        let new = NewKey {
-            account: account.clone(),
-            name: "cargo intake verify".to_owned(),
-            expires_in: None,
-            only: None,
-        };
-        let entry = KeyEntry {
-            expires_at: Some(end),
-            ..new.into_entry()
-        };
-        let key =
-            ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
-        Ok(Self {
-            table: KeyTable::new(stack)?,
-            stored: StoredKey::new(key.hash(), entry),
-            key,
-        })
-    }
-
-    pub(crate) fn expose_secret(&self) -> &str {
-        self.key.expose_secret()
-    }
-
-    pub(crate) async fn store(&self) -> Result<()> {
-        self.table.add(&self.key.hash(), &self.stored.entry).await?;
-        Ok(())
-    }
-
-    /// Deletes the key: functions that cached it accept it for up to a minute more. Returns how
-    /// many there were.
-    pub(crate) async fn delete(&self) -> Result<usize> {
-        self.table.delete(&self.stored).await?;
-        Ok(1)
-    }
 }

@@ -19,7 +19,7 @@ pub(super) const TABLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
 #[command(after_help = help())]
-pub(crate) struct Revoke {
+pub(crate) struct RevokeKey {
     /// The key's id, from `keys list`
     id: String,
 
@@ -37,7 +37,7 @@ fn help() -> String {
     )
 }
 
-impl Revoke {
+impl RevokeKey {
     pub(super) async fn run(&self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         let id = &self.id;
         let all = match keys.all().await {

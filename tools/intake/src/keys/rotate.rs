@@ -13,7 +13,7 @@ use crate::output::{Format, note};
 use crate::time_args::duration;
 
 #[derive(Args, Debug)]
-pub(crate) struct Rotate {
+pub(crate) struct RotateKey {
     /// The id of the old key, from `keys list`
     id: String,
 
@@ -31,7 +31,7 @@ pub(crate) struct Rotate {
     yes: bool,
 }
 
-impl Rotate {
+impl RotateKey {
     pub(super) async fn run(self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
         let Self {
             id,

@@ -29,7 +29,7 @@ use crate::time_args::time_or_age;
 const CONCURRENT_SIGNALS: usize = 16;
 
 #[derive(Args, Debug)]
-pub(crate) struct Redrive {
+pub(crate) struct RedriveRejected {
     /// The account
     #[arg(long, value_name = "NAME")]
     account: AccountId,
@@ -58,7 +58,7 @@ struct Candidate {
     payload: String,
 }
 
-impl Redrive {
+impl RedriveRejected {
     pub(super) async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
         let mut report = RedriveReport::new(format, self.dry_run);
         if let Some(file) = &self.from {

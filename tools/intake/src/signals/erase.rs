@@ -30,7 +30,7 @@ use crate::stack::variable_names::SIGNALS_TABLE;
 use crate::time_args::time_or_age;
 
 #[derive(Args, Debug)]
-pub(crate) struct Erase {
+pub(crate) struct EraseSignals {
     /// The account
     #[arg(long, value_name = "NAME")]
     account: AccountId,
@@ -66,7 +66,7 @@ struct SignalErasureCounts {
     rejected: usize,
 }
 
-impl Erase {
+impl EraseSignals {
     pub(crate) async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
         let now = Timestamp::now();
         ensure!(self.since < self.until, "--since must be before --until.");

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::api::{Call, ExpectedResponse, SIGNALS};
+use super::api::{Call, SIGNALS};
+use super::expected_response::ExpectedResponse;
 
 /// The customers (even numbers) and emitters that signals are for.
 pub(super) const SUBJECTS: usize = 100;

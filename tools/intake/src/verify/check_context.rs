@@ -3,8 +3,9 @@
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use super::api::{Api, Call, ExpectedResponse};
+use super::api::{Api, Call};
 use super::checks::Checks;
+use super::expected_response::ExpectedResponse;
 use super::sending::Sender;
 
 pub(super) struct CheckContext<'a> {

@@ -70,7 +70,7 @@ pub(super) async fn clean_up(
     let account = context.account;
     let mut cleanup = Cleanup::default();
     let deleted = key.delete().await;
-    cleanup.record("API key", deleted);
+    cleanup.record("API key", deleted.map(|()| 1));
     let subjects = subject_partitions(account);
     let deleted = delete_partitions(stack, SIGNALS_TABLE, &["pk", "sk"], subjects.clone()).await;
     cleanup.record("signals", deleted);

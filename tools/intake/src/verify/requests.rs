@@ -6,9 +6,10 @@ use model::api_key::KEY_PREFIX;
 use model::limits::MAX_BODY_BYTES;
 use serde_json::{Value, json};
 
-use super::api::{CUSTOMERS, Call, ExpectedResponse, PING, SIGNALS};
+use super::api::{CUSTOMERS, Call, PING, SIGNALS};
 use super::batch::{SentBatch, subject_id};
 use super::check_context::CheckContext;
+use super::expected_response::ExpectedResponse;
 use crate::check_result::CheckOutcome;
 
 /// How many signals the compressed batch has.

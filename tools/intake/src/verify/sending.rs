@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::api::{Api, ApiResponse, Call, ExpectedResponse};
+use super::api::{Api, ApiResponse, Call};
 use super::batch::SentBatch;
+use super::expected_response::ExpectedResponse;
 use crate::check_result::CheckOutcome;
 
 pub(super) struct Sender {

@@ -15,7 +15,7 @@ use store::batch_context::BatchContext;
 use store::signals::SignalsTable;
 
 use super::report::RedriveOutcome;
-use super::{Candidate, Redrive};
+use super::{Candidate, RedriveRejected};
 use crate::error::store_error;
 use crate::items::{query_items, text};
 use crate::rejected::rejected_signal::RejectedSignal;
@@ -24,7 +24,7 @@ use crate::rejected::rejected_table::RejectedTable;
 use crate::stack::WRITE_TIMEOUT;
 use crate::stack::variable_names::SIGNALS_TABLE;
 
-impl Redrive {
+impl RedriveRejected {
     /// Stores the signal of one candidate and deletes the rejected signal, or finds out why not. A dry
     /// run stores and deletes nothing.
     pub(super) async fn redrive_one(
