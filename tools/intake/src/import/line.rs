@@ -190,8 +190,8 @@ fn take_origin(fields: &mut Fields<'_>) -> Result<Option<Origin>, LineError> {
     }))
 }
 
-/// Puts the fields that a client sent beyond the contract of the API back where they were. A stored signal has
-/// them in the object `undocumented`.
+/// Puts the fields that a client sent beyond the contract of the API back where they were. A stored
+/// signal has them in the object `undocumented`.
 fn restore_undocumented_fields(fields: &mut Fields<'_>) {
     let Some(value) = take_field(fields, "undocumented") else {
         return;

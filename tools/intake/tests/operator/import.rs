@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use model::timestamp::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy};
 
-use crate::support::operator::{CommandOutput, Operator};
+use crate::support::clock::days_ago;
+use crate::support::operator::{CommandOutput, Operator, json_lines};
 
 /// Imports a file whose lines may have no time.
 fn import(operator: &Operator, file: &str) -> CommandOutput {
@@ -20,12 +21,6 @@ fn import(operator: &Operator, file: &str) -> CommandOutput {
         &Timestamp::now().to_string(),
         file,
     ])
-}
-
-fn lines_of(text: &str) -> Vec<Value> {
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 /// An event with a byte order mark, an empty line, two invalid lines, and a step.
@@ -57,7 +52,7 @@ async fn import_reports_invalid_lines_again_in_each_run() {
     assert_eq!(done.json(), [summary]);
     let errors = operator.read("s.ndjson.errors.ndjson");
     assert_eq!(
-        lines_of(&errors),
+        json_lines(&errors),
         [
             json!({"line": 3, "errors": [{"field": "eventType", "pointer": "/eventType", "code": "blank", "message": "eventType must not be blank."}]}),
             json!({"line": 4, "errors": [{"code": "malformed-json", "message": "The line is not JSON: expected ident at column 2."}]}),
@@ -120,7 +115,7 @@ async fn line_that_dynamodb_refuses_is_rejected_alone() {
     operator.file("s", &lines.concat());
     let imported = import(&operator, "s").success();
     assert_eq!(imported.stdout, "2 signals stored, 2 lines rejected.\n");
-    let errors = lines_of(&operator.read("s.errors.ndjson"));
+    let errors = json_lines(&operator.read("s.errors.ndjson"));
     let numbers: Vec<_> = errors.iter().map(|error| &error["line"]).collect();
     assert_eq!(numbers, [3, 5]);
     for error in &errors {
@@ -154,7 +149,7 @@ async fn lines_of_one_customer_take_effect_in_order() {
     operator.file("c.ndjson", &file);
     let done = import(&operator, "c.ndjson").success();
     assert_eq!(done.stdout, "800 customers stored, 1 line rejected.\n");
-    let errors = lines_of(&operator.read("c.ndjson.errors.ndjson"));
+    let errors = json_lines(&operator.read("c.ndjson.errors.ndjson"));
     assert_eq!(errors[0]["line"], 801);
     let customers = app.items("CustomersTable").await;
     assert_eq!(customers.len(), 20);
@@ -219,7 +214,7 @@ async fn import_received_before_the_retention_is_an_error() {
          days (SIGNAL_RETENTION_DAYS). Use a later --received-at."
     );
     assert_eq!(app.items("SignalsTable").await.len(), 0);
-    let usable = Timestamp::from_millis(Timestamp::now().millis() - 29 * 86_400_000);
+    let usable = days_ago(29);
     import("s", &usable.to_string()).success();
     assert_eq!(app.items("SignalsTable").await.len(), 1);
     // A customer does not expire.
@@ -240,7 +235,7 @@ async fn time_far_ahead_in_an_option_or_in_a_line_is_refused() {
     );
     let import = operator.run(&["import", "--account", "shop", "d"]);
     assert_eq!(import.code, Some(1));
-    let error = &lines_of(&operator.read("d.errors.ndjson"))[0];
+    let error = &json_lines(&operator.read("d.errors.ndjson"))[0];
     assert_eq!(error["line"], 2);
     assert_eq!(error["errors"][0]["pointer"], "/updatedAt");
     assert_eq!(app.items("CustomersTable").await, []);

@@ -8,14 +8,11 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
-use crate::support::operator::Operator;
+use crate::support::clock::days_ago;
+use crate::support::operator::{Operator, json_lines};
+use crate::support::requests::FLOW;
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
-const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
-
-fn days_ago(days: u64) -> Timestamp {
-    Timestamp::from_millis(Timestamp::now().millis() - days * 86_400_000)
-}
 
 /// The signals of `ada` and of `journey`, a line each.
 fn list(operator: &Operator) -> String {
@@ -26,12 +23,6 @@ fn list(operator: &Operator) -> String {
             .stdout
     };
     list("ada") + &list("journey")
-}
-
-fn parse_lines(text: &str) -> Vec<Value> {
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 /// The items of the signals table in the order of their keys.
@@ -79,7 +70,7 @@ async fn listed_signals_are_the_same_in_another_stack() {
     let other = TestApp::start();
     send(&app).await;
     let listed = list(&Operator::new(&app));
-    let signals = parse_lines(&listed);
+    let signals = json_lines(&listed);
     let indices: Vec<_> = signals.iter().map(|signal| &signal["index"]).collect();
     assert_eq!(indices, [0, 1, 3, 0, 4]);
 
@@ -122,7 +113,7 @@ async fn received_at_of_a_line_wins_over_the_option() {
         "field": "receivedAt", "pointer": "/receivedAt", "code": "invalid-type",
         "message": "receivedAt must be a time in UTC such as 2026-11-20T22:16:40.009Z.",
     }]});
-    assert_eq!(parse_lines(&operator.read("s.errors.ndjson"))[0], error);
+    assert_eq!(json_lines(&operator.read("s.errors.ndjson"))[0], error);
     let history = app.history("shop", "ada").await;
     assert_eq!(history.len(), 2);
     assert_eq!(history[0]["receivedAt"].as_s().unwrap(), &own.to_string());
@@ -153,7 +144,7 @@ async fn listed_signal_without_a_valid_key_is_rejected() {
     ];
     operator.file("s", &lines.concat());
     assert_eq!(import(&operator, "s")["stored"], 1);
-    let errors = parse_lines(&operator.read("s.errors.ndjson"));
+    let errors = json_lines(&operator.read("s.errors.ndjson"));
     let messages: Vec<_> = errors
         .iter()
         .map(|line| line["errors"][0]["message"].as_str().unwrap())

@@ -1,11 +1,10 @@
 //! An import that ends in the middle of its file.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
+use crate::support::fault::wait_for_fault;
 use crate::support::operator::Operator;
 use crate::support::running_command::RunningCommand;
 
@@ -51,9 +50,7 @@ impl BlockedImport {
         let lines: String = (1..=LINES).map(line).collect();
         operator.file("s t.ndjson", &lines);
         let running = RunningCommand::start(&operator, &IMPORT);
-        while proxy.counts().faulted == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        wait_for_fault(&proxy).await;
         Self {
             app,
             proxy,

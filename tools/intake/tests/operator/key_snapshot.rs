@@ -8,6 +8,7 @@ use serde_json::Value;
 use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH, S3Fault};
 use testkit::{TestApp, key_entry, store_key};
 
+use crate::support::clock::days_ago;
 use crate::support::key_snapshot::{PUBLISH, finding, key, keys, operator};
 use crate::support::key_table::revoke_an_hour_ago;
 use crate::support::operator::Operator;
@@ -139,8 +140,6 @@ async fn verification_keys_and_those_that_ended_long_ago_are_not_published() {
         &key_entry("verify-0123"),
     )
     .await;
-    let days_ago =
-        |days: u64| Timestamp::from_millis(Timestamp::now().millis() - days * 24 * 60 * 60 * 1000);
     app.key_with("old", |record| record.revoked_at = Some(days_ago(31)))
         .await;
     app.key_with("shop", |record| record.revoked_at = Some(days_ago(29)))

@@ -5,6 +5,7 @@ use model::timestamp::Timestamp;
 use serde_json::Value;
 use testkit::{RequestBuilder, Tables, TestApp};
 
+use crate::support::clock::hours_ago;
 use crate::support::operator::{CommandOutput, Operator};
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
@@ -32,10 +33,6 @@ async fn send(app: &TestApp, received_at: Timestamp) {
         .await;
     assert_eq!(response.status, 200);
     assert_eq!(response.json()["rejected"], 2);
-}
-
-fn an_hour_ago() -> Timestamp {
-    Timestamp::from_millis(Timestamp::now().millis() - 3_600_000)
 }
 
 fn run_list(operator: &Operator, more: &[&str]) -> CommandOutput {
@@ -66,7 +63,7 @@ fn redrive(operator: &Operator, more: &[&str]) -> CommandOutput {
 async fn rejected_signals_are_listed_with_their_first_errors() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
-    send(&app, an_hour_ago()).await;
+    send(&app, hours_ago(1)).await;
 
     let listed = list(&operator);
     let codes: Vec<_> = listed
@@ -95,7 +92,7 @@ async fn rejected_signals_are_listed_with_their_first_errors() {
 async fn rejected_signals_that_are_redriven_unchanged_stay() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
-    send(&app, an_hour_ago()).await;
+    send(&app, hours_ago(1)).await;
     write_lists(&operator);
 
     let unchanged = redrive(&operator, &["--from", "unchanged", "--json"]);
@@ -119,7 +116,7 @@ async fn rejected_signals_that_are_redriven_unchanged_stay() {
 async fn edited_rejected_signals_are_redriven_and_deleted() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
-    let received_at = an_hour_ago();
+    let received_at = hours_ago(1);
     send(&app, received_at).await;
     write_lists(&operator);
 
@@ -157,7 +154,7 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
 async fn redrive_that_is_run_again_finds_what_it_stored_and_nothing_else() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
-    send(&app, an_hour_ago()).await;
+    send(&app, hours_ago(1)).await;
     write_lists(&operator);
     let first = redrive(&operator, &["--from", "edited"]).success();
     assert_eq!(first.stdout, BOTH_ACCEPTED);
@@ -180,7 +177,7 @@ async fn redrive_that_is_run_again_finds_what_it_stored_and_nothing_else() {
 async fn redrive_without_a_reader_redrives_every_signal() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
-    send(&app, an_hour_ago()).await;
+    send(&app, hours_ago(1)).await;
     write_lists(&operator);
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -221,7 +218,7 @@ async fn make_kept_signal_valid(app: &TestApp, id: &str) {
 async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
-    send(&app, an_hour_ago()).await;
+    send(&app, hours_ago(1)).await;
     let id = list(&operator)[0]["id"].as_str().unwrap().to_owned();
     let table = run_list(&operator, &["--since", "1d"]).stdout;
     let first_row = table.lines().nth(1).unwrap();
@@ -254,8 +251,7 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
 async fn signal_that_would_already_be_expired_is_not_redriven() {
     let app = TestApp::start();
     let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "1");
-    let received_at = Timestamp::from_millis(Timestamp::now().millis() - 25 * 3_600_000);
-    send(&app, received_at).await;
+    send(&app, hours_ago(25)).await;
     write_lists(&operator);
     for dry_run in [&["--dry-run"][..], &[]] {
         let run = redrive(
@@ -280,7 +276,7 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
 async fn redrive_of_an_invalid_file_is_an_error() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
-    send(&app, an_hour_ago()).await;
+    send(&app, hours_ago(1)).await;
     let assert_error = |text: &str, message: &str| {
         operator.file("f", text);
         let error = redrive(&operator, &["--from", "f"]).error_message();

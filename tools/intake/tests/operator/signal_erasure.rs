@@ -1,11 +1,12 @@
 //! `signals erase`: the erasure of a type of signals.
 
 use emulator::sqs::FakeSqs;
-use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
+use crate::support::clock::days_ago;
+use crate::support::fault::wait_for_fault;
 use crate::support::operator::Operator;
 use crate::support::requests::{FLOW, send_at};
 use crate::support::running_command::RunningCommand;
@@ -15,7 +16,7 @@ use crate::support::running_command::RunningCommand;
 async fn send_cards(app: &TestApp) {
     for account in ["shop", "shop-2"] {
         let key = app.key(account).await;
-        for days_ago in [10, 5, 2] {
+        for days in [10, 5, 2] {
             let mut signals = vec![json!({"customerId": "c", "eventType": "card_entered"}); 60];
             signals.extend([
                 json!({"customerId": "c", "eventType": "card_entered_2"}),
@@ -25,9 +26,7 @@ async fn send_cards(app: &TestApp) {
                 json!({"customerId": "", "eventType": "card_entered"}),
                 json!({"customerId": "card_entered", "eventType": ""}),
             ]);
-            let now = Timestamp::now().millis();
-            let received_at = Timestamp::from_millis(now - days_ago * 86_400_000);
-            send_at(app, &key, received_at, json!(signals)).await;
+            send_at(app, &key, days_ago(days), json!(signals)).await;
         }
     }
 }
@@ -137,9 +136,7 @@ async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
     let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     let erase = [&ERASE[..], &["--yes"]].concat();
     let erasing = RunningCommand::start(&operator, &erase);
-    while proxy.counts().faulted == 0 {
-        tokio::task::yield_now().await;
-    }
+    wait_for_fault(&proxy).await;
     let ended = erasing.interrupt();
     assert_eq!(ended.code, Some(1));
     assert_eq!(ended.stdout, Vec::<String>::new());

@@ -8,6 +8,7 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::TestApp;
 
+use crate::support::clock::hours_ago;
 use crate::support::operator::{CommandOutput, Operator};
 use crate::support::requests::{FLOW, send_at};
 use crate::support::running_command::RunningCommand;
@@ -20,15 +21,13 @@ async fn send_event(app: &TestApp, key: &str, event_type: &str) {
 
 /// Sends three signals of one customer: two hours ago, one hour ago in a flow, and now.
 async fn send_three_signals(app: &TestApp, key: &str) {
-    let now = Timestamp::now().millis();
     let signals = [
         json!({"customerId": "c", "eventType": "first", "data": {"n": 2}, "eventflowIdentifier": null}),
         json!({"customerId": "c", "eventType": "second", "data": {"n": 1}, "eventflowIdentifier": FLOW.to_uppercase()}),
         json!({"customerId": "c", "eventType": "third", "data": {"n": 0}, "eventflowIdentifier": null}),
     ];
-    for (hours_ago, signal) in [2, 1, 0].into_iter().zip(signals) {
-        let received_at = Timestamp::from_millis(now - hours_ago * 3_600_000);
-        send_at(app, key, received_at, json!([signal])).await;
+    for (hours, signal) in [2, 1, 0].into_iter().zip(signals) {
+        send_at(app, key, hours_ago(hours), json!([signal])).await;
     }
 }
 

@@ -7,9 +7,13 @@
 //! | `requests` | requests of clients, whose data a command then finds |
 //! | `key_table` | changes of the key table that no command makes |
 //! | `key_snapshot` | the key snapshot that commands have written |
+//! | `clock` | times before now |
+//! | `fault` | the wait for a call that gets a fault |
 //! | `fake_aws` | an AWS that answers like that of a healthy stack, with one answer changed |
 
+pub(crate) mod clock;
 pub(crate) mod fake_aws;
+pub(crate) mod fault;
 pub(crate) mod key_snapshot;
 pub(crate) mod key_table;
 pub(crate) mod operator;

@@ -1,8 +1,9 @@
 //! Changes of the key table that no command makes.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::timestamp::Timestamp;
 use testkit::{Tables, TestApp};
+
+use super::clock::hours_ago;
 
 /// Revokes this account's key an hour ago, also when it is revoked already.
 pub(crate) async fn revoke_an_hour_ago(app: &TestApp, account: &str) {
@@ -13,7 +14,7 @@ pub(crate) async fn revoke_an_hour_ago(app: &TestApp, account: &str) {
         .into_iter()
         .find(|key| key["accountId"] == account)
         .unwrap();
-    let revoked_at = Timestamp::from_millis(Timestamp::now().millis() - 3_600_000).to_string();
+    let revoked_at = hours_ago(1).to_string();
     let update = app
         .client
         .update_item()

@@ -230,9 +230,13 @@ impl CommandOutput {
 
     /// Standard output as JSON, line by line.
     pub(crate) fn json(&self) -> Vec<Value> {
-        self.stdout
-            .lines()
-            .map(|line| serde_json::from_str(line).expect(line))
-            .collect()
+        json_lines(&self.stdout)
     }
+}
+
+/// A text of lines of JSON.
+pub(crate) fn json_lines(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect()
 }

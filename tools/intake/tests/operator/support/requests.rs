@@ -4,6 +4,7 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
 
+/// The eventflowIdentifier of steps.
 pub(crate) const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
 /// Sends these signals as if they had arrived at this time.
