@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `operator` | an operator, and the commands that they run to the end |
 //! | `running_command` | a command that runs until it is interrupted |
+//! | `terminal` | a command in a terminal |
 //! | `requests` | requests of clients, whose data a command then finds |
 //! | `key_table` | changes of the key table that no command makes |
 //! | `key_snapshot` | the key snapshot that commands have written |
@@ -19,3 +20,4 @@ pub(crate) mod key_table;
 pub(crate) mod operator;
 pub(crate) mod requests;
 pub(crate) mod running_command;
+pub(crate) mod terminal;

@@ -1,142 +1,9 @@
-//! The command in a terminal: confirmations, hidden input, escaped output.
+//! Commands in a terminal: confirmations and hidden input.
 
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::process::{Child, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
-
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, tcgetattr};
 use testkit::TestApp;
 
 use crate::support::operator::Operator;
-
-/// Longer than any step takes, so that only a hang reaches it.
-const TIMEOUT: Duration = Duration::from_mins(1);
-
-/// A terminal with a command in it.
-struct Terminal {
-    screen: File,
-    process: Child,
-    output: Receiver<Vec<u8>>,
-    shown: Vec<u8>,
-}
-
-/// How a command ended, and all that was on the screen.
-#[derive(Debug)]
-struct EndedOnTerminal {
-    code: Option<i32>,
-    screen: String,
-}
-
-impl EndedOnTerminal {
-    #[track_caller]
-    fn assert_nothing_was_changed(&self) {
-        assert_eq!(self.code, Some(1), "{self:?}");
-        assert!(self.screen.contains("Nothing was changed."), "{self:?}");
-    }
-}
-
-impl Terminal {
-    fn run(operator: &Operator, arguments: &[&str]) -> Self {
-        let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&screen).unwrap();
-        unlockpt(&screen).unwrap();
-        let name = ptsname(&screen, Vec::new()).unwrap();
-        let user = || -> Stdio {
-            File::options()
-                .read(true)
-                .write(true)
-                .open(OsStr::from_bytes(name.to_bytes()))
-                .unwrap()
-                .into()
-        };
-        let mut command = operator.command(arguments);
-        let process = command
-            .env("TERM", "xterm")
-            .stdin(user())
-            .stdout(user())
-            .stderr(user())
-            .spawn()
-            .unwrap();
-        // Close this process's copies of the terminal; the command has its own.
-        drop(command);
-        let screen = File::from(screen);
-        let output = read_in_background(screen.try_clone().unwrap());
-        Self {
-            screen,
-            process,
-            output,
-            shown: Vec::new(),
-        }
-    }
-
-    /// Waits until this is on the screen.
-    fn wait_for(&mut self, text: &str) {
-        while !String::from_utf8_lossy(&self.shown).contains(text) {
-            let Ok(output) = self.output.recv_timeout(TIMEOUT) else {
-                panic!("no {text:?} in {:?}", self.screen_text());
-            };
-            self.shown.extend(output);
-        }
-    }
-
-    /// Waits until the command has turned off the terminal's echo.
-    fn wait_for_echo_off(&self) {
-        let deadline = Instant::now() + TIMEOUT;
-        while tcgetattr(&self.screen)
-            .unwrap()
-            .local_modes
-            .contains(LocalModes::ECHO)
-        {
-            assert!(Instant::now() < deadline, "the echo is still on");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    fn write(&mut self, text: &str) {
-        self.screen.write_all(text.as_bytes()).unwrap();
-    }
-
-    /// Waits until the command has ended.
-    fn end(mut self) -> EndedOnTerminal {
-        loop {
-            match self.output.recv_timeout(TIMEOUT) {
-                Ok(output) => self.shown.extend(output),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {
-                    panic!("the command does not end: {:?}", self.screen_text())
-                }
-            }
-        }
-        EndedOnTerminal {
-            code: self.process.wait().unwrap().code(),
-            screen: self.screen_text(),
-        }
-    }
-
-    fn screen_text(&self) -> String {
-        String::from_utf8_lossy(&self.shown).into_owned()
-    }
-}
-
-/// Reads the screen in a thread, because reading it cannot time out.
-fn read_in_background(mut screen: File) -> Receiver<Vec<u8>> {
-    let (sender, output) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut buffer = [0; 4096];
-        // When the last process has closed the terminal, reading it is an error.
-        while let Ok(length @ 1..) = screen.read(&mut buffer) {
-            if sender.send(buffer[..length].to_vec()).is_err() {
-                break;
-            }
-        }
-    });
-    output
-}
+use crate::support::terminal::Terminal;
 
 #[tokio::test]
 async fn destructive_command_without_confirmation_changes_nothing() {
@@ -174,8 +41,7 @@ async fn erasure_of_an_account_is_confirmed_by_its_name() {
     terminal.write("shop\n");
     terminal.wait_for("Waiting ");
     assert_eq!(operator.list_keys()[0]["state"], "revoked");
-    terminal.process.kill().unwrap();
-    terminal.end();
+    terminal.kill();
 }
 
 #[test]
