@@ -1,4 +1,4 @@
-//! `accounts`: whole accounts.
+//! `accounts`: counts what accounts send, and erases whole accounts.
 
 mod erase;
 mod usage;

@@ -56,7 +56,7 @@ fn print(findings: &[DoctorFinding], failed: usize, format: Format) -> Result<()
 async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     let mut findings = Vec::new();
     let mut add = |check: &str, outcome: Result<CheckOutcome>| {
-        // A check that cannot be done is no check that holds.
+        // A check that cannot be made has failed: the operator has to find out why.
         let outcome =
             outcome.unwrap_or_else(|error| CheckOutcome::failed(format!("unknown: {error:#}")));
         findings.push(DoctorFinding {

@@ -68,7 +68,7 @@ pub(crate) struct Import {
 /// How far an import is.
 struct Progress {
     report: ImportReport,
-    /// The first line that may not be stored.
+    /// The first line of which it is not known that it is stored.
     next_line: u64,
 }
 

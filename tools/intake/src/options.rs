@@ -136,7 +136,7 @@ impl Options {
         }
         let stack = self.stack_args.connect().await?;
         match self.command {
-            // It needs no stack and is done.
+            // It has returned above, since it needs no stack.
             Command::Completions { .. } => Ok(()),
             Command::Keys(command) => command.run(&stack, format).await,
             Command::Accounts(command) => command.run(&stack, format).await,

@@ -12,8 +12,8 @@ pub(super) struct InvalidLine {
     pub(super) errors: Vec<LineError>,
 }
 
-/// One thing that is wrong with a line. No error of a line ends the import: the report counts the line and
-/// writes its errors to `FILE.errors.ndjson`, by which the operator corrects it.
+/// One thing that is wrong with a line. No error of a line ends the import: the report counts the
+/// line and writes its errors to `FILE.errors.ndjson`, by which the operator corrects it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(super) enum LineError {

@@ -1,5 +1,5 @@
-//! What became of the lines of an import: the summary, and the file of the invalid lines, which the
-//! operator reads as rejected ones. Must not know how lines are stored.
+//! What became of the lines of an import: the summary, and the file of the invalid lines, which
+//! texts for the operator call rejected. Must not know how lines are stored.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};

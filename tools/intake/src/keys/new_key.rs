@@ -67,7 +67,7 @@ pub(super) async fn create(keys: &KeyTable<'_>, entry: &KeyEntry, format: Format
     let id = &entry.key_id;
     let json =
         json!({"keyId": id, "accountId": entry.account_id.as_str(), "key": key.expose_secret()});
-    // The error is a new one: for `main`, a closed pipe would be a success.
+    // The error does not have that of the pipe as its cause: `main` takes a closed pipe for a success.
     if let Err(error) = format.print(key.expose_secret(), &json) {
         bail!(
             "The key {id} was stored but not printed: {error:#}. Revoke it with `cargo intake keys revoke {id}`."

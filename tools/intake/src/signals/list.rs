@@ -24,10 +24,10 @@ use crate::time_args::{subtract, time_or_age};
 /// How many signals are listed unless the operator asks for another number.
 const DEFAULT_LIMIT: usize = 50;
 
-/// How often the table is read.
+/// How often `--follow` reads the table.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How far back each read reaches: longer than a function may take to store a request, and than
+/// How far back each read of `--follow` reaches: longer than a function may take to store a request, and than
 /// clocks may differ.
 const LOOK_BACK: Duration = Duration::from_secs(30);
 
@@ -52,8 +52,7 @@ pub(crate) struct ListSignals {
     #[arg(long, value_name = "TIME", value_parser = time_or_age, conflicts_with = "follow")]
     until: Option<Timestamp>,
 
-    /// Only the newest N signals [default: 50]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help = format!("Only the newest N signals [default: {DEFAULT_LIMIT}]"))]
     limit: Option<NonZeroUsize>,
 
     /// All signals

@@ -1,6 +1,7 @@
 //! Compares what is stored with what was sent. Must not know how items are read.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -98,21 +99,43 @@ struct SignalFaults {
     wrong: Vec<String>,
 }
 
+/// The place of a signal among those that were sent.
+#[derive(PartialEq, Eq, Hash)]
+struct SignalPlace<'a> {
+    /// The requestIdentifier of its batch.
+    identifier: &'a str,
+    index: usize,
+}
+
+impl fmt::Display for SignalPlace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { identifier, index } = self;
+        write!(
+            f,
+            "signal {index} of the request with requestIdentifier {identifier}"
+        )
+    }
+}
+
+/// The index of a signal in its batch, which is the end of its sort key.
+fn index_in_batch(sort_key: &str) -> usize {
+    let index = sort_key.rsplit('#').next();
+    index
+        .and_then(|index| index.parse().ok())
+        .unwrap_or(usize::MAX)
+}
+
 fn signal_faults(
     batches: &BTreeMap<String, SentBatch>,
     stored: &[Item],
     retention: Option<Duration>,
 ) -> SignalFaults {
     let mut faults = SignalFaults::default();
-    let mut copies: HashMap<(&str, usize), usize> = HashMap::new();
+    let mut copies: HashMap<SignalPlace<'_>, usize> = HashMap::new();
     for item in stored {
         let identifier = text(item, "requestIdentifier").unwrap_or_default();
         let key = text(item, "sk").unwrap_or_default();
-        let index = key
-            .rsplit('#')
-            .next()
-            .and_then(|index| index.parse().ok())
-            .unwrap_or(usize::MAX);
+        let index = index_in_batch(key);
         let sent = batches
             .get(identifier)
             .and_then(|batch| batch.signals.get(..batch.valid)?.get(index));
@@ -120,16 +143,16 @@ fn signal_faults(
         if !holds_what_was_sent || !expires_after(item, retention) {
             faults.wrong.push(format!("the item with the key {key}"));
         }
-        *copies.entry((identifier, index)).or_default() += 1;
+        let place = SignalPlace { identifier, index };
+        *copies.entry(place).or_default() += 1;
     }
     for (identifier, batch) in batches {
         for index in 0..batch.valid {
-            let place =
-                || format!("signal {index} of the request with requestIdentifier {identifier}");
-            match copies.get(&(identifier.as_str(), index)) {
-                None if batch.is_acknowledged => faults.lost.push(place()),
+            let place = SignalPlace { identifier, index };
+            match copies.get(&place) {
+                None if batch.is_acknowledged => faults.lost.push(place.to_string()),
                 None | Some(1) => {}
-                Some(_) => faults.twice.push(place()),
+                Some(_) => faults.twice.push(place.to_string()),
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The batches of signals that `verify` sends: in rounds of a few sizes, since the functions store small
-//! and large batches in different ways. Must not know what is stored of them.
+//! The batches of signals that `verify` sends, in rounds of three: one signal, as many as a request may
+//! have, and some of which one is invalid. Must not know what is stored of them.
 
 use std::num::NonZeroUsize;
 
@@ -58,7 +58,7 @@ struct Delivery {
     retry: Option<Result<(), String>>,
 }
 
-/// Sends about this many signals, in batches of which every other one is sent twice.
+/// Sends about this many signals. The batches of every other round are sent twice.
 pub(super) async fn send_batches(context: &CheckContext<'_>, signals: usize) {
     let rounds = signals.div_ceil(SIGNALS_OF_ROUND.get());
     let mut deliveries = Vec::new();
