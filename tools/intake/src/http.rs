@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow};
-use aws::sdk_config::{self, http_connector};
+use anyhow::{Context as _, Result};
+use aws::sdk_config::http_connector;
 use aws::variables::Variables;
-use aws_sdk_dynamodb::config::endpoint::{DefaultResolver, Params, ResolveEndpoint as _};
 use aws_smithy_runtime_api::client::http::{HttpConnector as _, SharedHttpConnector};
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::Headers;
@@ -91,26 +90,4 @@ pub(crate) async fn attempt_until_final<T>(
         outcome = attempt().await;
     }
     outcome
-}
-
-/// The address of a service: the one in `variable`, which the SDKs read too, or else that of AWS.
-pub(crate) async fn endpoint(service: &str, variable: &str, region: &str) -> Result<String> {
-    if let Some(url) = sdk_config::endpoint(&Variables::from_process(), variable) {
-        return Ok(format!("{}/", url.trim_end_matches('/')));
-    }
-    // Each partition of AWS has a domain of its own. The SDK of DynamoDB knows them.
-    let params = Params::builder()
-        .region(region)
-        .use_fips(false)
-        .use_dual_stack(false)
-        .build()?;
-    let dynamodb = DefaultResolver::new()
-        .resolve_endpoint(&params)
-        .await
-        .map_err(|error| anyhow!(error))?;
-    let domain = dynamodb
-        .url()
-        .strip_prefix(&format!("https://dynamodb.{region}."))
-        .with_context(|| format!("{region} is not a region"))?;
-    Ok(format!("https://{service}.{region}.{domain}/"))
 }

@@ -8,7 +8,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::import::Import;
-use crate::output::{Format, as_typed, note, own_name, print_line};
+use crate::output::{Format, note, print_line};
+use crate::program_name::{as_typed, own_name};
 use crate::stack::{StackArgs, local_account};
 use crate::verify::Verify;
 use crate::{accounts, contracts, customers, doctor, keys, overflow, rejected, signals};

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 pub(crate) use self::escape::{escape_control, to_json};
 pub(crate) use self::printed_table::PrintedTable;
+use crate::program_name::commands_as_typed;
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,34 +39,6 @@ impl Format {
 /// How often a long command says how far it is.
 pub(crate) const NOTE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The name that this program has in its own texts.
-const NAME: &str = "cargo intake";
-
-/// `text` with the commands that it names as the operator can type them: in the repository, in an
-/// unpacked release, or installed.
-pub(crate) fn as_typed(text: &str) -> String {
-    text.replace(NAME, own_name())
-}
-
-/// What the operator types to start this program.
-pub(crate) fn own_name() -> &'static str {
-    let program = std::env::current_exe().unwrap_or_default();
-    let is_beside = |file: &str| {
-        let folder = program.parent();
-        folder.is_some_and(|folder| folder.join(file).is_file())
-    };
-    let is_in_release = is_beside("template.yaml");
-    // Cargo's lock of the folder that it puts programs into.
-    let is_in_target_folder = is_beside(".cargo-lock");
-    if is_in_release {
-        "./intake"
-    } else if is_in_target_folder {
-        NAME
-    } else {
-        "intake"
-    }
-}
-
 /// A number with what it counts, in the singular or the plural.
 pub(crate) fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
@@ -74,8 +47,7 @@ pub(crate) fn counted(number: u64, thing: &str) -> String {
 
 /// Writes a line to standard error: a question, a warning, or what a command is doing.
 pub(crate) fn note(text: &str) {
-    // The commands in backticks are commands of this program.
-    let text = text.replace(&format!("`{NAME} "), &format!("`{} ", own_name()));
+    let text = commands_as_typed(text);
     // The operator may have closed standard error. The result does not depend on it.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

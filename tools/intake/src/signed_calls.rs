@@ -16,7 +16,8 @@ use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::identity::Identity;
 use serde_json::Value;
 
-use crate::http::{HttpClient, Received, attempt_until_final, endpoint};
+use crate::http::{HttpClient, Received, attempt_until_final};
+use crate::service_address::service_address;
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -115,7 +116,7 @@ impl<'a> SigningClient<'a> {
         body: &str,
     ) -> Result<Received> {
         let region = self.config.region().context("No AWS region")?.as_ref();
-        let url = endpoint(service.name, service.endpoint_variable, region).await?;
+        let url = service_address(service.name, service.endpoint_variable, region).await?;
         let call = UnsignedCall {
             service,
             region,

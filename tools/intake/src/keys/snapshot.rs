@@ -18,8 +18,9 @@ use store::key_snapshot::{
 
 use super::key_table::{KeyTable, StoredKey};
 use crate::check_result::CheckOutcome;
-use crate::http::{CONNECT_TIMEOUT, endpoint};
+use crate::http::CONNECT_TIMEOUT;
 use crate::output::{Format, note};
+use crate::service_address::service_address;
 use crate::stack::Stack;
 use crate::stack::variable_names::KEY_SNAPSHOT_BUCKET;
 
@@ -41,7 +42,7 @@ pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
         return Ok(None);
     };
     let region = stack.config.region().context("No AWS region")?.to_string();
-    let endpoint = endpoint("s3", ENDPOINT_VARIABLE, &region).await?;
+    let endpoint = service_address("s3", ENDPOINT_VARIABLE, &region).await?;
     let credentials = stack
         .config
         .credentials_provider()
