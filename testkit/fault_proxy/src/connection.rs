@@ -72,10 +72,10 @@ async fn carry_out(
             replace_answer(upstream, &call, &headers, "<html></html>").await
         }
         Fault::Slow(delay) => answer_after(delay, upstream, &call).await,
-        Fault::Stall => Ok(stall(client).await),
+        Fault::Hanging => Ok(hang(client).await),
         Fault::Held => {
             shared.state().held.push(call);
-            Ok(stall(client).await)
+            Ok(hang(client).await)
         }
         Fault::Late(delay) => call_after_client(delay, client, upstream, &call).await,
         Fault::Swallowed(delay) => {
@@ -130,7 +130,7 @@ async fn answer_after(
 }
 
 /// Answers nothing until the client gives up.
-async fn stall(client: &mut Stream) -> Next {
+async fn hang(client: &mut Stream) -> Next {
     client.closed().await;
     Next::Close
 }
@@ -142,7 +142,7 @@ async fn call_after_client(
     upstream: &mut Stream,
     call: &HttpMessage,
 ) -> io::Result<Next> {
-    let next = stall(client).await;
+    let next = hang(client).await;
     tokio::time::sleep(delay).await;
     upstream.call(call).await?;
     Ok(next)

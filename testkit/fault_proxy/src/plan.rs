@@ -37,7 +37,7 @@ pub enum Fault {
     /// The call is done, and answered this much later.
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.
-    Stall,
+    Hanging,
     /// Not answered, and done only when the test says so, by
     /// [`FaultProxy::apply_held`](crate::FaultProxy::apply_held).
     Held,
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn nth_call_is_counted_among_the_calls_that_the_rule_is_about() {
-        let rule = Fault::Stall
+        let rule = Fault::Hanging
             .on_call(2)
             .for_operation("PutItem")
             .where_body_has("hot");
@@ -281,29 +281,29 @@ mod tests {
         assert_eq!(plan.decide("PutItem", b"hot"), None);
         assert_eq!(plan.decide("UpdateItem", b"hot"), None);
         assert_eq!(plan.decide("PutItem", b"cold"), None);
-        assert_eq!(plan.decide("PutItem", b"a hot one"), Some(Fault::Stall));
+        assert_eq!(plan.decide("PutItem", b"a hot one"), Some(Fault::Hanging));
         assert_eq!(plan.decide("PutItem", b"hot"), None);
     }
 
     #[test]
     fn first_rule_that_applies_counts_and_shifts_no_count_of_another() {
-        let mut plan = Plan::new([Fault::Stall.on_call(1), Fault::Throttled.on_call(2)]);
-        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Stall));
+        let mut plan = Plan::new([Fault::Hanging.on_call(1), Fault::Throttled.on_call(2)]);
+        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Hanging));
         assert_eq!(plan.decide("PutItem", b""), Some(Fault::Throttled));
-        let mut plan = Plan::new([Fault::Stall.always(), Fault::Throttled.always()]);
-        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Stall));
+        let mut plan = Plan::new([Fault::Hanging.always(), Fault::Throttled.always()]);
+        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Hanging));
     }
 
     #[test]
     fn share_of_the_calls_is_faulted_and_the_seed_chooses_which() {
-        let plan = |seed| Plan::from(Fault::Stall.in_share(0.3)).seed(seed);
+        let plan = |seed| Plan::from(Fault::Hanging.in_share(0.3)).seed(seed);
         let first = faulted(&mut plan(1), 1_000);
         assert!((250..350).contains(&first.len()), "{}", first.len());
         assert_eq!(faulted(&mut plan(1), 1_000), first);
         assert_ne!(faulted(&mut plan(2), 1_000), first);
-        assert!(faulted(&mut Fault::Stall.in_share(0.0).into(), 100).is_empty());
+        assert!(faulted(&mut Fault::Hanging.in_share(0.0).into(), 100).is_empty());
         assert_eq!(
-            faulted(&mut Fault::Stall.in_share(1.0).into(), 100).len(),
+            faulted(&mut Fault::Hanging.in_share(1.0).into(), 100).len(),
             100
         );
     }
@@ -311,17 +311,17 @@ mod tests {
     #[test]
     fn call_outside_of_the_times_of_a_rule_is_not_faulted() {
         let now = Instant::now();
-        let over = Fault::Stall.always().between(now, now);
+        let over = Fault::Hanging.always().between(now, now);
         assert!(faulted(&mut over.into(), 2).is_empty());
-        let future = Fault::Stall.always().between(now + HOUR, now + 2 * HOUR);
+        let future = Fault::Hanging.always().between(now + HOUR, now + 2 * HOUR);
         assert!(faulted(&mut future.into(), 2).is_empty());
-        let current = Fault::Stall.always().between(now, now + HOUR);
+        let current = Fault::Hanging.always().between(now, now + HOUR);
         assert_eq!(faulted(&mut current.into(), 2), [1, 2]);
     }
 
     #[test]
     fn lasting_fault_ends_after_its_time_from_the_first_call_on() {
-        let mut rule = Fault::Stall.lasting(HOUR);
+        let mut rule = Fault::Hanging.lasting(HOUR);
         let mut random = fastrand::Rng::with_seed(0);
         assert!(rule.applies("PutItem", b"", &mut random));
         assert!(rule.applies("PutItem", b"", &mut random));

@@ -50,7 +50,7 @@ pub(crate) struct ProxyState {
     pub(crate) plan: Plan,
     /// How many connections were accepted so far.
     pub(crate) accepted: u64,
-    /// The newest connection that is not answered any more.
+    /// The newest connection whose calls hang.
     pub(crate) frozen: u64,
     /// The connections on which a call was faulted.
     faulted: HashSet<u64>,
@@ -111,7 +111,7 @@ impl Shared {
             .or_default();
         *calls += 1;
         let fault = if connection <= state.frozen {
-            Some(Fault::Stall)
+            Some(Fault::Hanging)
         } else {
             state.plan.decide(operation, body)
         };

@@ -18,7 +18,7 @@ pub(super) fn dynamodb_faults() -> Vec<Rule> {
         part_of_faults(Fault::ResetAfter, 0.17),
         part_of_faults(Fault::CutBody, 0.06),
         part_of_faults(Fault::Slow(Duration::from_millis(40)), 0.05),
-        part_of_faults(Fault::Stall, 0.002),
+        part_of_faults(Fault::Hanging, 0.002),
         part_of_faults(Fault::Late(Duration::from_millis(10)), 0.002),
         part_of_faults(Fault::Late(Duration::from_secs(3)), 0.002),
         part_of_faults(Fault::Unprocessed { done: 0 }, 0.04),

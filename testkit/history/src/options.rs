@@ -10,7 +10,7 @@ pub struct RunOptions {
     pub signals: u64,
     /// How many processes are killed.
     pub kills: u64,
-    /// How long DynamoDB is away, once, in place of the windows.
+    /// How long DynamoDB is unavailable, once, in place of the windows.
     pub outage: Option<Duration>,
     /// Chooses what is sent, what is faulted and what is killed.
     pub seed: u64,

@@ -24,7 +24,7 @@ struct FaultWindow {
     end: Instant,
     target: FaultTarget,
     fault: Fault,
-    /// Whether SQS and S3 are away too.
+    /// Whether SQS and S3 are unavailable too.
     others: bool,
 }
 
@@ -47,7 +47,7 @@ const FAULTS: [Fault; 6] = [
     Fault::InternalServerError,
     Fault::ServiceUnavailable,
     Fault::ResetBefore,
-    Fault::Stall,
+    Fault::Hanging,
 ];
 
 impl FaultWindows {
@@ -115,7 +115,7 @@ impl FaultWindows {
         rules
     }
 
-    /// Whether SQS or S3 was away while a request was served, or so shortly before that its process
+    /// Whether SQS or S3 was unavailable while a request was served, or so shortly before that its process
     /// had not asked again.
     pub(super) fn explains(&self, failure: &UnavailableResponse) -> bool {
         let is_meanwhile = |window: &FaultWindow| {
@@ -138,7 +138,7 @@ impl FaultWindow {
             ],
             FaultTarget::Everything => vec![self.fault.always()],
         };
-        // The table of the keys is away, too.
+        // The table of the keys is unavailable, too.
         rules.push(self.fault.where_body_has(Tables::name("ApiKeysTable")));
         rules
             .into_iter()

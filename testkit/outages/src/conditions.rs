@@ -68,7 +68,7 @@ impl Condition {
 
     /// DynamoDB fails for some calls, or is slow.
     fn partial_faults() -> Vec<Self> {
-        let mut hanging_and_slow = vec![Fault::Stall.in_share(0.1)];
+        let mut hanging_and_slow = vec![Fault::Hanging.in_share(0.1)];
         hanging_and_slow.extend(takes(200..600));
         vec![
             Self::new(
@@ -204,7 +204,7 @@ enum DynamoDbFailure {
 impl DynamoDbFailure {
     fn fault(self) -> Fault {
         match self {
-            Self::Hangs => Fault::Stall,
+            Self::Hangs => Fault::Hanging,
             Self::Throttles => Fault::Throttled,
             Self::ResetsConnections => Fault::ResetBefore,
             Self::Answers500 => Fault::InternalServerError,

@@ -41,7 +41,7 @@ impl FakeTargets {
     }
 
     /// Every call to `target` fails from here on.
-    pub fn take_away(&self, target: Target) {
+    pub fn set_unavailable(&self, target: Target) {
         self.answer(target, "", 500, error_body("InternalFailure"));
     }
 

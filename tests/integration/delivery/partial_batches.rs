@@ -62,11 +62,11 @@ async fn record_that_the_lake_does_not_take_keeps_its_events_from_the_bus() {
 }
 
 #[tokio::test]
-async fn target_that_is_away_delays_its_records_and_loses_none() {
+async fn unavailable_target_delays_its_records_and_loses_none() {
     let mut delivery = Delivery::start(BOTH).await;
     let batch = signals(0..3);
     for (target, name) in [(Target::Bus, "bus"), (Target::Lake, "lake")] {
-        delivery.targets.take_away(target);
+        delivery.targets.set_unavailable(target);
         assert_eq!(
             delivery.first_undelivered(&batch).await.as_deref(),
             Some("s0")
@@ -93,12 +93,12 @@ async fn target_that_is_away_delays_its_records_and_loses_none() {
 }
 
 #[tokio::test]
-async fn lake_that_stops_answering_leaves_the_bus_time_for_what_it_took() {
+async fn lake_that_begins_to_hang_leaves_the_bus_time_for_what_it_took() {
     let targets = FakeTargets::start().await.unwrap();
     // Firehose takes the first call and answers no later one.
-    let silent = (2..20).map(|n| Fault::Stall.on_call(n));
+    let hanging = (2..20).map(|n| Fault::Hanging.on_call(n));
     let firehose = targets.endpoint();
-    let firehose = FaultProxy::start(&firehose, Plan::new(silent))
+    let firehose = FaultProxy::start(&firehose, Plan::new(hanging))
         .await
         .unwrap();
     let endpoint = firehose.endpoint();

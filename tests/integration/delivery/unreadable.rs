@@ -98,7 +98,7 @@ async fn record_that_cannot_be_kept_is_delivered_again() {
     let mut delivery = Delivery::start(BOTH).await;
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
-    delivery.targets.take_away(Target::Bucket);
+    delivery.targets.set_unavailable(Target::Bucket);
     let undelivered = delivery.first_undelivered(&batch).await;
     assert_eq!(undelivered.as_deref(), Some("s2"));
     assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 1]));

@@ -101,13 +101,13 @@ async fn transient_fault_of_the_key_table_fails_no_request() {
 }
 
 #[tokio::test]
-async fn stalled_call_is_retried_before_the_deadline() {
+async fn hanging_call_is_retried_before_the_deadline() {
     join_all([with_identifier(3), customer()].map(async |call| {
         let AppBehindProxy {
             app,
             proxy: _proxy,
             key,
-        } = app_behind_proxy(Fault::Stall.on_call(1)).await;
+        } = app_behind_proxy(Fault::Hanging.on_call(1)).await;
         let began = Instant::now();
         let response = app.send(call.key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
@@ -123,7 +123,7 @@ async fn stalled_call_is_retried_before_the_deadline() {
 #[tokio::test]
 async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_answer() {
     for fault in [
-        Fault::Stall,
+        Fault::Hanging,
         Fault::InternalServerError,
         Fault::ServiceUnavailable,
         Fault::ResetBefore,

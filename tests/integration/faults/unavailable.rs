@@ -20,9 +20,11 @@ const TIME_OF_A_REQUEST: Duration = Duration::from_secs(2);
 
 /// Faults of every call.
 fn lasting() -> impl Iterator<Item = Fault> {
-    FAILURES
-        .into_iter()
-        .chain([Fault::Stall, Fault::ExpiredToken, Fault::UnrecognizedClient])
+    FAILURES.into_iter().chain([
+        Fault::Hanging,
+        Fault::ExpiredToken,
+        Fault::UnrecognizedClient,
+    ])
 }
 
 #[tokio::test]

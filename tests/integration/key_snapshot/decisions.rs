@@ -21,7 +21,7 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
         Fault::ServiceUnavailable,
         Fault::ResetBefore,
         Fault::CutBody,
-        Fault::Stall,
+        Fault::Hanging,
     ];
     join_all(faults.map(async |fault| {
         let stack = SnapshotStack::with_snapshot(fault.always(), &key_entry("shop")).await;
@@ -151,7 +151,7 @@ async fn key_that_the_table_did_not_have_after_an_earlier_snapshot_cannot_be_che
 }
 
 #[tokio::test]
-async fn key_that_was_read_stays_valid_as_long_as_the_table_is_silent() {
+async fn key_that_was_read_stays_valid_as_long_as_the_table_is_unavailable() {
     for fault in [None, Some(S3Fault::Failing), Some(S3Fault::Forbidden)] {
         let stack = SnapshotStack::start(Plan::none()).await;
         let key = stack

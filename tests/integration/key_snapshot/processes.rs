@@ -13,7 +13,7 @@ use crate::support::snapshot_stack::{KEY, SnapshotStack, signal};
 #[tokio::test]
 async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
     let programs = build_functions().unwrap();
-    join_all([Fault::Stall, Fault::Throttled].map(async |fault| {
+    join_all([Fault::Hanging, Fault::Throttled].map(async |fault| {
         let stack = SnapshotStack::with_snapshot(fault.always(), &key_entry("shop")).await;
         let mut options = emulator_options(&programs.join("signals"), &stack.proxy.endpoint());
         let s3 = stack.s3.endpoint();

@@ -89,7 +89,8 @@ async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure()
 }
 
 #[tokio::test]
-async fn silent_table_is_not_asked_for_a_key_of_the_snapshot_until_that_is_read_again() {
+async fn key_of_the_snapshot_is_not_looked_up_in_a_failing_table_until_the_snapshot_is_read_again()
+{
     let stack = SnapshotStack::with_snapshot(OUTAGE.always(), &key_entry("shop")).await;
     assert_eq!(stack.status(KEY, NOW).await, 200);
     let reads = stack.reads_of_table();
@@ -122,8 +123,8 @@ async fn snapshot_is_asked_first_for_a_while_after_the_table_did_not_answer() {
 }
 
 #[tokio::test]
-async fn silent_s3_leaves_the_look_up_to_the_table() {
-    let stack = SnapshotStack::start(Fault::Stall.always()).await;
+async fn hanging_s3_leaves_the_look_up_to_the_table() {
+    let stack = SnapshotStack::start(Fault::Hanging.always()).await;
     stack.s3.set_fault(Some(S3Fault::Hanging));
     stack.assert_unavailable(KEY, NOW).await;
     assert_eq!(stack.s3.take_requests().len(), 1, "it is asked once");

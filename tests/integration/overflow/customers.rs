@@ -15,7 +15,7 @@ async fn deferred_update_becomes_the_item_that_the_request_would_have_written() 
         Fault::InternalServerError,
         Fault::ResetAfter,
         Fault::HtmlBody,
-        Fault::Stall,
+        Fault::Hanging,
     ] {
         let stack = OverflowStack::start(fault.always()).await;
         let response = stack.update(profile, NOW).await;

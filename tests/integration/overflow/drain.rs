@@ -25,7 +25,7 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     assert_eq!(
         stack.undrained(&messages).await,
         messages,
-        "DynamoDB is still away"
+        "DynamoDB is still unavailable"
     );
     stack
         .proxy
@@ -78,7 +78,7 @@ async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
     let faults_and_messages = [
         (Fault::UnprocessedWhere("hot-customer"), 1),
         (Fault::Throttled, 1),
-        (Fault::Stall, 9),
+        (Fault::Hanging, 9),
     ];
     join_all(faults_and_messages.map(async |(fault, hot_messages)| {
         let stack = OverflowStack::start(Fault::ResetBefore.always()).await;

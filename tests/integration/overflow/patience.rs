@@ -39,8 +39,8 @@ fn signal_of(customer: &str) -> Value {
 }
 
 #[tokio::test]
-async fn request_that_dynamodb_does_not_answer_is_deferred_after_one_patience() {
-    let stack = OverflowStack::start(Fault::Stall.always()).await;
+async fn request_is_deferred_after_one_patience_when_dynamodb_hangs() {
+    let stack = OverflowStack::start(Fault::Hanging.always()).await;
     let valid_and_rejected = json!({"signals": [signal_of("c"), 17]});
     // The third request waits as long as the first: the function remembers nothing of a request.
     for body in [&named(2), &valid_and_rejected, &named(2)] {
@@ -62,18 +62,18 @@ async fn request_that_dynamodb_does_not_answer_is_deferred_after_one_patience() 
 }
 
 #[tokio::test]
-async fn call_without_an_answer_is_made_again_beside_it() {
+async fn hanging_call_is_made_again_beside_the_first() {
     for (operation, signals) in [
         ("PutItem", 2),
         ("BatchWriteItem", 2),
         ("BatchWriteItem", 60),
     ] {
-        let stack = OverflowStack::start(Fault::Stall.on_call(1).for_operation(operation)).await;
+        let stack = OverflowStack::start(Fault::Hanging.on_call(1).for_operation(operation)).await;
         let answer = answer(&stack, &named(signals)).await;
         assert_eq!(answer.deferred, 0, "{operation}");
         assert_eq!(stack.stored().await.len(), signals, "{operation}");
     }
-    let stack = OverflowStack::start(Fault::Stall.on_call(1)).await;
+    let stack = OverflowStack::start(Fault::Hanging.on_call(1)).await;
     let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
     let response = stack.app.send(customer.key(&stack.key)).await;
     assert_eq!(response.json()["result"], "created", "{}", response.text);
@@ -82,10 +82,10 @@ async fn call_without_an_answer_is_made_again_beside_it() {
 #[tokio::test]
 async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
     let slow = Fault::Slow(Duration::from_millis(700)).on_call(1);
-    let never = Fault::Stall.on_call(2);
+    let hanging = Fault::Hanging.on_call(2);
     let plan = Plan::new([
         slow.for_operation("BatchWriteItem"),
-        never.for_operation("BatchWriteItem"),
+        hanging.for_operation("BatchWriteItem"),
     ]);
     let stack = OverflowStack::start(plan).await;
     let answer = answer(&stack, &json!({"signals": [signal_of("c")]})).await;
@@ -94,7 +94,7 @@ async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
 
 #[tokio::test]
 async fn update_without_a_queue_has_its_whole_time_after_one_that_hung() {
-    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Stall.always()).await;
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Hanging.always()).await;
     let customer =
         || RequestBuilder::customer(json!({"customerId": "c", "customerData": {}})).key(&key);
     let short = customer().time_left(Duration::from_millis(300));
@@ -155,7 +155,7 @@ async fn request_whose_record_is_unknown_gets_no_identifier_to_retry_with() {
 
 #[tokio::test]
 async fn few_calls_of_a_large_batch_are_made_a_second_time() {
-    let stack = OverflowStack::start(Fault::Stall.always().for_operation("BatchWriteItem")).await;
+    let stack = OverflowStack::start(Fault::Hanging.always().for_operation("BatchWriteItem")).await;
     let answer = answer(&stack, &json!({"signals": signals(500)})).await;
     assert_eq!(answer.deferred, 500);
     // Twenty calls of 25 signals, and four beside them. None of them ends before the deadline.
@@ -173,8 +173,8 @@ fn writes_of_a_request_that_has_little_time_leave_the_queue_its_part() {
 #[tokio::test]
 async fn batch_that_was_throttled_goes_on_with_few_calls() {
     let throttled = (1..=20).map(|n| Fault::Throttled.on_call(n).for_operation("BatchWriteItem"));
-    let silent = Fault::Stall.always().for_operation("BatchWriteItem");
-    let stack = OverflowStack::start(Plan::new(throttled.chain([silent]))).await;
+    let hanging = Fault::Hanging.always().for_operation("BatchWriteItem");
+    let stack = OverflowStack::start(Plan::new(throttled.chain([hanging]))).await;
     let answer = answer(&stack, &json!({"signals": signals(500)})).await;
     assert_eq!(answer.deferred, 500);
     // Twenty calls are throttled. Then there are two, and two beside them.

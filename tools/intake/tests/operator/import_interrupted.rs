@@ -32,7 +32,7 @@ struct BlockedImport {
 impl BlockedImport {
     async fn start() -> Self {
         let app = TestApp::start();
-        let held = Fault::Stall.where_body_has("held up");
+        let held = Fault::Hanging.where_body_has("held up");
         let proxy = FaultProxy::start(&app.emulator.endpoint(), held)
             .await
             .unwrap();

@@ -134,8 +134,8 @@ async fn key_is_revoked_in_the_snapshot_while_the_table_hangs() {
     let operator = operator(&app, &s3).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     // The second time, the table answers the look-up and not the write.
     for hanging in [
-        Fault::Stall.always(),
-        Fault::Stall.always().for_operation("UpdateItem"),
+        Fault::Hanging.always(),
+        Fault::Hanging.always().for_operation("UpdateItem"),
     ] {
         proxy.set(Plan::new([hanging]));
         let began = Instant::now();

@@ -129,7 +129,7 @@ async fn erasure_by_type_is_refused_while_messages_are_queued() {
 async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
     let app = TestApp::start();
     send_cards(&app).await;
-    let hanging = Fault::Stall.always().for_operation("BatchWriteItem");
+    let hanging = Fault::Hanging.always().for_operation("BatchWriteItem");
     let proxy = FaultProxy::start(&app.emulator.endpoint(), hanging)
         .await
         .unwrap();
