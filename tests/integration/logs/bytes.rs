@@ -102,16 +102,17 @@ async fn lines_of_a_stored_request_have_at_most_700_bytes() {
     let [cold, _, one, many] = &lines[..] else {
         panic!("{lines:?}")
     };
+    let member =
+        |line: &str, name: &str| serde_json::from_str::<Value>(line).unwrap()[name].clone();
     let of_access = access_line().len() + BYTES_PER_LINE;
     for line in [one, many] {
+        assert_eq!(member(line, "status"), 200, "{line}");
         let bytes = line.len() + BYTES_PER_LINE + of_access;
         assert!(
             bytes <= 700,
             "{bytes}, of which {of_access} in the access log: {line}"
         );
     }
-    let member =
-        |line: &str, name: &str| serde_json::from_str::<Value>(line).unwrap()[name].clone();
     assert_eq!(member(cold, "coldStart"), true);
     assert_eq!(member(one, "coldStart"), json!(null));
     assert!(

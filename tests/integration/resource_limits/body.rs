@@ -1,8 +1,4 @@
 //! A hostile request, and the parts that hostile bodies are made of. Must not know which there are.
-#![expect(
-    clippy::indexing_slicing,
-    reason = "only tests are in here: to panic is to fail the test"
-)]
 
 use std::io::Write as _;
 
