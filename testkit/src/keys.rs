@@ -1,4 +1,4 @@
-//! API keys in the key table of a test. Must not know what they are used for.
+//! API keys in the key table of a test, and in its key snapshot. Must not know what they are used for.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::ApiKey;
@@ -8,6 +8,7 @@ use store::api_keys::PARTITION_KEY;
 use store::attributes::to_item;
 
 use crate::clients::client_at;
+use crate::fake_s3::FakeS3;
 use crate::tables::Tables;
 
 /// Stores a new key of this account, whose entry is changed before it is written.
@@ -21,6 +22,26 @@ pub async fn create_key(
     change(&mut entry);
     store_key(endpoint, &key, &entry).await;
     key.expose_secret().to_owned()
+}
+
+/// Stores a new key for each of these accounts, in the key table at `endpoint` and in a key snapshot
+/// in `s3`. Returns the keys in the order of their accounts.
+pub async fn create_keys_with_snapshot(
+    endpoint: &str,
+    s3: &FakeS3,
+    accounts: &[String],
+) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut snapshot = Vec::new();
+    for account in accounts {
+        let key = ApiKey::random().unwrap();
+        let entry = key_entry(account);
+        store_key(endpoint, &key, &entry).await;
+        snapshot.push((key.hash(), entry));
+        keys.push(key.expose_secret().to_owned());
+    }
+    s3.publish(&snapshot, Timestamp::now());
+    keys
 }
 
 /// The entry of a key of this account that is valid for all endpoints.

@@ -39,7 +39,7 @@ mod test_app;
 pub use clients::{client_at, dynamodb_at};
 pub use fault_proxy;
 pub use http_gateway::HttpGateway;
-pub use keys::{create_key, key_entry, store_key};
+pub use keys::{create_key, create_keys_with_snapshot, key_entry, store_key};
 pub use local_stack::{LocalStack, call};
 pub use programs::{aws_variables, build, build_functions, emulator_options};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};

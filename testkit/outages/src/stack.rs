@@ -8,13 +8,11 @@ use anyhow::{Context as _, Result};
 use emulator::Emulator;
 use emulator::sqs::FakeSqs;
 use fault_proxy::{FaultProxy, Plan};
-use model::api_key::KeyHash;
-use model::timestamp::Timestamp;
 use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Pool, PoolOptions, ProcessFailure};
 use sandbox::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
-use testkit::{TestApp, aws_variables, create_key, emulator_options};
+use testkit::{TestApp, aws_variables, create_keys_with_snapshot, emulator_options};
 use tokio::task::JoinSet;
 
 use crate::build::Build;
@@ -57,7 +55,9 @@ impl BuildStack {
         let queue = FakeSqs::start().await?;
         queue.allow_all_receives();
         let dynamodb = FaultProxy::start(&emulator.endpoint(), Plan::none()).await?;
-        let key = create_key_in_both(&emulator.endpoint(), &s3).await;
+        let accounts = [ACCOUNT.to_owned()];
+        let mut keys = create_keys_with_snapshot(&emulator.endpoint(), &s3, &accounts).await;
+        let key = keys.pop().context("the account has no key")?;
         let requests = EventQueue::default();
         let drains = EventQueue::default();
         let process = |program: &str, dynamodb: &str| {
@@ -128,24 +128,6 @@ fn start_pool(events: &EventQueue, process: ProcessOptions) -> Arc<Pool> {
     })
 }
 
-fn report(program: &Path, failure: ProcessFailure) {
-    let program = program.display();
-    match failure {
-        ProcessFailure::NotStarted(error) => {
-            eprintln!("outages: {program} cannot be started: {error:#}");
-        }
-        ProcessFailure::Ended(status) => eprintln!("outages: {program} ended by itself: {status}"),
-    }
-}
-
-/// Creates a key, in the table and in the snapshot.
-async fn create_key_in_both(dynamodb: &str, s3: &FakeS3) -> String {
-    let mut stored = None;
-    let key = create_key(dynamodb, ACCOUNT, |record| {
-        stored = Some(record.clone());
-    })
-    .await;
-    let record = stored.expect("a key that was created has a record");
-    s3.publish(&[(KeyHash::from_key(&key), record)], Timestamp::now());
-    key
+fn report(program: &Path, failure: &ProcessFailure) {
+    eprintln!("outages: {} {failure}", program.display());
 }

@@ -4,6 +4,7 @@
 
 mod processes;
 
+use std::fmt::{self, Display, Formatter};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -36,7 +37,7 @@ pub struct PoolOptions {
     /// The seed that chooses how many events a process serves.
     pub seed: u64,
     /// Gets the program and what is wrong with its process.
-    pub report: fn(&Path, ProcessFailure),
+    pub report: fn(&Path, &ProcessFailure),
 }
 
 /// Why a process does not serve.
@@ -46,6 +47,16 @@ pub enum ProcessFailure {
     NotStarted(Error),
     /// It has ended by itself.
     Ended(ExitStatus),
+}
+
+/// What comes after the name of the program in a message.
+impl Display for ProcessFailure {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted(error) => write!(formatter, "cannot be started: {error:#}"),
+            Self::Ended(status) => write!(formatter, "ended by itself: {status}"),
+        }
+    }
 }
 
 /// A function in its processes. They run until [`Pool::end`], or as long as the runtime.
@@ -190,7 +201,7 @@ impl Pool {
                 Ok(new) => self.let_serve(new, 1),
                 Err(error) => {
                     let failure = ProcessFailure::NotStarted(error.cause);
-                    return (self.options.report)(&error.program, failure);
+                    return (self.options.report)(&error.program, &failure);
                 }
             },
         };
@@ -311,7 +322,7 @@ impl Pool {
             state.processes.remove(number)
         };
         if let (Some(process), Some(status)) = (process, status) {
-            (self.options.report)(&process.into_program(), ProcessFailure::Ended(status));
+            (self.options.report)(&process.into_program(), &ProcessFailure::Ended(status));
         }
     }
 }
