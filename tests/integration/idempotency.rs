@@ -3,23 +3,18 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
-use crate::support::requests::REQUEST_IDENTIFIER;
-
-fn body(n: usize) -> Value {
-    let signals: Vec<_> = (0..n)
-        .map(|n| json!({"customerId": "c", "eventType": "view", "data": {"n": n}}))
-        .collect();
-    json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": signals})
-}
+use crate::support::requests::{
+    REQUEST_IDENTIFIER, batch_with_identifier, request_with_identifier,
+};
 
 #[tokio::test]
 async fn twelve_concurrent_attempts_are_stored_once() {
     let (app, key) = TestApp::with_key("shop").await;
-    let body = body(125);
+    let body = batch_with_identifier(125);
     let responses =
         join_all((0..12).map(|_| app.send(RequestBuilder::signals(&body).key(&key)))).await;
     assert!(responses.iter().all(|response| response.status == 200));
@@ -37,14 +32,10 @@ async fn twelve_concurrent_attempts_are_stored_once() {
 async fn replay_keeps_the_time_of_the_first_arrival() {
     let (app, key) = TestApp::with_key("shop").await;
     let first = NOW;
+    app.send(request_with_identifier(2).key(&key).received_at(first))
+        .await;
     app.send(
-        RequestBuilder::signals(body(2))
-            .key(&key)
-            .received_at(first),
-    )
-    .await;
-    app.send(
-        RequestBuilder::signals(body(2))
+        request_with_identifier(2)
             .key(&key)
             .received_at(first.plus(Duration::from_hours(1))),
     )
@@ -61,11 +52,11 @@ async fn replay_keeps_the_time_of_the_first_arrival() {
 #[tokio::test]
 async fn retry_with_another_body_is_a_422_and_stores_nothing() {
     let (app, key) = TestApp::with_key("shop").await;
-    let first = app.send(RequestBuilder::signals(body(1)).key(&key)).await;
+    let first = app.send(request_with_identifier(1).key(&key)).await;
     assert_eq!(first.status, 200, "{first:?}");
-    let mut another = body(2);
+    let mut another = batch_with_identifier(2);
     another["signals"][1] = json!("not a signal");
-    for another_body in [body(2), another] {
+    for another_body in [batch_with_identifier(2), another] {
         app.send(RequestBuilder::signals(another_body).key(&key))
             .await
             .assert_problem(422, "request-identifier-reused");
@@ -73,15 +64,15 @@ async fn retry_with_another_body_is_a_422_and_stores_nothing() {
         assert_eq!(app.items("RejectedSignalsTable").await, []);
     }
     // The first body is still what the identifier stands for.
-    let retry = app.send(RequestBuilder::signals(body(1)).key(&key)).await;
+    let retry = app.send(request_with_identifier(1).key(&key)).await;
     assert_eq!(retry.json()["replayed"], true, "{retry:?}");
 }
 
 #[tokio::test]
 async fn uppercase_request_identifier_conflicts_with_lowercase() {
     let (app, key) = TestApp::with_key("shop").await;
-    app.send(RequestBuilder::signals(body(1)).key(&key)).await;
-    let mut upper = body(1);
+    app.send(request_with_identifier(1).key(&key)).await;
+    let mut upper = batch_with_identifier(1);
     upper["requestIdentifier"] = REQUEST_IDENTIFIER.to_uppercase().into();
     // The case of the identifier makes it another body.
     app.send(RequestBuilder::signals(upper).key(&key))
@@ -93,27 +84,15 @@ async fn uppercase_request_identifier_conflicts_with_lowercase() {
 async fn idempotency_record_expires_before_dynamodb_deletes_it() {
     let (app, key) = TestApp::with_key("shop").await;
     let first = NOW;
-    app.send(
-        RequestBuilder::signals(body(1))
-            .key(&key)
-            .received_at(first),
-    )
-    .await;
+    app.send(request_with_identifier(1).key(&key).received_at(first))
+        .await;
     let almost = first.plus(Duration::from_secs(24 * 3600 - 1));
-    app.send(
-        RequestBuilder::signals(body(2))
-            .key(&key)
-            .received_at(almost),
-    )
-    .await
-    .assert_problem(422, "request-identifier-reused");
+    app.send(request_with_identifier(2).key(&key).received_at(almost))
+        .await
+        .assert_problem(422, "request-identifier-reused");
     let later = first.plus(Duration::from_secs(24 * 3600 + 1));
     let response = app
-        .send(
-            RequestBuilder::signals(body(2))
-                .key(&key)
-                .received_at(later),
-        )
+        .send(request_with_identifier(2).key(&key).received_at(later))
         .await;
     assert_eq!(response.status, 200);
     assert_eq!(response.json()["replayed"], false);
@@ -125,9 +104,9 @@ async fn identifier_of_another_account_is_no_conflict() {
     let app = TestApp::start();
     let one = app.key("one").await;
     let two = app.key("two").await;
-    let response = app.send(RequestBuilder::signals(body(1)).key(&one)).await;
+    let response = app.send(request_with_identifier(1).key(&one)).await;
     assert_eq!(response.json()["replayed"], false);
-    let response = app.send(RequestBuilder::signals(body(2)).key(&two)).await;
+    let response = app.send(request_with_identifier(2).key(&two)).await;
     assert_eq!(response.json()["replayed"], false);
 }
 

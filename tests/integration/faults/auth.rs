@@ -7,7 +7,7 @@ use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_key_proxy};
-use crate::support::requests::{assert_unavailable, customer, without_identifier};
+use crate::support::requests::{assert_unavailable, customer, request_without_identifier};
 
 /// Random keys that are sent unless `INTAKE_RANDOM_KEYS` says otherwise.
 const RANDOM_KEYS: usize = 500;
@@ -106,7 +106,7 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
     let invalid = RequestBuilder::ping().key("an-invalid-key");
     assert_eq!(app.send(ping(0)).await.status, 200);
     let response = app
-        .send(without_identifier(1).key(&key).received_at(at(0)))
+        .send(request_without_identifier(1).key(&key).received_at(at(0)))
         .await;
     assert_eq!(response.status, 200);
     assert_eq!(
@@ -153,7 +153,7 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
         200
     );
     let response = app
-        .send(without_identifier(1).key(&key).received_at(at(899)))
+        .send(request_without_identifier(1).key(&key).received_at(at(899)))
         .await;
     assert_eq!(response.status, 200);
     assert_unavailable(&app.send(ping(900).time_left(Duration::from_secs(1))).await);

@@ -6,7 +6,7 @@ use testkit::fault_proxy::{Fault, Plan};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
 use crate::support::requests::{
-    customer, signals, stored_numbers, with_identifier, without_identifier,
+    customer, request_with_identifier, request_without_identifier, signals, stored_numbers,
 };
 
 /// Thirty signals. Those at `invalid` contain the text at which the proxy makes DynamoDB reject a
@@ -57,7 +57,7 @@ async fn batch_that_dynamodb_rejects_whole_is_a_400() {
     } = app_behind_proxy(Fault::Invalid.where_body_has("view")).await;
     // The first attempt, and a retry: nothing is stored, so nothing is replayed.
     for _ in 0..2 {
-        let response = app.send(with_identifier(30).key(&key)).await;
+        let response = app.send(request_with_identifier(30).key(&key)).await;
         response.assert_problem(400, "validation-failed");
         let counts = ["accepted", "rejected", "replayed"].map(|name| response.json()[name].clone());
         assert_eq!(counts, [json!(0), json!(30), json!(false)]);
@@ -91,7 +91,7 @@ async fn signal_left_unprocessed_beside_a_refused_one_is_written_again() {
         .for_operation("BatchWriteItem");
     let AppBehindProxy { app, proxy, key } =
         app_behind_proxy(Plan::new([refused, unprocessed])).await;
-    let response = app.send(without_identifier(3).key(&key)).await;
+    let response = app.send(request_without_identifier(3).key(&key)).await;
     assert_eq!(response.json()["accepted"], 3, "{}", response.text);
     assert_eq!(stored_numbers(&app).await, [0, 1, 2]);
     assert_eq!(proxy.counts().calls_of("BatchWriteItem"), 5);

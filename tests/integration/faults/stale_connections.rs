@@ -9,16 +9,18 @@ use testkit::fault_proxy::Plan;
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
 use crate::support::overflow_stack::OverflowStack;
-use crate::support::requests::{customer, signals, stored_numbers, without_identifier};
+use crate::support::requests::{customer, request_without_identifier, signals, stored_numbers};
 
 #[tokio::test]
 async fn dropped_connections_fail_no_request() {
     join_all(
-        [(customer(), 0), (without_identifier(400), 400)].map(async |(call, again)| {
+        [(customer(), 0), (request_without_identifier(400), 400)].map(async |(call, again)| {
             let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::none()).await;
             // Sixteen calls run concurrently, each on a connection of its own.
             assert_eq!(
-                app.send(without_identifier(400).key(&key)).await.status,
+                app.send(request_without_identifier(400).key(&key))
+                    .await
+                    .status,
                 200
             );
             proxy.forget_connections();

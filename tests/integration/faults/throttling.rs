@@ -11,8 +11,8 @@ use testkit::{RequestBuilder, Tables};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
 use crate::support::requests::{
-    REQUEST_IDENTIFIER, assert_unavailable, customer, stored_numbers, with_identifier,
-    without_identifier,
+    REQUEST_IDENTIFIER, assert_unavailable, customer, request_with_identifier,
+    request_without_identifier, stored_numbers,
 };
 
 /// The customer whose partition is hot. The proxy finds its calls by this text.
@@ -78,7 +78,7 @@ fn cases_of_exceptions(exception: Fault, window: Duration) -> [Case; 4] {
     [
         Case {
             name: format!("{exception:?} for {window:?}, signals"),
-            call: with_identifier(10),
+            call: request_with_identifier(10),
             signals: 10,
             plan: of_everything.clone().into(),
         },
@@ -114,13 +114,13 @@ fn cases_of_tables(window: Duration) -> [Case; 2] {
     [
         Case {
             name: format!("idempotency table for {window:?}"),
-            call: with_identifier(10),
+            call: request_with_identifier(10),
             signals: 10,
             plan: throttled("IdempotencyTable"),
         },
         Case {
             name: format!("signals table for {window:?}"),
-            call: with_identifier(500),
+            call: request_with_identifier(500),
             signals: 500,
             plan: throttled("SignalsTable"),
         },
@@ -136,7 +136,7 @@ fn cases_of_unprocessed_items(window: Duration) -> [Case; 2] {
     [
         Case {
             name: format!("unprocessed for {window:?}"),
-            call: without_identifier(500),
+            call: request_without_identifier(500),
             signals: 500,
             plan: all.into(),
         },
@@ -171,7 +171,7 @@ async fn lasting_throttling_is_a_503_after_a_bounded_number_of_calls() {
         let AppBehindProxy { app, proxy, key } =
             app_behind_proxy(fault.always().for_operation("BatchWriteItem")).await;
         let began = Instant::now();
-        assert_unavailable(&app.send(with_identifier(500).key(&key)).await);
+        assert_unavailable(&app.send(request_with_identifier(500).key(&key)).await);
         let took = began.elapsed();
         // Without a queue, the patience is 5 seconds. The last wait may begin up to 0.2 s before its end.
         let expected = Duration::from_millis(4_500)..Duration::from_secs(10);
@@ -183,7 +183,7 @@ async fn lasting_throttling_is_a_503_after_a_bounded_number_of_calls() {
                 .lasting(Duration::from_millis(300))
                 .for_operation("BatchWriteItem"),
         );
-        let response = app.send(without_identifier(10).key(&key)).await;
+        let response = app.send(request_without_identifier(10).key(&key)).await;
         assert_eq!(response.status, 200, "it has its 5 seconds again");
         assert_eq!(stored_numbers(&app).await, (0..10).collect::<Vec<_>>());
     }))
@@ -215,7 +215,7 @@ async fn request_over_the_capacity_of_a_partition_is_stored_as_it_refills() {
     };
     let AppBehindProxy { app, proxy, key } =
         app_behind_proxy(Plan::none().capacity(Capacity::new(limits))).await;
-    let response = app.send(with_identifier(40).key(&key)).await;
+    let response = app.send(request_with_identifier(40).key(&key)).await;
     assert_eq!(response.status, 200, "{}", response.text);
     assert_eq!(response.json()["accepted"], 40, "{}", response.text);
     assert_eq!(stored_numbers(&app).await, (0..40).collect::<Vec<_>>());
@@ -226,7 +226,7 @@ async fn request_over_the_capacity_of_a_partition_is_stored_as_it_refills() {
 async fn throttling_uses_no_retry_budget() {
     let AppBehindProxy { app, proxy, key } =
         app_behind_proxy(Fault::Throttled.lasting(Duration::from_millis(500))).await;
-    let response = app.send(without_identifier(500).key(&key)).await;
+    let response = app.send(request_without_identifier(500).key(&key)).await;
     assert_eq!(response.status, 200);
     assert!(proxy.counts().faulted > 4, "{:?}", proxy.counts());
     // The retry budget has 20 retries for other faults. This uses 10.

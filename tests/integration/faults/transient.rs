@@ -10,8 +10,8 @@ use testkit::fault_proxy::{Fault, Plan};
 use super::FAILURES;
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_key_proxy, app_behind_proxy};
 use crate::support::requests::{
-    REQUEST_IDENTIFIER, assert_unavailable, customer, stored_numbers, with_identifier,
-    without_identifier,
+    REQUEST_IDENTIFIER, assert_unavailable, customer, request_with_identifier,
+    request_without_identifier, stored_numbers,
 };
 
 /// Faults of one call, after which the same call succeeds.
@@ -27,7 +27,7 @@ async fn transient_fault_of_any_call_stores_each_signal_once() {
         // Call 1 writes the idempotency record, calls 2 and 3 the batches.
         for nth in 1..=3 {
             let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.on_call(nth)).await;
-            let response = app.send(with_identifier(40).key(&key)).await;
+            let response = app.send(request_with_identifier(40).key(&key)).await;
             assert_eq!(
                 response.status, 200,
                 "{fault:?} at call {nth}: {}",
@@ -53,7 +53,7 @@ async fn transient_fault_of_any_call_stores_each_signal_once() {
 async fn transient_fault_without_identifier_stores_signals_once() {
     for fault in transient() {
         let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.on_call(1)).await;
-        let response = app.send(without_identifier(3).key(&key)).await;
+        let response = app.send(request_without_identifier(3).key(&key)).await;
         assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
         assert_eq!(
             stored_numbers(&app).await,
@@ -102,7 +102,7 @@ async fn transient_fault_of_the_key_table_fails_no_request() {
 
 #[tokio::test]
 async fn hanging_call_is_retried_before_the_deadline() {
-    join_all([with_identifier(3), customer()].map(async |call| {
+    join_all([request_with_identifier(3), customer()].map(async |call| {
         let AppBehindProxy {
             app,
             proxy: _proxy,
@@ -147,7 +147,7 @@ async fn unprocessed_items_are_sent_again_until_all_are_stored() {
         let first = Fault::Unprocessed { done }.on_call(1);
         let again = Fault::Unprocessed { done: 0 }.on_call(3);
         let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::new([first, again])).await;
-        let response = app.send(with_identifier(30).key(&key)).await;
+        let response = app.send(request_with_identifier(30).key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
         assert_eq!(response.json()["accepted"], 30, "{}", response.text);
         assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
@@ -167,7 +167,7 @@ async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
     let timeout = Duration::from_millis(1_200);
     let began = Instant::now();
     let response = app
-        .send(with_identifier(25).key(&key).time_left(timeout))
+        .send(request_with_identifier(25).key(&key).time_left(timeout))
         .await;
     assert_unavailable(&response);
     assert!(
@@ -177,7 +177,7 @@ async fn lasting_unprocessed_items_are_a_503_that_a_retry_completes() {
     );
     assert_eq!(response.json()["requestIdentifier"], REQUEST_IDENTIFIER);
     proxy.set(Plan::none());
-    let response = app.send(with_identifier(25).key(&key)).await;
+    let response = app.send(request_with_identifier(25).key(&key)).await;
     assert_eq!(response.status, 200, "{}", response.text);
     assert_eq!(response.json()["replayed"], true, "{}", response.text);
     assert_eq!(stored_numbers(&app).await, (0..25).collect::<Vec<_>>());

@@ -12,7 +12,8 @@ use testkit::{RequestBuilder, Tables, TestApp, build_functions, emulator_options
 use super::FAILURES;
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
 use crate::support::requests::{
-    assert_unavailable, customer, signals, stored_numbers, with_identifier, without_identifier,
+    assert_unavailable, customer, request_with_identifier, request_without_identifier, signals,
+    stored_numbers,
 };
 
 /// How long a request of these tests may take: long enough for its steps on a busy machine.
@@ -36,7 +37,11 @@ async fn lasting_fault_is_a_503_before_the_deadline() {
             proxy: _proxy,
             key,
         } = app_behind_proxy(fault.always()).await;
-        for call in [customer(), with_identifier(30), without_identifier(30)] {
+        for call in [
+            customer(),
+            request_with_identifier(30),
+            request_without_identifier(30),
+        ] {
             let began = Instant::now();
             let response = app.send(call.key(&key).time_left(timeout)).await;
             assert_unavailable(&response);
@@ -100,7 +105,12 @@ async fn rejected_signals_use_up_no_retry_of_accepted_ones() {
         assert_eq!(app.send(mixed()).await.status, 200);
     }
     proxy.set(Fault::InternalServerError.on_call(1));
-    assert_eq!(app.send(without_identifier(1).key(&key)).await.status, 200);
+    assert_eq!(
+        app.send(request_without_identifier(1).key(&key))
+            .await
+            .status,
+        200
+    );
 }
 
 #[tokio::test]
@@ -143,7 +153,13 @@ async fn burst_of_failures_of_up_to_3_s_fails_no_request() {
         Fault::ResetBefore,
         Fault::HtmlBody,
     ];
-    let calls = || [customer(), with_identifier(30), without_identifier(30)];
+    let calls = || {
+        [
+            customer(),
+            request_with_identifier(30),
+            request_without_identifier(30),
+        ]
+    };
     let cases = faults
         .into_iter()
         .flat_map(|fault| calls().map(|call| (fault, call)));
@@ -169,7 +185,7 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once() {
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(second).await;
     let response = app
         .send(
-            without_identifier(30)
+            request_without_identifier(30)
                 .key(&key)
                 .time_left(TIME_OF_A_REQUEST),
         )
@@ -190,10 +206,23 @@ async fn refused_connection_is_a_503_on_both_endpoints() {
     let mut app = TestApp::start();
     let key = app.key("shop").await;
     assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200);
-    for call in [customer(), without_identifier(1), with_identifier(1)] {
+    for call in [
+        customer(),
+        request_without_identifier(1),
+        request_with_identifier(1),
+    ] {
         app.emulator.stop();
         let response = app.send(call.key(&key).time_left(TIME_OF_A_REQUEST)).await;
         assert_unavailable(&response);
         assert!(response.json().get("requestIdentifier").is_none());
     }
+}
+
+#[tokio::test]
+async fn update_has_its_whole_time_after_one_that_hung() {
+    let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Hanging.always()).await;
+    let short = customer().key(&key).time_left(Duration::from_millis(300));
+    assert_eq!(app.send(short).await.status, 503);
+    proxy.set(Fault::Slow(Duration::from_millis(1_500)).always());
+    assert_eq!(app.send(customer().key(&key)).await.status, 200);
 }

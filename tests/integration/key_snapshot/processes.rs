@@ -2,10 +2,10 @@
 
 use emulator::sqs::OVERFLOW_QUEUE;
 use futures_util::future::join_all;
-use serde_json::{Value, json};
+use serde_json::Value;
 use testkit::fault_proxy::Fault;
 use testkit::function_process::FunctionProcess;
-use testkit::{KEY_SNAPSHOT_BUCKET, RequestBuilder, build_functions, emulator_options, key_entry};
+use testkit::{KEY_SNAPSHOT_BUCKET, build_functions, emulator_options, key_entry};
 
 use crate::support::logs::request_lines_of_process;
 use crate::support::snapshot_stack::{KEY, SnapshotStack, signal};
@@ -46,10 +46,8 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
         assert_eq!(response["statusCode"], 200, "{fault:?}: {response}");
         let body: Value = serde_json::from_str(response["body"].as_str().unwrap()).unwrap();
         assert_eq!(body["deferred"], 1);
-        let ping = RequestBuilder::signals(json!({}))
-            .key("an-unknown-key")
-            .event();
-        let response = process.invoke(ping).await.unwrap().json();
+        let with_unknown_key = signal().key("an-unknown-key").event();
+        let response = process.invoke(with_unknown_key).await.unwrap().json();
         assert_eq!(response["statusCode"], 503, "{fault:?}: {response}");
         process.kill().await.unwrap();
         let lines = request_lines_of_process(lines).await;

@@ -1,26 +1,22 @@
-//! The drain of messages that fail, are throttled or refused, cannot be read, or contain rejected
-//! signals.
+//! The drain of messages that fail, are throttled or cannot be read.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use service::telemetry::log::Log;
-use store::rejected_signals::RETENTION;
-use testkit::Tables;
 use testkit::fault_proxy::{Fault, Plan};
 use tokio::time::timeout;
 
-use crate::support::clock::{NOW, later};
-use crate::support::overflow_stack::{NO_MESSAGES, OverflowStack, named, signals};
-use crate::support::requests::REQUEST_IDENTIFIER;
+use crate::support::clock::NOW;
+use crate::support::overflow_stack::{NO_MESSAGES, OverflowStack};
+use crate::support::requests::{batch_with_identifier, signals};
 
 #[tokio::test]
 async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
-    stack.send(&named(60), NOW).await;
+    stack.send(&batch_with_identifier(60), NOW).await;
     let messages = stack.sqs.take_messages();
     assert_eq!(
         stack.undrained(&messages).await,
@@ -48,29 +44,6 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     let twice = [messages.clone(), messages].concat();
     stack.drain_messages(&twice).await;
     assert_eq!(stack.stored().await.len(), 60);
-}
-
-#[tokio::test]
-async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
-    let body = json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [{"customerId": "c", "eventType": "e"}, {"customerId": "c"}, 17]});
-    let without_fault = OverflowStack::start(Plan::none()).await;
-    without_fault.send(&body, NOW).await;
-    let mut expected = without_fault.app.items("RejectedSignalsTable").await;
-    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
-    let response = stack.send(&body, NOW).await;
-    assert_eq!(response.status, 200, "{response:?}");
-    let counts = response.json();
-    assert_eq!(counts["rejected"], 2, "{counts}");
-    assert_eq!(counts["deferred"], 1, "{counts}");
-    stack.proxy.set(Plan::none());
-    stack.drain().await;
-    let expires_at = later(60).plus(Duration::from_hours(14 * 24)).seconds();
-    let expires_at = AttributeValue::N(expires_at.to_string());
-    for item in &mut expected {
-        item.insert("expiresAt".to_owned(), expires_at.clone());
-    }
-    assert_eq!(stack.app.items("RejectedSignalsTable").await, expected);
-    assert_eq!(stack.stored().await.len(), 1);
 }
 
 #[tokio::test]
@@ -145,60 +118,6 @@ async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_i
 }
 
 #[tokio::test]
-async fn signal_that_dynamodb_refuses_at_the_drain_is_kept_as_rejected() {
-    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
-    stack.send(&named(3), NOW).await;
-    let second_signal = "\"data\":{\"M\":{\"n\":{\"N\":\"1\"}";
-    let refused = Fault::Invalid.where_body_has(second_signal);
-    stack.proxy.set(Plan::new([
-        refused.clone().for_operation("BatchWriteItem"),
-        refused.for_operation("PutItem"),
-    ]));
-    stack.drain().await;
-    assert_eq!(stack.stored().await.len(), 2);
-    let rejected = stack.app.items("RejectedSignalsTable").await;
-    assert_eq!(rejected.len(), 1);
-    let rejected = &rejected[0];
-    assert_eq!(rejected["index"].as_n().unwrap(), "1");
-    assert_eq!(rejected["keyId"].as_s().unwrap(), "key_of_shop");
-    // However long the message waited, the operator has the whole retention from the drain on.
-    let expires_at = later(60).plus(RETENTION).seconds();
-    assert_eq!(
-        rejected["expiresAt"].as_n().unwrap(),
-        &expires_at.to_string()
-    );
-}
-
-#[tokio::test]
-async fn rejected_signal_that_dynamodb_refuses_at_the_drain_becomes_a_dead_letter_with_its_reason()
-{
-    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
-    let body = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
-    stack.send(&body, NOW).await;
-    let refused = Fault::Invalid
-        .always()
-        .where_body_has(Tables::name("RejectedSignalsTable"));
-    stack.proxy.set(refused);
-    let messages = stack.sqs.take_messages();
-    stack.drain_messages(&messages).await;
-    stack.assert_refused_dead_letter(&messages[0]);
-    assert_eq!(stack.stored().await.len(), 1, "the valid signal is stored");
-}
-
-#[tokio::test]
-async fn rejected_signals_of_which_dynamodb_takes_a_part_in_5_s_are_kept_in_one_invocation() {
-    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
-    let mut sent = vec![json!(17); 499];
-    sent.push(json!({"customerId": "c", "eventType": "e"}));
-    stack.send(&json!({"signals": sent}), NOW).await;
-    let slow = Fault::Slow(Duration::from_millis(700)).always();
-    stack.proxy.set(slow.for_operation("BatchWriteItem"));
-    stack.drain().await;
-    assert_eq!(stack.app.items("RejectedSignalsTable").await.len(), 499);
-    assert_eq!(stack.stored().await.len(), 1);
-}
-
-#[tokio::test]
 async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
     let stack = OverflowStack::start(Plan::none()).await;
     let unreadable = ["", "not JSON", "{}", r#"{"accountId":"a b"}"#].map(ToOwned::to_owned);
@@ -219,11 +138,11 @@ async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
 async fn delay_of_a_drain_counts_from_the_retry_that_queued_the_message() {
     let mut stack = OverflowStack::start(Plan::none()).await;
     let an_hour_before = NOW.minus(Duration::from_hours(1));
-    let first = stack.send(&named(2), an_hour_before).await;
+    let first = stack.send(&batch_with_identifier(2), an_hour_before).await;
     assert_eq!(first.status, 200, "{first:?}");
     // The function cannot read the record of the first attempt.
     stack.proxy.set(Fault::ResetBefore.always());
-    stack.send_deferred(&named(2), NOW, 2).await;
+    stack.send_deferred(&batch_with_identifier(2), NOW, 2).await;
     stack.proxy.set(Plan::none());
     let (sender, lines) = mpsc::channel();
     stack.app.log = Log::new("local", move |line| sender.send(line.to_owned()).unwrap());

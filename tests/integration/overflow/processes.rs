@@ -11,7 +11,8 @@ use testkit::{RequestBuilder, build_functions, emulator_options};
 
 use crate::support::clock::NOW;
 use crate::support::logs::request_lines_of_process;
-use crate::support::overflow_stack::{OverflowStack, named};
+use crate::support::overflow_stack::OverflowStack;
+use crate::support::requests::batch_with_identifier;
 
 #[tokio::test]
 async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables() {
@@ -21,7 +22,7 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
             .for_operation("BatchWriteItem"),
     )
     .await;
-    stack.send_deferred(&named(3), NOW, 3).await;
+    stack.send_deferred(&batch_with_identifier(3), NOW, 3).await;
     let mut options = emulator_options(
         &build_functions().unwrap().join("overflow"),
         &stack.proxy.endpoint(),

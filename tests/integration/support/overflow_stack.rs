@@ -7,12 +7,11 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Endpoints, Item, RequestBuilder, Tables, TestApp, TestResponse};
 
 use super::clock::later;
-use super::requests::REQUEST_IDENTIFIER;
 
 pub(crate) const RETENTION: Duration = Duration::from_hours(7 * 24);
 
@@ -198,15 +197,6 @@ pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
 /// The fence in this attribute.
 pub(crate) fn fence(item: &Item, name: &str) -> u64 {
     item[name].as_n().unwrap().parse().unwrap()
-}
-
-pub(crate) fn signals(n: usize) -> Value {
-    let signal = |n| json!({"customerId": "c", "eventType": "view", "data": {"n": n, "x": "\u{fffe}\""}, "more": 1.0});
-    (0..n).map(signal).collect()
-}
-
-pub(crate) fn named(n: usize) -> Value {
-    json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": signals(n)})
 }
 
 /// The batch was accepted, and none of its signals is deferred: then the count is absent.
