@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use crate::fault::Fault;
 use crate::message::HttpMessage;
-use crate::plan::Fault;
 
 const DYNAMODB: &str = "com.amazonaws.dynamodb.v20120810";
 const CORAL: &str = "com.amazon.coral.service";

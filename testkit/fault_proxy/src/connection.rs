@@ -8,9 +8,9 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 
 use crate::answer::{json_answer, refusal};
+use crate::fault::Fault;
 use crate::loopback::is_foreign;
 use crate::message::{HttpMessage, Stream};
-use crate::plan::Fault;
 use crate::state::Shared;
 use crate::writes;
 

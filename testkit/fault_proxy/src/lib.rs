@@ -8,6 +8,7 @@
 mod answer;
 mod capacity;
 mod connection;
+mod fault;
 pub mod loopback;
 mod message;
 mod plan;
@@ -19,8 +20,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 
 pub use self::capacity::{Capacity, CapacityLimits};
+pub use self::fault::Fault;
 use self::loopback::LoopbackServer;
-pub use self::plan::{Fault, Plan, Rule};
+pub use self::plan::{Plan, Rule};
 pub use self::state::CallCounts;
 use self::state::Shared;
 

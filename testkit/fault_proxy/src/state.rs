@@ -10,8 +10,9 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::capacity::Capacity;
+use crate::fault::Fault;
 use crate::message::{HttpMessage, Stream};
-use crate::plan::{Fault, Plan};
+use crate::plan::Plan;
 
 /// The calls that passed a proxy so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{json_answer, refusal};
 use crate::capacity::Capacity;
+use crate::fault::Fault;
 use crate::message::{HttpMessage, Stream};
-use crate::plan::Fault;
 use crate::state::Shared;
 
 /// Answers that all requests of a batch are unprocessed. The requests are not parsed, because that
