@@ -11,6 +11,7 @@
 //! | `deployment`, `clock` | the functions and what surrounds them; a clock of each process |
 //! | `windows`, `faults` | when DynamoDB, SQS and S3 fail; how single calls fail |
 //! | `generated` | what clients send |
+//! | `traffic` | all clients of a run, and the kills |
 //! | `clients`, `batches`, `updates`, `imports` | sending it, and recording what is received |
 //! | `drain` | the drain of the overflow queue |
 //! | `stored`, `log_check` | reading what is stored; reading what is logged |
@@ -36,6 +37,7 @@ mod options;
 mod run;
 mod stored;
 mod summary;
+mod traffic;
 mod updates;
 mod windows;
 
