@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use fault_proxy::{Fault, Plan, Rule};
 use testkit::Tables;
 
-use crate::traffic::{HOT_CUSTOMER_KEY, RequestKind};
+use crate::request_kind::RequestKind;
+use crate::traffic::HOT_CUSTOMER_KEY;
 
 /// How often a burst is repeated.
 const BURSTS_EVERY: Duration = Duration::from_secs(5);

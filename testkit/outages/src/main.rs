@@ -10,6 +10,7 @@
 //! | `options` | the command line | how anything is measured |
 //! | `build` | the folders of programs that are measured | how they are measured |
 //! | `conditions` | in which ways DynamoDB fails | what is sent |
+//! | `request_kind` | what a request is, and where it is stored | when it is sent |
 //! | `traffic` | requests at a constant rate, and what came of them | why a request fails |
 //! | `stack` | one build and what it needs of AWS, for one run | what is measured |
 //! | `drain` | emptying the overflow queue after a run | what is in a message |
@@ -31,6 +32,7 @@ mod drain;
 mod measurement;
 mod options;
 mod processors;
+mod request_kind;
 mod stack;
 mod stored;
 mod table;

@@ -13,9 +13,10 @@ use crate::conditions::{Condition, Disturbance, TimeWindow};
 use crate::counts::BuildCounts;
 use crate::drain;
 use crate::processors::Processors;
+use crate::request_kind::RequestKind;
 use crate::stack::BuildStack;
 use crate::stored;
-use crate::traffic::{RequestKind, SentRequests, Traffic, Volley};
+use crate::traffic::{SentRequests, Traffic, Volley};
 
 /// How long requests are sent before the first fault, so that warm processes are there.
 const BEFORE: Duration = Duration::from_secs(3);

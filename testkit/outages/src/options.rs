@@ -9,7 +9,7 @@ use clap::Parser;
 use crate::build::{Build, build_release};
 use crate::conditions::Condition;
 use crate::measurement::PlannedRun;
-use crate::traffic::RequestKind;
+use crate::request_kind::RequestKind;
 
 /// How long the run without a fault lasts at most.
 const CONTROL: Duration = Duration::from_secs(10);

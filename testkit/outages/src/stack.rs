@@ -16,7 +16,7 @@ use testkit::{TestApp, aws_variables, create_keys_with_snapshot, emulator_option
 use tokio::task::JoinSet;
 
 use crate::build::Build;
-use crate::traffic::RequestKind;
+use crate::request_kind::RequestKind;
 
 /// The account of the one API key.
 const ACCOUNT: &str = "outages";

@@ -7,7 +7,8 @@ use emulator::Emulator;
 use serde_json::Value;
 use testkit::Tables;
 
-use crate::traffic::{RequestKind, RequestOutcome, SentRequest};
+use crate::request_kind::RequestKind;
+use crate::traffic::{RequestOutcome, SentRequest};
 
 /// How many of the acknowledged requests are not stored whole, the hot customer's left out.
 ///

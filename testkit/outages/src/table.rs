@@ -6,7 +6,7 @@ use crate::build::Build;
 use crate::counts::BuildCounts;
 use crate::measurement::Measurement;
 use crate::options::OutageOptions;
-use crate::traffic::RequestKind;
+use crate::request_kind::RequestKind;
 
 /// A column that each build has.
 struct Column {

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use sandbox::runtime_api::{EventQueue, Invocation};
-use serde_json::{Value, json};
-use testkit::RequestBuilder;
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
+
+use crate::request_kind::RequestKind;
 
 /// The customer of every tenth request, when there is a hot one.
 const HOT_CUSTOMER: &str = "hot";
@@ -24,74 +25,6 @@ const MOST_SIGNALS: u64 = 5;
 
 /// Longer than the timeout of an invocation and the start of a process.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(40);
-
-/// What the requests of a run are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RequestKind {
-    /// Updates of customers.
-    Updates,
-    /// Batches of 1 to 5 signals.
-    Batches,
-}
-
-impl RequestKind {
-    pub(crate) const ALL: [Self; 2] = [Self::Updates, Self::Batches];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Updates => "updates",
-            Self::Batches => "batches",
-        }
-    }
-
-    /// The program of the function that serves it.
-    pub(crate) fn program(self) -> &'static str {
-        match self {
-            Self::Updates => "customers",
-            Self::Batches => "signals",
-        }
-    }
-
-    /// The table that has what is sent, by its logical id.
-    pub(crate) fn table(self) -> &'static str {
-        match self {
-            Self::Updates => "CustomersTable",
-            Self::Batches => "SignalsTable",
-        }
-    }
-
-    /// How many items are stored of a request, of which a batch has this many signals.
-    fn items(self, signals: u64) -> u64 {
-        match self {
-            Self::Updates => 1,
-            Self::Batches => signals,
-        }
-    }
-
-    /// An update of a customer, or a batch with this many of its signals. A batch has an identifier, so that its
-    /// idempotency record and its signals are two calls, one after the other.
-    fn request(self, number: usize, customer_id: &str, signals: u64) -> RequestBuilder {
-        match self {
-            Self::Updates => RequestBuilder::customer(
-                json!({"customerId": customer_id, "customerData": {"city": customer_id}}),
-            ),
-            Self::Batches => {
-                let signal = |number| {
-                    json!({
-                        "customerId": customer_id,
-                        "eventType": "product_viewed",
-                        "data": {"productId": number},
-                    })
-                };
-                let signals: Vec<_> = (0..signals).map(signal).collect();
-                let identifier = format!("00000000-0000-4000-8000-{number:012x}");
-                RequestBuilder::signals(
-                    json!({"requestIdentifier": identifier, "signals": signals}),
-                )
-            }
-        }
-    }
-}
 
 /// The requests that are sent.
 #[derive(Clone, Debug)]
@@ -265,6 +198,8 @@ fn outcome(invocation: &Invocation) -> RequestOutcome {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn outcome_of(status: u16, body: &Value) -> RequestOutcome {
