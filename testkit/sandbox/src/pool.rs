@@ -2,11 +2,10 @@
 //! serves an event, or else a new one is started. A process is replaced after some events, or when
 //! its program has changed. Must not know what is in an event.
 
+mod options;
 mod processes;
 
-use std::fmt::{self, Display, Formatter};
-use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -16,48 +15,13 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
+pub use self::options::{PoolOptions, ProcessFailure};
 use self::processes::{ChosenProcess, PooledProcess, Processes, program_time};
 use crate::function_process::{FunctionProcess, ProcessOptions};
-use crate::runtime_api::{Event, EventQueue, Invocation};
+use crate::runtime_api::{Event, Invocation};
 
 /// How long a process may take to start, on a busy machine. Lambda gives it 10 s.
 const INIT_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// How the processes of a function are run.
-pub struct PoolOptions {
-    /// The events that the processes serve.
-    pub events: EventQueue,
-    /// The options of the process with this number, which counts from 0. The pool gives each
-    /// process a queue of its own.
-    pub process: Box<dyn Fn(u64) -> ProcessOptions + Send + Sync>,
-    /// How many events are served at once; others wait.
-    pub at_once: usize,
-    /// How many events a process serves.
-    pub lifetime: RangeInclusive<u64>,
-    /// The seed that chooses how many events a process serves.
-    pub seed: u64,
-    /// Gets the program and what is wrong with its process.
-    pub report: fn(&Path, &ProcessFailure),
-}
-
-/// Why a process does not serve.
-#[derive(Debug)]
-pub enum ProcessFailure {
-    /// Its program cannot be started.
-    NotStarted(Error),
-    /// It has ended by itself.
-    Ended(ExitStatus),
-}
-
-/// What comes after the name of the program in a message.
-impl Display for ProcessFailure {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotStarted(error) => write!(formatter, "cannot be started: {error:#}"),
-            Self::Ended(status) => write!(formatter, "ended by itself: {status}"),
-        }
-    }
-}
 
 /// A function in its processes. They run until [`Pool::end`], or as long as the runtime.
 pub struct Pool {
