@@ -8,6 +8,7 @@
 
 mod killed;
 mod partial_batches;
+mod refused_events;
 mod sent_is_delivered;
 mod unreadable;
 mod wire;

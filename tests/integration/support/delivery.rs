@@ -190,3 +190,8 @@ pub(crate) fn ids_of_lines(lines: &[String]) -> Vec<String> {
 pub(crate) fn ids_of(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
     numbers.into_iter().map(id).collect()
 }
+
+/// The key in the failure bucket of the record of the signal with this number.
+pub(crate) fn kept_key(number: usize) -> String {
+    format!("unreadable/2026/11/20/{number:032x}.json")
+}

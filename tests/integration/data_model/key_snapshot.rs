@@ -1,0 +1,37 @@
+//! The key snapshot of docs/data-model.md is one that a function reads.
+
+use std::io::Write as _;
+
+use aws::s3::S3Object;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use model::api_key::KeyHash;
+use store::key_snapshot::KeySnapshot;
+
+use super::page;
+use crate::support::clock::NOW;
+
+#[test]
+fn example_of_the_key_snapshot_is_one_that_functions_read() {
+    let text = page().text;
+    let section = text.split("\n## Key snapshot\n").nth(1).unwrap();
+    let json = section
+        .split("```json\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .unwrap();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(json.as_bytes()).unwrap();
+    let object = S3Object {
+        body: encoder.finish().unwrap(),
+        last_modified: NOW,
+        etag: String::new(),
+    };
+    let snapshot = KeySnapshot::parse(&object).unwrap();
+    let hash: KeyHash = "48f2823899ab99f111a20588cad89ed555ee11eec56dbaafd53120a9727aca8e"
+        .parse()
+        .unwrap();
+    let record = snapshot.find(hash).unwrap();
+    assert_eq!(record.key_id.as_str(), "key_3f2a9c81d04e");
+    assert_eq!(record.expires_at.unwrap().seconds(), 1_802_990_024);
+}

@@ -1,0 +1,109 @@
+//! Requests that together store every attribute of docs/data-model.md. Must not know what the page
+//! says of them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use model::api_key::Endpoint;
+use model::customer::PROFILE_FIELDS;
+use model::key_entry::KeyEntry;
+use serde_json::{Value, json};
+use testkit::fault_proxy::{Fault, FaultProxy};
+use testkit::{Item, RequestBuilder, TestApp};
+
+use super::TABLES;
+use crate::support::clock::NOW;
+use crate::support::requests::REQUEST_IDENTIFIER;
+
+/// Lambda's id of the invocations in the examples.
+const INVOCATION: &str = "8f5d2c0e-1b7a-4e43-9d35-0c6b1a2f7e90";
+
+/// A stack of which `BatchWriteItem` fails where a body has `marker`, with signals that are kept
+/// for 90 days.
+async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
+    let emulator = TestApp::emulator();
+    let endpoint = emulator.endpoint();
+    let failing = Fault::InternalServerError
+        .where_body_has(marker)
+        .for_operation("BatchWriteItem");
+    let proxy = FaultProxy::start(&endpoint, failing).await.unwrap();
+    let retention = Some(Duration::from_hours(90 * 24));
+    (
+        TestApp::with_dynamodb(emulator, &endpoint, &proxy.endpoint(), retention),
+        proxy,
+    )
+}
+
+/// A profile with a documented field, an empty one and an unknown one.
+fn customer() -> Value {
+    let profile = json!({"email": "ada@example.com", "firstName": "Ada", "gender": "", "loyalty": {"tier": "gold", "points": 1250}});
+    json!({"customerId": "c-1001", "customerData": profile})
+}
+
+/// A profile with every documented field, and unknown ones of every type.
+fn customer_with_all_fields() -> Value {
+    let mut profile: HashMap<&str, Value> = PROFILE_FIELDS.map(|name| (name, json!("x"))).into();
+    profile.extend([
+        ("n", json!(1)),
+        ("b", json!(true)),
+        ("l", json!([null])),
+        ("s", json!("")),
+    ]);
+    json!({"customerId": "c-1002", "customerData": profile})
+}
+
+/// An event with an unknown field, an invalid one and a workflow step.
+fn batch() -> Value {
+    let flow = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
+    let data = json!({"price": 49.90, "productId": "p-17"});
+    json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [
+        {"customerId": "c-1001", "eventType": "purchase", "eventflowIdentifier": flow, "data": data, "sessionId": "s-9"},
+        {"customerId": "c-1001", "eventType": ""},
+        {"emitterId": "journey-7", "stepNodeId": "start", "eventflowIdentifier": flow}
+    ]})
+}
+
+/// What the functions store of requests that together have every attribute.
+pub(super) async fn stored() -> HashMap<&'static str, Vec<Item>> {
+    let (stack, _proxy) = stack_failing_at("\"fails\"").await;
+    let expires_at = Some(NOW.plus(Duration::from_hours(90 * 24)));
+    let named = |record: &mut KeyEntry| {
+        let key_id = "key_3f2a9c81d04e".to_owned();
+        let name = "web".to_owned();
+        *record = KeyEntry {
+            key_id,
+            name,
+            created_at: NOW,
+            expires_at,
+            ..record.clone()
+        };
+    };
+    let key = stack.key_with("acme", named).await;
+    let revoked = |record: &mut KeyEntry| {
+        *record = KeyEntry {
+            revoked_at: Some(NOW),
+            only: Some(Endpoint::Signals),
+            ..record.clone()
+        };
+    };
+    stack.key_with("acme", revoked).await;
+    let too_long = json!({"signals": ["x".repeat(310 * 1024)]});
+    let failing = json!({"signals": [{"customerId": "c", "eventType": "fails"}]});
+    for (call, status) in [
+        (RequestBuilder::customer(customer()), 200),
+        (RequestBuilder::customer(customer_with_all_fields()), 200),
+        (RequestBuilder::signals(batch()), 200),
+        (RequestBuilder::signals(too_long), 400),
+        (RequestBuilder::signals(failing), 503),
+    ] {
+        let answer = stack
+            .send(call.key(&key).received_at(NOW).invocation(INVOCATION))
+            .await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+    }
+    let mut items = HashMap::new();
+    for table in TABLES {
+        items.insert(table, stack.items(&format!("{table}Table")).await);
+    }
+    items
+}
