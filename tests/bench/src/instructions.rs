@@ -61,7 +61,8 @@ pub(crate) async fn count(workload: Workload) -> Result<Instructions> {
 /// Callgrind writes `file`.
 ///
 /// Callgrind makes a function some fifty times slower, and its timeouts stay the same: on a busy
-/// machine it closes a connection during the handshake and opens another. Such a run is repeated.
+/// machine it closes a connection during the handshake and opens another, or makes a call a second
+/// time. Such a run is repeated.
 async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
     for _ in 1..ATTEMPTS {
         if let Ok(counted) = run_once(workload, requests, file).await {
@@ -69,8 +70,9 @@ async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> 
         }
     }
     let counted = run_once(workload, requests, file).await;
-    counted
-        .with_context(|| format!("{workload:?} could not be counted; the machine may be too busy"))
+    counted.with_context(|| {
+        format!("{workload:?} could not be counted in {ATTEMPTS} runs; the machine may be too busy")
+    })
 }
 
 async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
@@ -79,10 +81,17 @@ async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Coun
     for _ in 0..requests {
         process.invoke(&event).await?;
     }
-    let failed_handshakes = process.dynamodb.take_counts().failed_handshakes;
+    let counts = process.dynamodb.take_counts();
     ensure!(
-        failed_handshakes == 0,
+        counts.failed_handshakes == 0,
         "it closed a connection during the handshake"
+    );
+    let expected_calls = workload.calls(requests);
+    ensure!(
+        counts.calls == expected_calls,
+        "it made {} calls to DynamoDB instead of {expected_calls}: either it repeated one that was \
+         not answered in time, or a request needs another number of calls than before",
+        counts.calls
     );
     // Callgrind writes its file when a signal ends the program.
     process.function.end(Duration::from_mins(5)).await?;

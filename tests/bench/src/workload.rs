@@ -28,6 +28,18 @@ impl Workload {
         }
     }
 
+    /// The calls to DynamoDB of a new process that serves this many requests: it looks up a key when
+    /// it starts, the key of the requests once, and writes.
+    pub(crate) fn calls(self, requests: u64) -> u64 {
+        let writes = match self {
+            Self::Customer | Self::Signal => 1,
+            // A call writes at most 25 signals.
+            Self::Batch => 4,
+        };
+        let look_ups = 1 + requests.min(1);
+        look_ups + writes * requests
+    }
+
     pub(crate) fn event(self) -> Result<Bytes> {
         match self {
             Self::Customer => customer(),
