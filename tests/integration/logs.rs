@@ -100,31 +100,30 @@ fn stable(mut line: Value) -> String {
     line.to_string()
 }
 
+/// Sends an update and a batch twice: the first of each looks the key up.
+async fn send_stored_requests(log: Log) {
+    let (mut app, key) = TestApp::with_key("acme").await;
+    app.log = log;
+    let customer = json!({"customerId": "c1", "customerData": {"email": "ada@example.com"}});
+    let signal = json!({"customerId": "c1", "eventType": "purchase"});
+    let batch = json!({"signals": vec![&signal; 25]});
+    for now in [Timestamp::from_millis(NOW.millis() - 1), NOW] {
+        for call in [
+            RequestBuilder::customer(&customer),
+            RequestBuilder::signals(&batch),
+        ] {
+            let call = call
+                .key(&key)
+                .received_at(now)
+                .invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90");
+            app.send(call).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn lines_of_stored_requests_have_these_members_and_no_others() {
-    let requests = async |log| {
-        let (mut app, key) = TestApp::with_key("acme").await;
-        app.log = log;
-        let signal = json!({"customerId": "c1", "eventType": "purchase"});
-        // The first request looks the key up.
-        for now in [Timestamp::from_millis(NOW.millis() - 1), NOW] {
-            let customer =
-                json!({"customerId": "c1", "customerData": {"email": "ada@example.com"}});
-            let batch = json!({"signals": vec![&signal; 25]});
-            for call in [
-                RequestBuilder::customer(customer),
-                RequestBuilder::signals(batch),
-            ] {
-                app.send(
-                    call.key(&key)
-                        .received_at(now)
-                        .invocation("5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90"),
-                )
-                .await;
-            }
-        }
-    };
-    let ((), log) = log_of(requests).await;
+    let ((), log) = log_of(send_stored_requests).await;
     let line = |path: &str, bytes: u64, metric: &str, value: u64| {
         stable(json!({
             "timestamp": "2026-11-20T22:33:44.123Z", "requestId": "5a4d2c11-7f0e-4b43-9d35-0c6b1a2f7e90",

@@ -136,7 +136,7 @@ async fn assert_statuses(app: &TestApp, cases: impl IntoIterator<Item = (impl As
 }
 
 #[tokio::test]
-async fn invalid_header_is_ignored() {
+async fn invalid_authorization_header_is_a_401() {
     let (app, key) = TestApp::with_key("shop").await;
     let bearer = format!("Bearer {key}");
     for value in [
@@ -154,6 +154,11 @@ async fn invalid_header_is_ignored() {
             r#"Bearer realm="intake""#
         );
     }
+}
+
+#[tokio::test]
+async fn other_invalid_header_is_ignored() {
+    let (app, key) = TestApp::with_key("shop").await;
     let set = |name: &str, value: &str| ping(&key, |event| event["headers"][name] = value.into());
     let many: Vec<String> = (0..50_000)
         .map(|number| format!(r#""h{number}":"""#))
@@ -174,7 +179,7 @@ async fn invalid_header_is_ignored() {
             (set("host", "a b\"<>"), 200),
             (
                 ping("no", |event| {
-                    event["headers"] = json!({"AUTHORIZATION": bearer});
+                    event["headers"] = json!({"AUTHORIZATION": format!("Bearer {key}")});
                 }),
                 200,
             ),

@@ -211,46 +211,47 @@ struct RefusedBatch {
     code: &'static str,
 }
 
+const REFUSED_BATCHES: [RefusedBatch; 3] = [
+    RefusedBatch {
+        target: Target::Bus,
+        target_in_log: "bus",
+        code: "MalformedDetail",
+    },
+    RefusedBatch {
+        target: Target::Bus,
+        target_in_log: "bus",
+        code: "ValidationException",
+    },
+    RefusedBatch {
+        target: Target::Lake,
+        target_in_log: "lake",
+        code: "InvalidArgumentException",
+    },
+];
+
+impl RefusedBatch {
+    /// Has the target refuse every event from here on.
+    fn begin(&self, targets: &FakeTargets) {
+        if self.code == "MalformedDetail" {
+            // The bus refuses each entry, and takes the call.
+            targets.refuse(self.target, "", self.code);
+        } else {
+            targets.answer(self.target, "", 400, json!({"__type": self.code}));
+        }
+    }
+}
+
 #[tokio::test]
 async fn target_that_takes_no_event_of_several_keeps_the_stream_waiting() {
-    for refusal in [
-        RefusedBatch {
-            target: Target::Bus,
-            target_in_log: "bus",
-            code: "MalformedDetail",
-        },
-        RefusedBatch {
-            target: Target::Bus,
-            target_in_log: "bus",
-            code: "ValidationException",
-        },
-        RefusedBatch {
-            target: Target::Lake,
-            target_in_log: "lake",
-            code: "InvalidArgumentException",
-        },
-    ] {
-        let RefusedBatch {
-            target,
-            target_in_log,
-            code,
-        } = refusal;
+    for refused in REFUSED_BATCHES {
+        let code = refused.code;
         let mut delivery = Delivery::start(BOTH).await;
-        if code == "MalformedDetail" {
-            // The bus refuses each entry, and takes the call.
-            delivery.targets.refuse(target, "", code);
-        } else {
-            let answer = json!({"__type": code});
-            delivery.targets.answer(target, "", 400, answer);
-        }
+        refused.begin(&delivery.targets);
         for batch in [signals(0..25), signals(0..2)] {
-            assert_eq!(
-                delivery.first_undelivered(&batch).await.as_deref(),
-                Some("s0"),
-                "{code}"
-            );
+            let first_undelivered = delivery.first_undelivered(&batch).await;
+            assert_eq!(first_undelivered.as_deref(), Some("s0"), "{code}");
             let line = delivery.line().await;
-            assert_eq!(line["failedTarget"], target_in_log, "{line}");
+            assert_eq!(line["failedTarget"], refused.target_in_log, "{line}");
             assert_eq!(line["cause"], code, "{line}");
         }
         assert!(
@@ -258,11 +259,8 @@ async fn target_that_takes_no_event_of_several_keeps_the_stream_waiting() {
             "the record whose reference was tried"
         );
         // One record alone never keeps the stream waiting.
-        assert_eq!(
-            delivery.first_undelivered(&signals([7])).await,
-            None,
-            "{code}"
-        );
+        let one = signals([7]);
+        assert_eq!(delivery.first_undelivered(&one).await, None, "{code}");
         delivery.targets.refuse_nothing();
         delivery.on_the_bus();
         assert_eq!(delivery.first_undelivered(&signals(0..25)).await, None);

@@ -41,23 +41,32 @@ async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
     }
 }
 
+/// The item of a customer.
+fn customer(updated_at: &str, city: &str) -> Value {
+    json!({
+        "pk": {"S": "acme#c"}, "accountId": {"S": "acme"}, "customerId": {"S": "c"},
+        "city": {"S": city}, "createdAt": {"S": "2026-11-20T22:33:44.123Z"},
+        "updatedAt": {"S": updated_at},
+    })
+}
+
+/// The record of a change of a customer. Its id and its sequence number are the name of the change.
+fn change_of_customer(name: &str, old: Option<&Value>, new: Option<&Value>) -> Value {
+    json!({"eventID": name, "eventName": name, "dynamodb": {
+        "Keys": {"pk": {"S": "acme#c"}}, "SequenceNumber": name,
+        "ApproximateCreationDateTime": 1_795_214_024, "OldImage": old, "NewImage": new,
+    }})
+}
+
 #[tokio::test]
 async fn customer_change_has_its_own_detail_type_and_source() {
     let delivery = Delivery::start(BOTH).await;
-    let item = |updated_at: &str, city: &str| {
-        json!({"pk": {"S": "acme#c"}, "accountId": {"S": "acme"}, "customerId": {"S": "c"}, "city": {"S": city},
-            "createdAt": {"S": "2026-11-20T22:33:44.123Z"}, "updatedAt": {"S": updated_at}})
-    };
-    let old = item("2026-11-20T22:33:44.123Z", "Rome");
-    let new = item("2026-11-21T22:33:44.123Z", "Oslo");
-    let record = |name: &str, old: Option<&Value>, new: Option<&Value>| {
-        json!({"eventID": name, "eventName": name, "dynamodb": {"Keys": {"pk": {"S": "acme#c"}}, "SequenceNumber": name,
-            "ApproximateCreationDateTime": 1_795_214_024, "OldImage": old, "NewImage": new}})
-    };
+    let old = customer("2026-11-20T22:33:44.123Z", "Rome");
+    let new = customer("2026-11-21T22:33:44.123Z", "Oslo");
     let records = [
-        record("INSERT", None, Some(&old)),
-        record("MODIFY", Some(&old), Some(&new)),
-        record("REMOVE", Some(&new), None),
+        change_of_customer("INSERT", None, Some(&old)),
+        change_of_customer("MODIFY", Some(&old), Some(&new)),
+        change_of_customer("REMOVE", Some(&new), None),
     ];
     assert_eq!(
         delivery.deliver(&records).await,

@@ -35,9 +35,9 @@ struct LimitRow {
     limit: String,
 }
 
-#[test]
-fn limits_are_those_of_the_code() {
-    let expected = [
+/// The limits of the code as the table has them: what is limited, the number, and its unit.
+fn limits_of_the_code() -> Vec<LimitRow> {
+    let limits = [
         (
             "body, decoded and decompressed",
             limits::MAX_BODY_BYTES,
@@ -103,6 +103,17 @@ fn limits_are_those_of_the_code() {
             "",
         ),
     ];
+    limits
+        .into_iter()
+        .map(|(what, limit, unit)| LimitRow {
+            what: what.to_owned(),
+            limit: format!("{}{unit}", grouped(limit)),
+        })
+        .collect()
+}
+
+#[test]
+fn limits_are_those_of_the_code() {
     let documented: Vec<_> = api()
         .table("Limits", "what")
         .into_iter()
@@ -111,15 +122,10 @@ fn limits_are_those_of_the_code() {
             limit: row[1].clone(),
         })
         .collect();
-    let in_code = expected.map(|(what, limit, unit)| LimitRow {
-        what: what.to_owned(),
-        limit: format!("{}{unit}", grouped(limit)),
-    });
-    assert_eq!(documented, in_code);
+    assert_eq!(documented, limits_of_the_code());
 }
 
 /// Asserts that the page has these words, however its lines are broken.
-#[track_caller]
 fn assert_says(path: &str, sentence: &str) {
     let page = Page::read(path);
     let words: Vec<_> = page.text.split_whitespace().collect();
@@ -133,56 +139,61 @@ fn assert_says(path: &str, sentence: &str) {
 fn patience_on_the_pages_is_that_of_the_code() {
     let before_queue = PATIENCE_BEFORE_QUEUE.as_secs_f64();
     let without_queue = PATIENCE.as_secs_f64();
-    assert_says(
-        "docs/api.md",
-        &format!("usually takes {before_queue} seconds and the time of the queue"),
-    );
-    assert_says(
-        "docs/api.md",
-        &format!(
-            "It is {before_queue} seconds where there is an overflow queue. Where there is none, \
+    let sentences = [
+        (
+            "docs/api.md",
+            format!("usually takes {before_queue} seconds and the time of the queue"),
+        ),
+        (
+            "docs/api.md",
+            format!(
+                "It is {before_queue} seconds where there is an overflow queue. Where there is none, \
              it is {without_queue} seconds"
+            ),
         ),
-    );
-    assert_says(
-        "docs/reliability.md",
-        &format!(
-            "goes to the queue after {before_queue} seconds; the response is a 200 | is a 503 \
+        (
+            "docs/reliability.md",
+            format!(
+                "goes to the queue after {before_queue} seconds; the response is a 200 | is a 503 \
              after {without_queue} seconds"
+            ),
         ),
-    );
-    assert_says(
-        "docs/reliability.md",
-        &format!("the writes of a request [have {before_queue} seconds]"),
-    );
-    assert_says(
-        "docs/reliability.md",
-        &format!("Throttling of {before_queue} to {without_queue} seconds"),
-    );
-    assert_says(
-        "docs/architecture.md",
-        &format!("[{before_queue} seconds with an overflow queue, {without_queue} without]"),
-    );
-    assert_says(
-        "docs/internals/design.md",
-        &format!("| signals, with an overflow queue | 5 s | {before_queue} s |"),
-    );
-    assert_says(
-        "docs/internals/design.md",
-        &format!("| a customer, with an overflow queue | 5 s | {before_queue} s |"),
-    );
-    assert_says(
-        "docs/internals/design.md",
-        &format!("| a customer, without one | 5 s | {without_queue} s |"),
-    );
-    assert_says(
-        "docs/internals/design.md",
-        &format!("**{before_queue} seconds before the queue.**"),
-    );
-    assert_says(
-        "docs/cost.md",
-        &format!("{before_queue} seconds with an overflow queue"),
-    );
+        (
+            "docs/reliability.md",
+            format!("the writes of a request [have {before_queue} seconds]"),
+        ),
+        (
+            "docs/reliability.md",
+            format!("Throttling of {before_queue} to {without_queue} seconds"),
+        ),
+        (
+            "docs/architecture.md",
+            format!("[{before_queue} seconds with an overflow queue, {without_queue} without]"),
+        ),
+        (
+            "docs/internals/design.md",
+            format!("| signals, with an overflow queue | 5 s | {before_queue} s |"),
+        ),
+        (
+            "docs/internals/design.md",
+            format!("| a customer, with an overflow queue | 5 s | {before_queue} s |"),
+        ),
+        (
+            "docs/internals/design.md",
+            format!("| a customer, without one | 5 s | {without_queue} s |"),
+        ),
+        (
+            "docs/internals/design.md",
+            format!("**{before_queue} seconds before the queue.**"),
+        ),
+        (
+            "docs/cost.md",
+            format!("{before_queue} seconds with an overflow queue"),
+        ),
+    ];
+    for (path, sentence) in sentences {
+        assert_says(path, &sentence);
+    }
 }
 
 #[test]

@@ -97,44 +97,24 @@ async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
     }
 }
 
+/// The time of a request to a function whose key table has failed.
+const SHORT_TIME: Duration = Duration::from_secs(1);
+
 #[tokio::test]
 async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
     let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
     let first = Timestamp::now();
     let at = |seconds| first.plus(Duration::from_secs(seconds));
     let ping = |seconds| RequestBuilder::ping().key(&key).received_at(at(seconds));
-    let invalid = RequestBuilder::ping().key("an-invalid-key");
+    let batch = |seconds| {
+        request_without_identifier(1)
+            .key(&key)
+            .received_at(at(seconds))
+    };
+    // Each function has a cache of its own.
     assert_eq!(app.send(ping(0)).await.status, 200);
-    let response = app
-        .send(request_without_identifier(1).key(&key).received_at(at(0)))
-        .await;
-    assert_eq!(response.status, 200);
-    assert_eq!(
-        app.send(invalid.clone().received_at(at(0))).await.status,
-        401
-    );
-    for fault in [
-        Fault::Throttled,
-        Fault::InternalServerError,
-        Fault::ResetBefore,
-        Fault::ExpiredToken,
-    ] {
-        proxy.set(fault.always());
-        let unknown = RequestBuilder::ping()
-            .key("an-unknown-key")
-            .received_at(at(0));
-        assert_unavailable(&app.send(unknown.time_left(Duration::from_secs(1))).await);
-    }
-    let response = app.send(invalid.clone().received_at(at(9))).await;
-    assert_eq!(response.status, 401, "an invalid key is cached too");
-    assert_unavailable(
-        &app.send(
-            invalid
-                .received_at(at(10))
-                .time_left(Duration::from_secs(1)),
-        )
-        .await,
-    );
+    assert_eq!(app.send(batch(0)).await.status, 200);
+    proxy.set(Fault::ResetBefore.always());
     for seconds in [59, 60, 300, 899] {
         let response = app.send(ping(seconds)).await;
         assert_eq!(response.status, 200, "after {seconds} s");
@@ -146,19 +126,36 @@ async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
         reads,
         "the table is left alone for some seconds"
     );
-    assert_eq!(
-        app.send(customer().key(&key).received_at(at(899)))
-            .await
-            .status,
-        200
-    );
-    let response = app
-        .send(request_without_identifier(1).key(&key).received_at(at(899)))
-        .await;
-    assert_eq!(response.status, 200);
-    assert_unavailable(&app.send(ping(900).time_left(Duration::from_secs(1))).await);
+    let update = customer().key(&key).received_at(at(899));
+    assert_eq!(app.send(update).await.status, 200);
+    assert_eq!(app.send(batch(899)).await.status, 200);
+    assert_unavailable(&app.send(ping(900).time_left(SHORT_TIME)).await);
     proxy.set(Plan::none());
     assert_eq!(app.send(ping(901)).await.status, 200);
+}
+
+#[tokio::test]
+async fn without_the_key_table_an_unknown_key_is_a_503_and_a_cached_invalid_key_a_401() {
+    let AppBehindProxy { app, proxy, .. } = app_behind_key_proxy().await;
+    let first = Timestamp::now();
+    let ping = |key: &str, seconds| {
+        RequestBuilder::ping()
+            .key(key)
+            .received_at(first.plus(Duration::from_secs(seconds)))
+            .time_left(SHORT_TIME)
+    };
+    assert_eq!(app.send(ping("an-invalid-key", 0)).await.status, 401);
+    for fault in [
+        Fault::Throttled,
+        Fault::InternalServerError,
+        Fault::ResetBefore,
+        Fault::ExpiredToken,
+    ] {
+        proxy.set(fault.always());
+        assert_unavailable(&app.send(ping("an-unknown-key", 0)).await);
+    }
+    assert_eq!(app.send(ping("an-invalid-key", 9)).await.status, 401);
+    assert_unavailable(&app.send(ping("an-invalid-key", 10)).await);
 }
 
 #[tokio::test]

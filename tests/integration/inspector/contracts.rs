@@ -9,19 +9,18 @@ use testkit::LocalStack;
 use super::{Inspector, SIGNALS};
 use crate::support::page::root;
 
+/// Sends these signals, of which none is rejected.
+fn send_accepted(stack: &LocalStack, signals: &str) {
+    let body = format!("{{\"signals\":[{signals}]}}");
+    let response = stack.send("POST", SIGNALS, &[], body.as_bytes());
+    assert_eq!(response.json()["rejected"], 0, "{response:?}");
+}
+
 #[test]
 fn data_of_each_signal_is_judged_by_the_contract_of_its_type() {
     let folder = root().join("events/contracts");
     let stack = LocalStack::start(&["--no-queue", "--contracts", folder.to_str().unwrap()]);
-    let send = |signals: &str| {
-        let response = stack.send(
-            "POST",
-            SIGNALS,
-            &[],
-            format!("{{\"signals\":[{signals}]}}").as_bytes(),
-        );
-        assert_eq!(response.json()["rejected"], 0, "{response:?}");
-    };
+    let send = |signals: &str| send_accepted(&stack, signals);
     let sample = fs::read_to_string(root().join("events/seed/signals.ndjson")).unwrap();
     let viewed: Vec<_> = sample
         .lines()

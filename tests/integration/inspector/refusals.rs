@@ -36,6 +36,17 @@ impl Refused<'_> {
     }
 }
 
+/// A batch to a path that does not exist. Each case says what differs from it.
+const BATCH: Refused<'_> = Refused {
+    method: "POST",
+    path: SIGNALS,
+    headers: &[],
+    body: b"{}",
+    status: 404,
+    code: None,
+    reason: None,
+};
+
 const PATHS: &str = "the paths are /api/customers, /api/sdk/ping, /api/event-flows/signal";
 
 #[test]
@@ -54,35 +65,24 @@ fn request_refused_by_the_gateway_is_shown_with_the_reason() {
             reason: Some(&format!("no such path: {PATHS}")),
         },
         Refused {
-            method: "POST",
             path: "//api/event-flows/signal",
-            headers: &[],
-            body: b"{}",
-            status: 404,
-            code: None,
             reason: Some(&format!(
                 "no such path: remove the slash at the end of the base address: {PATHS}"
             )),
+            ..BATCH
         },
         Refused {
-            method: "POST",
             path: "/api/event-flows/signal/",
-            headers: &[],
-            body: b"{}",
-            status: 404,
-            code: None,
             reason: Some(&format!(
                 "no such path: remove the slash at the end: {PATHS}"
             )),
+            ..BATCH
         },
         Refused {
-            method: "POST",
-            path: SIGNALS,
-            headers: &[],
             body: &large,
             status: 413,
-            code: None,
             reason: Some("larger than 10 MB"),
+            ..BATCH
         },
     ] {
         refused.assert_reason(&stack, &inspector);
@@ -106,43 +106,32 @@ fn request_refused_by_the_function_is_shown_with_the_code_and_the_reason() {
             reason: Some("unknown"),
         },
         Refused {
-            method: "POST",
-            path: SIGNALS,
             headers: &[("Origin", "http://own.example"), ("Authorization", "")],
-            body: b"{}",
             status: 401,
             code: Some("unauthorized"),
             reason: Some(
                 "missing: no Authorization header (a page sends one only after a preflight, so \
                  neither with mode: \"no-cors\" nor with sendBeacon)",
             ),
+            ..BATCH
         },
         Refused {
-            method: "POST",
-            path: SIGNALS,
             headers: &[("Content-Type", "text/plain")],
-            body: b"{}",
             status: 415,
             code: Some("unsupported-media-type"),
-            reason: None,
+            ..BATCH
         },
         Refused {
-            method: "POST",
-            path: SIGNALS,
-            headers: &[],
             body: b"{",
             status: 400,
             code: Some("malformed-json"),
-            reason: None,
+            ..BATCH
         },
         Refused {
-            method: "POST",
-            path: SIGNALS,
-            headers: &[],
             body: &large,
             status: 413,
             code: Some("payload-too-large"),
-            reason: None,
+            ..BATCH
         },
     ] {
         refused.assert_reason(&stack, &inspector);

@@ -103,35 +103,38 @@ struct ExpiringKey {
     reported_days: Option<u64>,
 }
 
-#[tokio::test]
-async fn key_that_expires_within_thirty_days_reports_the_days_left() {
-    const DAY: u64 = 24 * 60 * 60;
-    for key in [
-        ExpiringKey {
-            lifetime_seconds: 365 * DAY,
-            seconds_left: 30 * DAY,
-            reported_days: None,
-        },
-        ExpiringKey {
-            lifetime_seconds: 365 * DAY,
-            seconds_left: 30 * DAY - 1,
-            reported_days: Some(29),
-        },
-        ExpiringKey {
-            lifetime_seconds: 7 * DAY,
-            seconds_left: 1,
-            reported_days: Some(0),
-        },
-        // The whole lifetime is under 7 days, so the near end needs no alarm.
-        ExpiringKey {
-            lifetime_seconds: 7 * DAY - 1,
-            seconds_left: 1,
-            reported_days: None,
-        },
-    ] {
+const DAY: u64 = 24 * 60 * 60;
+
+const EXPIRING_KEYS: [ExpiringKey; 4] = [
+    ExpiringKey {
+        lifetime_seconds: 365 * DAY,
+        seconds_left: 30 * DAY,
+        reported_days: None,
+    },
+    ExpiringKey {
+        lifetime_seconds: 365 * DAY,
+        seconds_left: 30 * DAY - 1,
+        reported_days: Some(29),
+    },
+    ExpiringKey {
+        lifetime_seconds: 7 * DAY,
+        seconds_left: 1,
+        reported_days: Some(0),
+    },
+    // The whole lifetime is under 7 days, so the near end needs no alarm.
+    ExpiringKey {
+        lifetime_seconds: 7 * DAY - 1,
+        seconds_left: 1,
+        reported_days: None,
+    },
+];
+
+impl ExpiringKey {
+    /// The log of a request with this key.
+    async fn log_of_request(&self) -> String {
         // A key expires at a whole second, but is created at any millisecond.
-        let expires_at_seconds = NOW.seconds() + key.seconds_left;
-        let created_at_seconds = expires_at_seconds - key.lifetime_seconds;
+        let expires_at_seconds = NOW.seconds() + self.seconds_left;
+        let created_at_seconds = expires_at_seconds - self.lifetime_seconds;
         let expires_at = Timestamp::from_millis(expires_at_seconds * 1000);
         let created_at = Timestamp::from_millis(created_at_seconds * 1000 + 999);
         let now = Timestamp::from_millis(NOW.seconds() * 1000);
@@ -144,12 +147,20 @@ async fn key_that_expires_within_thirty_days_reports_the_days_left() {
                     record.expires_at = Some(expires_at);
                 })
                 .await;
-            app.send(RequestBuilder::ping().key(&key).received_at(now))
-                .await
+            let call = RequestBuilder::ping().key(&key).received_at(now);
+            app.send(call).await
         };
         let (response, log) = log_of(request).await;
+        assert_eq!(response.status, 200, "{self:?}");
+        log
+    }
+}
+
+#[tokio::test]
+async fn key_that_expires_within_thirty_days_reports_the_days_left() {
+    for key in EXPIRING_KEYS {
+        let log = key.log_of_request().await;
         let line = &request_lines(&log)[0];
-        assert_eq!(response.status, 200);
         assert_eq!(line["KeyDaysLeft"].as_u64(), key.reported_days, "{key:?}");
         let is_metric = metrics(line).contains(&"KeyDaysLeft");
         assert_eq!(is_metric, key.reported_days.is_some(), "{key:?}");

@@ -39,14 +39,7 @@ pub(super) async fn response(
         request["body"] = body.to_string().into();
     }
     let app = TestApp::start();
-    // An example of a restricted key names the path that the key is for.
-    let only = request["keyOnlyFor"].as_str().map(|path| {
-        if path == "/api/customers" {
-            Endpoint::Customers
-        } else {
-            Endpoint::Signals
-        }
-    });
+    let only = only_endpoint(&request);
     let key = app.key_with("shop", |record| record.only = only).await;
     if let Some(before) = request["before"].as_str() {
         // `updatedAt` never goes back, so this request is sent a second before the example's.
@@ -57,13 +50,28 @@ pub(super) async fn response(
         let earlier = app.send(before).await;
         assert_eq!(earlier.status, 200, "{}", earlier.text);
     }
+    let call = call(operation, &request, &key);
+    Some(app.send(call).await)
+}
+
+/// The endpoint that the key is for, whose path an example of a restricted key names.
+fn only_endpoint(request: &Value) -> Option<Endpoint> {
+    let path = request["keyOnlyFor"].as_str()?;
+    Some(match path {
+        "/api/customers" => Endpoint::Customers,
+        _ => Endpoint::Signals,
+    })
+}
+
+/// The request of an example, with this key unless the example has other headers.
+fn call(operation: &Operation<'_>, request: &Value, key: &str) -> RequestBuilder {
     let method = request["method"].as_str().unwrap_or(&operation.method);
     let path = request["path"].as_str().unwrap_or(operation.path);
     let mut call = RequestBuilder::new(method, path)
-        .key(&key)
+        .key(key)
         .received_at(NOW)
         .invocation(REQUEST_ID);
-    if let Some(body) = body_of(&request) {
+    if let Some(body) = body_of(request) {
         call = call.body(&body);
     }
     for (name, value) in request["headers"].as_object().into_iter().flatten() {
@@ -73,7 +81,7 @@ pub(super) async fn response(
             None => call.without_header(&name),
         };
     }
-    Some(app.send(call).await)
+    call
 }
 
 /// The body of the request: as it is written, or one with so many bytes or signals.

@@ -17,59 +17,58 @@ use super::document::Document;
 #[test]
 fn limits_equal_those_of_the_code() {
     let document = Document::read();
-    let limit = |pointer: &str| {
+    let limits = [
+        ("requestBodies/Customer/x-max-bytes", MAX_BODY_BYTES),
+        ("requestBodies/Signals/x-max-bytes", MAX_BODY_BYTES),
+        ("schemas/Signal/x-max-bytes", MAX_SIGNAL_BYTES),
+        (
+            "schemas/SignalBatch/properties/signals/maxItems",
+            MAX_SIGNALS_PER_REQUEST,
+        ),
+        (
+            "schemas/SignalsStored/properties/received/maximum",
+            MAX_SIGNALS_PER_REQUEST,
+        ),
+        (
+            "schemas/SignalsStored/properties/accepted/maximum",
+            MAX_SIGNALS_PER_REQUEST,
+        ),
+        (
+            "schemas/SignalsStored/properties/rejected/maximum",
+            MAX_SIGNALS_PER_REQUEST - 1,
+        ),
+        (
+            "schemas/BatchRejected/allOf/1/properties/received/maximum",
+            MAX_SIGNALS_PER_REQUEST,
+        ),
+        (
+            "schemas/BatchRejected/allOf/1/properties/rejected/maximum",
+            MAX_SIGNALS_PER_REQUEST,
+        ),
+        (
+            "schemas/FieldErrors/maxItems",
+            MAX_SIGNALS_PER_REQUEST * MAX_ERRORS_PER_SIGNAL,
+        ),
+        ("schemas/Identifier/maxLength", MAX_IDENTIFIER_CHARS),
+        ("schemas/ProfileValue/maxLength", MAX_PROFILE_VALUE_CHARS),
+        (
+            "schemas/CustomerData/propertyNames/maxLength",
+            MAX_UNKNOWN_NAME_CHARS,
+        ),
+        (
+            "schemas/CustomerData/maxProperties",
+            PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS,
+        ),
+        (
+            "schemas/CustomerData/x-max-json-characters-of-other-fields",
+            MAX_UNKNOWN_VALUE_CHARS,
+        ),
+    ];
+    for (pointer, limit) in limits {
         let value = document.at(&format!("/components/{pointer}"));
-        usize::try_from(value.as_u64().unwrap()).unwrap()
-    };
-    assert_eq!(limit("requestBodies/Customer/x-max-bytes"), MAX_BODY_BYTES);
-    assert_eq!(limit("requestBodies/Signals/x-max-bytes"), MAX_BODY_BYTES);
-    assert_eq!(limit("schemas/Signal/x-max-bytes"), MAX_SIGNAL_BYTES);
-    assert_eq!(
-        limit("schemas/SignalBatch/properties/signals/maxItems"),
-        MAX_SIGNALS_PER_REQUEST
-    );
-    assert_eq!(
-        limit("schemas/SignalsStored/properties/received/maximum"),
-        MAX_SIGNALS_PER_REQUEST
-    );
-    assert_eq!(
-        limit("schemas/SignalsStored/properties/accepted/maximum"),
-        MAX_SIGNALS_PER_REQUEST
-    );
-    assert_eq!(
-        limit("schemas/SignalsStored/properties/rejected/maximum"),
-        MAX_SIGNALS_PER_REQUEST - 1
-    );
-    assert_eq!(
-        limit("schemas/BatchRejected/allOf/1/properties/received/maximum"),
-        MAX_SIGNALS_PER_REQUEST
-    );
-    assert_eq!(
-        limit("schemas/BatchRejected/allOf/1/properties/rejected/maximum"),
-        MAX_SIGNALS_PER_REQUEST
-    );
-    assert_eq!(
-        limit("schemas/FieldErrors/maxItems"),
-        MAX_SIGNALS_PER_REQUEST * MAX_ERRORS_PER_SIGNAL
-    );
-    assert_eq!(limit("schemas/Identifier/maxLength"), MAX_IDENTIFIER_CHARS);
-    assert_eq!(
-        limit("schemas/ProfileValue/maxLength"),
-        MAX_PROFILE_VALUE_CHARS
-    );
-    let profile = "schemas/CustomerData";
-    assert_eq!(
-        limit(&format!("{profile}/propertyNames/maxLength")),
-        MAX_UNKNOWN_NAME_CHARS
-    );
-    assert_eq!(
-        limit(&format!("{profile}/maxProperties")),
-        PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS
-    );
-    assert_eq!(
-        limit(&format!("{profile}/x-max-json-characters-of-other-fields")),
-        MAX_UNKNOWN_VALUE_CHARS
-    );
+        let documented = usize::try_from(value.as_u64().unwrap()).unwrap();
+        assert_eq!(documented, limit, "{pointer}");
+    }
 }
 
 #[test]

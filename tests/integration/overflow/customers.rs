@@ -2,6 +2,7 @@
 //! update of each field wins.
 
 use serde_json::json;
+use testkit::Item;
 use testkit::fault_proxy::{Fault, Plan};
 
 use crate::support::clock::{NOW, later};
@@ -26,39 +27,43 @@ async fn deferred_update_becomes_the_item_that_the_request_would_have_written() 
         assert_eq!(body["warnings"].as_array().unwrap().len(), 2, "{fault:?}");
         stack.proxy.set(Plan::none());
         stack.drain().await;
-        let mut item = stack.customer().await;
-        let written = fence(&item, "fence");
-        for field in ["email", "gender", "loyalty", "more"] {
-            assert_eq!(
-                fence(&item, &format!("fence:{field}")),
-                written,
-                "{fault:?}"
-            );
-            item.remove(&format!("fence:{field}"));
-        }
-        assert_eq!(
-            item["loyalty"].as_m().unwrap()["points"].as_n().unwrap(),
-            "12345678901234567890.5",
-            "every digit"
-        );
-        let mut names: Vec<_> = item.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        let own = [
-            "accountId",
-            "createdAt",
-            "customerId",
-            "email",
-            "fence",
-            "fenceId",
-            "loyalty",
-            "more",
-            "pk",
-            "updatedAt",
-        ];
-        assert_eq!(names, own, "{fault:?}");
-        assert_eq!(text(&item, "updatedAt"), Some(NOW.to_string().as_str()));
-        assert_eq!(item["fenceId"].as_b().unwrap().as_ref().len(), 16);
+        assert_item_of_update(stack.customer().await, fault);
     }
+}
+
+/// The item is the one that the update of the test above writes.
+fn assert_item_of_update(mut item: Item, fault: Fault) {
+    let written = fence(&item, "fence");
+    for field in ["email", "gender", "loyalty", "more"] {
+        assert_eq!(
+            fence(&item, &format!("fence:{field}")),
+            written,
+            "{fault:?}"
+        );
+        item.remove(&format!("fence:{field}"));
+    }
+    assert_eq!(
+        item["loyalty"].as_m().unwrap()["points"].as_n().unwrap(),
+        "12345678901234567890.5",
+        "every digit"
+    );
+    let mut names: Vec<_> = item.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    let own = [
+        "accountId",
+        "createdAt",
+        "customerId",
+        "email",
+        "fence",
+        "fenceId",
+        "loyalty",
+        "more",
+        "pk",
+        "updatedAt",
+    ];
+    assert_eq!(names, own, "{fault:?}");
+    assert_eq!(text(&item, "updatedAt"), Some(NOW.to_string().as_str()));
+    assert_eq!(item["fenceId"].as_b().unwrap().as_ref().len(), 16);
 }
 
 #[tokio::test]

@@ -46,6 +46,22 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     assert_eq!(stack.stored().await.len(), 60);
 }
 
+/// Defers ten batches of three signals, the first ones of the hot customer. Returns a message for
+/// each.
+async fn defer_ten_batches(stack: &OverflowStack, hot_messages: usize) -> Vec<String> {
+    for n in 0..10 {
+        let customer = if n < hot_messages {
+            "hot-customer".to_owned()
+        } else {
+            format!("c{n}")
+        };
+        let signal = json!({"customerId": customer, "eventType": "view"});
+        let batch = json!({"signals": [signal, signal, signal]});
+        stack.send_deferred(&batch, NOW, 3).await;
+    }
+    stack.sqs.take_messages()
+}
+
 #[tokio::test]
 async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
     let faults_and_messages = [
@@ -55,18 +71,7 @@ async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
     ];
     join_all(faults_and_messages.map(async |(fault, hot_messages)| {
         let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
-        for n in 0..10 {
-            let customer = if n < hot_messages {
-                "hot-customer".to_owned()
-            } else {
-                format!("c{n}")
-            };
-            let signal = json!({"customerId": customer, "eventType": "view"});
-            stack
-                .send_deferred(&json!({"signals": [signal, signal, signal]}), NOW, 3)
-                .await;
-        }
-        let messages = stack.sqs.take_messages();
+        let messages = defer_ten_batches(&stack, hot_messages).await;
         stack.proxy.set(fault.where_body_has("hot-customer"));
         let mut drained_at = None;
         let drain = async {

@@ -6,13 +6,24 @@ use std::time::Duration;
 use emulator::sqs::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, event};
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::function_process::FunctionProcess;
+use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::{RequestBuilder, build_functions, emulator_options};
 
 use crate::support::clock::NOW;
 use crate::support::logs::request_lines_of_process;
 use crate::support::overflow_stack::OverflowStack;
 use crate::support::requests::batch_with_identifier;
+
+/// The options of a program over the tables and the SQS of the stack, with the variable of one queue.
+fn options_with_queue(stack: &OverflowStack, program: &str, queue: (&str, &str)) -> ProcessOptions {
+    let program = build_functions().unwrap().join(program);
+    let mut options = emulator_options(&program, &stack.proxy.endpoint());
+    let sqs = stack.sqs.endpoint();
+    for (name, value) in [queue, ("AWS_ENDPOINT_URL_SQS", &sqs)] {
+        options.variables.push((name.to_owned(), value.into()));
+    }
+    options
+}
 
 #[tokio::test]
 async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables() {
@@ -23,18 +34,11 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
     )
     .await;
     stack.send_deferred(&batch_with_identifier(3), NOW, 3).await;
-    let mut options = emulator_options(
-        &build_functions().unwrap().join("overflow"),
-        &stack.proxy.endpoint(),
-    );
-    let endpoint = stack.sqs.endpoint();
-    let queue = [
+    let options = options_with_queue(
+        &stack,
+        "overflow",
         ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE),
-        ("AWS_ENDPOINT_URL_SQS", endpoint.as_str()),
-    ];
-    options
-        .variables
-        .extend(queue.map(|(name, value)| (name.to_owned(), value.into())));
+    );
     let overflow = FunctionProcess::start(&options).await.unwrap();
 
     let mut messages = stack.sqs.receive(10, Duration::ZERO);
@@ -68,16 +72,8 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
 async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
     let stack =
         OverflowStack::start(Fault::ExpiredToken.always().for_operation("UpdateItem")).await;
-    let program = build_functions().unwrap().join("customers");
-    let mut options = emulator_options(&program, &stack.proxy.endpoint());
-    let endpoint = stack.sqs.endpoint();
-    let queue = [
-        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
-        ("AWS_ENDPOINT_URL_SQS", endpoint.as_str()),
-    ];
-    options
-        .variables
-        .extend(queue.map(|(name, value)| (name.to_owned(), value.into())));
+    let mut options =
+        options_with_queue(&stack, "customers", ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE));
     let (log, lines) = tokio::sync::mpsc::unbounded_channel();
     options.log = Some(log);
     let mut process = FunctionProcess::start(&options).await.unwrap();

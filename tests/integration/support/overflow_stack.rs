@@ -86,9 +86,7 @@ impl OverflowStack {
     }
 
     pub(crate) async fn stored(&self) -> Vec<Item> {
-        let mut items = self.app.items("SignalsTable").await;
-        items.sort_by_key(|item| item["sk"].as_s().unwrap().clone());
-        items
+        stored_signals(&self.app).await
     }
 }
 
@@ -181,6 +179,13 @@ impl OverflowStack {
             .set_item(Some(item));
         put.send().await.unwrap();
     }
+}
+
+/// The stored signals in the order of their sort keys.
+pub(crate) async fn stored_signals(app: &TestApp) -> Vec<Item> {
+    let mut items = app.items("SignalsTable").await;
+    items.sort_by_key(|item| item["sk"].as_s().unwrap().clone());
+    items
 }
 
 /// The update was acknowledged, with this result.
