@@ -16,8 +16,8 @@ from samcli.yamlhelper import yaml_parse
 
 import template
 from api import Api
-from calls import ON_THE_WIRE, WHEN_SOMETHING_FAILS
-from emulator import Emulator
+from aws_emulator import AwsEmulator
+from iam_calls import ON_THE_WIRE, WHEN_SOMETHING_FAILS
 from template import PROJECT
 
 WORK = PROJECT / "target" / "deploy-test"
@@ -38,7 +38,7 @@ class DeployedStack(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         WORK.mkdir(parents=True, exist_ok=True)
-        cls.emulator = Emulator(WORK)
+        cls.emulator = AwsEmulator(WORK)
         cls.addClassCleanup(cls.emulator.stop)
         cls.package()
         cls.unpack()
@@ -112,7 +112,7 @@ class DeployedStack(unittest.TestCase):
 
     @classmethod
     def route_the_api(cls):
-        """Makes the routes and the CORS configuration, which CloudFormation takes from the API's body and the emulator does not."""
+        """Makes the routes and the CORS configuration: CloudFormation takes them from the API's body, the emulator does not."""
         gateway, physical = cls.aws("apigatewayv2"), cls.physical_ids()
         deployed = yaml_parse(cls.aws("cloudformation").get_template(StackName=STACK)["TemplateBody"])
         api = physical["HttpApi"]
@@ -132,10 +132,11 @@ class DeployedStack(unittest.TestCase):
         return re.search(r"\bintake_sk_\w+", printed).group()
 
     def assert_functions_call_what_the_simulation_of_iam_knows(self, stack: str = STACK):
-        """What the functions of the stack have sent so far is in calls.py, and has all that calls.py says of the wire."""
+        """The functions of the stack have sent every call of ON_THE_WIRE so far, and only calls that iam_calls.py has."""
         physical = self.physical_ids(stack)
         # The physical id of a queue is its URL.
-        logical = {name.rsplit("/", 1)[-1] if "://" in name else name: one for one, name in physical.items()}
+        logical = {name.rsplit("/", 1)[-1] if "://" in name else name: logical_id
+                   for logical_id, name in physical.items()}
         sent = {}
         for line in self.emulator.calls_log.read_text().splitlines():
             function, action, resource = json.loads(line)
@@ -146,7 +147,8 @@ class DeployedStack(unittest.TestCase):
         for role, calls in sent.items():
             self.assertLessEqual(ON_THE_WIRE[role], calls, role)
             self.assertLessEqual(calls, ON_THE_WIRE[role] | WHEN_SOMETHING_FAILS[role], role)
-        self.assertEqual({f"{role.removesuffix('Role')}Function" for role in sent}, {name for name in physical if name.endswith("Function")})
+        functions = {name for name in physical if name.endswith("Function")}
+        self.assertEqual({f"{role.removesuffix('Role')}Function" for role in sent}, functions)
 
     @property
     def api(self) -> Api:

@@ -2,8 +2,6 @@
 
 import re
 
-import template
-
 STACK = "intake-dev"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
 PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Region": "eu-west-1",
@@ -11,8 +9,9 @@ PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Regi
           "StackName": STACK, "KmsKeyArn": KEY, "KeyOperatorArns": "arn:aws:iam::123456789012:role/operator",
           "SubjectPrefix": "repo:owner@1/intake@2", "Environment": "dev",
           "PermissionsBoundary": "arn:aws:iam::123456789012:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"}
-DELIVERY = {"SignalsStreamArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-SignalsTable-1ABC/stream/2026-11-20T22:33:44.123",
-            "CustomersStreamArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/intake-dev-CustomersTable-1ABC/stream/2026-11-20T22:33:44.123"}
+TABLES = "arn:aws:dynamodb:eu-west-1:123456789012:table"
+DELIVERY = {"SignalsStreamArn": f"{TABLES}/intake-dev-SignalsTable-1ABC/stream/2026-11-20T22:33:44.123",
+            "CustomersStreamArn": f"{TABLES}/intake-dev-CustomersTable-1ABC/stream/2026-11-20T22:33:44.123"}
 NAMED = {"AWS::DynamoDB::Table": "dynamodb:eu-west-1:123456789012:table/",
          "AWS::KinesisFirehose::DeliveryStream": "firehose:eu-west-1:123456789012:deliverystream/",
          "AWS::Lambda::Function": "lambda:eu-west-1:123456789012:function:",
@@ -43,7 +42,11 @@ def resolved(processed: dict, value):
     if "Fn::Sub" in value:
         text, names = value["Fn::Sub"] if isinstance(value["Fn::Sub"], list) else (value["Fn::Sub"], {})
         names = PSEUDO | {"AWS::StackName": stack(processed)} | resolved(processed, names)
-        return re.sub(r"\$\{([^}]+)\}", lambda name: names.get(name[1]) or arn(processed, name[1].removesuffix(".Arn")), text)
+
+        def value_of(reference: re.Match) -> str:
+            name = reference[1]
+            return names.get(name) or arn(processed, name.removesuffix(".Arn"))
+        return re.sub(r"\$\{([^}]+)\}", value_of, text)
     return {name: resolved(processed, inner) for name, inner in value.items()}
 
 
@@ -51,7 +54,8 @@ def arn(processed: dict, name: str) -> str:
     """The ARN of a resource, with the name that CloudFormation gives it."""
     resource = processed["Resources"][name]
     if resource["Type"] == "AWS::Logs::LogGroup":
-        return f"arn:aws:logs:eu-west-1:123456789012:log-group:{resolved(processed, resource['Properties']['LogGroupName'])}:*"
+        group = resolved(processed, resource["Properties"]["LogGroupName"])
+        return f"arn:aws:logs:eu-west-1:123456789012:log-group:{group}:*"
     if resource["Type"] == "AWS::S3::Bucket":
         return f"arn:aws:s3:::{stack(processed)}-{name.lower()}-1abcdefghijkl"
     if resource["Type"] == "AWS::Events::EventBus":

@@ -1,6 +1,6 @@
-"""What CloudFormation's handlers call to deploy the templates, by the schemas that cfn-lint has of them, against the deployment role.
+"""What CloudFormation's handlers call to deploy the templates, against the deployment role.
 
-A handler is the code of a resource's type, which CloudFormation runs with the credentials of its caller. Its schema lists the
+The calls are those in the schemas that cfn-lint has of the handlers. A handler is the code of a resource's type, which CloudFormation runs with the credentials of its caller. Its schema lists the
 permissions that it may need, whatever the properties of the resource.
 """
 
@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
 import template
-from calls import BY_CLOUDFORMATION, REGION
+from iam_calls import BY_CLOUDFORMATION, REGION
+from iam_simulation import ACCOUNT, Call, Policies, decide
 from resolved import KEY, STACK, arn, stack
-from simulation import ACCOUNT, Call, Policies, decide
 from template import actions
 
 HANDLERS = ("create", "read", "update", "delete")
 # What a handler may need, and not for these templates, with the reason.
 NOT_NEEDED = {
-    "The role deletes nothing that holds data: the templates retain it.": ["dynamodb:DeleteTable", "s3:DeleteBucket", "sqs:DeleteQueue"],
+    "The role deletes nothing that holds data: the templates retain it.": [
+        "dynamodb:DeleteTable", "s3:DeleteBucket", "sqs:DeleteQueue"],
     "It would free a role of its boundary.": ["iam:DeleteRolePermissionsBoundary"],
     "Items and objects of an import, or of a replica's copy.": [
         "dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:ImportTable", "dynamodb:PutItem", "dynamodb:Query",
@@ -38,10 +39,12 @@ NOT_NEEDED = {
     "The catalog is Glue's own, without connections, schemas and Lake Formation.": [
         "glue:*Connection", "glue:GetSchemaVersion", "lakeformation:*"],
     "Policies are those of roles.": ["iam:*GroupPolicy", "iam:*UserPolicy"],
-    "It is no action of IAM.": ["apigateway:TagResource", "apigateway:UntagResource", "lambda:AssociateRuntimeAlias", "s3:REST.PUT.OBJECT"],
+    "It is no action of IAM.": [
+        "apigateway:TagResource", "apigateway:UntagResource", "lambda:AssociateRuntimeAlias", "s3:REST.PUT.OBJECT"],
     "The bus has no policy. It would be allowed on every bus: IAM knows no resource of it.": [
         "events:PutPermission", "events:RemovePermission"],
-    "No log group has index policies or a resource policy.": ["logs:DeleteIndexPolicy", "logs:DeleteResourcePolicy", "logs:PutIndexPolicy"],
+    "No log group has index policies or a resource policy.": [
+        "logs:DeleteIndexPolicy", "logs:DeleteResourcePolicy", "logs:PutIndexPolicy"],
     "No function has layers, code signing or a capacity provider, and CodeDeploy deploys to no instance.": [
         "codedeploy:RegisterOnPremisesInstance", "lambda:GetCodeSigningConfig", "lambda:GetLayerVersion", "lambda:PassCapacityProvider"],
     "No table has replicas.": ["iam:CreateServiceLinkedRole"],
@@ -121,12 +124,19 @@ OTHERS = {
     "iam": [f"arn:aws:iam::{ACCOUNT}:role/{STACK}/{STACK}-CustomersRole-1ABC"], "kms": [KEY],
     "s3": [f"arn:aws:s3:::aws-sam-cli-managed-default-samclisourcebucket-1/{STACK}/0a"],
 }
+BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"
+OVERFLOW_FUNCTION = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{STACK}-OverflowFunction-1ABC"
+# What the conditions of the role can ask about a call of a type's handlers.
 CONTEXT = {
-    "AWS::IAM::Role": {"iam:PermissionsBoundary": f"arn:aws:iam::{ACCOUNT}:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"},
-    "AWS::IAM::Policy": {"iam:PermissionsBoundary": f"arn:aws:iam::{ACCOUNT}:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"},
-    "AWS::Lambda::EventSourceMapping": {"lambda:FunctionArn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{STACK}-OverflowFunction-1ABC"},
+    "AWS::IAM::Role": {"iam:PermissionsBoundary": BOUNDARY},
+    "AWS::IAM::Policy": {"iam:PermissionsBoundary": BOUNDARY},
+    "AWS::Lambda::EventSourceMapping": {"lambda:FunctionArn": OVERFLOW_FUNCTION},
 }
-PASSED_TO = {"Lambda": "lambda.amazonaws.com", "CodeDeploy": "codedeploy.amazonaws.com", "KinesisFirehose": "firehose.amazonaws.com"}
+PASSED_TO = {
+    "Lambda": "lambda.amazonaws.com",
+    "CodeDeploy": "codedeploy.amazonaws.com",
+    "KinesisFirehose": "firehose.amazonaws.com",
+}
 
 
 def candidates(own: list[str], action: str) -> list[str]:

@@ -3,8 +3,9 @@
 import json
 import unittest
 
-from calls import Calls
-from simulation import ACCOUNT, Call, Policies, decide
+import iam_attacks
+from iam_calls import Calls
+from iam_simulation import ACCOUNT, Call, Policies, decide
 from template import actions
 
 # The simulation says that it is allowed, and not by which statement.
@@ -39,7 +40,8 @@ class Iam(unittest.TestCase):
                 continue
             for statement in self.policies.of_role(role):
                 with self.subTest(role=role, statement=statement):
-                    self.assertEqual(used.get((role, json.dumps(statement, sort_keys=True)), set()), set(actions(statement)) - AMBIGUOUS)
+                    used_actions = used.get((role, json.dumps(statement, sort_keys=True)), set())
+                    self.assertEqual(used_actions, set(actions(statement)) - AMBIGUOUS)
 
     def test_every_statement_of_the_boundary_is_used_by_a_call(self):
         used = {}
@@ -48,10 +50,11 @@ class Iam(unittest.TestCase):
                 used.setdefault(json.dumps(statement, sort_keys=True), set()).add(call.action)
         for statement in self.policies.boundary["Statement"]:
             with self.subTest(statement=statement):
-                self.assertEqual(used.get(json.dumps(statement, sort_keys=True), set()), set(actions(statement)) - AMBIGUOUS)
+                used_actions = used.get(json.dumps(statement, sort_keys=True), set())
+                self.assertEqual(used_actions, set(actions(statement)) - AMBIGUOUS)
 
     def test_what_must_be_denied_is_denied(self):
-        denied = self.calls.denied()
+        denied = iam_attacks.denied(self.calls)
         for call, decision in zip(denied, decide([self.policies.simulation(call) for call in denied])):
             with self.subTest(call=call):
                 self.assertIn(decision.get("result"), ("ImplicitlyDenied", "ExplicitlyDenied"), decision)

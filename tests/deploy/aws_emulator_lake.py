@@ -1,4 +1,4 @@
-"""What delivery/template.yaml needs of the emulator beside the corrections of emulator_process.py, which calls `correct`.
+"""What delivery/template.yaml needs of the emulator of AWS beside the corrections of aws_emulator_process.py.
 
 As there, the names behind the underscores hold for the pinned version of ministack.
 """
@@ -15,7 +15,7 @@ from ministack.services.cloudformation import provisioners
 def create_database(_logical_id, properties, _stack_name):
     """Creates a database, which ministack has, but not as a resource of a stack."""
     name = properties["DatabaseInput"]["Name"]
-    accept(glue._create_database(properties))
+    raise_refusal(glue._create_database(properties))
     return name, {}
 
 
@@ -24,8 +24,8 @@ def delete_database(name, _properties):
 
 
 def create_table(_logical_id, properties, _stack_name):
-    """The same for a table."""
-    accept(glue._create_table(properties))
+    """Creates a table of the catalog, which ministack has, but not as a resource of a stack."""
+    raise_refusal(glue._create_table(properties))
     return properties["TableInput"]["Name"], {}
 
 
@@ -34,25 +34,28 @@ def delete_table(name, properties):
 
 
 def create_log_stream(_logical_id, properties, _stack_name):
-    """The same for a log stream."""
-    accept(cloudwatch_logs._create_log_stream({"logGroupName": properties["LogGroupName"], "logStreamName": properties["LogStreamName"]}))
-    return properties["LogStreamName"], {}
+    """Creates a log stream, which ministack has, but not as a resource of a stack."""
+    group, stream = properties["LogGroupName"], properties["LogStreamName"]
+    raise_refusal(cloudwatch_logs._create_log_stream({"logGroupName": group, "logStreamName": stream}))
+    return stream, {}
 
 
 def delete_log_stream(name, properties):
     cloudwatch_logs._delete_log_stream({"logGroupName": properties["LogGroupName"], "logStreamName": name})
 
 
-def accept(response):
+def raise_refusal(response):
+    """Fails unless ministack did what it was asked for."""
     status, _, body = response
     if status >= 400:
         raise ValueError(body)
 
 
 def write_object(stream, destination, data):
-    """Writes a record as Firehose names and compresses an object: ministack keeps the expressions in the prefix and compresses nothing.
+    """Writes a record as Firehose names and compresses an object.
 
-    Unlike Firehose, it does not wait for more records, so each is an object.
+    ministack keeps the expressions in the prefix and compresses nothing. Unlike Firehose, this does not wait for more
+    records, so each is an object.
     """
     settings = destination["config"]
     prefix = time.strftime(settings["Prefix"].replace("!{timestamp:yyyy-MM-dd}", "%Y-%m-%d"), time.gmtime())
@@ -65,8 +68,11 @@ def write_object(stream, destination, data):
     asyncio.get_running_loop().create_task(s3.handle_request("PUT", f"/{bucket}/{key}", headers, body, {}))
 
 
-def correct():
-    provisioners._RESOURCE_HANDLERS["AWS::Glue::Database"] = {"create": create_database, "delete": delete_database}
-    provisioners._RESOURCE_HANDLERS["AWS::Glue::Table"] = {"create": create_table, "delete": delete_table}
-    provisioners._RESOURCE_HANDLERS["AWS::Logs::LogStream"] = {"create": create_log_stream, "delete": delete_log_stream}
+def add_resources_and_firehose():
+    """Lets ministack make these resources, and write the objects of Firehose as AWS does."""
+    provisioners._RESOURCE_HANDLERS |= {
+        "AWS::Glue::Database": {"create": create_database, "delete": delete_database},
+        "AWS::Glue::Table": {"create": create_table, "delete": delete_table},
+        "AWS::Logs::LogStream": {"create": create_log_stream, "delete": delete_log_stream},
+    }
     firehose._deliver_to_s3 = write_object

@@ -40,7 +40,8 @@ class Policies:
             "delivery": template.processed(template.written(FILES["delivery"]), KmsKeyArn=KEY, **DELIVERY),
             "account": template.written(FILES["account"]),
         }
-        self.roles = {name: source for source, processed in self.templates.items() for name in of_type(processed, "AWS::IAM::Role")}
+        self.roles = {name: source for source, processed in self.templates.items()
+                      for name in of_type(processed, "AWS::IAM::Role")}
         account = self.templates["account"]
         self.boundary = resolved(account, account["Resources"]["PermissionsBoundary"]["Properties"]["PolicyDocument"])
         self.buckets = {}
@@ -58,8 +59,9 @@ class Policies:
         """The policy of the key or the bucket of this call."""
         if call.action.startswith("kms:"):
             # It lets IAM policies decide, as docs/deploy.md asks for.
-            return document([{"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "Action": "kms:*", "Resource": "*"}])
-        return next((policy for bucket, policy in self.buckets.items() if call.resource.split("/")[0] == bucket), None)
+            principal = {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}
+            return document([{"Effect": "Allow", "Principal": principal, "Action": "kms:*", "Resource": "*"}])
+        return self.buckets.get(call.resource.split("/")[0])
 
     def simulation(self, call: Call) -> dict:
         is_of_a_stack = self.roles[call.role] != "account"
@@ -89,7 +91,8 @@ def decide(simulations: list[dict]) -> list[dict]:
     node = shutil.which("node")
     if node is None or "NODE_PATH" not in os.environ:
         raise RuntimeError("Node is missing: run this test as python3 tests/deploy/run.py iam, which installs it.")
-    done = subprocess.run([node, Path(__file__).with_name("simulate.cjs")], input=json.dumps(simulations), text=True, capture_output=True)
+    program = Path(__file__).with_name("iam_simulation.cjs")
+    done = subprocess.run([node, program], input=json.dumps(simulations), text=True, capture_output=True)
     if done.returncode != 0:
         raise RuntimeError(f"The simulation failed: {done.stderr[-3000:]}")
     return json.loads(done.stdout)

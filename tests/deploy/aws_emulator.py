@@ -1,4 +1,7 @@
-"""An AWS on this machine for as long as a test needs it: one process on a free port of the loopback interface."""
+"""An AWS on this machine for as long as a test needs it: one process on a free port of the loopback interface.
+
+aws_emulator_process.py is the process.
+"""
 
 import os
 import signal
@@ -15,7 +18,7 @@ START_WITHIN_SECONDS = 60
 STOP_WITHIN_SECONDS = 10
 
 
-class Emulator:
+class AwsEmulator:
     """Started when made. `stop` ends it and removes its files."""
 
     def __init__(self, work: Path):
@@ -38,7 +41,7 @@ class Emulator:
         }
         with open(self.own_log, "wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, Path(__file__).with_name("emulator_process.py")],
+                [sys.executable, Path(__file__).with_name("aws_emulator_process.py")],
                 env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )
         try:

@@ -1,4 +1,4 @@
-"""Records which AWS calls each deployed function sends to the emulator: the operation, and the resource that it names."""
+"""Records which calls each deployed function sends to the emulator of AWS: the operation, and the resource that it names."""
 
 import json
 import os
@@ -7,8 +7,8 @@ import os
 FUNCTION_HEADER = b"x-amz-security-token"
 
 
-def of_request(method: str, path: str, headers: dict[bytes, bytes], body: bytes) -> list[tuple[str, str]]:
-    """The action of IAM and the physical name of each resource of a call."""
+def iam_calls(method: str, path: str, headers: dict[bytes, bytes], body: bytes) -> list[tuple[str, str]]:
+    """What IAM would decide about for this request: the action, and the physical name of each resource."""
     target = headers.get(b"x-amz-target", b"").decode()
     if not target:
         # S3: the bucket begins the path.
@@ -17,7 +17,8 @@ def of_request(method: str, path: str, headers: dict[bytes, bytes], body: bytes)
     call = json.loads(body)
     match service:
         case "DynamoDB_20120810":
-            return [(f"dynamodb:{operation}", table) for table in call.get("RequestItems", [call.get("TableName")])]
+            tables = call.get("RequestItems", [call.get("TableName")])
+            return [(f"dynamodb:{operation}", table) for table in tables]
         case "AmazonSQS":
             return [(f"sqs:{operation}", call["QueueUrl"].rsplit("/", 1)[-1])]
         case "AWSEvents":
@@ -28,9 +29,9 @@ def of_request(method: str, path: str, headers: dict[bytes, bytes], body: bytes)
             return [(target, "")]
 
 
-def recording(app):
-    """The application that records the calls of functions in the file CALLS_LOG, and then does what `app` does."""
-    async def recorded(scope, receive, send):
+def recorded(app):
+    """An application that adds each call of a function to the file CALLS_LOG, and then does what `app` does."""
+    async def record_and_answer(scope, receive, send):
         headers = dict(scope.get("headers", []))
         function = headers.get(FUNCTION_HEADER, b"").decode()
         if not function:
@@ -40,13 +41,13 @@ def recording(app):
             messages.append(await receive())
         body = b"".join(message.get("body", b"") for message in messages)
         with open(os.environ["CALLS_LOG"], "a") as log:
-            for action, resource in of_request(scope["method"], scope["path"], headers, body):
+            for action, resource in iam_calls(scope["method"], scope["path"], headers, body):
                 log.write(json.dumps([function, action, resource]) + "\n")
-        again = iter(messages)
+        received = iter(messages)
 
-        async def received():
-            for message in again:
+        async def receive_again():
+            for message in received:
                 return message
             return await receive()
-        return await app(scope, received, send)
-    return recorded
+        return await app(scope, receive_again, send)
+    return record_and_answer

@@ -1,4 +1,4 @@
-"""The emulator as a process: ministack, with corrections that its version in requirements.txt needs.
+"""The process of aws_emulator.py: ministack, with corrections that its version in requirements.txt needs.
 
 The names behind the underscores are private to ministack. They hold for the pinned version, and a test that needs them
 fails at once where they do not.
@@ -8,8 +8,8 @@ import os
 import subprocess
 import types
 
-import emulator_calls
-import emulator_lake
+import aws_emulator_calls
+import aws_emulator_lake
 from ministack import app
 from ministack.services import cloudwatch_logs, lambda_svc
 from ministack.services.cloudformation import provisioners
@@ -58,7 +58,10 @@ def create_alarm(logical_id, properties, stack_name):
 
 
 class LoggedProcess(subprocess.Popen):
-    """A function's process, whose standard output ministack reads and drops: it is added to a file. Its calls say which it is."""
+    """A function's process. Its calls have its name.
+
+    ministack reads and drops what it writes to standard output, so that is added to the file FUNCTIONS_LOG.
+    """
 
     def __init__(self, *args, env, **kwargs):
         super().__init__(*args, env=env | {"AWS_SESSION_TOKEN": env["AWS_LAMBDA_FUNCTION_NAME"]}, **kwargs)
@@ -70,11 +73,17 @@ class LoggedProcess(subprocess.Popen):
         return output, errors
 
 
-provisioners._RESOURCE_HANDLERS["AWS::Lambda::Function"] |= {"update": update_function, "update_with_logical_id": True}
+provisioners._RESOURCE_HANDLERS["AWS::Lambda::Function"] |= {
+    "update": update_function,
+    "update_with_logical_id": True,
+}
 provisioners._RESOURCE_HANDLERS["AWS::CloudWatch::Alarm"] |= {"create": create_alarm}
-provisioners._RESOURCE_HANDLERS["AWS::Logs::MetricFilter"] = {"create": create_metric_filter, "delete": delete_metric_filter}
+provisioners._RESOURCE_HANDLERS["AWS::Logs::MetricFilter"] = {
+    "create": create_metric_filter,
+    "delete": delete_metric_filter,
+}
 lambda_svc.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": LoggedProcess})
-emulator_lake.correct()
-app.app = emulator_calls.recording(app.app)
+aws_emulator_lake.add_resources_and_firehose()
+app.app = aws_emulator_calls.recorded(app.app)
 
 app.main()
