@@ -1,23 +1,33 @@
 """Deploys the service to an emulator of AWS and uses it, from nothing but Rust, Python and a package index.
 
-    python3 tests/deploy/run.py             everything but the package
-    python3 tests/deploy/run.py template    what the template alone can show, in seconds
-    python3 tests/deploy/run.py permissions what its roles may do, in seconds
-    python3 tests/deploy/run.py monitoring  what its alarms and its dashboard read, in seconds
-    python3 tests/deploy/run.py delivery    what the template of the delivery alone can show, in seconds
-    python3 tests/deploy/run.py role        what deploy/deployment-role.yaml alone can show, in seconds
-    python3 tests/deploy/run.py iam         what IAM would allow the roles, simulated
-    python3 tests/deploy/run.py handlers    what CloudFormation calls to deploy the templates, against the deployment role, simulated
-    python3 tests/deploy/run.py workflows   what the workflows alone can show, in seconds
-    python3 tests/deploy/run.py deployment  the deployment alone, in minutes
-    python3 tests/deploy/run.py deployed_delivery   the deployment with the delivery, in minutes
-    python3 tests/deploy/run.py package     the archive that .ci/package made in target/package
+    python3 tests/deploy/run.py             every suite but that of the package
+    python3 tests/deploy/run.py SUITE ...   these suites
     python3 tests/deploy/run.py tools       no test: installs the tools and prints the folder of their programs
     python3 tests/deploy/run.py sam         no test: the same for sam alone
 
-The functions are deployed as `cargo build` builds them; with INTAKE_RELEASED_PACKAGE=1, from the archive in target/package.
-Installs its tools into target/deploy-test, once for each content of their requirements; the simulation of IAM is one of .ci/tools.
-Needs Linux: the functions run as processes of this machine.
+In seconds:
+
+    template           what the template alone can show
+    permissions        what its roles may do
+    monitoring         what its alarms and its dashboard read
+    delivery           what the template of the delivery alone can show
+    role               what deploy/deployment-role.yaml alone can show
+    iam                what IAM would allow the roles, simulated
+    handlers           what CloudFormation calls to deploy the templates, against the deployment role, simulated
+    workflows          what the workflows alone can show
+    workflow_scripts   what the scripts of the workflow of a release do
+    unpacking          what these scripts take out of an archive
+    supply_chain       what CI, a release and the tests install
+
+In minutes:
+
+    deployment         the deployment alone
+    deployed_delivery  the deployment with the delivery
+    package            the archive that .ci/package made in target/package
+
+The functions are deployed as `cargo build` builds them; with INTAKE_RELEASED_PACKAGE=1, from the archive in
+target/package. Installs its tools into target/deploy-test, once for each content of their requirements; the simulation
+of IAM is one of .ci/tools. Needs Linux: the functions run as processes of this machine.
 """
 
 import hashlib
@@ -31,7 +41,8 @@ HERE = Path(__file__).resolve().parent
 WORK = HERE.parent.parent / "target" / "deploy-test"
 # What needs the released package is left to .ci/nightly.
 NIGHTLY_SUITES = ("package",)
-SUITES = ("template", "permissions", "monitoring", "delivery", "role", "iam", "handlers", "workflows", "deployment", "deployed_delivery")
+SUITES = ("template", "permissions", "monitoring", "delivery", "role", "iam", "handlers", "workflows", "workflow_scripts",
+          "unpacking", "supply_chain", "deployment", "deployed_delivery")
 # Node runs the simulation of IAM.
 NODE_SUITES = {"iam", "handlers"}
 
@@ -46,10 +57,10 @@ def installed_python(requirements: str = "requirements.txt") -> Path:
         print(f"Installing {requirements} into {home}.", file=sys.stderr)
         shutil.rmtree(home, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        # A wheel runs nothing while it is installed. The requirements name all dependencies; with --require-hashes, pip does not
-        # see that a package with extras, which one of them needs, is named.
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--no-deps", "--require-hashes",
-                        "--requirement", HERE / requirements], check=True, stdout=sys.stderr)
+        # A wheel runs nothing while it is installed. The requirements name all dependencies; with --require-hashes,
+        # pip does not see that a package with extras, which one of them needs, is named.
+        install = [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--no-deps", "--require-hashes"]
+        subprocess.run([*install, "--requirement", HERE / requirements], check=True, stdout=sys.stderr)
         complete.touch()
     return python
 
@@ -58,7 +69,8 @@ def node_environment(environment: dict[str, str]) -> dict[str, str]:
     """The environment with Node, and with the folder of the packages of .ci/package.json."""
     done = subprocess.run([HERE.parent.parent / ".ci" / "tools"], check=True, stdout=subprocess.PIPE, text=True)
     programs, modules = done.stdout.strip().split(os.pathsep)
-    return environment | {"PATH": f"{environment['PATH']}{os.pathsep}{programs}", "NODE_PATH": str(Path(modules).parent)}
+    path = f"{environment['PATH']}{os.pathsep}{programs}"
+    return environment | {"PATH": path, "NODE_PATH": str(Path(modules).parent)}
 
 
 def main() -> int:
@@ -69,7 +81,8 @@ def main() -> int:
     suites = sys.argv[1:] or list(SUITES)
     unknown = [suite for suite in suites if suite not in SUITES + NIGHTLY_SUITES]
     if unknown:
-        print(f"There is no suite named {unknown[0]}; there are: {', '.join(SUITES + NIGHTLY_SUITES)}.", file=sys.stderr)
+        known = ", ".join(SUITES + NIGHTLY_SUITES)
+        print(f"There is no suite named {unknown[0]}; there are: {known}.", file=sys.stderr)
         return 2
     python = installed_python()
     environment = dict(os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")
