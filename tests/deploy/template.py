@@ -32,6 +32,11 @@ def alarms() -> dict:
             for name, alarm in of_type(file, "AWS::CloudWatch::Alarm").items()}
 
 
+def delivery_alarms() -> dict:
+    """The alarms of delivery/template.yaml, by logical id."""
+    return of_type(deployed("delivery/template.yaml"), "AWS::CloudWatch::Alarm")
+
+
 def watched(alarm: dict) -> list[dict]:
     """The metrics that an alarm reads."""
     queries = alarm["Properties"].get("Metrics", [])
@@ -40,7 +45,8 @@ def watched(alarm: dict) -> list[dict]:
 
 def widgets() -> list[dict]:
     """The widgets of the dashboard with every alarm that a parameter can add, and with its references unresolved."""
-    text, conditional = written("deploy/monitoring.yaml")["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    dashboard = written("deploy/monitoring.yaml")["Resources"]["Dashboard"]
+    text, conditional = dashboard["Properties"]["DashboardBody"]["Fn::Sub"]
     for name, value in conditional.items():
         text = text.replace("${" + name + "}", value["Fn::If"][1]["Fn::Sub"])
     return json.loads(text)["widgets"]
@@ -51,8 +57,9 @@ def processed(template: dict, **parameters: str) -> dict:
     template = copy.deepcopy(template)
     for function in of_type(template, "AWS::Serverless::Function").values():
         # A deployment packs the folder; the transform wants the package.
-        if isinstance(function["Properties"]["CodeUri"], str) and not function["Properties"]["CodeUri"].startswith("s3:"):
-            function["Properties"]["CodeUri"] = "s3://bucket/" + function["Properties"]["CodeUri"]
+        code = function["Properties"]["CodeUri"]
+        if isinstance(code, str) and not code.startswith("s3:"):
+            function["Properties"]["CodeUri"] = f"s3://bucket/{code}"
     no_managed_policies = SimpleNamespace(load=dict)
     return plain(transform(template, parameters, no_managed_policies))
 
@@ -71,7 +78,8 @@ def of_type(template: dict, kind: str) -> dict:
 def statements(template: dict, role: str) -> list[dict]:
     """The statements of a role, those under a condition included."""
     policies = [*template["Resources"][role]["Properties"]["Policies"]]
-    policies += [policy["Properties"] for policy in of_type(template, "AWS::IAM::Policy").values() if {"Ref": role} in policy["Properties"]["Roles"]]
+    policies += [policy["Properties"] for policy in of_type(template, "AWS::IAM::Policy").values()
+                 if {"Ref": role} in policy["Properties"]["Roles"]]
     found = [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
     return [statement["Fn::If"][1] if "Fn::If" in statement else statement for statement in found]
 

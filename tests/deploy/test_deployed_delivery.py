@@ -1,8 +1,10 @@
-"""The delivery, deployed beside the service: signals that are sent to the API are read from S3 with DuckDB and from a rule of the bus.
+"""The delivery, deployed beside the service.
 
-What the emulator cannot show: it takes every batch of a DynamoDB stream as delivered unless the invocation ends in an error
-(no ReportBatchItemFailures, no bisecting, no on-failure destination in S3), writes each record of Firehose as an object at once,
-and has no alarms on these metrics. tests/integration tries the first with the function alone.
+Signals that are sent to the API are read from S3 with DuckDB and from a rule of the bus.
+
+What the emulator cannot show: it takes every batch of a DynamoDB stream as delivered unless the invocation ends in an
+error (no ReportBatchItemFailures, no bisecting, no on-failure destination in S3), writes each record of Firehose as an
+object at once, and has no alarms on these metrics. tests/integration tries the first with the function alone.
 """
 
 import base64
@@ -48,7 +50,8 @@ class DeployedDelivery(deployed_stack.DeployedStack):
     def deploy_delivery(cls, **parameters: str):
         streams = {name: value for name, value in cls.outputs.items() if name.endswith("StreamArn")}
         overrides = streams | {"PermissionsBoundaryArn": deployed_stack.BOUNDARY} | parameters
-        cls.sam("deploy", "--config-env", "delivery", "--parameter-overrides", *(f"{name}={value}" for name, value in overrides.items()))
+        assignments = [f"{name}={value}" for name, value in overrides.items()]
+        cls.sam("deploy", "--config-env", "delivery", "--parameter-overrides", *assignments)
 
     @classmethod
     def make_rule(cls) -> str:
@@ -57,7 +60,8 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         url = sqs.create_queue(QueueName="consumer")["QueueUrl"]
         queue = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
         events.put_rule(Name="everything", EventBusName=cls.delivery["EventBusName"], EventPattern='{"source": ["intake"]}')
-        events.put_targets(Rule="everything", EventBusName=cls.delivery["EventBusName"], Targets=[{"Id": "queue", "Arn": queue}])
+        targets = [{"Id": "queue", "Arn": queue}]
+        events.put_targets(Rule="everything", EventBusName=cls.delivery["EventBusName"], Targets=targets)
         cls.received = {}
         return url
 
@@ -185,7 +189,8 @@ class DeployedDelivery(deployed_stack.DeployedStack):
             self.wait_for(lambda: self.in_lake(request), 1)
         request = self.send({"customerId": other, "eventType": "product_viewed"})
         self.wait_for(lambda: self.in_lake(request), 1)
-        self.wait_for(lambda: [event for event in self.lake() if event["subject"] == customer and event["source"].endswith("customers")], 1)
+        self.wait_for(lambda: [event for event in self.lake()
+                               if event["subject"] == customer and event["source"].endswith("customers")], 1)
         # Delivered twice.
         for path in list(self.folder.rglob("*.gz")):
             path.with_name(f"again-{path.name}").write_bytes(path.read_bytes())
@@ -279,7 +284,8 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         resources = self.aws("cloudformation").list_stack_resources(StackName=DELIVERY)["StackResourceSummaries"]
         physical = {resource["PhysicalResourceId"] for resource in resources}
         alarms = [alarm for alarm in self.aws("cloudwatch").describe_alarms()["MetricAlarms"] if alarm["AlarmName"] in physical]
-        self.assertEqual(len(alarms), len(template.of_type(template.written("delivery/template.yaml"), "AWS::CloudWatch::Alarm")))
+        written = template.written("delivery/template.yaml")
+        self.assertEqual(len(alarms), len(template.of_type(written, "AWS::CloudWatch::Alarm")))
         watched = {dimension["Value"] for alarm in alarms for dimension in alarm["Dimensions"]} - {"AllStorageTypes"}
         # The alarms about functions that are not invoked watch the table, too.
         self.assertLessEqual(watched, physical | {self.outputs["SignalsTableName"]})

@@ -63,7 +63,8 @@ class Deployment(deployed_stack.DeployedStack):
 
     def messages(self, queue: str) -> list[str]:
         """The bodies of the messages that this queue holds. They stay there."""
-        received = self.aws("sqs").receive_message(QueueUrl=self.outputs[f"{queue}Url"], MaxNumberOfMessages=10, VisibilityTimeout=0)
+        url = self.outputs[f"{queue}Url"]
+        received = self.aws("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
         return [message["Body"] for message in received.get("Messages", [])]
 
     def wait_until_drained(self):
@@ -105,9 +106,11 @@ class Deployment(deployed_stack.DeployedStack):
         self.assertGreaterEqual(len(drained), 2)
 
     def test_functions_call_what_the_simulation_of_iam_knows(self):
-        self.assertEqual(self.api.call("POST", "/api/customers", {"customerId": "c-wire", "customerData": {"city": "Oslo"}})[0], 200)
+        customer = {"customerId": "c-wire", "customerData": {"city": "Oslo"}}
+        self.assertEqual(self.api.call("POST", "/api/customers", customer)[0], 200)
         signals = [{"customerId": "c-wire", "eventType": "visit"}, {"customerId": "c-wire"}]
-        self.assertEqual(self.api.call("POST", "/api/event-flows/signal", {"requestIdentifier": str(uuid.uuid4()), "signals": signals})[0], 200)
+        batch = {"requestIdentifier": str(uuid.uuid4()), "signals": signals}
+        self.assertEqual(self.api.call("POST", "/api/event-flows/signal", batch)[0], 200)
         self.drain_messages()
         self.assert_functions_call_what_the_simulation_of_iam_knows()
 
@@ -141,7 +144,8 @@ class Deployment(deployed_stack.DeployedStack):
     def test_metric_filter_reads_the_access_log(self):
         found = self.aws("logs").describe_metric_filters()["metricFilters"]
         self.assertEqual({one["logGroupName"] for one in found}, {"/aws/vendedlogs/intake-dev/access"})
-        metrics = {(one["metricTransformations"][0]["metricNamespace"], one["metricTransformations"][0]["metricName"]) for one in found}
+        transformations = [metric_filter["metricTransformations"][0] for metric_filter in found]
+        metrics = {(made["metricNamespace"], made["metricName"]) for made in transformations}
         api = self.physical_ids()["HttpApi"]
         self.assertEqual(metrics, {("Intake", f"GatewayErrors-{api}"), ("Intake", f"GatewayThrottled-{api}")})
 

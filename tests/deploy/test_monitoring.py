@@ -37,7 +37,9 @@ class Metrics(unittest.TestCase):
             if name in named:
                 return {"Ref": name}
             # A reference to a queue gives its URL, and CloudWatch wants its name.
-            return {"Fn::GetAtt": [name.removesuffix("Arn"), "Arn"] if name.endswith("Arn") else [name.removesuffix("Name"), "QueueName"]}
+            if name.endswith("Arn"):
+                return {"Fn::GetAtt": [name.removesuffix("Arn"), "Arn"]}
+            return {"Fn::GetAtt": [name.removesuffix("Name"), "QueueName"]}
         expected = {name: source(name) for name in self.monitoring["Parameters"]}
         self.assertEqual(stack["Parameters"], expected)
         self.assertLessEqual(template.references(expected), named)
@@ -50,21 +52,22 @@ class Metrics(unittest.TestCase):
                  "OutageAlarm", "OverflowAgeAlarm", "OverflowDrainFailuresAlarm", "OverflowDeadLettersAlarm", "OverflowRejectionsAlarm",
                  # Records leave a stream after a day.
                  "AgeAlarm", "BusNotInvokedAlarm", "LakeNotInvokedAlarm", "UndeliveredAlarm", "DataFreshnessAlarm"}
-        for name, alarm in (self.alarms | of_type(template.deployed("delivery/template.yaml"), "AWS::CloudWatch::Alarm")).items():
+        for name, alarm in (self.alarms | template.delivery_alarms()).items():
             kind = "Page" if name in pages else "Ticket"
             self.assertEqual(alarm["Properties"]["AlarmActions"], to(kind), name)
             self.assertEqual(alarm["Properties"].get("OKActions"), to(kind) if name in pages else None, name)
 
     def test_calculated_alarm_uses_every_metric_that_it_reads_and_fills_none(self):
-        for name, alarm in (template.alarms() | template.of_type(template.deployed("delivery/template.yaml"), "AWS::CloudWatch::Alarm")).items():
+        for name, alarm in (template.alarms() | template.delivery_alarms()).items():
             queries = alarm["Properties"].get("Metrics", [])
             metrics = {query["Id"] for query in queries if "MetricStat" in query}
             for expression in (query["Expression"] for query in queries if "Expression" in query):
                 self.assertEqual(set(re.findall(r"\b[a-z]\w*", expression)), metrics, name)
-                # The value that fills the latest period, before its metric arrives, must not decide alone (FILL in "Using math expressions
-                # with CloudWatch metrics").
+                # The value that fills the latest period, before its metric arrives, must not decide alone (FILL in
+                # "Using math expressions with CloudWatch metrics").
                 properties = alarm["Properties"]
-                self.assertTrue("FILL" not in expression or properties.get("DatapointsToAlarm", properties["EvaluationPeriods"]) >= 2, name)
+                deciding_periods = properties.get("DatapointsToAlarm", properties["EvaluationPeriods"])
+                self.assertTrue("FILL" not in expression or deciding_periods >= 2, name)
 
     def test_runbook_has_a_row_for_each_alarm_and_the_page_on_cost_counts_them(self):
         runbook, cost = ((PROJECT / "docs" / page).read_text() for page in ("runbook.md", "cost.md"))
@@ -79,7 +82,9 @@ class Metrics(unittest.TestCase):
         bill = rows[:next(index for index, row in enumerate(rows) if row[0] == "total") + 1]
         # The alarms' metrics, the dashboard, the polling of the queue and 20 metrics of the functions.
         metrics = sum(len(template.watched(alarm)) for alarm in self.alarms.values() if "Condition" not in alarm)
-        self.assertEqual({f"{metrics * 0.10 + 3.00 + 0.26 + 20 * 0.30:.2f}"}, set(next(row for row in bill if row[0].startswith("alarms"))[1:]))
+        dollars = metrics * 0.10 + 3.00 + 0.26 + 20 * 0.30
+        row_of_alarms = next(row for row in bill if row[0].startswith("alarms"))
+        self.assertEqual({f"{dollars:.2f}"}, set(row_of_alarms[1:]))
         page = "\n".join(lines)
         command = re.search(r"<<'END'\n(.*?)\nEND", page, re.S).group(1)
         printed = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True).stdout
@@ -120,11 +125,13 @@ class Alarms(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.alarms = template.alarms()
-        cls.delivery = of_type(template.deployed("delivery/template.yaml"), "AWS::CloudWatch::Alarm")
+        cls.delivery = template.delivery_alarms()
 
     def test_server_errors_page_for_a_rate_and_a_few_are_a_ticket(self):
-        for errors, requests, pages in ((1, 230, False), (4, 4, False), (5, 230, True), (5, 501, False), (40, 3_000, True), (5, 5, True)):
-            self.assertEqual(calculated(self.alarms["ServerErrorsAlarm"], errors=errors, requests=requests) > 0, pages, (errors, requests))
+        for errors, requests, pages in ((1, 230, False), (4, 4, False), (5, 230, True),
+                                        (5, 501, False), (40, 3_000, True), (5, 5, True)):
+            rate = calculated(self.alarms["ServerErrorsAlarm"], errors=errors, requests=requests)
+            self.assertEqual(rate > 0, pages, (errors, requests))
         self.assertEqual(calculated(self.alarms["FailedRequestsAlarm"], errors=1, throttled=None), 1)
 
     def test_requests_without_a_key_do_not_page_when_they_are_throttled(self):
@@ -207,8 +214,9 @@ class AccessLog(unittest.TestCase):
         ]:
             values = {"status": status, "integration.status": function_status, "path": path, "identity.userAgent": 'a 429/- "b'}
             line = re.sub(r"\$context\.([\w.]+)", lambda variable: values.get(variable.group(1), "-"), access_log_line())
-            counted = [metric_filter["Properties"]["MetricTransformations"][0]["MetricName"]["Fn::Sub"] for metric_filter in filters
-                       if matches(metric_filter["Properties"]["FilterPattern"], line)]
+            matching = [metric_filter["Properties"] for metric_filter in filters
+                        if matches(metric_filter["Properties"]["FilterPattern"], line)]
+            counted = [properties["MetricTransformations"][0]["MetricName"]["Fn::Sub"] for properties in matching]
             name = "GatewayThrottled" if status == "429" else "GatewayErrors"
             self.assertEqual(counted, [f"{name}-${{HttpApi}}"] if is_counted else [], line)
 

@@ -50,7 +50,8 @@ class Package(unittest.TestCase):
 
     @staticmethod
     def commit() -> str:
-        return subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=PROJECT, check=True, capture_output=True, text=True).stdout.strip()
+        command = ["git", "rev-parse", "--short=12", "HEAD"]
+        return subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, text=True).stdout.strip()
 
     def test_bills_of_materials_and_licences_list_the_locked_versions_of_what_is_linked(self):
         locked = {(package["name"], package["version"]) for package in

@@ -1,4 +1,7 @@
-"""What deploy/deployment-role.yaml alone can show: the boundary fits the roles of template.yaml and delivery/template.yaml, and no role escapes it."""
+"""What deploy/deployment-role.yaml alone can show.
+
+The boundary fits the roles of template.yaml and delivery/template.yaml, and no role escapes it.
+"""
 
 import fnmatch
 import json
@@ -40,8 +43,10 @@ class Boundary(unittest.TestCase):
         cls.account = template.written("deploy/deployment-role.yaml")
         document = cls.account["Resources"]["PermissionsBoundary"]["Properties"]["PolicyDocument"]
         cls.boundary = allowed(cls.account, document["Statement"])
-        cls.needed = set().union(*(allowed(processed, statements(processed, name)) for processed in (cls.processed, cls.delivery)
-                                   for name in of_type(processed, "AWS::IAM::Role")))
+        cls.needed = set()
+        for processed in (cls.processed, cls.delivery):
+            for name in of_type(processed, "AWS::IAM::Role"):
+                cls.needed |= allowed(processed, statements(processed, name))
 
     def covers(self, limit: tuple[str, str, str], use: tuple[str, str, str]) -> bool:
         return (limit[0], limit[2]) == (use[0], use[2]) and fnmatch.fnmatchcase(use[1], limit[1])

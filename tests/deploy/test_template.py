@@ -1,4 +1,7 @@
-"""What the templates alone can show and a linter does not: what is kept, the drain's limits, parameters, and what the transform makes."""
+"""What the templates alone can show and a linter does not.
+
+That is what is kept, the drain's limits, the parameters, and what the transform makes.
+"""
 
 import re
 import unittest
@@ -11,8 +14,10 @@ from template import PROJECT, of_type
 
 class Data(unittest.TestCase):
     def test_what_holds_data_stays_when_its_stack_is_deleted(self):
-        for file, kinds, count in (("template.yaml", ("DynamoDB::Table", "SQS::Queue", "S3::Bucket"), 8), ("delivery/template.yaml", ("S3::Bucket",), 2)):
-            found = {name: resource for kind in kinds for name, resource in of_type(template.deployed(file), f"AWS::{kind}").items()}
+        for file, kinds, count in (("template.yaml", ("DynamoDB::Table", "SQS::Queue", "S3::Bucket"), 8),
+                                   ("delivery/template.yaml", ("S3::Bucket",), 2)):
+            found = {name: resource for kind in kinds
+                     for name, resource in of_type(template.deployed(file), f"AWS::{kind}").items()}
             self.assertEqual(len(found), count)
             for name, resource in found.items():
                 # A stack whose first deployment failed leaves nothing behind.
@@ -22,7 +27,8 @@ class Data(unittest.TestCase):
         for file in ("template.yaml", "delivery/template.yaml"):
             deployed = template.deployed(file)
             policies = of_type(deployed, "AWS::S3::BucketPolicy")
-            self.assertEqual({policy["Properties"]["Bucket"]["Ref"] for policy in policies.values()}, set(of_type(deployed, "AWS::S3::Bucket")))
+            with_policy = {policy["Properties"]["Bucket"]["Ref"] for policy in policies.values()}
+            self.assertEqual(with_policy, set(of_type(deployed, "AWS::S3::Bucket")))
             for name, policy in policies.items():
                 statement = policy["Properties"]["PolicyDocument"]["Statement"][0]
                 self.assertEqual((statement["Effect"], statement["Principal"], statement["Action"], statement["Condition"]),
