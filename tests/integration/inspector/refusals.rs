@@ -36,7 +36,7 @@ impl Refused<'_> {
     }
 }
 
-/// A batch to a path that does not exist. Each case says what differs from it.
+/// A refused batch. The cases replace what is special about them.
 const BATCH: Refused<'_> = Refused {
     method: "POST",
     path: SIGNALS,
