@@ -175,7 +175,7 @@ async fn start_sqs_proxy(
     windows: &FaultWindows,
     queue: &FakeSqs,
 ) -> Result<FaultProxy> {
-    let mut rules = windows.rules_of_others();
+    let mut rules = windows.rules_of_sqs_and_s3();
     rules.extend(sqs_faults());
     let plan = Plan::new(rules).seed(options.seed_of(RunPart::OtherFaults));
     FaultProxy::start(&queue.endpoint(), plan).await
@@ -187,7 +187,7 @@ async fn start_s3_proxy(
     windows: &FaultWindows,
     s3: &FakeS3,
 ) -> Result<FaultProxy> {
-    let rules = windows.rules_of_others();
+    let rules = windows.rules_of_sqs_and_s3();
     let plan = Plan::new(rules).seed(options.seed_of(RunPart::OtherFaults));
     FaultProxy::start(&s3.endpoint(), plan).await
 }

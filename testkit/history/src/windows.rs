@@ -25,7 +25,7 @@ struct FaultWindow {
     target: FaultTarget,
     fault: Fault,
     /// Whether SQS and S3 are unavailable too.
-    others: bool,
+    includes_sqs_and_s3: bool,
 }
 
 /// What fails in DynamoDB.
@@ -82,7 +82,7 @@ impl FaultWindows {
                 end,
                 target,
                 fault,
-                others: random.u8(..4) == 0,
+                includes_sqs_and_s3: random.u8(..4) == 0,
             });
             begin = end;
         }
@@ -96,7 +96,7 @@ impl FaultWindows {
             end,
             target: FaultTarget::Everything,
             fault: Fault::ServiceUnavailable,
-            others: false,
+            includes_sqs_and_s3: false,
         }])
     }
 
@@ -106,9 +106,9 @@ impl FaultWindows {
     }
 
     /// What fails in SQS and S3.
-    pub(super) fn rules_of_others(&self) -> Vec<Rule> {
+    pub(super) fn rules_of_sqs_and_s3(&self) -> Vec<Rule> {
         let mut rules = Vec::new();
-        for window in self.0.iter().filter(|window| window.others) {
+        for window in self.0.iter().filter(|window| window.includes_sqs_and_s3) {
             let rule = Fault::ServiceUnavailable.always();
             rules.push(rule.between(window.begin, window.end));
         }
@@ -123,7 +123,7 @@ impl FaultWindows {
         };
         self.0
             .iter()
-            .any(|window| window.others && is_meanwhile(window))
+            .any(|window| window.includes_sqs_and_s3 && is_meanwhile(window))
     }
 }
 
