@@ -20,10 +20,10 @@ async fn status_at(app: &TestApp, key: &str, at: Timestamp) -> u16 {
 async fn unauthorized_response_says_only_whether_a_key_was_sent() {
     let app = TestApp::start();
     let revoked = app
-        .key_with("shop", |record| record.revoked_at = Some(NOW))
+        .key_with("shop", |entry| entry.revoked_at = Some(NOW))
         .await;
     let expired = app
-        .key_with("shop", |record| record.expires_at = Some(NOW))
+        .key_with("shop", |entry| entry.expires_at = Some(NOW))
         .await;
     let without_key = [
         RequestBuilder::ping(),
@@ -74,7 +74,7 @@ async fn restricted_key_is_accepted_by_its_endpoint_and_by_the_ping_only() {
     let invalid_customer = RequestBuilder::customer("not json").without_header("content-type");
     let signal = json!({"signals": [{"customerId": "c", "eventType": "e"}]});
     let signal = RequestBuilder::signals(&signal);
-    let key_for = |endpoint| app.key_with("shop", move |record| record.only = Some(endpoint));
+    let key_for = |endpoint| app.key_with("shop", move |entry| entry.only = Some(endpoint));
 
     let key = key_for(Endpoint::Customers).await;
     let send = |call: &RequestBuilder| app.send(call.clone().key(&key));
@@ -124,7 +124,7 @@ async fn cached_key_expires_at_its_exact_time() {
     let expires_at = Timestamp::from_millis(later(30).seconds() * 1_000);
     let app = TestApp::start();
     let key = app
-        .key_with("shop", |record| record.expires_at = Some(expires_at))
+        .key_with("shop", |entry| entry.expires_at = Some(expires_at))
         .await;
     assert_eq!(status_at(&app, &key, NOW).await, 200);
     let last_millisecond = Timestamp::from_millis(expires_at.millis() - 1);

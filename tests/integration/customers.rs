@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
 use testkit::{RequestBuilder, TestApp};
 
-fn s(text: &str) -> AttributeValue {
+fn string(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }
 
@@ -18,8 +18,8 @@ async fn absent_profile_field_stays_a_null_removes_it_and_a_string_replaces_it()
     assert_eq!(response.status, 200);
 
     let item = app.customer("shop", "c1").await.unwrap();
-    assert_eq!(item.get("email"), Some(&s("a")));
-    assert_eq!(item.get("state"), Some(&s("")));
+    assert_eq!(item.get("email"), Some(&string("a")));
+    assert_eq!(item.get("state"), Some(&string("")));
     assert_eq!(item.get("city"), None);
     assert_eq!(item.get("tier"), None);
     assert_eq!(item.get("dob"), None);

@@ -1,4 +1,4 @@
-//! Which keys are valid while the key table does not answer, where there is a key snapshot
+//! Which keys are valid while the key table is unavailable, where there is a key snapshot
 //! (docs/api.md, API keys).
 
 mod decisions;

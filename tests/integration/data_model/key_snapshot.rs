@@ -31,7 +31,7 @@ fn example_of_the_key_snapshot_is_one_that_functions_read() {
     let hash: KeyHash = "48f2823899ab99f111a20588cad89ed555ee11eec56dbaafd53120a9727aca8e"
         .parse()
         .unwrap();
-    let record = snapshot.find(hash).unwrap();
-    assert_eq!(record.key_id.as_str(), "key_3f2a9c81d04e");
-    assert_eq!(record.expires_at.unwrap().seconds(), 1_802_990_024);
+    let entry = snapshot.find(hash).unwrap();
+    assert_eq!(entry.key_id.as_str(), "key_3f2a9c81d04e");
+    assert_eq!(entry.expires_at.unwrap().seconds(), 1_802_990_024);
 }

@@ -67,23 +67,23 @@ fn batch() -> Value {
 pub(super) async fn stored() -> HashMap<&'static str, Vec<Item>> {
     let (stack, _proxy) = stack_failing_at("\"fails\"").await;
     let expires_at = Some(NOW.plus(Duration::from_hours(90 * 24)));
-    let named = |record: &mut KeyEntry| {
+    let named = |entry: &mut KeyEntry| {
         let key_id = "key_3f2a9c81d04e".to_owned();
         let name = "web".to_owned();
-        *record = KeyEntry {
+        *entry = KeyEntry {
             key_id,
             name,
             created_at: NOW,
             expires_at,
-            ..record.clone()
+            ..entry.clone()
         };
     };
     let key = stack.key_with("acme", named).await;
-    let revoked = |record: &mut KeyEntry| {
-        *record = KeyEntry {
+    let revoked = |entry: &mut KeyEntry| {
+        *entry = KeyEntry {
             revoked_at: Some(NOW),
             only: Some(Endpoint::Signals),
-            ..record.clone()
+            ..entry.clone()
         };
     };
     stack.key_with("acme", revoked).await;

@@ -44,8 +44,8 @@ async fn restricted_expired_or_revoked_key_of_the_snapshot_is_refused() {
         expires_at: Some(earlier(7200)),
         ..key_entry("shop")
     };
-    let response_to_signal = async |record: &KeyEntry| {
-        let stack = SnapshotStack::with_snapshot(OUTAGE.always(), record).await;
+    let response_to_signal = async |entry: &KeyEntry| {
+        let stack = SnapshotStack::with_snapshot(OUTAGE.always(), entry).await;
         stack.app.send(signal().key(KEY).received_at(NOW)).await
     };
     let response = response_to_signal(&restricted).await;
@@ -101,7 +101,7 @@ async fn revocation_in_an_earlier_snapshot_counts() {
 #[tokio::test]
 async fn revocation_in_the_table_counts_after_a_later_snapshot_without_it() {
     let stack = SnapshotStack::start(Plan::none()).await;
-    let key = stack.read_key(|record| record.revoked_at = Some(NOW)).await;
+    let key = stack.read_key(|entry| entry.revoked_at = Some(NOW)).await;
     stack.publish(&key, &key_entry("shop"), later(30));
     assert_eq!(stack.status(&key, later(60)).await, 401);
 }
@@ -155,7 +155,7 @@ async fn key_that_was_read_stays_valid_as_long_as_the_table_is_unavailable() {
     for fault in [None, Some(S3Fault::Failing), Some(S3Fault::Forbidden)] {
         let stack = SnapshotStack::start(Plan::none()).await;
         let key = stack
-            .read_key(|record| record.expires_at = Some(later(90_000)))
+            .read_key(|entry| entry.expires_at = Some(later(90_000)))
             .await;
         stack.s3.set_fault(fault);
         for seconds in [60, 899, 900, 36_000, 89_999] {

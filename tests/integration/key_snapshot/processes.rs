@@ -1,4 +1,4 @@
-//! The programs of the functions, started while DynamoDB does not answer.
+//! The programs of the functions, started while DynamoDB hangs or throttles.
 
 use emulator::sqs::OVERFLOW_QUEUE;
 use futures_util::future::join_all;

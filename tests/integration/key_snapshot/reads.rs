@@ -109,7 +109,7 @@ async fn key_of_the_snapshot_is_not_looked_up_in_a_failing_table_until_the_snaps
 }
 
 #[tokio::test]
-async fn snapshot_is_asked_first_for_a_while_after_the_table_did_not_answer() {
+async fn snapshot_is_asked_first_for_a_while_after_the_table_has_failed() {
     let stack = SnapshotStack::start(OUTAGE.always()).await;
     let keys = ["first", "second", "third"].map(|key| (KeyHash::from_key(key), key_entry("shop")));
     stack.s3.publish(&keys, earlier(3600));

@@ -59,8 +59,8 @@ pub(super) async fn lines(
 ) -> Vec<String> {
     let app = TestApp::start();
     let key = app
-        .key_with("acme", |record| {
-            "key_0123456789ab".clone_into(&mut record.key_id);
+        .key_with("acme", |entry| {
+            "key_0123456789ab".clone_into(&mut entry.key_id);
         })
         .await;
     let (log, mut written) = mpsc::unbounded_channel();

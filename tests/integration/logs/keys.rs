@@ -26,10 +26,10 @@ async fn line_of_a_401_has_the_reason_and_names_a_known_key() {
         let mut app = TestApp::start();
         app.log = log;
         let expired = app
-            .key_with("shop", |record| record.expires_at = Some(NOW))
+            .key_with("shop", |entry| entry.expires_at = Some(NOW))
             .await;
         let revoked = app
-            .key_with("shop", |record| record.revoked_at = Some(NOW))
+            .key_with("shop", |entry| entry.revoked_at = Some(NOW))
             .await;
         // The second time, the cache knows the keys.
         for _ in 0..2 {
@@ -142,9 +142,9 @@ impl ExpiringKey {
             let mut app = TestApp::start();
             app.log = log;
             let key = app
-                .key_with("shop", |record| {
-                    record.created_at = created_at;
-                    record.expires_at = Some(expires_at);
+                .key_with("shop", |entry| {
+                    entry.created_at = created_at;
+                    entry.expires_at = Some(expires_at);
                 })
                 .await;
             let call = RequestBuilder::ping().key(&key).received_at(now);

@@ -40,7 +40,7 @@ pub(super) async fn response(
     }
     let app = TestApp::start();
     let only = only_endpoint(&request);
-    let key = app.key_with("shop", |record| record.only = only).await;
+    let key = app.key_with("shop", |entry| entry.only = only).await;
     if let Some(before) = request["before"].as_str() {
         // `updatedAt` never goes back, so this request is sent a second before the example's.
         let before = RequestBuilder::new(&operation.method, operation.path)

@@ -48,15 +48,15 @@ impl SnapshotStack {
     }
 
     /// A stack with this key in its snapshot, and in no table.
-    pub(crate) async fn with_snapshot(plan: impl Into<Plan>, record: &KeyEntry) -> Self {
+    pub(crate) async fn with_snapshot(plan: impl Into<Plan>, entry: &KeyEntry) -> Self {
         let stack = Self::start(plan).await;
-        stack.publish(KEY, record, earlier(3600));
+        stack.publish(KEY, entry, earlier(3600));
         stack
     }
 
-    pub(crate) fn publish(&self, key: &str, record: &KeyEntry, at: Timestamp) {
+    pub(crate) fn publish(&self, key: &str, entry: &KeyEntry, at: Timestamp) {
         self.s3
-            .publish(&[(KeyHash::from_key(key), record.clone())], at);
+            .publish(&[(KeyHash::from_key(key), entry.clone())], at);
     }
 
     pub(crate) async fn ping(&self, key: &str, at: Timestamp) -> TestResponse {
@@ -75,8 +75,8 @@ impl SnapshotStack {
         response.assert_problem(503, "storage-unavailable");
     }
 
-    /// A key of the table that this process has read at `NOW`. Since then, the table does not
-    /// answer.
+    /// A key of the table that this process has read at `NOW`. Since then, the table is
+    /// unavailable.
     pub(crate) async fn read_key(&self, change: impl FnOnce(&mut KeyEntry)) -> String {
         let key = self.app.key_with("shop", change).await;
         self.ping(&key, NOW).await;
@@ -95,9 +95,9 @@ pub(crate) fn signal() -> RequestBuilder {
     )
 }
 
-pub(crate) fn revoked(record: KeyEntry) -> KeyEntry {
+pub(crate) fn revoked(entry: KeyEntry) -> KeyEntry {
     KeyEntry {
         revoked_at: Some(earlier(7200)),
-        ..record
+        ..entry
     }
 }
