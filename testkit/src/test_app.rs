@@ -8,6 +8,7 @@ use aws::queue::Queue;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use customers::CustomersFunction;
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use emulator::{Emulator, Storage};
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
@@ -29,7 +30,6 @@ use crate::keys::create_key;
 use crate::other_dynamodb::other_dynamodb;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
 use crate::tables::{Tables, template};
-use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 
 /// A stored item: its attributes by their names.
 pub type Item = HashMap<String, AttributeValue>;

@@ -7,7 +7,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-
 use sandbox::function_process::ProcessOptions;
 
 /// How far the clock of any process is ahead, at most.

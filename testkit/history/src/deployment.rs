@@ -8,7 +8,16 @@ use std::time::Duration;
 
 use anyhow::Result;
 use emulator::Emulator;
+use emulator::sqs::FakeSqs;
+use fault_proxy::{Capacity, CapacityLimits, FaultProxy, Plan};
+use sandbox::function_process::ProcessOptions;
+use sandbox::pool::{Pool, PoolOptions, ProcessFailure};
+use sandbox::runtime_api::EventQueue;
 use store::customers::CustomersTable;
+use testkit::fake_s3::FakeS3;
+use testkit::{
+    Tables, TestApp, aws_variables, create_keys_with_snapshot, dynamodb_at, emulator_options,
+};
 use tokio::sync::mpsc;
 
 use crate::clock::SkewedClock;
@@ -16,15 +25,6 @@ use crate::faults::{dynamodb_faults, sqs_faults};
 use crate::generated::account_id;
 use crate::options::{RunOptions, RunPart};
 use crate::windows::FaultWindows;
-use emulator::sqs::FakeSqs;
-use fault_proxy::{Capacity, CapacityLimits, FaultProxy, Plan};
-use sandbox::function_process::ProcessOptions;
-use sandbox::pool::{Pool, PoolOptions, ProcessFailure};
-use sandbox::runtime_api::EventQueue;
-use testkit::fake_s3::FakeS3;
-use testkit::{
-    Tables, TestApp, aws_variables, create_keys_with_snapshot, dynamodb_at, emulator_options,
-};
 
 /// How long signals are kept.
 pub(super) const RETENTION: Duration = Duration::from_hours(30 * 24);

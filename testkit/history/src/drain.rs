@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use tokio::time::sleep;
-
 use emulator::sqs::{EventSourceMapping, FakeSqs};
 use sandbox::runtime_api::EventQueue;
+use tokio::time::sleep;
 
 /// Longer than the overflow function drains a batch.
 const VISIBILITY_TIMEOUT: Duration = Duration::from_mins(2);

@@ -3,8 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::consistency::{GeneratedSignal, SentSignal};
 use serde_json::{Value, json};
+
+use crate::consistency::{GeneratedSignal, SentSignal};
 
 /// More customers and emitters than an account has.
 const SUBJECTS_PER_ACCOUNT: u32 = 10_000_000;

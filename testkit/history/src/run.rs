@@ -5,12 +5,12 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::consistency::{RunRecord, checker};
 use anyhow::Result;
 use sandbox::pool::ProcessCounts;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
+use crate::consistency::{RunRecord, checker};
 use crate::deployment::{Deployment, RETENTION};
 use crate::drain::{self, Drained};
 use crate::generated::CANARY;

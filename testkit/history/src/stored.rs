@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::consistency::{Stored, StoredSignal, kept_signal, stored_signal};
 use emulator::Emulator;
 use model::customer::is_reserved;
 use serde_json::Value;
-
-use crate::generated::{CANARY, subject};
 use testkit::Tables;
+
+use crate::consistency::{Stored, StoredSignal, kept_signal, stored_signal};
+use crate::generated::{CANARY, subject};
 
 /// Everything in the tables of signals, rejected signals and customers. Signals have to expire
 /// after `retention`.

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::consistency::checker::Report;
+use sandbox::pool::ProcessCounts;
 
 use crate::clients::{ClientGroup, UnavailableResponse};
+use crate::consistency::checker::Report;
 use crate::deployment::Deployment;
 use crate::drain::Drained;
-use sandbox::pool::ProcessCounts;
 
 /// The result of a run.
 #[derive(Debug)]

@@ -3,10 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::clients::UnavailableResponse;
-use crate::generated::CANARY;
 use fault_proxy::{Fault, Rule};
 use testkit::Tables;
+
+use crate::clients::UnavailableResponse;
+use crate::generated::CANARY;
 
 /// Later than any run ends.
 const LONGEST_RUN: Duration = Duration::from_hours(2);

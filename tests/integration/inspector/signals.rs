@@ -6,9 +6,8 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use testkit::{LocalStack, call};
 
-use crate::support::page::{Page, quoted};
-
 use super::{BATCH, Inspector, SIGNALS, assert_members, other_key};
+use crate::support::page::{Page, quoted};
 
 #[tokio::test]
 async fn signal_is_listed_with_its_verdict_and_its_error() {

@@ -5,7 +5,6 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::limits::MAX_BODY_BYTES;
-
 use testkit::RequestBuilder;
 
 /// The largest event that Lambda takes.

@@ -3,11 +3,11 @@
 
 use flate2::Compression;
 use model::limits::MAX_BODY_BYTES;
+use testkit::RequestBuilder;
 
 use super::body::{
     self, HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name,
 };
-use testkit::RequestBuilder;
 
 pub(super) const BODIES: &[HostileBody] = &[
     invalid("100 invalid numbers under a name of 4 MiB", || {

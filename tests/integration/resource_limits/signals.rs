@@ -1,9 +1,9 @@
 //! Requests with a batch of signals. Must not know what they may cost.
 
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNAL_BYTES, MAX_SIGNALS_PER_REQUEST};
+use testkit::RequestBuilder;
 
 use super::body::{self, HostileBody, ROOM, accepted, elements, invalid, members};
-use testkit::RequestBuilder;
 
 /// As many signals of the largest size as a body has room for.
 const LARGEST: usize = MAX_BODY_BYTES / MAX_SIGNAL_BYTES;
