@@ -13,7 +13,7 @@
 //! | [`fake_s3`] | keeping objects | what is in them |
 //! | `programs` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
-//! | `tables`, `clients`, `keys` | template.yaml's tables; clients for them; API keys in them | what is called |
+//! | `tables`, `clients`, `keys` | template.yaml's tables; clients for them; API keys in them and in a key snapshot | what is called |
 //! | `other_dynamodb` | another emulator of DynamoDB | what is tested |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
 //! | [`fuzz_targets`] | what holds for every input of a fuzz target | where inputs come from |

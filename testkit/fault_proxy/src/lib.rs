@@ -4,6 +4,14 @@
 //! It speaks HTTP/1.1 on loopback, knows of a call only its operation and its bytes, and does to
 //! some calls what a [`Plan`] says. It answers no page of a browser. Must not know whether a
 //! function gets over a fault, and repairs none.
+//!
+//! | module | is for | must not know |
+//! |---|---|---|
+//! | `fault`, `plan` | the ways in which a call fails; which calls have which fault | how a fault is carried out |
+//! | `capacity` | the write capacity of the tables | how a refusal is answered |
+//! | `connection`, `writes`, `answer` | carrying out a fault: on a call, on a part of a batch, by an answer | why a call has it |
+//! | `state` | the plan, the counts and the held calls that connections share | how a fault is carried out |
+//! | `message`, [`loopback`] | HTTP/1.1 messages; a TCP server | what is called |
 
 mod answer;
 mod capacity;
