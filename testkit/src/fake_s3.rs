@@ -32,7 +32,8 @@ pub struct FakeS3(HttpServer<FakeS3State>);
 /// What every request meets instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S3Fault {
-    Failing,
+    /// A 500.
+    Unavailable,
     /// A 403, as for a missing object without the permission to list.
     Forbidden,
     /// No answer, as long as the caller waits.
@@ -143,7 +144,7 @@ impl Service for FakeS3State {
         });
         match fault {
             None => self.use_objects(|objects| objects.answer(&request)),
-            Some(S3Fault::Failing) => error(500, "InternalError"),
+            Some(S3Fault::Unavailable) => error(500, "InternalError"),
             Some(S3Fault::Forbidden) => error(403, "AccessDenied"),
             Some(S3Fault::Slow(duration)) => {
                 tokio::time::sleep(duration).await;

@@ -152,7 +152,7 @@ async fn key_that_the_table_did_not_have_after_an_earlier_snapshot_cannot_be_che
 
 #[tokio::test]
 async fn key_that_was_read_stays_valid_as_long_as_the_table_is_unavailable() {
-    for fault in [None, Some(S3Fault::Failing), Some(S3Fault::Forbidden)] {
+    for fault in [None, Some(S3Fault::Unavailable), Some(S3Fault::Forbidden)] {
         let stack = SnapshotStack::start(Plan::none()).await;
         let key = stack
             .read_key(|entry| entry.expires_at = Some(later(90_000)))

@@ -74,7 +74,7 @@ async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure()
     assert_eq!(reads_at(0).await, 1);
     assert_eq!(reads_at(1).await, 0);
     assert_eq!(reads_at(59).await, 0);
-    stack.s3.set_fault(Some(S3Fault::Failing));
+    stack.s3.set_fault(Some(S3Fault::Unavailable));
     assert_eq!(reads_at(70).await, 1);
     assert_eq!(
         stack.status(KEY, later(71)).await,

@@ -105,7 +105,7 @@ async fn key_is_printed_when_only_the_snapshot_cannot_be_written() {
     let app = TestApp::start();
     let s3 = FakeS3::start().await.unwrap();
     let operator = operator(&app, &s3);
-    for fault in [S3Fault::Failing, S3Fault::Forbidden] {
+    for fault in [S3Fault::Unavailable, S3Fault::Forbidden] {
         s3.set_fault(Some(fault));
         let created = operator.run_keys_create("web", &["--json"]);
         assert_eq!(created.code, Some(1), "{created:?}");
