@@ -139,6 +139,26 @@ fn request_refused_by_the_function_is_shown_with_the_code_and_the_reason() {
     stack.stop("TERM");
 }
 
+const PREFLIGHT_OF_ANOTHER_PAGE: [(&str, &str); 4] = [
+    ("Origin", "http://page.example"),
+    ("Access-Control-Request-Method", "POST"),
+    ("Access-Control-Request-Headers", "authorization"),
+    ("Authorization", ""),
+];
+
+const PREFLIGHT_WITH_ANOTHER_HEADER: [(&str, &str); 4] = [
+    ("Origin", "http://own.example"),
+    ("Access-Control-Request-Method", "POST"),
+    ("Access-Control-Request-Headers", "Content-Type, x-own"),
+    ("Authorization", ""),
+];
+
+const PREFLIGHT_WITH_ANOTHER_METHOD: [(&str, &str); 3] = [
+    ("Origin", "http://own.example"),
+    ("Access-Control-Request-Method", "patch"),
+    ("Authorization", ""),
+];
+
 #[test]
 fn refused_preflight_is_shown_with_the_reason() {
     let stack = LocalStack::start(&["--cors", "http://own.example"]);
@@ -152,38 +172,21 @@ fn refused_preflight_is_shown_with_the_reason() {
         code: None,
         reason: Some(reason),
     };
-    let of_another_page = [
-        ("Origin", "http://page.example"),
-        ("Access-Control-Request-Method", "POST"),
-        ("Access-Control-Request-Headers", "authorization"),
-        ("Authorization", ""),
-    ];
-    let with_another_header = [
-        ("Origin", "http://own.example"),
-        ("Access-Control-Request-Method", "POST"),
-        ("Access-Control-Request-Headers", "Content-Type, x-own"),
-        ("Authorization", ""),
-    ];
-    let with_another_method = [
-        ("Origin", "http://own.example"),
-        ("Access-Control-Request-Method", "patch"),
-        ("Authorization", ""),
-    ];
     for refused in [
         preflight(
             SIGNALS,
-            &of_another_page,
+            &PREFLIGHT_OF_ANOTHER_PAGE,
             "browser page at http://page.example is not allowed: add --cors http://page.example",
         ),
         preflight(
             SIGNALS,
-            &with_another_header,
+            &PREFLIGHT_WITH_ANOTHER_HEADER,
             "no page may send the header x-own, so the browser sends no request: allowed are \
              authorization,baggage,content-encoding,content-type,prefer,traceparent,tracestate",
         ),
         preflight(
             "/api/customers",
-            &with_another_method,
+            &PREFLIGHT_WITH_ANOTHER_METHOD,
             "no page may send the method patch, so the browser sends no request: allowed are \
              GET,PATCH,POST,OPTIONS",
         ),
