@@ -99,6 +99,21 @@ async fn record_that_cannot_be_kept_is_delivered_again() {
 }
 
 #[tokio::test]
+async fn failure_bucket_that_hangs_leaves_the_targets_time_for_the_records_before() {
+    let mut delivery = Delivery::start_with_timeout(BOTH, Duration::from_secs(4)).await;
+    let longer_than_the_invocation = Duration::from_secs(60);
+    delivery.targets.delay_bucket(longer_than_the_invocation);
+    let mut batch = signals(0..4);
+    batch[2]["eventName"] = json!("UPDATE");
+    let undelivered = delivery.first_undelivered(&batch).await;
+    assert_eq!(undelivered.as_deref(), Some("s2"));
+    assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 1]));
+    let line = delivery.line().await;
+    assert_eq!(line["failedTarget"], "failure bucket", "{line}");
+    assert_eq!(line["cause"], "Timeout", "{line}");
+}
+
+#[tokio::test]
 async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
     let delivery = Delivery::start_with_timeout(BOTH, Duration::from_secs(4)).await;
     // One by one, they would take 10 seconds, and the event before them would never have a target.
