@@ -192,10 +192,23 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once() {
         .await;
     assert_unavailable(&response);
     assert_eq!(stored_numbers(&app).await.len(), 25);
+    let identifier = &response.json()["requestIdentifier"];
+    let retry = json!({"requestIdentifier": identifier, "signals": signals(30)});
+    let failed_retry = app
+        .send(
+            RequestBuilder::signals(&retry)
+                .key(&key)
+                .time_left(TIME_OF_A_REQUEST),
+        )
+        .await;
+    assert_unavailable(&failed_retry);
+    assert_eq!(
+        &failed_retry.json()["requestIdentifier"],
+        identifier,
+        "a retry that fails may be repeated, too"
+    );
     proxy.set(Plan::none());
-    let retry =
-        json!({"requestIdentifier": response.json()["requestIdentifier"], "signals": signals(30)});
-    let response = app.send(RequestBuilder::signals(retry).key(&key)).await;
+    let response = app.send(RequestBuilder::signals(&retry).key(&key)).await;
     assert_eq!(response.status, 200, "{}", response.text);
     assert_eq!(response.json()["replayed"], true, "{}", response.text);
     assert_eq!(stored_numbers(&app).await, (0..30).collect::<Vec<_>>());
