@@ -243,3 +243,41 @@ impl<'a> Upsert<'a> {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use model::customer::FENCE;
+    use model::json::JsonText;
+
+    use super::*;
+
+    #[test]
+    fn no_field_gets_a_higher_fence_than_its_item() {
+        let account_id = "shop".parse().unwrap();
+        let body = JsonText::parse(r#"{"customerId":"c","customerData":{"city":"Rome"}}"#);
+        let update = CustomerUpdate::parse(body.unwrap()).unwrap();
+        let now: Timestamp = "2026-11-20T22:33:44.123Z".parse().unwrap();
+        let upsert = Upsert {
+            account_id: &account_id,
+            update: &update,
+            mark: UpdateMark::new(now),
+            newer_field: NewerField::Replace,
+            now,
+        };
+        // A process whose clock is ahead wrote the field last.
+        let ahead = Fence::random(now.plus(Duration::from_mins(1))).attribute();
+        let item = Item::from([
+            (FENCE.to_owned(), ahead.clone()),
+            (fence_attribute("city"), ahead),
+        ]);
+        // The steps above the stored fences are random.
+        for _ in 0..100 {
+            let write = upsert.over_newer(&item, now).unwrap().unwrap();
+            for field in &write.fields {
+                assert!(field.fence <= write.item_fence);
+            }
+        }
+    }
+}
