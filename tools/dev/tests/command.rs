@@ -2,14 +2,14 @@
 
 mod ending;
 mod output;
-mod sandbox;
+mod workspace;
 
 use std::net::TcpListener;
 
 use emulator::{Emulator, Storage, Template};
 use model::timestamp::Timestamp;
-use sandbox::{Sandbox, dev};
 use serde_json::json;
+use workspace::{TestWorkspace, dev};
 
 #[test]
 fn variable_of_each_option_is_read() {
@@ -63,15 +63,15 @@ fn variable_has_several_values_between_commas_and_yields_to_its_option() {
 
 #[test]
 fn address_for_other_machines_is_named_at_the_start() {
-    let sandbox = Sandbox::new();
+    let workspace = TestWorkspace::new();
     assert!(
-        sandbox
+        workspace
             .run_until_ready(&["--host", "0.0.0.0"])
             .stderr
             .starts_with("Other machines can use the API and the inspector. ")
     );
     assert!(
-        sandbox
+        workspace
             .run_until_ready(&["--host", "127.0.0.2"])
             .stderr
             .starts_with("DynamoDB emulator: ")
@@ -82,13 +82,13 @@ fn address_for_other_machines_is_named_at_the_start() {
 fn taken_port_is_an_error_that_names_it_and_changes_nothing_of_the_stack_that_has_it() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let sandbox = Sandbox::new();
-    sandbox.append("target/dev.env", "BASE_URL=http://127.0.0.1:1\n");
-    sandbox.program("cargo", "touch started; exit 1");
+    let workspace = TestWorkspace::new();
+    workspace.append("target/dev.env", "BASE_URL=http://127.0.0.1:1\n");
+    workspace.program("cargo", "touch started; exit 1");
 
     for option in ["--port", "--dynamodb-port", "--inspector-port"] {
         assert_eq!(
-            sandbox
+            workspace
                 .run(&[option, &port, "--data", "target/dev.sqlite"])
                 .error(),
             format!(
@@ -98,15 +98,15 @@ fn taken_port_is_an_error_that_names_it_and_changes_nothing_of_the_stack_that_ha
         );
     }
     assert_eq!(
-        sandbox.read("target/dev.env"),
+        workspace.read("target/dev.env"),
         "BASE_URL=http://127.0.0.1:1\n"
     );
-    assert!(!sandbox.exists("started") && !sandbox.exists("target/dev.sqlite"));
+    assert!(!workspace.exists("started") && !workspace.exists("target/dev.sqlite"));
 }
 
 #[test]
 fn one_port_for_two_servers_is_an_error() {
-    let ended = Sandbox::new().run(&["--port", "9123", "--dynamodb-port", "9123"]);
+    let ended = TestWorkspace::new().run(&["--port", "9123", "--dynamodb-port", "9123"]);
     assert_eq!(
         ended.error(),
         "error: --port and --dynamodb-port are both 9123: give two ports."
@@ -147,13 +147,13 @@ fn share_of_faults_beyond_0_and_1_is_an_error_with_an_example() {
 
 #[test]
 fn cors_option_without_a_configuration_is_an_error() {
-    let sandbox = Sandbox::new();
-    let template = sandbox.read("template.yaml");
-    sandbox.write(
+    let workspace = TestWorkspace::new();
+    let template = workspace.read("template.yaml");
+    workspace.write(
         "template.yaml",
         &template.replace("CorsConfiguration:", "Another:"),
     );
-    let ended = sandbox.run(&["--cors", "http://localhost:3000"]);
+    let ended = workspace.run(&["--cors", "http://localhost:3000"]);
     assert_eq!(
         ended.error(),
         "error: --cors needs a CorsConfiguration in template.yaml, and there is none."
@@ -162,9 +162,9 @@ fn cors_option_without_a_configuration_is_an_error() {
 
 #[test]
 fn folder_without_a_workspace_is_an_error() {
-    let sandbox = Sandbox::new();
-    sandbox.remove("Cargo.toml");
-    let ended = sandbox.run(&[]);
+    let workspace = TestWorkspace::new();
+    workspace.remove("Cargo.toml");
+    let ended = workspace.run(&[]);
     assert_eq!(
         ended.error(),
         "error: Cargo cannot read the workspace of this folder: its message above says why."
@@ -173,7 +173,7 @@ fn folder_without_a_workspace_is_an_error() {
 
 #[test]
 fn data_file_in_a_folder_that_does_not_exist_is_an_error() {
-    let error = Sandbox::new()
+    let error = TestWorkspace::new()
         .run(&["--data", "target/new/dev.sqlite"])
         .error();
     assert!(
@@ -185,18 +185,18 @@ fn data_file_in_a_folder_that_does_not_exist_is_an_error() {
 
 #[test]
 fn seed_imports_copies_with_signals_over_seven_days() {
-    let sandbox = Sandbox::new();
-    sandbox.append("events/seed/customers.ndjson", "customer\n");
-    sandbox.append(
+    let workspace = TestWorkspace::new();
+    workspace.append("events/seed/customers.ndjson", "customer\n");
+    workspace.append(
         "events/seed/signals.ndjson",
         "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n",
     );
-    sandbox.cargo_that_builds_intake(
+    workspace.cargo_that_builds_intake(
         "echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0",
     );
-    sandbox.run_until_ready(&["--seed"]);
+    workspace.run_until_ready(&["--seed"]);
 
-    let calls = sandbox.read("calls");
+    let calls = workspace.read("calls");
     let time = |call: &str| -> Timestamp { call.rsplit(' ').next().unwrap().parse().unwrap() };
     let days = |call| Timestamp::now().duration_since(time(call)).as_secs() / (24 * 60 * 60);
     assert_eq!(
@@ -211,10 +211,10 @@ fn seed_imports_copies_with_signals_over_seven_days() {
         "{calls}"
     );
     assert_eq!(
-        sandbox.read("lines"),
+        workspace.read("lines"),
         "customer\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n"
     );
-    let environment = sandbox.read("environment");
+    let environment = workspace.read("environment");
     for expected in [
         "\nAWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:",
         "\nAWS_ACCESS_KEY_ID=",
@@ -229,15 +229,15 @@ fn seed_imports_copies_with_signals_over_seven_days() {
 
 #[test]
 fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
-    let sandbox = Sandbox::new();
-    sandbox.append("events/seed/customers.ndjson", "customer\n");
-    sandbox.append("events/seed/signals.ndjson", "signal\n");
-    sandbox.cargo_that_builds_intake("touch imported; exit 0");
-    let template = Template::read(&sandbox.path("template.yaml")).unwrap();
-    sandbox.append("target/README", "");
+    let workspace = TestWorkspace::new();
+    workspace.append("events/seed/customers.ndjson", "customer\n");
+    workspace.append("events/seed/signals.ndjson", "signal\n");
+    workspace.cargo_that_builds_intake("touch imported; exit 0");
+    let template = Template::read(&workspace.path("template.yaml")).unwrap();
+    workspace.append("target/README", "");
     let emulator = Emulator::start(
         &template,
-        &Storage::File(sandbox.path("target/dev.sqlite")),
+        &Storage::File(workspace.path("target/dev.sqlite")),
         0,
     )
     .unwrap();
@@ -246,9 +246,10 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
         .unwrap();
     drop(emulator);
 
-    let ended = sandbox.run_until_ready(&["--seed", "--data", "target/dev.sqlite"]);
+    let ended = workspace.run_until_ready(&["--seed", "--data", "target/dev.sqlite"]);
     assert!(
-        ended.stderr.contains("the sample data is not stored again") && !sandbox.exists("imported"),
+        ended.stderr.contains("the sample data is not stored again")
+            && !workspace.exists("imported"),
         "{}",
         ended.stderr
     );
@@ -256,18 +257,18 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
 
 #[test]
 fn seed_that_cannot_be_imported_is_an_error() {
-    let sandbox = Sandbox::new();
+    let workspace = TestWorkspace::new();
     assert!(
-        sandbox
+        workspace
             .run(&["--seed"])
             .error()
             .starts_with("error: Cannot read ")
     );
-    sandbox.append("events/seed/customers.ndjson", "");
-    sandbox.append("events/seed/signals.ndjson", "");
-    sandbox.cargo_that_builds_intake("exit 1");
+    workspace.append("events/seed/customers.ndjson", "");
+    workspace.append("events/seed/signals.ndjson", "");
+    workspace.cargo_that_builds_intake("exit 1");
     assert!(
-        sandbox
+        workspace
             .run(&["--seed"])
             .error()
             .starts_with("error: The sample data could not be stored")
@@ -276,8 +277,8 @@ fn seed_that_cannot_be_imported_is_an_error() {
 
 #[test]
 fn queue_of_the_developer_does_not_reach_the_functions() {
-    let sandbox = Sandbox::new();
-    let mut running = sandbox.start(&["--no-queue", "--faults", "1"]);
+    let workspace = TestWorkspace::new();
+    let mut running = workspace.start(&["--no-queue", "--faults", "1"]);
     running.wait_for_line("Intake is running");
     let response = running.post("/api/customers", r#"{"customerId":"c","customerData":{}}"#);
     running.signal("INT");

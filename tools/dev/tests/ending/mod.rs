@@ -6,17 +6,17 @@ use std::net::TcpStream;
 
 use emulator::development_key::API_KEY;
 
-use crate::sandbox::Sandbox;
+use crate::workspace::TestWorkspace;
 
 #[test]
 fn sigint_or_sigterm_ends_every_process() {
     for signal in ["INT", "TERM"] {
-        let sandbox = Sandbox::new();
-        sandbox.append("events/seed/customers.ndjson", "customer\n");
-        sandbox.append("events/seed/signals.ndjson", "signal\n");
-        sandbox.cargo_that_builds_intake("touch running; exec sleep 600");
-        let running = sandbox.start(&["--seed"]);
-        sandbox.wait_for("running");
+        let workspace = TestWorkspace::new();
+        workspace.append("events/seed/customers.ndjson", "customer\n");
+        workspace.append("events/seed/signals.ndjson", "signal\n");
+        workspace.cargo_that_builds_intake("touch running; exec sleep 600");
+        let running = workspace.start(&["--seed"]);
+        workspace.wait_for("running");
         running.signal(signal);
 
         // Every child process inherits standard error, so it is closed when the last of them has
@@ -29,13 +29,13 @@ fn sigint_or_sigterm_ends_every_process() {
 
 #[test]
 fn sigterm_during_a_build_ends_it() {
-    let sandbox = Sandbox::new();
-    sandbox.append("events/seed/customers.ndjson", "");
-    sandbox.append("events/seed/signals.ndjson", "");
+    let workspace = TestWorkspace::new();
+    workspace.append("events/seed/customers.ndjson", "");
+    workspace.append("events/seed/signals.ndjson", "");
     let cargo = "case \"$*\" in *' --bin intake') touch running; exec sleep 600;; esac";
-    sandbox.cargo_after(cargo);
-    let running = sandbox.start(&["--seed"]);
-    sandbox.wait_for("running");
+    workspace.cargo_after(cargo);
+    let running = workspace.start(&["--seed"]);
+    workspace.wait_for("running");
     running.signal("TERM");
 
     assert!(running.end().stderr.ends_with("Stopped.\n"));
@@ -43,8 +43,8 @@ fn sigterm_during_a_build_ends_it() {
 
 #[test]
 fn request_under_way_gets_its_answer_and_an_idle_connection_delays_nothing() {
-    let sandbox = Sandbox::new();
-    let mut running = sandbox.start(&["--no-queue"]);
+    let workspace = TestWorkspace::new();
+    let mut running = workspace.start(&["--no-queue"]);
     let address = running.address();
     let _idle = TcpStream::connect(&address).unwrap();
     let body = r#"{"customerId":"c","customerData":{}}"#;

@@ -6,12 +6,12 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::Sandbox;
+use crate::workspace::TestWorkspace;
 
 #[test]
 fn raw_log_is_that_of_the_functions_in_json() {
-    let sandbox = Sandbox::new();
-    let mut running = sandbox.start(&["--raw", "--no-queue"]);
+    let workspace = TestWorkspace::new();
+    let mut running = workspace.start(&["--raw", "--no-queue"]);
     running.post("/api/customers", "{}");
     running.wait_for_line("/api/customers\",\"status\":400");
     running.signal("INT");
@@ -29,8 +29,8 @@ fn raw_log_is_that_of_the_functions_in_json() {
 
 #[test]
 fn log_of_the_functions_is_readable() {
-    let sandbox = Sandbox::new();
-    let mut running = sandbox.start(&["--faults", "1"]);
+    let workspace = TestWorkspace::new();
+    let mut running = workspace.start(&["--faults", "1"]);
     running.post("/api/customers", r#"{"customerId":"c","customerData":{}}"#);
     running.wait_for_line("ERROR a message could not be drained");
     running.signal("INT");
@@ -54,8 +54,8 @@ fn send(port: u16, host: &str) -> String {
 
 #[test]
 fn unknown_path_is_the_404_of_api_gateway_and_a_line_in_the_log() {
-    let sandbox = Sandbox::new();
-    let mut running = sandbox.start(&["--host-name", "intake"]);
+    let workspace = TestWorkspace::new();
+    let mut running = workspace.start(&["--host-name", "intake"]);
     let port = running
         .address()
         .rsplit(':')

@@ -1,0 +1,170 @@
+//! A temporary cargo workspace in which a test runs `cargo dev`, with a script in place of cargo where
+//! a test needs one. [`stack`] is the process that runs in it.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
+
+pub(crate) mod stack;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use self::stack::{EndedStack, RunningStack};
+
+/// Longer than any step takes, so that only a hang reaches it.
+const DEADLINE: Duration = Duration::from_mins(2);
+
+const TEMPLATE: &str = include_str!("../../../../template.yaml");
+
+/// The program under test.
+pub(crate) fn dev() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_dev"))
+}
+
+/// The folder is deleted when this is dropped.
+pub(crate) struct TestWorkspace {
+    folder: tempfile::TempDir,
+    /// The cargo that runs the tests.
+    cargo: PathBuf,
+}
+
+impl TestWorkspace {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let cargo = PathBuf::from(std::env::var_os("CARGO").expect("cargo runs the tests"));
+        let workspace = Self { folder, cargo };
+        workspace.append("Cargo.toml", "[workspace]\nresolver = '3'\n");
+        workspace.append("Cargo.lock", "version = 4\n");
+        workspace.append("template.yaml", TEMPLATE);
+        workspace
+    }
+
+    /// Adds text to the end of a file, and creates the file and its folder if there are none.
+    pub(crate) fn append(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, fs::read_to_string(&path).unwrap_or_default() + text).unwrap();
+    }
+
+    /// Replaces a file.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        fs::write(self.path(path), text).unwrap();
+    }
+
+    pub(crate) fn remove(&self, path: &str) {
+        fs::remove_file(self.path(path)).unwrap();
+    }
+
+    /// Writes a shell script into the folder that is first on the `PATH` of `cargo dev`.
+    pub(crate) fn program(&self, name: &str, script: &str) -> PathBuf {
+        let path = self.folder.path().join("bin").join(name);
+        self.append(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// Makes `cargo build .. intake` build `script`. Other commands of cargo work.
+    pub(crate) fn cargo_that_builds_intake(&self, script: &str) {
+        let intake = self.program("intake", script);
+        let build = format!(
+            "mkdir -p target/debug && cp {} target/debug/intake",
+            intake.display()
+        );
+        self.cargo_after(&format!(
+            "case \"$*\" in *' --bin intake') {build}; exit;; esac"
+        ));
+    }
+
+    /// Has a shell script run in place of cargo. Where the script does not exit, the real cargo runs
+    /// after it.
+    pub(crate) fn cargo_after(&self, script: &str) {
+        let cargo = self.cargo.display();
+        self.program("cargo", &format!("{script}\nexec {cargo} \"$@\""));
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Runs `cargo dev` to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> EndedStack {
+        self.start(arguments).end()
+    }
+
+    /// Runs `cargo dev` until it is ready, and then stops it.
+    pub(crate) fn run_until_ready(&self, arguments: &[&str]) -> EndedStack {
+        let mut running = self.start(arguments);
+        running.wait_for_line("Intake is running");
+        running.signal("INT");
+        running.end()
+    }
+
+    /// Starts `cargo dev` on free ports, unless the arguments name some.
+    pub(crate) fn start(&self, arguments: &[&str]) -> RunningStack {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        RunningStack::new(command.spawn().unwrap())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let bin = self.folder.path().join("bin");
+        let path = std::env::var_os("PATH").expect("there is a PATH");
+        let path =
+            std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(&path)))
+                .unwrap();
+        let own_cargo = bin.join("cargo");
+        let cargo = if own_cargo.exists() {
+            &own_cargo
+        } else {
+            &self.cargo
+        };
+        let ports = ["--port", "--dynamodb-port", "--inspector-port"]
+            .into_iter()
+            .filter(|port| !arguments.contains(port));
+        let mut command = dev();
+        command
+            .args(arguments)
+            .args(ports.flat_map(|port| [port, "0"]))
+            .current_dir(self.folder.path())
+            .env("CARGO", cargo)
+            .env("PATH", path)
+            // The variables of a developer who uses `cargo intake` on a deployed stack. They must
+            // not reach the functions.
+            .env(
+                "OVERFLOW_QUEUE_URL",
+                "https://sqs.eu-central-1.amazonaws.com/123456789012/overflow",
+            )
+            .env("INTAKE_STACK", "intake-prod")
+            .env_remove("CARGO_TARGET_DIR");
+        command
+    }
+
+    /// Waits until a file of the workspace exists.
+    pub(crate) fn wait_for(&self, path: &str) {
+        let path = self.path(path);
+        wait_until(
+            || Path::exists(&path),
+            &format!("{} exists", path.display()),
+        );
+    }
+}
+
+fn wait_until(reached: impl Fn() -> bool, condition: &str) {
+    let start = Instant::now();
+    while !reached() {
+        assert!(
+            start.elapsed() < DEADLINE,
+            "timeout: not true that {condition}"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
