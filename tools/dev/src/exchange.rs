@@ -1,15 +1,15 @@
 //! What the stack records of one request and its response, and what the inspector shows of them.
 //!
-//! [`sent_request`] is what the client sent, [`api_key`] whose key it had, [`mod@lambda_event`] what API
-//! Gateway makes of it for a function. [`parsed_response`] and [`signal`] are what is shown of the
-//! response and of each signal, and [`request_line`] is the line in the terminal. The newest
-//! exchanges are kept in [`recent_exchanges`].
+//! [`sent_request`] is what the client sent, [`api_key`] whose key it had, and [`answer`] what it got.
+//! [`parsed_response`] and [`signal`] are what is shown of the response and of each signal, and
+//! [`request_line`] is the line in the terminal. The newest exchanges are kept in
+//! [`recent_exchanges`].
 //!
 //! It knows the members of the contract that it shows. It must not know a rule of the contract, nor
 //! how requests arrive.
 
+pub(crate) mod answer;
 pub(crate) mod api_key;
-pub(crate) mod lambda_event;
 pub(crate) mod parsed_response;
 pub(crate) mod recent_exchanges;
 pub(crate) mod request_line;
@@ -26,8 +26,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response};
 use emulator::development_key::API_KEY;
 use serde::Serialize;
 
+use crate::exchange::answer::Answer;
 use crate::exchange::api_key::SentKey;
-use crate::exchange::lambda_event::{LambdaEvent, lambda_event, milliseconds};
 use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
 use crate::exchange::sent_request::SentRequest;
 use crate::exchange::signal::{Listed, ShownSignal, read_signals};
@@ -56,16 +56,6 @@ pub(crate) struct Exchange {
     subject: Option<String>,
     /// The size of the body, also if the body is not kept.
     body_bytes: Option<usize>,
-}
-
-/// A request and its response, as the gateway has seen them.
-pub(crate) struct Seen {
-    pub(crate) sent: SentRequest,
-    pub(crate) response: Response<Bytes>,
-    pub(crate) duration: Duration,
-    pub(crate) reason: Option<String>,
-    pub(crate) key: SentKey,
-    pub(crate) batch: Option<BatchResult>,
 }
 
 /// What a list of the inspector shows of an exchange.
@@ -116,16 +106,13 @@ pub(crate) struct ExchangeDetail<'a> {
 }
 
 impl Exchange {
-    /// Reads what is shown of a request and its response.
-    pub(crate) fn new(seen: Seen) -> Self {
-        let Seen {
-            sent,
+    /// Reads what is shown of a request and its answer.
+    pub(crate) fn new(sent: SentRequest, answer: Answer, duration: Duration, key: SentKey) -> Self {
+        let Answer {
             response,
-            duration,
             reason,
-            key,
             batch,
-        } = seen;
+        } = answer;
         let status = response.status().as_u16();
         let parsed = ParsedResponse::parse(status, response.body(), reason.as_deref());
         let body = sent
@@ -268,30 +255,25 @@ impl Exchange {
         header_bytes + sent + decoded + received + finding_bytes + signal_bytes
     }
 
-    /// The event that API Gateway would make of the request, as in events/. It has no key but the
-    /// published one.
-    pub(crate) fn event(&self) -> LambdaEvent<'_> {
-        lambda_event(&self.sent, "inspector", |name, value| {
-            match value.to_str() {
-                Ok(text) if text.contains(API_KEY) => text.to_owned(),
-                _ => self.header(name, value),
-            }
-        })
-    }
-
     /// Names and values of headers, without the key.
     fn headers(&self, headers: &HeaderMap) -> Vec<[String; 2]> {
         headers
             .iter()
-            .map(|(name, value)| [name.to_string(), self.header(name, value)])
+            .map(|(name, value)| [name.to_string(), self.shown_header(name, value)])
             .collect()
     }
 
-    fn header(&self, name: &HeaderName, value: &HeaderValue) -> String {
+    /// The value of a header without the key.
+    pub(crate) fn shown_header(&self, name: &HeaderName, value: &HeaderValue) -> String {
         match &self.key.shown {
             // The scheme stays, since a wrong scheme may be the mistake.
             Some(shown) if name == AUTHORIZATION => shown.clone(),
             _ => String::from_utf8_lossy(value.as_bytes()).replace(API_KEY, "$API_KEY"),
         }
     }
+}
+
+/// A duration in whole milliseconds.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or_default()
 }

@@ -27,9 +27,10 @@ use signals::{BatchOutcome, SignalVerdict, SignalsFunction};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// Requests that a function serves at once. Another waits before its time begins, as before Lambda
-/// has started a process for it: all of a burst at once would be slow together, and be deferred.
-const AT_ONCE: usize = 8;
+/// How many requests a function serves at the same time. The timeout of a further request does not
+/// begin before a place is free, as on Lambda before a process has started. If all requests of a
+/// burst were served at the same time, all would be slow, and their signals would be deferred.
+const MAX_CONCURRENT_REQUESTS: usize = 8;
 
 /// The packages of the functions that this program runs.
 const PACKAGES: [&str; 3] = ["customers", "overflow", "signals"];
@@ -39,36 +40,37 @@ const PACKAGES: [&str; 3] = ["customers", "overflow", "signals"];
 pub(crate) struct Functions(Arc<RunningFunctions>);
 
 struct RunningFunctions {
-    customers: Arc<Hosted<CustomersFunction>>,
-    signals: Arc<Hosted<SignalsFunction>>,
-    overflow: Arc<Hosted<OverflowFunction>>,
+    customers: Arc<HostedFunction<CustomersFunction>>,
+    signals: Arc<HostedFunction<SignalsFunction>>,
+    overflow: Arc<HostedFunction<OverflowFunction>>,
     /// Runs the functions, in their own thread.
     runtime: Handle,
     /// Ends their thread when it is dropped.
     _end: oneshot::Sender<()>,
 }
 
-/// A function, as the template describes it.
-struct Hosted<F> {
+/// A function of the template that runs in this process.
+struct HostedFunction<F> {
     function: F,
     /// Its name in the template.
     logical_id: String,
     timeout: Duration,
     log: Log,
-    turns: Semaphore,
+    /// The places for requests.
+    places: Semaphore,
 }
 
-/// What a function did with a request.
-pub(crate) struct Handled {
+/// What a function answered to a request.
+pub(crate) struct FunctionAnswer {
     pub(crate) response: Response<Bytes>,
-    /// Why the response is as it is, where it does not say so itself.
-    pub(crate) reason: Option<Reason>,
+    /// Why the response is as it is, where the response does not say so itself.
+    pub(crate) reason: Option<AnswerReason>,
     /// What became of the batch, if the request had one that could be read.
     pub(crate) batch: Option<BatchResult>,
 }
 
 /// Why a function answered as it did.
-pub(crate) enum Reason {
+pub(crate) enum AnswerReason {
     Unauthorized(UnauthorizedReason),
     /// The error of DynamoDB.
     Store(String),
@@ -100,17 +102,18 @@ impl Functions {
         let overflow = OverflowFunction::from_variables(variables)?;
         let (runtime, end) = start_runtime()?;
         Ok(Self(Arc::new(RunningFunctions {
-            customers: Hosted::new(template, "customers", customers, lines)?,
-            signals: Hosted::new(template, "signals", signals, lines)?,
-            overflow: Hosted::new(template, "overflow", overflow, lines)?,
+            customers: HostedFunction::new(template, "customers", customers, lines)?,
+            signals: HostedFunction::new(template, "signals", signals, lines)?,
+            overflow: HostedFunction::new(template, "overflow", overflow, lines)?,
             runtime,
             _end: end,
         })))
     }
 
-    /// What the function with this name in the template does with an event of API Gateway. It goes
-    /// on when this is dropped. `None` if it has not answered within its timeout, or has no requests.
-    pub(crate) async fn handle(&self, function: &str, event: Vec<u8>) -> Option<Handled> {
+    /// Calls the function with this name in the template, with a Lambda event of API Gateway. The
+    /// function goes on when the future is dropped. `None` if it has not answered within its timeout,
+    /// or if no function of this name answers requests.
+    pub(crate) async fn invoke(&self, function: &str, event: Vec<u8>) -> Option<FunctionAnswer> {
         let RunningFunctions {
             customers,
             signals,
@@ -121,14 +124,14 @@ impl Functions {
             let signals = Arc::clone(signals);
             let serving = runtime.spawn(async move { signals.serve(&event).await });
             let served = serving.await.ok().flatten()?;
-            let batch = batch(&served);
-            return Some(handled(served, batch));
+            let batch = batch_result(&served);
+            return Some(function_answer(served, batch));
         }
         if function == customers.logical_id {
             let customers = Arc::clone(customers);
             let serving = runtime.spawn(async move { customers.serve(&event).await });
             let served = serving.await.ok().flatten()?;
-            return Some(handled(served, None));
+            return Some(function_answer(served, None));
         }
         None
     }
@@ -155,9 +158,9 @@ impl Functions {
     pub(crate) async fn learn_development_key(&self) -> Result<()> {
         let functions = Arc::clone(&self.0);
         let learned = self.0.runtime.spawn(async move {
-            let Hosted { function, .. } = &*functions.customers;
+            let HostedFunction { function, .. } = &*functions.customers;
             let customers_knows = functions.customers.knows_key(function.authenticator());
-            let Hosted { function, .. } = &*functions.signals;
+            let HostedFunction { function, .. } = &*functions.signals;
             let signals_knows = functions.signals.knows_key(function.authenticator());
             customers_knows.await && signals_knows.await
         });
@@ -195,7 +198,7 @@ fn start_runtime() -> Result<(Handle, oneshot::Sender<()>)> {
     Ok((handle, end))
 }
 
-impl<F> Hosted<F> {
+impl<F> HostedFunction<F> {
     fn new(
         template: &Template,
         package: &str,
@@ -212,7 +215,7 @@ impl<F> Hosted<F> {
             function,
             logical_id: described.logical_id.clone(),
             timeout: described.timeout,
-            turns: Semaphore::new(AT_ONCE),
+            places: Semaphore::new(MAX_CONCURRENT_REQUESTS),
             log: Log::new(package, move |line| {
                 // While the stack ends, nothing receives these lines any more.
                 let _ = lines.send(line.to_owned());
@@ -241,10 +244,10 @@ impl<F> Hosted<F> {
     }
 }
 
-impl<F: HttpFunction> Hosted<F> {
+impl<F: HttpFunction> HostedFunction<F> {
     async fn serve(&self, event: &[u8]) -> Option<Served<F::Outcome>> {
         let event: HttpApiEvent = serde_json::from_slice(event).ok()?;
-        let _turn = self.turns.acquire().await.ok()?;
+        let _place = self.places.acquire().await.ok()?;
         let request = event.into_request(self.context());
         let context = RequestContext::from_request(&request, self.log.clone());
         let served = serve(&self.function, &request, context);
@@ -252,7 +255,8 @@ impl<F: HttpFunction> Hosted<F> {
     }
 }
 
-fn batch(served: &Served<BatchOutcome>) -> Option<BatchResult> {
+/// What became of the batch of a request, unless the request was refused as a whole.
+fn batch_result(served: &Served<BatchOutcome>) -> Option<BatchResult> {
     let Ok(Reply::Handled(outcome)) = &served.result else {
         return None;
     };
@@ -263,14 +267,17 @@ fn batch(served: &Served<BatchOutcome>) -> Option<BatchResult> {
     })
 }
 
-fn handled<O: EndpointOutcome>(served: Served<O>, batch: Option<BatchResult>) -> Handled {
+fn function_answer<O: EndpointOutcome>(
+    served: Served<O>,
+    batch: Option<BatchResult>,
+) -> FunctionAnswer {
     let reason = match served.unauthorized_reason() {
-        Some(reason) => Some(Reason::Unauthorized(reason)),
+        Some(reason) => Some(AnswerReason::Unauthorized(reason)),
         None => served
             .store_error()
-            .map(|error| Reason::Store(error.to_string())),
+            .map(|error| AnswerReason::Store(error.to_string())),
     };
-    Handled {
+    FunctionAnswer {
         response: served
             .response
             .map(|body| Bytes::copy_from_slice(body.as_ref())),

@@ -1,14 +1,24 @@
-//! What API Gateway does in front of the functions. The gateway forwards requests for the template's
-//! routes to them, answers all others itself, and adds the [CORS headers](cors). With `--answer`, it
-//! also gives [answers](injected_answer) in place of the functions'. [`server`] accepts the
-//! connections. The gateway keeps each request and its response for the inspector.
+//! What API Gateway does in front of the functions. A request passes these steps:
 //!
-//! It must not know what a request means.
+//! 1. [`server`] accepts the connection of a client, and reads the head of its request.
+//! 2. [`Gateway::respond`] reads the body, and returns the response to the server.
+//! 3. [`Gateway::answer_and_keep`] runs the further steps in a task of their own, which goes on when the
+//!    client leaves. It prints a line about the request, and keeps the request and its response for
+//!    the inspector. The inspector begins with this step when it sends a request again.
+//! 4. [`Gateway::record`] has the request answered, adds the [CORS headers](cors), and makes the
+//!    [`Exchange`]: what is recorded of the request and its answer.
+//! 5. [`Gateway::route`] refuses the request, or finds its function in the routes of the template.
+//! 6. [`Gateway::invoke`] makes the [Lambda event](mod@lambda_event), has [`Functions::invoke`] call the
+//!    function with it, and returns the function's answer. With `--answer`, [`Gateway::inject`] gives
+//!    an [injected answer](injected_answer) to some requests instead.
+//!
+//! The gateway must not know what a request means.
 
-mod answer;
 pub(crate) mod cors;
+pub(crate) mod host_names;
 pub(crate) mod injected_answer;
-pub(crate) mod own_names;
+pub(crate) mod lambda_event;
+mod own_answer;
 pub(crate) mod server;
 
 use std::net::TcpListener;
@@ -22,182 +32,173 @@ use axum::http::{Method, Response, StatusCode};
 use emulator::template::Route;
 use service::problem::UnauthorizedReason;
 
-use self::answer::{GatewayAnswer, own_response};
+use self::cors::CorsPolicy;
+use self::host_names::HostNames;
+use self::injected_answer::{InjectedAnswer, InjectedAnswerShare, choose};
+use self::lambda_event::lambda_event;
+use self::own_answer::{internal_server_error, own_answer, service_unavailable};
+use self::server::{Client, Server};
+use crate::exchange::Exchange;
+use crate::exchange::answer::Answer;
 use crate::exchange::api_key::{ApiKeyTable, why_missing};
-use crate::exchange::lambda_event::lambda_event;
 use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
-use crate::exchange::request_line::line;
+use crate::exchange::request_line::request_line;
 use crate::exchange::sent_request::SentRequest;
-use crate::exchange::{Exchange, Seen};
-use crate::functions::{Functions, Reason};
-use crate::gateway::cors::CorsPolicy;
-use crate::gateway::injected_answer::{InjectedAnswer, InjectedShare, choose};
-use crate::gateway::own_names::OwnNames;
-use crate::gateway::server::{Client, Server};
+use crate::functions::{AnswerReason, Functions};
 use crate::programs::contracts::ContractsProgram;
 use crate::terminal::{has_colours, print_with_time};
 
 /// How long API Gateway waits for a function.
-const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The largest body that API Gateway takes, in bytes ("Amazon API Gateway quotas").
-const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
+/// The largest body that API Gateway takes, in megabytes ("Amazon API Gateway quotas").
+const MAX_BODY_MEGABYTES: usize = 10;
 
-/// What the line of a request says when the answer is not the function's.
-const BY_OPTION: &str = "because of --answer";
-
-/// What API Gateway says when a function has not answered in time.
-const UNAVAILABLE: &str = "Service Unavailable";
-
-/// What API Gateway says when a function failed.
-const INTERNAL_SERVER_ERROR: &str = "Internal Server Error";
-
-/// What the gateway asks about a request beside the function.
-#[derive(Default)]
-pub(crate) struct Sources {
-    pub(crate) keys: Option<ApiKeyTable>,
-    pub(crate) contracts: Option<ContractsProgram>,
-}
+/// The reason of an answer that is given in place of the function's.
+const INJECTED: &str = "because of --answer";
 
 pub(crate) struct Gateway {
     pub(crate) functions: Functions,
     pub(crate) routes: Vec<Route>,
-    pub(crate) names: OwnNames,
+    pub(crate) host_names: HostNames,
     pub(crate) cors: CorsPolicy,
-    /// Answers that are given in place of the functions'.
-    pub(crate) injected: Vec<InjectedShare>,
-    pub(crate) sources: Sources,
-    /// Whether each request has a line.
-    pub(crate) has_lines: bool,
+    /// The answers of `--answer`.
+    pub(crate) injected_answers: Vec<InjectedAnswerShare>,
+    /// The table in which the account of a request is looked up. `None` in tests without tables.
+    pub(crate) keys: Option<ApiKeyTable>,
+    /// The program that judges the signals of requests, with `--contracts`.
+    pub(crate) contracts: Option<ContractsProgram>,
+    /// Whether a line is printed for each request.
+    pub(crate) prints_lines: bool,
     pub(crate) exchanges: RecentExchanges,
 }
 
 impl Gateway {
-    /// Answers on `listener`.
+    /// Starts to answer the requests that arrive at `listener`.
     ///
     /// # Errors
     /// The runtime cannot watch the listener.
-    pub(crate) fn serve(self: &Arc<Self>, listener: TcpListener) -> Result<Server> {
+    pub(crate) fn listen(self: &Arc<Self>, listener: TcpListener) -> Result<Server> {
         let gateway = Arc::clone(self);
         Server::start(listener, move |request, client| {
-            Arc::clone(&gateway).answer(request, client)
+            Arc::clone(&gateway).respond(request, client)
         })
     }
 
-    async fn answer(self: Arc<Self>, request: Request, client: Client) -> Response<Body> {
-        let sent = receive(request).await;
+    /// Reads the body of a client's request, and returns the response to it.
+    async fn respond(self: Arc<Self>, request: Request, client: Client) -> Response<Body> {
+        let sent = read_body(request).await;
         if sent.body.is_none() && client.has_left() {
             // The client left before it had sent the whole request, which goes to no function.
             return Response::default();
         }
-        let response = match self.exchange(sent, Some(client)).await {
+        let response = match self.answer_and_keep(sent, Some(client)).await {
             Some(kept) => kept.exchange.response.clone(),
-            None => own_response(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_SERVER_ERROR),
+            None => internal_server_error().response,
         };
         response.map(Body::from)
     }
 
-    /// Answers a request, and keeps it with its response. This goes on when the future is dropped,
-    /// as when the page of the inspector is closed while it sends a request again. A request of the
-    /// inspector has no client. `None` after a defect of this program.
-    pub(crate) async fn exchange(
+    /// Answers a request, prints a line about it, and keeps it with its response. This goes on when
+    /// the future is dropped, as when the page of the inspector is closed while it sends a request
+    /// again. A request of the inspector has no client. `None` after a defect of this program.
+    pub(crate) async fn answer_and_keep(
         self: &Arc<Self>,
         sent: SentRequest,
         client: Option<Client>,
     ) -> Option<Arc<KeptExchange>> {
         let gateway = Arc::clone(self);
-        let exchange = tokio::spawn(async move {
-            let mut exchange = gateway.answered(sent, client.as_ref()).await;
-            exchange.has_left = client.is_some_and(|client| client.has_left());
-            gateway.keep(exchange)
+        let task = tokio::spawn(async move {
+            let exchange = gateway.record(sent, client.as_ref()).await;
+            if gateway.prints_lines {
+                print_with_time(&request_line(&exchange, has_colours()));
+            }
+            gateway.exchanges.add(exchange)
         });
-        exchange.await.ok()
+        task.await.ok()
     }
 
-    /// Answers a request, and says what became of it.
-    async fn answered(&self, sent: SentRequest, client: Option<&Client>) -> Exchange {
+    /// Answers a request, and records what became of it.
+    async fn record(&self, sent: SentRequest, client: Option<&Client>) -> Exchange {
         let start = Instant::now();
-        let added = self.cors.headers_for(&sent.method, &sent.headers);
-        let refusal = self.cors.refusal(&sent.method, &sent.headers);
-        let mut answer = self.respond(&sent, client).await;
+        let mut answer = self.route(&sent, client).await;
         let duration = start.elapsed();
-        answer.response.headers_mut().extend(added);
-        let reasons: Vec<_> = answer.reason.into_iter().chain(refusal).collect();
-        let reason = (!reasons.is_empty()).then(|| reasons.join("; "));
-        let keys = self.sources.keys.as_ref();
-        let key = keys.map(|keys| keys.read(&sent.headers));
-        let mut exchange = Exchange::new(Seen {
-            sent,
-            response: answer.response,
-            duration,
-            reason,
-            key: key.unwrap_or_default(),
-            batch: answer.batch,
-        });
-        if let Some(contracts) = &self.sources.contracts {
+        self.apply_cors(&sent, &mut answer);
+        let key = self.keys.as_ref().map(|keys| keys.look_up(&sent.headers));
+        let mut exchange = Exchange::new(sent, answer, duration, key.unwrap_or_default());
+        if let Some(contracts) = &self.contracts {
             contracts.judge(&mut exchange.signals).await;
         }
+        exchange.has_left = client.is_some_and(Client::has_left);
         exchange
     }
 
-    fn keep(&self, exchange: Exchange) -> Arc<KeptExchange> {
-        if self.has_lines {
-            print_with_time(&line(&exchange, has_colours()));
-        }
-        self.exchanges.add(exchange)
+    /// Adds the CORS headers to the response. If a browser keeps the response from its page, adds why
+    /// to the reason.
+    fn apply_cors(&self, sent: &SentRequest, answer: &mut Answer) {
+        let headers = self.cors.headers_for(&sent.method, &sent.headers);
+        answer.response.headers_mut().extend(headers);
+        let Some(refusal) = self.cors.refusal(&sent.method, &sent.headers) else {
+            return;
+        };
+        answer.reason = match answer.reason.take() {
+            Some(reason) => Some(format!("{reason}; {refusal}")),
+            None => Some(refusal),
+        };
     }
 
-    async fn respond(&self, sent: &SentRequest, client: Option<&Client>) -> GatewayAnswer {
-        if !self.names.include_host_of(&sent.headers) {
+    /// Answers a request by the function of its route, by an injected answer, or with an error of API
+    /// Gateway if no function gets it.
+    async fn route(&self, sent: &SentRequest, client: Option<&Client>) -> Answer {
+        if !self.host_names.include_host_of(&sent.headers) {
             let why = "the Host is another one: see --host-name".to_owned();
-            return GatewayAnswer::own(StatusCode::FORBIDDEN, "Forbidden", Some(why));
+            return own_answer(StatusCode::FORBIDDEN, "Forbidden", Some(why));
         }
         if sent.body.is_none() {
             let status = StatusCode::PAYLOAD_TOO_LARGE;
-            let why = "larger than 10 MB".to_owned();
-            return GatewayAnswer::own(status, "Request Entity Too Large", Some(why));
+            let why = format!("larger than {MAX_BODY_MEGABYTES} MB");
+            return own_answer(status, "Request Entity Too Large", Some(why));
         }
         let method = &sent.method;
         let Some(function) = self.function_of(method, sent.uri.path()) else {
             let why = self.no_such_path(sent);
-            return GatewayAnswer::own(StatusCode::NOT_FOUND, "Not Found", Some(why));
+            return own_answer(StatusCode::NOT_FOUND, "Not Found", Some(why));
         };
-        match self.choose_injected(method) {
+        match self.choose_injected_answer(method) {
             Some(injected) => self.inject(injected, sent, function, client).await,
-            None => self.forward(sent, function).await,
+            None => self.invoke(function, sent).await,
         }
     }
 
-    /// The answer that is given in place of the function's, if it is the turn of one.
-    fn choose_injected(&self, method: &Method) -> Option<InjectedAnswer> {
+    /// The answer that this request gets in place of the function's, if it is one of those that do.
+    fn choose_injected_answer(&self, method: &Method) -> Option<InjectedAnswer> {
         // After a failed preflight, a page learns only that its request failed.
         if *method == Method::OPTIONS {
             return None;
         }
-        choose(&self.injected, fastrand::f64())
+        choose(&self.injected_answers, fastrand::f64())
     }
 
+    /// Gives an injected answer.
     async fn inject(
         &self,
         injected: InjectedAnswer,
         sent: &SentRequest,
         function: &str,
         client: Option<&Client>,
-    ) -> GatewayAnswer {
-        let why = Some(BY_OPTION.to_owned());
+    ) -> Answer {
+        let why = Some(INJECTED.to_owned());
         match injected {
             InjectedAnswer::TooManyRequests => {
-                GatewayAnswer::own(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why)
+                own_answer(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why)
             }
-            InjectedAnswer::Unavailable => {
-                GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why)
-            }
+            InjectedAnswer::Unavailable => service_unavailable(why),
             InjectedAnswer::Timeout => {
-                let (answer, ()) = tokio::join!(self.forward(sent, function), time_out(client));
+                let (answer, ()) = tokio::join!(self.invoke(function, sent), time_out(client));
                 // The function has done its work: what became of its signals is shown.
-                GatewayAnswer {
+                Answer {
                     batch: answer.batch,
-                    ..GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, why)
+                    ..service_unavailable(why)
                 }
             }
         }
@@ -233,31 +234,24 @@ impl Gateway {
         route.map(|route| route.function.as_str())
     }
 
-    /// The answer of a function.
-    async fn forward(&self, sent: &SentRequest, function: &str) -> GatewayAnswer {
-        let failed = || {
-            GatewayAnswer::own(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                INTERNAL_SERVER_ERROR,
-                None,
-            )
-        };
+    /// Invokes a function with the Lambda event of a request, and returns the function's answer.
+    async fn invoke(&self, function: &str, sent: &SentRequest) -> Answer {
         let id = format!("{:016x}", fastrand::u64(..));
         let event = lambda_event(sent, &id, |_, value| {
             String::from_utf8_lossy(value.as_bytes()).into_owned()
         });
         let Ok(event) = serde_json::to_vec(&event) else {
-            return failed();
+            return internal_server_error();
         };
-        let handled = self.functions.handle(function, event);
-        match tokio::time::timeout(INTEGRATION_TIMEOUT, handled).await {
-            Ok(Some(handled)) => GatewayAnswer {
-                response: handled.response,
-                reason: handled.reason.map(|why| why_answered(&why, sent)),
-                batch: handled.batch,
+        let invocation = self.functions.invoke(function, event);
+        match tokio::time::timeout(INTEGRATION_TIMEOUT, invocation).await {
+            Ok(Some(answer)) => Answer {
+                response: answer.response,
+                reason: answer.reason.map(|reason| reason_text(&reason, sent)),
+                batch: answer.batch,
             },
-            Ok(None) => failed(),
-            Err(_) => GatewayAnswer::own(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, None),
+            Ok(None) => internal_server_error(),
+            Err(_) => service_unavailable(None),
         }
     }
 }
@@ -274,10 +268,10 @@ async fn time_out(client: Option<&Client>) {
     }
 }
 
-/// Reads a request with its body.
-async fn receive(request: Request) -> SentRequest {
+/// Reads the body of a request.
+async fn read_body(request: Request) -> SentRequest {
     let (head, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, MAX_BODY_BYTES).await;
+    let body = axum::body::to_bytes(body, MAX_BODY_MEGABYTES * 1024 * 1024).await;
     SentRequest {
         method: head.method,
         uri: head.uri,
@@ -286,11 +280,12 @@ async fn receive(request: Request) -> SentRequest {
     }
 }
 
-fn why_answered(reason: &Reason, sent: &SentRequest) -> String {
+/// The reason of a function's answer, as a person reads it.
+fn reason_text(reason: &AnswerReason, sent: &SentRequest) -> String {
     match reason {
-        Reason::Unauthorized(UnauthorizedReason::Missing) => why_missing(&sent.headers),
-        Reason::Unauthorized(reason) => reason.as_str().to_owned(),
-        Reason::Store(error) => format!("DynamoDB: {error}"),
+        AnswerReason::Unauthorized(UnauthorizedReason::Missing) => why_missing(&sent.headers),
+        AnswerReason::Unauthorized(reason) => reason.as_str().to_owned(),
+        AnswerReason::Store(error) => format!("DynamoDB: {error}"),
     }
 }
 

@@ -32,11 +32,11 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use self::query::{AccountQuery, Nothing};
-use self::requests::{clear, event, list, one, replay};
+use self::requests::{clear, lambda_event, list, one, replay};
 use self::signals::{counts, reset, signals};
 pub(crate) use self::stored::StoredData;
 use crate::gateway::Gateway;
-use crate::gateway::own_names::OwnNames;
+use crate::gateway::host_names::HostNames;
 use crate::stand_ins::overflow_queue::QueueHandle;
 
 const PAGE: &str = include_str!("inspector/page.html");
@@ -50,7 +50,7 @@ const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// What the page and the API need.
 pub(crate) struct Inspector {
     pub(crate) gateway: Arc<Gateway>,
-    pub(crate) names: OwnNames,
+    pub(crate) host_names: HostNames,
     pub(crate) stored: StoredData,
     pub(crate) queue: Option<QueueHandle>,
     /// The port of the API, which the page shows in its first example.
@@ -67,12 +67,12 @@ impl Inspector {
     pub(crate) fn serve(self, listener: TcpListener) -> Result<()> {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let names = self.names.clone();
+        let host_names = self.host_names.clone();
         let routes = Router::new()
             .route("/", get(page))
             .route("/requests", get(list).delete(clear))
             .route("/requests/{n}", get(one))
-            .route("/requests/{n}/event", get(event))
+            .route("/requests/{n}/event", get(lambda_event))
             .route("/requests/{n}/replay", post(replay))
             .route("/signals", get(signals))
             .route("/counts", get(counts))
@@ -83,7 +83,7 @@ impl Inspector {
             .route("/rejected/redrive", post(redrive))
             .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
             .layer(middleware::from_fn(move |request, next| {
-                guard(names.clone(), request, next)
+                guard(host_names.clone(), request, next)
             }))
             .with_state(Arc::new(self));
         tokio::spawn(axum::serve(listener, routes).into_future());
@@ -93,8 +93,8 @@ impl Inspector {
 
 /// Refuses requests of other pages and requests to other names, and adds the headers that every
 /// response has.
-async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> {
-    let mut response = match why_forbidden(&names, &request) {
+async fn guard(host_names: HostNames, request: Request, next: Next) -> Response<Body> {
+    let mut response = match why_forbidden(&host_names, &request) {
         Some(why) => (StatusCode::FORBIDDEN, why).into_response(),
         None => next.run(request).await,
     };
@@ -105,13 +105,13 @@ async fn guard(names: OwnNames, request: Request, next: Next) -> Response<Body> 
 }
 
 /// Why a request is refused, if it is.
-fn why_forbidden(names: &OwnNames, request: &Request) -> Option<&'static str> {
+fn why_forbidden(host_names: &HostNames, request: &Request) -> Option<&'static str> {
     let headers = request.headers();
     let site = headers.get("sec-fetch-site");
     if site.is_some_and(|site| site == "cross-site") {
         return Some("The inspector answers no page of another site.");
     }
-    if !names.include_host_of(headers) {
+    if !host_names.include_host_of(headers) {
         return Some("The inspector answers to localhost, to addresses, and to each --host-name.");
     }
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);

@@ -10,7 +10,7 @@ use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser}
 use emulator::{Storage, Template};
 
 use crate::gateway::cors::CorsPolicy;
-use crate::gateway::injected_answer::{InjectedShare, is_possible};
+use crate::gateway::injected_answer::{InjectedAnswerShare, is_possible};
 use crate::programs;
 
 const EXAMPLES: &str = "\
@@ -101,8 +101,8 @@ pub(crate) struct Options {
     /// Answer this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503
     /// without the function, or a 503 after 30 seconds although it did its work (timeout); may be
     /// repeated
-    #[arg(long, value_name = "429|503|timeout:SHARE", value_parser = InjectedShare::parse)]
-    pub(crate) answer: Vec<InjectedShare>,
+    #[arg(long, value_name = "429|503|timeout:SHARE", value_parser = InjectedAnswerShare::parse)]
+    pub(crate) answer: Vec<InjectedAnswerShare>,
 
     /// Print the log of the functions as it is, in JSON, instead of a line for each request
     #[arg(long)]
@@ -189,7 +189,7 @@ impl Options {
     ///
     /// # Errors
     /// Their shares are more than all requests.
-    pub(crate) fn answers(&self) -> Result<Vec<InjectedShare>> {
+    pub(crate) fn injected_answers(&self) -> Result<Vec<InjectedAnswerShare>> {
         ensure!(
             is_possible(&self.answer),
             "The shares of --answer are more than 1 together."

@@ -17,9 +17,9 @@ use self::backend::Backend;
 use self::checked::Checked;
 use crate::exchange::api_key::ApiKeyTable;
 use crate::exchange::recent_exchanges::RecentExchanges;
-use crate::gateway::own_names::OwnNames;
+use crate::gateway::Gateway;
+use crate::gateway::host_names::HostNames;
 use crate::gateway::server::Server;
-use crate::gateway::{Gateway, Sources};
 use crate::inspector::{Inspector, StoredData};
 use crate::options::{Listeners, Options};
 use crate::programs::contracts::ContractsProgram;
@@ -69,13 +69,13 @@ impl LocalStack {
         let mut backend = Backend::start(options, &checked, dynamodb, &addresses).await?;
         let contracts = backend.contracts.take();
         let gateway = Arc::new(gateway(options, &checked, &backend, contracts)?);
-        let api = gateway.serve(api)?;
+        let api = gateway.listen(api)?;
         let operator = backend.operator;
         let emulator = Arc::clone(&backend.emulator);
         let stored = StoredData::new(emulator, &checked.template, operator)?;
         let queue = backend.overflow.as_ref();
         let inspector_parts = Inspector {
-            names: gateway.names.clone(),
+            host_names: gateway.host_names.clone(),
             gateway,
             stored,
             queue: queue.map(|overflow| overflow.queue.clone()),
@@ -129,14 +129,12 @@ fn gateway(
     Ok(Gateway {
         functions: backend.functions.clone(),
         routes: checked.template.routes().cloned().collect(),
-        names: OwnNames(options.host_name.clone()),
+        host_names: HostNames(options.host_name.clone()),
         cors: checked.cors.clone(),
-        injected: checked.injected.clone(),
-        sources: Sources {
-            keys: Some(keys),
-            contracts,
-        },
-        has_lines: !options.raw,
+        injected_answers: checked.injected_answers.clone(),
+        keys: Some(keys),
+        contracts,
+        prints_lines: !options.raw,
         exchanges: RecentExchanges::default(),
     })
 }

@@ -30,8 +30,8 @@ pub(crate) struct SentKey {
 }
 
 impl ApiKeyTable {
-    /// What is known of the key of a request with these headers.
-    pub(crate) fn read(&self, headers: &HeaderMap) -> SentKey {
+    /// Looks up the key of a request with these headers.
+    pub(crate) fn look_up(&self, headers: &HeaderMap) -> SentKey {
         let Some(credential) = Credential::read(headers) else {
             return SentKey::default();
         };

@@ -6,8 +6,8 @@ use axum::http::StatusCode;
 use crate::exchange::Exchange;
 use crate::exchange::parsed_response::ResponseFinding;
 
-/// The line, without its time. Its status may have a colour.
-pub(crate) fn line(exchange: &Exchange, has_colours: bool) -> String {
+/// The line about a request, without the time. Its status may have a colour.
+pub(crate) fn request_line(exchange: &Exchange, has_colours: bool) -> String {
     let method = exchange.sent.method.as_str();
     let path = exchange.sent.uri.path();
     let status = exchange.response.status();
@@ -113,9 +113,10 @@ mod tests {
     use axum::body::Bytes;
     use axum::http::{HeaderMap, Method, Response, Uri};
 
+    use crate::exchange::Exchange;
+    use crate::exchange::answer::Answer;
     use crate::exchange::api_key::SentKey;
     use crate::exchange::sent_request::SentRequest;
-    use crate::exchange::{Exchange, Seen};
 
     fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
         line_of(status, body, note, false)
@@ -133,15 +134,14 @@ mod tests {
             .status(status)
             .body(Bytes::from(body))
             .unwrap();
-        let exchange = Exchange::new(Seen {
-            sent,
+        let answer = Answer {
             response,
-            duration: Duration::from_micros(3_900),
             reason: note.map(str::to_owned),
-            key: SentKey::default(),
             batch: None,
-        });
-        let line = super::line(&exchange, has_colours);
+        };
+        let duration = Duration::from_micros(3_900);
+        let exchange = Exchange::new(sent, answer, duration, SentKey::default());
+        let line = super::request_line(&exchange, has_colours);
         line.strip_prefix("POST    /api/customers           ")
             .unwrap()
             .to_owned()

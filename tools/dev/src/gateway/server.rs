@@ -1,4 +1,4 @@
-//! Accepts connections on the API's port, and has their requests answered. Must not know what a
+//! Accepts connections on the API's port, and has the gateway respond to their requests. Must not know what a
 //! request means.
 //!
 //! It is not axum's server, which drops a request when its client closes the connection before the
@@ -65,13 +65,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Has `answer` answer what comes in on `listener`.
+    /// Starts a server that has `respond` respond to the requests that arrive at `listener`.
     ///
     /// # Errors
     /// The runtime cannot watch the listener.
-    pub(crate) fn start<A, F>(listener: TcpListener, answer: A) -> Result<Self>
+    pub(crate) fn start<R, F>(listener: TcpListener, respond: R) -> Result<Self>
     where
-        A: Fn(Request, Client) -> F + Clone + Send + 'static,
+        R: Fn(Request, Client) -> F + Clone + Send + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         listener.set_nonblocking(true)?;
@@ -80,7 +80,7 @@ impl Server {
         let served = tokio::spawn(async move {
             let connections = GracefulShutdown::new();
             tokio::select! {
-                () = accept(&listener, &connections, answer) => {}
+                () = accept(&listener, &connections, respond) => {}
                 _ = stopped => {}
             }
             drop(listener);
@@ -98,9 +98,12 @@ impl Server {
 }
 
 /// Accepts connections until its future is dropped. Each has a task of its own.
-async fn accept<A, F>(listener: &tokio::net::TcpListener, connections: &GracefulShutdown, answer: A)
-where
-    A: Fn(Request, Client) -> F + Clone + Send + 'static,
+async fn accept<R, F>(
+    listener: &tokio::net::TcpListener,
+    connections: &GracefulShutdown,
+    respond: R,
+) where
+    R: Fn(Request, Client) -> F + Clone + Send + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
     loop {
@@ -115,9 +118,9 @@ where
         };
         // If this fails, responses are only a little later.
         let _ = stream.set_nodelay(true);
-        let answer = answer.clone();
+        let respond = respond.clone();
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-            let response = answer(request.map(Body::new), client.clone());
+            let response = respond(request.map(Body::new), client.clone());
             async move { Ok::<_, Infallible>(response.await) }
         });
         let connection = http1::Builder::new()

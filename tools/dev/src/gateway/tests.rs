@@ -7,12 +7,12 @@ use emulator::Template;
 use emulator::template::Cors;
 use tokio::sync::mpsc;
 
-use super::{Gateway, Sources};
+use super::Gateway;
 use crate::exchange::recent_exchanges::RecentExchanges;
 use crate::functions::Functions;
 use crate::gateway::cors::CorsPolicy;
-use crate::gateway::injected_answer::InjectedShare;
-use crate::gateway::own_names::OwnNames;
+use crate::gateway::host_names::HostNames;
+use crate::gateway::injected_answer::InjectedAnswerShare;
 
 /// A path of the customers function, which answers 401 without a key, and 204 to OPTIONS.
 const PATH: &str = "/api/customers";
@@ -33,7 +33,7 @@ fn functions() -> Functions {
 }
 
 /// A gateway for pages of these origins that gives these answers. Returns its address.
-fn gateway(origins: &[&str], answers: &[&str]) -> String {
+fn gateway(origins: &[&str], injected_answers: &[&str]) -> String {
     let cors = Cors {
         preflight: vec![("access-control-allow-methods", "GET,POST".to_owned())],
         other: vec![("access-control-expose-headers", "x-request-id".to_owned())],
@@ -44,22 +44,23 @@ fn gateway(origins: &[&str], answers: &[&str]) -> String {
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}{PATH}", listener.local_addr().unwrap());
-    let answers = answers
+    let injected_answers = injected_answers
         .iter()
-        .map(|text| InjectedShare::parse(text).unwrap())
+        .map(|text| InjectedAnswerShare::parse(text).unwrap())
         .collect();
     let gateway = Arc::new(Gateway {
         functions: functions(),
         routes: template().routes().cloned().collect(),
-        names: OwnNames::default(),
+        host_names: HostNames::default(),
         cors,
-        injected: answers,
-        sources: Sources::default(),
-        has_lines: false,
+        injected_answers,
+        keys: None,
+        contracts: None,
+        prints_lines: false,
         exchanges: RecentExchanges::default(),
     });
     // It listens until the runtime of the test ends.
-    std::mem::forget(gateway.serve(listener).unwrap());
+    std::mem::forget(gateway.listen(listener).unwrap());
     address
 }
 

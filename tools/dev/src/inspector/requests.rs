@@ -5,11 +5,13 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse as _;
+use emulator::development_key::API_KEY;
 use serde_json::json;
 
 use super::query::{Nothing, RequestsQuery};
 use super::{Shared, json_body, output, unknown_account};
 use crate::exchange::recent_exchanges::WaitResult;
+use crate::gateway::lambda_event;
 
 /// The requests that the page, or a test, has not seen yet.
 pub(super) async fn list(
@@ -44,8 +46,9 @@ pub(super) async fn one(
     json_body(&kept.exchange.detail(n))
 }
 
-/// The event that the function got, for `cargo lambda invoke`.
-pub(super) async fn event(
+/// The Lambda event that API Gateway would make of a request, for `cargo lambda invoke`. The only key
+/// in it is the development key, which is public.
+pub(super) async fn lambda_event(
     State(inspector): Shared,
     Path(n): Path<u64>,
     Query(Nothing {}): Query<Nothing>,
@@ -53,7 +56,14 @@ pub(super) async fn event(
     let Some(kept) = inspector.gateway.exchanges.find(n) else {
         return not_kept();
     };
-    let text = serde_json::to_string_pretty(&kept.exchange.event()).unwrap_or_default();
+    let exchange = &kept.exchange;
+    let event = lambda_event::lambda_event(&exchange.sent, "inspector", |name, value| match value
+        .to_str()
+    {
+        Ok(text) if text.contains(API_KEY) => text.to_owned(),
+        _ => exchange.shown_header(name, value),
+    });
+    let text = serde_json::to_string_pretty(&event).unwrap_or_default();
     output(Ok(format!("{text}\n")))
 }
 
@@ -85,7 +95,7 @@ pub(super) async fn replay(
     } else {
         sent.with_body(body)
     };
-    match inspector.gateway.exchange(sent, None).await {
+    match inspector.gateway.answer_and_keep(sent, None).await {
         Some(kept) => json_body(&kept.exchange.summary(kept.n)),
         None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

@@ -97,7 +97,7 @@ pub(super) async fn counts(
 /// The error that contracts are not judged any more. Without it, a test would take a missing judgement
 /// for a kept contract.
 fn cannot_judge(inspector: &Inspector) -> Option<Response<Body>> {
-    let contracts = inspector.gateway.sources.contracts.as_ref()?;
+    let contracts = inspector.gateway.contracts.as_ref()?;
     let why = contracts.failure()?.to_owned();
     Some((StatusCode::BAD_GATEWAY, why).into_response())
 }

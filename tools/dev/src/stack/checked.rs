@@ -4,7 +4,7 @@ use anyhow::Result;
 use emulator::{Storage, Template};
 
 use crate::gateway::cors::CorsPolicy;
-use crate::gateway::injected_answer::InjectedShare;
+use crate::gateway::injected_answer::InjectedAnswerShare;
 use crate::options::Options;
 use crate::programs::Programs;
 use crate::stack_info::env_file::EnvFile;
@@ -14,7 +14,7 @@ pub(super) struct Checked {
     pub(super) programs: Programs,
     pub(super) template: Template,
     pub(super) cors: CorsPolicy,
-    pub(super) injected: Vec<InjectedShare>,
+    pub(super) injected_answers: Vec<InjectedAnswerShare>,
     pub(super) storage: Storage,
     pub(super) env_file: EnvFile,
 }
@@ -24,7 +24,7 @@ impl Checked {
         let programs = Programs::find()?;
         let template = Template::read(&programs.root.join("template.yaml"))?;
         let cors = options.cors(&template)?;
-        let injected = options.answers()?;
+        let injected_answers = options.injected_answers()?;
         let storage = options.storage()?;
         let env_file = options.env_file.clone();
         let env_file = EnvFile::prepare(env_file.unwrap_or_else(|| programs.env_file()))?;
@@ -32,7 +32,7 @@ impl Checked {
             programs,
             template,
             cors,
-            injected,
+            injected_answers,
             storage,
             env_file,
         })

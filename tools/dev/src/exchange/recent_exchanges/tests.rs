@@ -2,7 +2,7 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Response, Uri};
 
 use super::*;
-use crate::exchange::Seen;
+use crate::exchange::answer::Answer;
 use crate::exchange::api_key::SentKey;
 use crate::exchange::sent_request::SentRequest;
 
@@ -15,16 +15,13 @@ fn add(exchanges: &RecentExchanges, body: &[u8], response: &'static str) -> u64 
         headers: HeaderMap::new(),
         body,
     };
-    exchanges
-        .add(Exchange::new(Seen {
-            sent,
-            response: Response::new(Bytes::from(response)),
-            duration: Duration::ZERO,
-            reason: None,
-            key: SentKey::default(),
-            batch: None,
-        }))
-        .n
+    let answer = Answer {
+        response: Response::new(Bytes::from(response)),
+        reason: None,
+        batch: None,
+    };
+    let exchange = Exchange::new(sent, answer, Duration::ZERO, SentKey::default());
+    exchanges.add(exchange).n
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! Lambda proxy integrations for HTTP APIs"). Must not know what the request means.
 
 use std::borrow::Cow;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -10,6 +10,7 @@ use data_encoding::BASE64;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::exchange::milliseconds;
 use crate::exchange::sent_request::SentRequest;
 
 /// The media types of text that do not begin with `text/`.
@@ -30,11 +31,11 @@ pub(crate) struct LambdaEvent<'a> {
     is_base64_encoded: bool,
 }
 
-/// The event of a request, with headers as `value` writes them.
+/// The event of a request, with the values of headers as `write_value` writes them.
 pub(crate) fn lambda_event<'a>(
     sent: &'a SentRequest,
     request_id: &str,
-    value: impl Fn(&HeaderName, &HeaderValue) -> String,
+    write_value: impl Fn(&HeaderName, &HeaderValue) -> String,
 ) -> LambdaEvent<'a> {
     let path = sent.uri.path();
     let mut headers = Map::new();
@@ -43,10 +44,11 @@ pub(crate) fn lambda_event<'a>(
             .headers
             .get_all(name)
             .iter()
-            .map(|content| value(name, content))
+            .map(|value| write_value(name, value))
             .collect();
         headers.insert(name.to_string(), values.join(",").into());
     }
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let head = json!({
         "version": "2.0",
         "routeKey": format!("ANY {path}"),
@@ -60,7 +62,7 @@ pub(crate) fn lambda_event<'a>(
             "requestId": request_id,
             "routeKey": format!("ANY {path}"),
             "stage": "$default",
-            "timeEpoch": milliseconds(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
+            "timeEpoch": milliseconds(since_epoch.unwrap_or_default()),
         },
     });
     let body = sent.body.as_deref().filter(|body| !body.is_empty());
@@ -84,11 +86,6 @@ fn is_text(headers: &HeaderMap) -> bool {
     let media_type = media_type.unwrap_or_default().trim().to_ascii_lowercase();
     let is_text = media_type.starts_with("text/") || TEXT_TYPES.contains(&media_type.as_str());
     is_text && !headers.contains_key(CONTENT_ENCODING)
-}
-
-/// A duration in whole milliseconds.
-pub(crate) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The names by which the API and the inspector are called. Must not know what they are asked for.
+//! The host names under which the gateway and the inspector answer. Must not know what a request asks
+//! for.
 
 use std::net::IpAddr;
 
@@ -6,14 +7,16 @@ use axum::http::header::HOST;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue};
 
-/// Names beside `localhost` and every address. A page can give its own name the address of this
-/// machine, and so be of one origin with what listens here; but the browser then sends that name in
-/// `Host`.
+/// The names of `--host-name`. `localhost` and every address count as host names too.
+///
+/// They protect against DNS rebinding. The owner of a page can give the page's own name the address
+/// of this machine, and then the browser lets the page read what listens here. But the browser sends
+/// the page's name in `Host`.
 #[derive(Clone, Default)]
-pub(crate) struct OwnNames(pub(crate) Vec<String>);
+pub(crate) struct HostNames(pub(crate) Vec<String>);
 
-impl OwnNames {
-    /// Whether a request with these headers was sent to one of them.
+impl HostNames {
+    /// Whether a request with these headers was sent to one of these names.
     pub(crate) fn include_host_of(&self, request: &HeaderMap) -> bool {
         request
             .get(HOST)
@@ -33,11 +36,11 @@ mod tests {
     use axum::http::HeaderMap;
     use axum::http::header::HOST;
 
-    use super::OwnNames;
+    use super::HostNames;
 
     #[test]
-    fn addresses_localhost_and_given_names_are_own_names() {
-        let names = OwnNames(vec!["intake".to_owned()]);
+    fn addresses_localhost_and_given_names_are_host_names() {
+        let names = HostNames(vec!["intake".to_owned()]);
         for (host, expected) in [
             ("127.0.0.1:9000", true),
             ("192.168.1.17", true),
