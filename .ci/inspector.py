@@ -141,7 +141,7 @@ class Inspector:
                              ("warned note", "contract-broken", lines[3]), ("warned note", "unexpected-type", lines[3])], marks
         starts = [start for kind, _, start, _ in marks if "note" not in kind]
         assert starts == ["{required: signals[1].ev", '"eventType": " "blank: s', '"data": {contract-broken', '"price": "49.90",contrac'], marks
-        expect(self.detail).to_contain_text("2 errors, 2 breaks of contracts, 1 warning")
+        expect(self.detail).to_contain_text("2 errors, 2 breaks of event contracts, 1 warning")
         assert DIGITS in self.detail.locator("pre").first.inner_text()
 
     def malformed_json_has_its_place(self) -> None:

@@ -1,4 +1,4 @@
-//! The name of the file of a type's contract. Must not know what is in the file.
+//! The name of the file of a type's event contract. Must not know what is in the file.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};

@@ -1,5 +1,5 @@
-//! Makes contracts that the given signals keep: the types of values, and the members that were
-//! always there. They hold no values. Must not know how contracts are judged.
+//! Makes event contracts that the given signals keep. A contract has the types of values, and requires
+//! the members that all signals have. It has no values. Must not know how contracts are judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,9 +1,45 @@
 //! Judges the `data` of signals by event contracts: one JSON Schema (2020-12) for each type,
 //! `DIR/<type>.json`. Must not know where signals come from.
 //!
-//! A program of its own: it reads signals as lines of JSON, so that `cargo dev` and `cargo intake`
-//! start as fast as without it, and so that numbers keep their digits here (`arbitrary_precision`
-//! of `serde_json`) and cost nothing elsewhere.
+//! It is a program of its own, which `cargo dev` and `cargo intake` start when a developer or an
+//! operator asks for it. They build and start faster without it. And `arbitrary_precision` of
+//! `serde_json`, by which numbers keep all their digits here, would make every other program slower.
+//!
+//! # Standard input and output
+//!
+//! Every command reads signals from standard input, one JSON object on each line:
+//!
+//! ```json
+//! {"type":"purchase","data":{"price":12.5},"name":"shop#c1 2026-11-20T22:16:40Z"}
+//! ```
+//!
+//! `type` is the eventType or the stepNodeId. `name` names the signal to the reader of `check`, and may
+//! be left out.
+//!
+//! `judge DIR`, which `cargo dev --contracts DIR` starts:
+//!
+//! 1. It writes the line `ready` when it has read the event contracts, and all of them can be used.
+//! 2. For each line of the input, it writes one line, in the same order: a [`Verdict`] in JSON. The
+//!    verdict on a line that cannot be read is [`Verdict::Broken`].
+//!
+//! ```json
+//! {"contract":"ok"}
+//! {"contract":"broken","breaks":[{"pointer":"/price","message":"a sentence without the value"}]}
+//! {"contract":"none"}
+//! ```
+//!
+//! `check DIR`, which `cargo intake contracts check` starts, writes a line for each signal that breaks
+//! its event contract, and the counts to standard error:
+//!
+//! ```json
+//! {"signal":"shop#c1 2026-11-20T22:16:40Z","type":"purchase","breaks":[{"pointer":"/price","message":"…"}]}
+//! ```
+//!
+//! `infer DIR`, which `cargo intake contracts infer` starts, writes event contracts into the folder, and
+//! a line for people about each.
+//!
+//! The exit code is 0, or 1 if `check` has found a signal that breaks its event contract, or 2 after an
+//! error, which is on standard error.
 #![expect(clippy::print_stderr, reason = "a command: this is how it speaks")]
 
 mod file_name;
@@ -21,6 +57,9 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::judge::{Contracts, Verdict};
+
+/// The first line that `judge` writes, when every event contract can be used.
+const READY: &str = "ready";
 
 /// Judges the data of signals, or writes contracts that they keep. Reads one signal on each line:
 /// {"type":"purchase","data":{}}
@@ -40,11 +79,11 @@ enum Command {
     },
 }
 
-/// A signal as far as it is judged.
+/// A line of the input: a signal, as far as it is judged.
 #[derive(Deserialize)]
 struct SignalLine {
     r#type: String,
-    /// The text is not parsed yet: a client may send JSON that cannot be judged, and is told so.
+    /// The text is not parsed yet. If a client sent JSON that cannot be judged, the verdict says so.
     data: Box<RawValue>,
     /// What names the signal to the reader of `check`.
     #[serde(default)]
@@ -95,20 +134,19 @@ fn read_signals(input: impl BufRead) -> impl Iterator<Item = Result<SignalLine>>
     })
 }
 
-/// Answers each line, whatever is in it: an answer that is left out would be taken for that of the
-/// next line.
+/// Writes a verdict for each line, also for one that cannot be read: if a verdict were left out, the
+/// next one would be taken for it.
 fn judge(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<()> {
     let mut contracts = Contracts::read(dir)?;
-    // This line says that every contract can be used.
-    writeln!(output, "ready")?;
+    writeln!(output, "{READY}")?;
     output.flush()?;
     for signal in read_signals(input) {
         let verdict = match signal {
             Ok(signal) => contracts.judge(&signal.r#type, &signal.data),
             Err(error) => Verdict::unjudged(format!("{error:#}")),
         };
-        let answer = serde_json::to_string(&verdict)?;
-        writeln!(output, "{answer}")?;
+        let verdict = serde_json::to_string(&verdict)?;
+        writeln!(output, "{verdict}")?;
         output.flush()?;
     }
     Ok(())

@@ -1,15 +1,16 @@
 //! What the stack records of one request and its response, and what the inspector shows of them.
 //!
 //! [`sent_request`] is what the client sent, [`api_key`] whose key it had, and [`answer`] what it got.
-//! [`parsed_response`] and [`signal`] are what is shown of the response and of each signal, and
-//! [`request_line`] is the line in the terminal. The newest exchanges are kept in
-//! [`recent_exchanges`].
+//! [`parsed_response`] and [`signal`] are what is shown of the response and of each signal,
+//! [`event_contract`] is what the event contract of its type says of a signal, and [`request_line`] is
+//! the line in the terminal. The newest exchanges are kept in [`recent_exchanges`].
 //!
-//! It knows the members of the contract that it shows. It must not know a rule of the contract, nor
-//! how requests arrive.
+//! It knows the members of requests and responses that it shows. It must not know a rule of the API,
+//! nor how requests arrive.
 
 pub(crate) mod answer;
 pub(crate) mod api_key;
+pub(crate) mod event_contract;
 pub(crate) mod parsed_response;
 pub(crate) mod recent_exchanges;
 pub(crate) mod request_line;
@@ -28,6 +29,7 @@ use serde::Serialize;
 
 use crate::exchange::answer::Answer;
 use crate::exchange::api_key::SentKey;
+use crate::exchange::event_contract::EventContractVerdict;
 use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
 use crate::exchange::sent_request::SentRequest;
 use crate::exchange::signal::{Listed, ShownSignal, read_signals};
@@ -74,10 +76,11 @@ pub(crate) struct ExchangeSummary<'a> {
     reason: Option<&'a str>,
     errors: usize,
     warnings: usize,
-    contract_breaks: Vec<ResponseFinding>,
-    /// The code of the first error, contract break or warning.
+    #[serde(rename = "contractBreaks")]
+    event_contract_breaks: Vec<ResponseFinding>,
+    /// The code of the first error, break of an event contract or warning.
     field_code: Option<String>,
-    /// The place of the first error, contract break or warning.
+    /// The place of the first error, break of an event contract or warning.
     pointer: Option<String>,
     account: Option<&'a str>,
     request_id: Option<String>,
@@ -152,10 +155,10 @@ impl Exchange {
     /// What a list shows of the exchange with the number `n`.
     pub(crate) fn summary(&self, n: u64) -> ExchangeSummary<'_> {
         let parsed = &self.parsed;
-        let contract_breaks = self.contract_breaks();
+        let event_contract_breaks = self.event_contract_breaks();
         let errors = &parsed.field_errors;
         let warnings = &parsed.warnings;
-        let mut findings = errors.iter().chain(&contract_breaks).chain(warnings);
+        let mut findings = errors.iter().chain(&event_contract_breaks).chain(warnings);
         let first = findings.next().cloned();
         let since_epoch = self.received_at.duration_since(SystemTime::UNIX_EPOCH);
         ExchangeSummary {
@@ -169,7 +172,7 @@ impl Exchange {
             reason: self.reason.as_deref(),
             errors: errors.len(),
             warnings: warnings.len(),
-            contract_breaks,
+            event_contract_breaks,
             field_code: first.as_ref().map(|finding| finding.code.clone()),
             pointer: first.map(|finding| finding.pointer),
             account: self.key.account.as_deref(),
@@ -206,12 +209,13 @@ impl Exchange {
         types
     }
 
-    /// What breaks contracts in its signals, with `--contracts`.
-    pub(crate) fn contract_breaks(&self) -> Vec<ResponseFinding> {
+    /// With `--contracts`, what breaks the event contracts in the signals of the request.
+    pub(crate) fn event_contract_breaks(&self) -> Vec<ResponseFinding> {
         let mut findings = Vec::new();
         for signal in &self.signals {
             let index = signal.index.unwrap_or_default();
-            let breaks = signal.judgement.iter().flat_map(|judged| &judged.breaks);
+            let verdict = signal.event_contract.as_ref();
+            let breaks = verdict.map_or(&[][..], EventContractVerdict::breaks);
             for broken in breaks {
                 findings.push(ResponseFinding {
                     code: "contract-broken".to_owned(),

@@ -66,8 +66,8 @@ pub(crate) struct Gateway {
     pub(crate) injected_answers: Vec<InjectedAnswerShare>,
     /// The table in which the account of a request is looked up. `None` in tests without tables.
     pub(crate) keys: Option<ApiKeyTable>,
-    /// The program that judges the signals of requests, with `--contracts`.
-    pub(crate) contracts: Option<ContractsProgram>,
+    /// With `--contracts`, the program that judges signals by their event contracts.
+    pub(crate) event_contracts: Option<ContractsProgram>,
     /// Whether a line is printed for each request.
     pub(crate) prints_lines: bool,
     pub(crate) exchanges: RecentExchanges,
@@ -126,8 +126,8 @@ impl Gateway {
         self.apply_cors(&sent, &mut answer);
         let key = self.keys.as_ref().map(|keys| keys.look_up(&sent.headers));
         let mut exchange = Exchange::new(sent, answer, duration, key.unwrap_or_default());
-        if let Some(contracts) = &self.contracts {
-            contracts.judge(&mut exchange.signals).await;
+        if let Some(program) = &self.event_contracts {
+            program.judge(&mut exchange.signals).await;
         }
         exchange.has_left = client.is_some_and(Client::has_left);
         exchange

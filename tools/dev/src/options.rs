@@ -22,7 +22,7 @@ Examples:
   cargo dev --faults 0.5                      with faults of DynamoDB: signals and updates of customers may be deferred
   cargo dev --answer 429:0.1 --answer timeout:0.01
                                               with answers of API Gateway that a client has to retry
-  cargo dev --contracts events/contracts      and say in the line of a request what breaks the contract of its type
+  cargo dev --contracts events/contracts      and say in the line of a request what breaks the event contract of its type
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
   cargo dev --port 0 --dynamodb-port 0 --env-file target/second.env
                                               a second stack, on free ports that its env file names

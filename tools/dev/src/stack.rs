@@ -67,8 +67,8 @@ impl LocalStack {
         }
         let checked = Checked::new(options)?;
         let mut backend = Backend::start(options, &checked, dynamodb, &addresses).await?;
-        let contracts = backend.contracts.take();
-        let gateway = Arc::new(gateway(options, &checked, &backend, contracts)?);
+        let event_contracts = backend.event_contracts.take();
+        let gateway = Arc::new(gateway(options, &checked, &backend, event_contracts)?);
         let api = gateway.listen(api)?;
         let operator = backend.operator;
         let emulator = Arc::clone(&backend.emulator);
@@ -120,7 +120,7 @@ fn gateway(
     options: &Options,
     checked: &Checked,
     backend: &Backend,
-    contracts: Option<ContractsProgram>,
+    event_contracts: Option<ContractsProgram>,
 ) -> Result<Gateway> {
     let keys = ApiKeyTable {
         emulator: Arc::clone(&backend.emulator),
@@ -133,7 +133,7 @@ fn gateway(
         cors: checked.cors.clone(),
         injected_answers: checked.injected_answers.clone(),
         keys: Some(keys),
-        contracts,
+        event_contracts,
         prints_lines: !options.raw,
         exchanges: RecentExchanges::default(),
     })

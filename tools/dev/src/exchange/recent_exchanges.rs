@@ -9,7 +9,8 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::exchange::signal::{ContractVerdict, ShownSignal, ShownVerdict};
+use crate::exchange::event_contract::EventContractVerdict;
+use crate::exchange::signal::{ShownSignal, ShownVerdict};
 use crate::exchange::{Exchange, MAX_BODY_BYTES};
 
 /// How many exchanges are kept.
@@ -68,15 +69,18 @@ pub(crate) struct ExchangeCounts {
     by_type: BTreeMap<String, SignalCounts>,
     /// Signals of types that are not counted one by one.
     other_types: u64,
-    contracts: ContractCounts,
+    #[serde(rename = "contracts")]
+    event_contracts: EventContractCounts,
 }
 
-/// Signals by whether they keep the contract of their type, with `--contracts`.
+/// With `--contracts`, how many signals had which verdict of their event contract.
 #[derive(Clone, Default, Serialize)]
-struct ContractCounts {
-    ok: u64,
+struct EventContractCounts {
+    #[serde(rename = "ok")]
+    kept: u64,
     broken: u64,
-    none: u64,
+    #[serde(rename = "none")]
+    no_contract: u64,
 }
 
 /// How many signals had which verdict.
@@ -243,21 +247,24 @@ impl ExchangeLog {
     }
 }
 
+impl EventContractCounts {
+    fn add(&mut self, verdict: &EventContractVerdict) {
+        match verdict {
+            EventContractVerdict::Kept => self.kept += 1,
+            EventContractVerdict::Broken { .. } => self.broken += 1,
+            EventContractVerdict::NoContract => self.no_contract += 1,
+        }
+    }
+}
+
 impl ExchangeCounts {
     fn add(&mut self, exchange: &Exchange, was_acknowledged: bool) {
         self.requests += 1;
         self.warnings += exchange.parsed.warnings.len();
         for signal in &exchange.signals {
             self.signals.add(signal, was_acknowledged);
-            let contract = signal
-                .judgement
-                .as_ref()
-                .map(|judgement| judgement.contract);
-            match contract {
-                Some(ContractVerdict::Ok) => self.contracts.ok += 1,
-                Some(ContractVerdict::Broken) => self.contracts.broken += 1,
-                Some(ContractVerdict::None) => self.contracts.none += 1,
-                None => {}
+            if let Some(verdict) = &signal.event_contract {
+                self.event_contracts.add(verdict);
             }
             let Some(name) = &signal.r#type else { continue };
             let has_room = self.by_type.len() < MAX_TYPES && name.len() <= MAX_TYPE_BYTES;

@@ -60,7 +60,7 @@ fn parts(exchange: &Exchange) -> Vec<String> {
         (None, None) => parts.extend(parsed.result.clone()),
     }
     parts.extend(first(&parsed.field_errors));
-    parts.extend(first(&exchange.contract_breaks()));
+    parts.extend(first(&exchange.event_contract_breaks()));
     if let Some(warning) = first(&parsed.warnings) {
         parts.push(format!("warning {warning}"));
     }

@@ -1,5 +1,5 @@
 //! The signals of a request as the inspector shows them. They are made once, when the request is
-//! answered, and read by lists, counts and the page. Must not know a rule of the contract.
+//! answered, and read by lists, counts and the page. Must not know a rule of the API.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -9,6 +9,7 @@ use model::limits::MAX_ERRORS_PER_SIGNAL;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::exchange::event_contract::EventContractVerdict;
 use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
 use crate::functions::BatchResult;
 
@@ -58,34 +59,9 @@ pub(crate) struct ShownSignal {
     pub(crate) warnings: Vec<ResponseFinding>,
     /// The text of its `data`, in the memory of the body.
     pub(crate) data: Option<JsonText>,
-    /// What `--contracts` says of it.
+    /// With `--contracts`, whether its data keeps the event contract of its type.
     #[serde(flatten)]
-    pub(crate) judgement: Option<Judgement>,
-}
-
-/// Whether the data of a signal keeps the contract of its type.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum ContractVerdict {
-    Ok,
-    Broken,
-    /// The type of the signal has no contract.
-    None,
-}
-
-/// What `--contracts` says of a signal.
-#[derive(Deserialize, Serialize)]
-pub(crate) struct Judgement {
-    pub(crate) contract: ContractVerdict,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) breaks: Vec<ContractBreak>,
-}
-
-/// What breaks a contract: the place in `data`, and a sentence without the value.
-#[derive(Deserialize, Serialize)]
-pub(crate) struct ContractBreak {
-    pub(crate) pointer: String,
-    pub(crate) message: String,
+    pub(crate) event_contract: Option<EventContractVerdict>,
 }
 
 /// A value as it was sent, with every digit.
@@ -178,7 +154,7 @@ impl ShownSignal {
             errors,
             warnings: Vec::new(),
             data: None,
-            judgement: None,
+            event_contract: None,
         }
     }
 

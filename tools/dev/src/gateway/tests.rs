@@ -55,7 +55,7 @@ fn gateway(origins: &[&str], injected_answers: &[&str]) -> String {
         cors,
         injected_answers,
         keys: None,
-        contracts: None,
+        event_contracts: None,
         prints_lines: false,
         exchanges: RecentExchanges::default(),
     });

@@ -52,7 +52,7 @@ pub(super) async fn signals(
         }
     });
     let found = found.await;
-    if let Some(response) = cannot_judge(&inspector) {
+    if let Some(response) = event_contracts_failed(&inspector) {
         return response;
     }
     let mut signals = Vec::new();
@@ -91,14 +91,14 @@ pub(super) async fn counts(
         }
     });
     let counts = counts.await;
-    cannot_judge(&inspector).unwrap_or_else(|| json_body(&counts))
+    event_contracts_failed(&inspector).unwrap_or_else(|| json_body(&counts))
 }
 
-/// The error that contracts are not judged any more. Without it, a test would take a missing judgement
-/// for a kept contract.
-fn cannot_judge(inspector: &Inspector) -> Option<Response<Body>> {
-    let contracts = inspector.gateway.contracts.as_ref()?;
-    let why = contracts.failure()?.to_owned();
+/// The error that signals are not judged by their event contracts any more. Without it, a test would
+/// take a missing verdict for an event contract that is kept.
+fn event_contracts_failed(inspector: &Inspector) -> Option<Response<Body>> {
+    let program = inspector.gateway.event_contracts.as_ref()?;
+    let why = program.failure()?.to_owned();
     Some((StatusCode::BAD_GATEWAY, why).into_response())
 }
 

@@ -1,5 +1,6 @@
-//! The program `contracts`, which judges the data of signals with `--contracts`. Must not know what
-//! a contract says.
+//! The program `contracts`, which judges the data of signals by event contracts, with `--contracts`.
+//! tools/contracts/src/main.rs describes the lines that the two programs exchange. Must not know what
+//! an event contract says.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,36 +13,43 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::exchange::signal::{Judgement, ShownSignal};
+use crate::exchange::event_contract::EventContractVerdict;
+use crate::exchange::signal::ShownSignal;
 use crate::programs::Programs;
 use crate::terminal::status;
 
-/// How long the program may take for the signals of a request: the client waits.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the program may take to judge the signals of a request. Meanwhile the client waits for its
+/// response.
+const JUDGE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The running program, which answers one request after the other.
+/// The first line that the program writes.
+const READY: &str = "ready";
+
+/// The running program, which judges the signals of one request after the other.
 pub(crate) struct ContractsProgram {
     requests: mpsc::UnboundedSender<JudgeRequest>,
+    /// Why signals are not judged any more.
     failure: Arc<OnceLock<String>>,
 }
 
-/// The signals of a request, as the program reads them, and where its judgements go.
+/// The signals of a request, as the program reads them, and where its verdicts go.
 struct JudgeRequest {
     lines: Vec<String>,
-    judgements: oneshot::Sender<Vec<Judgement>>,
+    verdicts: oneshot::Sender<Vec<EventContractVerdict>>,
 }
 
-struct Judge {
+/// The process of the program, with its standard input and output.
+struct ProgramProcess {
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
     _process: Child,
 }
 
 impl ContractsProgram {
-    /// Builds the program, and starts it with the contracts of a folder.
+    /// Builds the program, and starts it with the event contracts of a folder.
     ///
     /// # Errors
-    /// The build fails, or the folder or a contract cannot be used: the program says why.
+    /// The build fails, or the folder or an event contract cannot be used: the program says why.
     pub(crate) async fn start(programs: &Programs, dir: &Path) -> Result<Self> {
         programs.build("`contracts`", "contracts").await?;
         let mut command = Command::new(programs.tool("contracts"));
@@ -66,33 +74,34 @@ impl ContractsProgram {
             .take()
             .context("`contracts` has no standard output")?;
         let mut output = BufReader::new(output).lines();
+        let first_line = output.next_line().await?;
         ensure!(
-            output.next_line().await?.is_some(),
+            first_line.is_some_and(|line| line == READY),
             "--contracts cannot be used: see above."
         );
-        let judge = Judge {
+        let process = ProgramProcess {
             input,
             output,
             _process: process,
         };
         let (requests, received) = mpsc::unbounded_channel();
         let failure = Arc::default();
-        tokio::spawn(judge.serve(received, Arc::clone(&failure)));
+        tokio::spawn(process.judge_requests(received, Arc::clone(&failure)));
         Ok(Self { requests, failure })
     }
 
-    /// Judges signals. One that the program does not answer for has no judgement, and then there is
-    /// a [failure](Self::failure).
+    /// Judges the signals of a request. If the program fails, they get no verdict, and there is a
+    /// [failure](Self::failure).
     pub(crate) async fn judge(&self, signals: &mut [ShownSignal]) {
-        let lines = signals.iter().map(line).collect();
-        let (judgements, judged) = oneshot::channel();
-        // If the program has failed, nothing receives the request, and the answer fails below.
-        let _ = self.requests.send(JudgeRequest { lines, judgements });
-        let Ok(judgements) = judged.await else {
+        let lines = signals.iter().map(signal_line).collect();
+        let (verdicts, judged) = oneshot::channel();
+        // If the program has failed, nothing receives the request, and the wait below fails.
+        let _ = self.requests.send(JudgeRequest { lines, verdicts });
+        let Ok(verdicts) = judged.await else {
             return;
         };
-        for (signal, judgement) in signals.iter_mut().zip(judgements) {
-            signal.judgement = Some(judgement);
+        for (signal, verdict) in signals.iter_mut().zip(verdicts) {
+            signal.event_contract = Some(verdict);
         }
     }
 
@@ -102,28 +111,21 @@ impl ContractsProgram {
     }
 }
 
-impl Judge {
-    /// Answers until it fails. A request whose client has gone is judged to its end: the next
-    /// answer of the program is that to its next signal.
-    async fn serve(
+impl ProgramProcess {
+    /// Judges requests until the program fails. A request whose client has left is judged to its end:
+    /// otherwise the verdicts on its signals would be taken for those of the next request.
+    async fn judge_requests(
         mut self,
         mut requests: mpsc::UnboundedReceiver<JudgeRequest>,
         failure: Arc<OnceLock<String>>,
     ) {
-        while let Some(JudgeRequest { lines, judgements }) = requests.recv().await {
-            let asked = tokio::time::timeout(PATIENCE, self.ask_all(&lines)).await;
-            let answered = asked.unwrap_or_else(|_| {
-                Err(anyhow::anyhow!(
-                    "`contracts` did not answer within {} s",
-                    PATIENCE.as_secs()
-                ))
-            });
-            match answered {
-                // A client that has left receives nothing.
-                Ok(answers) => drop(judgements.send(answers)),
+        while let Some(JudgeRequest { lines, verdicts }) = requests.recv().await {
+            match self.judge_in_time(&lines).await {
+                // Nothing receives the verdicts of a client that has left.
+                Ok(judged) => drop(verdicts.send(judged)),
                 Err(error) => {
                     let why = format!(
-                        "Signals are not judged by their contracts any more: {error:#}. Start the stack again."
+                        "Signals are not judged by their event contracts any more: {error:#}. Start the stack again."
                     );
                     status(&why);
                     let _ = failure.set(why);
@@ -133,24 +135,34 @@ impl Judge {
         }
     }
 
-    async fn ask_all(&mut self, lines: &[String]) -> Result<Vec<Judgement>> {
-        let mut judgements = Vec::with_capacity(lines.len());
-        for line in lines {
-            judgements.push(self.ask(line).await?);
-        }
-        Ok(judgements)
+    /// Judges the signals of a request within [`JUDGE_TIMEOUT`].
+    async fn judge_in_time(&mut self, lines: &[String]) -> Result<Vec<EventContractVerdict>> {
+        let judged = tokio::time::timeout(JUDGE_TIMEOUT, self.judge_all(lines)).await;
+        judged.with_context(|| {
+            let seconds = JUDGE_TIMEOUT.as_secs();
+            format!("`contracts` did not answer within {seconds} s")
+        })?
     }
 
-    async fn ask(&mut self, line: &str) -> Result<Judgement> {
+    async fn judge_all(&mut self, lines: &[String]) -> Result<Vec<EventContractVerdict>> {
+        let mut verdicts = Vec::with_capacity(lines.len());
+        for line in lines {
+            let verdict = self.judge_one(line).await?;
+            verdicts.push(verdict);
+        }
+        Ok(verdicts)
+    }
+
+    async fn judge_one(&mut self, line: &str) -> Result<EventContractVerdict> {
         const ENDED: &str = "`contracts` has ended";
         self.input.write_all(line.as_bytes()).await.context(ENDED)?;
-        let answer = self.output.next_line().await?.context(ENDED)?;
-        serde_json::from_str(&answer).context("`contracts` answers what cannot be read")
+        let verdict = self.output.next_line().await?.context(ENDED)?;
+        serde_json::from_str(&verdict).context("`contracts` answers what cannot be read")
     }
 }
 
 /// A signal as the program reads it, on one line.
-fn line(signal: &ShownSignal) -> String {
+fn signal_line(signal: &ShownSignal) -> String {
     let data = signal
         .data
         .as_ref()
@@ -160,8 +172,8 @@ fn line(signal: &ShownSignal) -> String {
         .filter(|data| *data != "null")
         .unwrap_or("{}")
         .replace(['\n', '\r'], " ");
-    let of = json!(signal.r#type.as_deref().unwrap_or_default());
-    format!("{{\"type\":{of},\"data\":{data}}}\n")
+    let signal_type = json!(signal.r#type.as_deref().unwrap_or_default());
+    format!("{{\"type\":{signal_type},\"data\":{data}}}\n")
 }
 
 #[cfg(test)]
@@ -173,14 +185,15 @@ mod tests {
     use tokio::process::Command;
 
     use super::ContractsProgram;
+    use crate::exchange::event_contract::EventContractVerdict;
     use crate::exchange::parsed_response::ParsedResponse;
-    use crate::exchange::signal::{ContractVerdict, ShownSignal, read_signals};
+    use crate::exchange::signal::{ShownSignal, read_signals};
 
     /// A program that answers each line after a moment: one with `broken` in it is broken.
     const PROGRAM: &str = r#"echo ready; while read -r line; do
         case "$line" in
             *die*) exit;;
-            *broken*) sleep 0.1; echo '{"contract":"broken"}';;
+            *broken*) sleep 0.1; echo '{"contract":"broken","breaks":[]}';;
             *) sleep 0.1; echo '{"contract":"ok"}';;
         esac
     done"#;
@@ -198,24 +211,25 @@ mod tests {
         read_signals(&body, &ParsedResponse::default(), None)
     }
 
-    fn judged(signals: &[ShownSignal]) -> Vec<Option<ContractVerdict>> {
-        let contract = |signal: &ShownSignal| Some(signal.judgement.as_ref()?.contract);
-        signals.iter().map(contract).collect()
+    fn verdicts(signals: &[ShownSignal]) -> Vec<Option<&EventContractVerdict>> {
+        let verdicts = signals.iter().map(|signal| signal.event_contract.as_ref());
+        verdicts.collect()
     }
 
     #[tokio::test]
-    async fn request_whose_client_leaves_shifts_no_judgement_of_another() {
+    async fn request_whose_client_leaves_shifts_no_verdict_of_another() {
         let contracts = contracts().await;
         let mut left = batch(&["broken", "broken"]);
         {
             let mut judging = pin!(contracts.judge(&mut left));
             // It has been asked, and is dropped before its answer.
-            assert_eq!(futures_poll(judging.as_mut()).await, Poll::Pending);
+            assert_eq!(poll_once(judging.as_mut()).await, Poll::Pending);
         }
         let mut next = batch(&["fine", "broken", "fine"]);
         contracts.judge(&mut next).await;
-        let (ok, broken) = (Some(ContractVerdict::Ok), Some(ContractVerdict::Broken));
-        assert_eq!(judged(&next), [ok, broken, ok]);
+        let kept = Some(&EventContractVerdict::Kept);
+        let broken = EventContractVerdict::Broken { breaks: Vec::new() };
+        assert_eq!(verdicts(&next), [kept, Some(&broken), kept]);
         assert_eq!(contracts.failure(), None);
     }
 
@@ -224,15 +238,15 @@ mod tests {
         let contracts = contracts().await;
         let mut signals = batch(&["fine", "die"]);
         contracts.judge(&mut signals).await;
-        assert_eq!(judged(&signals), [None, None]);
+        assert_eq!(verdicts(&signals), [None, None]);
         let why = contracts.failure().unwrap();
         assert!(why.contains("`contracts` has ended"), "{why}");
         contracts.judge(&mut signals).await;
-        assert_eq!(judged(&signals), [None, None]);
+        assert_eq!(verdicts(&signals), [None, None]);
     }
 
     /// Polls a future once, after what it started had a chance to run.
-    async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
+    async fn poll_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
         std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
     }
 }

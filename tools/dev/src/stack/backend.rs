@@ -28,7 +28,7 @@ pub(super) struct Backend {
     pub(super) emulator: Arc<Emulator>,
     pub(super) overflow: Option<OverflowQueue>,
     pub(super) stack_info: StackInfo,
-    pub(super) contracts: Option<ContractsProgram>,
+    pub(super) event_contracts: Option<ContractsProgram>,
     pub(super) operator: OperatorProgram,
     pub(super) faults: Option<Faults>,
     pub(super) functions: Functions,
@@ -53,7 +53,7 @@ impl Backend {
         let mut environment = template.environment()?;
         environment.extend(overflow.iter().flat_map(OverflowQueue::variables));
         let stack_info = StackInfo::new(addresses, &emulator.endpoint(), environment);
-        let contracts = start_contracts(options, programs).await?;
+        let event_contracts = start_contracts_program(options, programs).await?;
         let operator = OperatorProgram::new(programs, &stack_info);
         if options.seed {
             store_sample_data(checked, &operator, &emulator).await?;
@@ -68,7 +68,7 @@ impl Backend {
             emulator,
             overflow,
             stack_info,
-            contracts,
+            event_contracts,
             operator,
             faults,
             functions,
@@ -87,15 +87,15 @@ async fn start_overflow_queue(
     OverflowQueue::start(template, storage).await
 }
 
-async fn start_contracts(
+async fn start_contracts_program(
     options: &Options,
     programs: &Programs,
 ) -> Result<Option<ContractsProgram>> {
     let Some(dir) = &options.contracts else {
         return Ok(None);
     };
-    let contracts = ContractsProgram::start(programs, dir).await?;
-    Ok(Some(contracts))
+    let program = ContractsProgram::start(programs, dir).await?;
+    Ok(Some(program))
 }
 
 async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Option<Faults>> {
