@@ -25,6 +25,7 @@ use axum::body::Bytes;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response};
 use emulator::development_key::API_KEY;
+use model::limits::MAX_BODY_BYTES;
 use serde::Serialize;
 
 use crate::exchange::answer::Answer;
@@ -34,9 +35,6 @@ use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
 use crate::exchange::sent_request::SentRequest;
 use crate::exchange::signal::{Listed, ShownSignal, read_signals};
 use crate::functions::BatchResult;
-
-/// The largest body that is read for a list or kept, in bytes: what the functions accept.
-pub(crate) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// A request and its response.
 pub(crate) struct Exchange {
@@ -118,6 +116,7 @@ impl Exchange {
         } = answer;
         let status = response.status().as_u16();
         let parsed = ParsedResponse::parse(status, response.body(), reason.as_deref());
+        // A larger body is that of a request which the functions refuse.
         let body = sent
             .decoded()
             .filter(|body| body.len() <= MAX_BODY_BYTES)

@@ -56,7 +56,7 @@ async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     };
     if let Some(stack) = stack {
         tokio::select! {
-            failed = stack.delete_expired_items() => return failed.map(|never| match never {}),
+            failure = stack.run_until_failure() => return failure.map(|never| match never {}),
             () = &mut stop_signal => stack.end().await,
         }
     }

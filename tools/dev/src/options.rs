@@ -1,7 +1,7 @@
-//! The command line, and what can be checked before anything starts. Must not know how anything is
-//! started.
+//! The command line: its options, and what they say together with the template. Must not know how
+//! anything is started.
 
-use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -9,9 +9,12 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
 use emulator::{Storage, Template};
 
+use crate::gateway::INTEGRATION_TIMEOUT;
 use crate::gateway::cors::CorsPolicy;
 use crate::gateway::injected_answer::{InjectedAnswerShare, is_possible};
+use crate::gateway::server::GRACE;
 use crate::programs;
+use crate::stand_ins::overflow_queue::VISIBILITY_TIMEOUT;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,19 +33,15 @@ Examples:
 
 Each option has a variable, which counts where the option is not given: INTAKE_DEV_HOST_NAME=intake,stack INTAKE_DEV_SEED=true
 
-In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.
-Stop it with Ctrl-C: requests under way get their answers, for up to 2 seconds. After a change of the code, start it again.";
+In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.";
 
 /// What the variable of an option begins with.
 const VARIABLE_PREFIX: &str = "INTAKE_DEV_";
 
-/// Where the inspector is unless an option says otherwise, or another program has the port.
-const INSPECTOR_PORT: u16 = 9001;
-
 /// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions
 /// behind one address.
 #[derive(Debug, Parser)]
-#[command(name = "cargo dev", bin_name = "cargo dev", version = env!("INTAKE_VERSION_AND_COMMIT"), after_help = EXAMPLES)]
+#[command(name = "cargo dev", bin_name = "cargo dev", version = env!("INTAKE_VERSION_AND_COMMIT"), after_help = after_help())]
 pub(crate) struct Options {
     /// Address of the HTTP API and the inspector; 0.0.0.0 lets other machines use both, with a key
     /// that is public
@@ -56,16 +55,16 @@ pub(crate) struct Options {
 
     /// Port of the HTTP API; 0 chooses a free port
     #[arg(long, default_value_t = 9000, value_name = "PORT")]
-    port: u16,
+    pub(crate) port: u16,
 
     /// Port of the DynamoDB emulator on 127.0.0.1; 0 chooses a free port
     #[arg(long, default_value_t = 8000, value_name = "PORT")]
-    dynamodb_port: u16,
+    pub(crate) dynamodb_port: u16,
 
     /// Port of the inspector; 0 chooses a free port [default: 9001, or a free port if that is
     /// taken]
     #[arg(long, value_name = "PORT")]
-    inspector_port: Option<u16>,
+    pub(crate) inspector_port: Option<u16>,
 
     /// Keep the data in this file, and the overflow queue in FILE.queue; without it, everything is
     /// in memory
@@ -86,23 +85,20 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) seed: bool,
 
-    /// Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or
-    /// lost. Signals and updates of customers that retries do not store are deferred to the
-    /// overflow queue; with --no-queue, the response is a 503. When nothing is stored for two
-    /// minutes, a message of the queue becomes a dead letter: 24 drains of 5 seconds each have
-    /// failed
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, help = faults_help())]
     pub(crate) faults: Option<f64>,
 
     /// Run without the overflow queue: signals that DynamoDB does not take in time are then a 503
     #[arg(long)]
     pub(crate) no_queue: bool,
 
-    /// Answer this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503
-    /// without the function, or a 503 after 30 seconds although it did its work (timeout); may be
-    /// repeated
-    #[arg(long, value_name = "429|503|timeout:SHARE", value_parser = InjectedAnswerShare::parse)]
-    pub(crate) answer: Vec<InjectedAnswerShare>,
+    #[arg(
+        long = "answer",
+        value_name = "429|503|timeout:SHARE",
+        value_parser = InjectedAnswerShare::parse,
+        help = injected_answers_help()
+    )]
+    pub(crate) injected_answers: Vec<InjectedAnswerShare>,
 
     /// Print the log of the functions as it is, in JSON, instead of a line for each request
     #[arg(long)]
@@ -114,16 +110,6 @@ pub(crate) struct Options {
     pub(crate) env_file: Option<PathBuf>,
 }
 
-/// The listeners of a stack. While they exist, no other program can take its ports.
-pub(crate) struct Listeners {
-    /// For the HTTP API.
-    pub(crate) api: TcpListener,
-    /// For the DynamoDB emulator.
-    pub(crate) dynamodb: TcpListener,
-    /// For the inspector.
-    pub(crate) inspector: TcpListener,
-}
-
 impl Options {
     /// The options of the command line, or of variables. Ends the process where one is wrong, or
     /// only help is asked for.
@@ -131,48 +117,11 @@ impl Options {
         Self::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit())
     }
 
-    /// Takes all ports, so that nothing else is touched when one of them is taken.
-    ///
-    /// # Errors
-    /// A port is taken, or two are the same.
-    pub(crate) fn listen(&self) -> Result<Listeners> {
-        let mut ports = vec![
-            ("--port", self.port),
-            ("--dynamodb-port", self.dynamodb_port),
-        ];
-        ports.extend(self.inspector_port.map(|port| ("--inspector-port", port)));
-        for (index, (option, port)) in ports.iter().enumerate() {
-            if let Some((other, _)) = ports
-                .iter()
-                .take(index)
-                .find(|(_, earlier)| earlier == port && *port != 0)
-            {
-                bail!("{other} and {option} are both {port}: give two ports.");
-            }
-        }
-        let api = listen(self.host, self.port, "--port")?;
-        let dynamodb = listen(
-            Ipv4Addr::LOCALHOST.into(),
-            self.dynamodb_port,
-            "--dynamodb-port",
-        )?;
-        let inspector = |port| listen(self.host, port, "--inspector-port");
-        let inspector = match self.inspector_port {
-            Some(port) => inspector(port)?,
-            None => inspector(INSPECTOR_PORT).or_else(|_| inspector(0))?,
-        };
-        Ok(Listeners {
-            api,
-            dynamodb,
-            inspector,
-        })
-    }
-
     /// What pages of other origins may do: nothing unless --cors names them.
     ///
     /// # Errors
     /// The template says nothing of it.
-    pub(crate) fn cors(&self, template: &Template) -> Result<CorsPolicy> {
+    pub(crate) fn cors_policy(&self, template: &Template) -> Result<CorsPolicy> {
         match (self.cors.is_empty(), &template.cors) {
             (true, _) => Ok(CorsPolicy::default()),
             (false, Some(cors)) => Ok(CorsPolicy {
@@ -185,16 +134,16 @@ impl Options {
         }
     }
 
-    /// The answers of --answer.
+    /// Checks that the injected answers have at most all requests together.
     ///
     /// # Errors
-    /// Their shares are more than all requests.
-    pub(crate) fn injected_answers(&self) -> Result<Vec<InjectedAnswerShare>> {
+    /// They have more.
+    pub(crate) fn ensure_possible_shares(&self) -> Result<()> {
         ensure!(
-            is_possible(&self.answer),
+            is_possible(&self.injected_answers),
             "The shares of --answer are more than 1 together."
         );
-        Ok(self.answer.clone())
+        Ok(())
     }
 
     /// Where the emulator keeps its items.
@@ -226,7 +175,7 @@ fn command() -> Command {
             .bin_name("./dev")
             .display_name("./dev")
             .after_help(
-                EXAMPLES
+                after_help()
                     .replace("cargo dev", "./dev")
                     .replace("cargo intake", "./intake")
                     .replace("target/", ""),
@@ -248,6 +197,33 @@ fn command() -> Command {
             _ => option,
         }
     })
+}
+
+/// The text after the options.
+fn after_help() -> String {
+    let seconds = GRACE.as_secs();
+    format!(
+        "{EXAMPLES}
+Stop it with Ctrl-C: requests under way get their answers, for up to {seconds} seconds. After a change of the code, start it again."
+    )
+}
+
+fn faults_help() -> String {
+    let seconds = VISIBILITY_TIMEOUT.as_secs();
+    format!(
+        "Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost. Signals and \
+         updates of customers that retries do not store are deferred to the overflow queue; with --no-queue, the \
+         response is a 503. A message of the queue is drained again {seconds} seconds after a drain that failed, and \
+         becomes a dead letter after many such drains"
+    )
+}
+
+fn injected_answers_help() -> String {
+    let seconds = INTEGRATION_TIMEOUT.as_secs();
+    format!(
+        "Answer this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503 without the \
+         function, or a 503 after {seconds} seconds although it did its work (timeout); may be repeated"
+    )
 }
 
 fn share(text: &str) -> Result<f64, &'static str> {
@@ -282,18 +258,4 @@ fn host_name(text: &str) -> Result<String, &'static str> {
     } else {
         Err("a host name has no port, such as intake")
     }
-}
-
-fn listen(address: IpAddr, port: u16, option: &str) -> Result<TcpListener> {
-    let listener = TcpListener::bind((address, port));
-    if listener
-        .as_ref()
-        .is_err_and(|error| error.kind() == std::io::ErrorKind::AddrInUse)
-    {
-        bail!(
-            "Port {port} of {address} is taken: stop what listens there, or choose another with {option} (0 takes any \
-             free one)."
-        );
-    }
-    listener.with_context(|| format!("Cannot listen on port {port} of {address} ({option})"))
 }

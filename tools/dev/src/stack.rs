@@ -1,9 +1,10 @@
-//! The local stack: which parts there are, and in which order they start and end. What can be wrong is
-//! [`checked`] first, then the [`backend`] starts, and then the gateway and the inspector listen. Must
-//! not know how a part works.
+//! The local stack: which parts there are, and in which order they start and end. First the
+//! [`listeners`] take the ports, and the [`inputs`] are read and checked. Then the [`backend`] starts,
+//! and then the gateway and the inspector answer. Must not know how a part works.
 
 mod backend;
-mod checked;
+mod inputs;
+mod listeners;
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -14,15 +15,17 @@ use anyhow::Result;
 use emulator::Emulator;
 
 use self::backend::Backend;
-use self::checked::Checked;
+use self::inputs::StackInputs;
+use self::listeners::Listeners;
 use crate::exchange::api_key::ApiKeyTable;
 use crate::exchange::recent_exchanges::RecentExchanges;
 use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
 use crate::gateway::server::Server;
-use crate::inspector::{Inspector, StoredData};
-use crate::options::{Listeners, Options};
-use crate::programs::contracts::ContractsProgram;
+use crate::inspector::Inspector;
+use crate::inspector::redrive::Redrive;
+use crate::inspector::stored_data::StoredData;
+use crate::options::Options;
 use crate::stack_info::env_file::PublishedEnvFile;
 use crate::stack_info::{Addresses, StackInfo};
 use crate::stand_ins::faults::Faults;
@@ -31,9 +34,6 @@ use crate::terminal::status;
 
 /// How often items whose time to live has passed are deleted.
 const EXPIRY_INTERVAL: Duration = Duration::from_mins(1);
-
-/// How long requests under way have for their answers when the stack is told to stop.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// The warning for a stack that listens on an address of the network.
 const OTHER_MACHINES: &str = "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.";
@@ -53,38 +53,20 @@ impl LocalStack {
     /// # Errors
     /// A port is taken, an option or a file cannot be used, or a part cannot start.
     pub(crate) async fn start(options: &Options) -> Result<Self> {
-        let Listeners {
-            api,
-            dynamodb,
-            inspector,
-        } = options.listen()?;
-        let addresses = Addresses {
-            api: api.local_addr()?,
-            inspector: inspector.local_addr()?,
-        };
+        let listeners = Listeners::bind(options)?;
+        let addresses = listeners.addresses()?;
         if !options.host.is_loopback() {
             status(OTHER_MACHINES);
         }
-        let checked = Checked::new(options)?;
-        let mut backend = Backend::start(options, &checked, dynamodb, &addresses).await?;
-        let event_contracts = backend.event_contracts.take();
-        let gateway = Arc::new(gateway(options, &checked, &backend, event_contracts)?);
-        let api = gateway.listen(api)?;
-        let operator = backend.operator;
-        let emulator = Arc::clone(&backend.emulator);
-        let stored = StoredData::new(emulator, &checked.template, operator)?;
-        let queue = backend.overflow.as_ref();
-        let inspector_parts = Inspector {
-            host_names: gateway.host_names.clone(),
-            gateway,
-            stored,
-            queue: queue.map(|overflow| overflow.queue.clone()),
-            api_port: addresses.api.port(),
-        };
-        inspector_parts.serve(inspector)?;
+        let inputs = StackInputs::read(options)?;
+        let backend = Backend::start(options, &inputs, listeners.dynamodb, &addresses).await?;
+        let gateway = Arc::new(new_gateway(options, &inputs, &backend)?);
+        let api = gateway.listen(listeners.api)?;
+        let inspector = new_inspector(gateway, &inputs, &backend, &addresses)?;
+        inspector.listen(listeners.inspector)?;
 
         let variables = backend.stack_info.variables();
-        let env_file = checked.env_file.publish(variables)?;
+        let env_file = inputs.env_file.publish(variables)?;
         announce(options, &backend.stack_info, env_file.path());
         if let Some(faults) = &backend.faults {
             faults.begin();
@@ -98,44 +80,58 @@ impl LocalStack {
         })
     }
 
-    /// Deletes the items whose time to live has passed, again and again.
+    /// Runs the stack until a part fails. Meanwhile, deletes the items whose time to live has passed.
     ///
     /// # Errors
     /// The emulator fails.
-    pub(crate) async fn delete_expired_items(&self) -> Result<Infallible> {
+    pub(crate) async fn run_until_failure(&self) -> Result<Infallible> {
         loop {
             tokio::time::sleep(EXPIRY_INTERVAL).await;
             self.emulator.delete_expired_items()?;
         }
     }
 
-    /// Ends the stack, once the requests under way have their answers.
+    /// Ends the stack once the requests under way have their answers.
     pub(crate) async fn end(self) {
-        self.api.end(GRACE).await;
+        self.api.end().await;
     }
 }
 
 /// The gateway, which does not listen yet.
-fn gateway(
-    options: &Options,
-    checked: &Checked,
-    backend: &Backend,
-    event_contracts: Option<ContractsProgram>,
-) -> Result<Gateway> {
+fn new_gateway(options: &Options, inputs: &StackInputs, backend: &Backend) -> Result<Gateway> {
     let keys = ApiKeyTable {
         emulator: Arc::clone(&backend.emulator),
-        name: checked.template.table("ApiKeysTable")?.name.clone(),
+        name: inputs.template.table("ApiKeysTable")?.name.clone(),
     };
     Ok(Gateway {
         functions: backend.functions.clone(),
-        routes: checked.template.routes().cloned().collect(),
+        routes: inputs.template.routes().cloned().collect(),
         host_names: HostNames(options.host_name.clone()),
-        cors: checked.cors.clone(),
-        injected_answers: checked.injected_answers.clone(),
+        cors: inputs.cors.clone(),
+        injected_answers: options.injected_answers.clone(),
         keys: Some(keys),
-        event_contracts,
+        event_contracts: backend.event_contracts.clone(),
         prints_lines: !options.raw,
         exchanges: RecentExchanges::default(),
+    })
+}
+
+/// The inspector, which does not listen yet.
+fn new_inspector(
+    gateway: Arc<Gateway>,
+    inputs: &StackInputs,
+    backend: &Backend,
+    addresses: &Addresses,
+) -> Result<Inspector> {
+    let emulator = Arc::clone(&backend.emulator);
+    let queue = backend.overflow.as_ref();
+    Ok(Inspector {
+        host_names: gateway.host_names.clone(),
+        gateway,
+        stored: StoredData::new(emulator, &inputs.template)?,
+        redrive: Redrive::new(backend.operator.clone()),
+        queue: queue.map(|overflow| overflow.queue.clone()),
+        api_port: addresses.api.port(),
     })
 }
 
@@ -148,7 +144,7 @@ fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path) {
         ));
     }
     stack_info.print(env_file);
-    if !options.answer.is_empty() {
+    if !options.injected_answers.is_empty() {
         status("API Gateway's own answers are given now and then, as --answer says.");
     }
 }

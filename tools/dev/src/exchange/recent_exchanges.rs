@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use model::limits::MAX_BODY_BYTES;
 use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::exchange::Exchange;
 use crate::exchange::event_contract::EventContractVerdict;
 use crate::exchange::signal::{ShownSignal, ShownVerdict};
-use crate::exchange::{Exchange, MAX_BODY_BYTES};
 
 /// How many exchanges are kept.
 const MAX_EXCHANGES: usize = 500;

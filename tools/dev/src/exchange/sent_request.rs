@@ -7,9 +7,11 @@ use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, Method, Uri};
 use emulator::development_key::API_KEY;
 use flate2::read::MultiGzDecoder;
+use model::limits::MAX_BODY_BYTES;
 
-/// The most that a compressed body may become, in bytes: more than the functions accept.
-const MAX_DECODED_BYTES: u64 = 8 * 1024 * 1024;
+/// How much of a compressed body is decompressed, in bytes. It is more than the functions accept, so that
+/// a body that is too large for them is still too large when a part of it is cut off.
+const MAX_DECODED_BYTES: u64 = 2 * MAX_BODY_BYTES as u64;
 
 /// What the path of a batch ends with, also where its beginning is wrong.
 const BATCH_PATH: &str = "/event-flows/signal";

@@ -28,6 +28,9 @@ use tokio::task::JoinHandle;
 /// many files open.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_millis(100);
 
+/// How long a server that ends waits for the answers to the requests under way.
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
+
 /// How often [`Client::left`] looks at the connection.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -90,10 +93,10 @@ impl Server {
     }
 
     /// Takes no further request, and waits until those under way have their answers, at most for
-    /// `grace`.
-    pub(crate) async fn end(self, grace: Duration) {
+    /// [`GRACE`].
+    pub(crate) async fn end(self) {
         let _ = self.stop.send(());
-        let _ = tokio::time::timeout(grace, self.served).await;
+        let _ = tokio::time::timeout(GRACE, self.served).await;
     }
 }
 

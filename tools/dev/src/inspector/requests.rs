@@ -8,8 +8,10 @@ use axum::response::IntoResponse as _;
 use emulator::development_key::API_KEY;
 use serde_json::json;
 
+use super::Shared;
+use super::accounts::unknown_account;
 use super::query::{Nothing, RequestsQuery};
-use super::{Shared, json_body, output, unknown_account};
+use super::response::{json_response, json_text_response};
 use crate::exchange::recent_exchanges::WaitResult;
 use crate::gateway::lambda_event;
 
@@ -32,7 +34,7 @@ pub(super) async fn list(
     let found = found.await;
     let requests = found.kept.iter();
     let requests: Vec<_> = requests.map(|kept| kept.exchange.summary(kept.n)).collect();
-    json_body(&json!({"requests": requests, "oldest": found.oldest, "last": found.last}))
+    json_response(&json!({"requests": requests, "oldest": found.oldest, "last": found.last}))
 }
 
 pub(super) async fn one(
@@ -43,7 +45,7 @@ pub(super) async fn one(
     let Some(kept) = inspector.gateway.exchanges.find(n) else {
         return not_kept();
     };
-    json_body(&kept.exchange.detail(n))
+    json_response(&kept.exchange.detail(n))
 }
 
 /// The Lambda event that API Gateway would make of a request, for `cargo lambda invoke`. The only key
@@ -64,7 +66,7 @@ pub(super) async fn lambda_event(
         _ => exchange.shown_header(name, value),
     });
     let text = serde_json::to_string_pretty(&event).unwrap_or_default();
-    output(Ok(format!("{text}\n")))
+    json_text_response(Ok(format!("{text}\n")))
 }
 
 pub(super) async fn clear(
@@ -96,7 +98,7 @@ pub(super) async fn replay(
         sent.with_body(body)
     };
     match inspector.gateway.answer_and_keep(sent, None).await {
-        Some(kept) => json_body(&kept.exchange.summary(kept.n)),
+        Some(kept) => json_response(&kept.exchange.summary(kept.n)),
         None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

@@ -1,7 +1,5 @@
-//! The inspector's answers about signals, which a test of a client asserts, and the clean start of
-//! such a test. Must not know how exchanges are kept.
-
-use std::sync::Arc;
+//! The inspector's answers about signals, which a test of a client asserts. Must not know how exchanges
+//! are kept.
 
 use axum::body::Body;
 use axum::extract::{Query, State};
@@ -9,9 +7,10 @@ use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse as _;
 use serde::Serialize;
 
-use super::query::{CountsQuery, Nothing, SignalsQuery};
-use super::requests::clear;
-use super::{Inspector, Shared, json_body, output, unknown_account};
+use super::accounts::unknown_account;
+use super::query::{CountsQuery, SignalsQuery};
+use super::response::json_response;
+use super::{Inspector, Shared};
 use crate::exchange::recent_exchanges::WaitResult;
 use crate::exchange::signal::ShownSignal;
 
@@ -64,7 +63,7 @@ pub(super) async fn signals(
             signal,
         }));
     }
-    json_body(&SignalList {
+    json_response(&SignalList {
         signals,
         oldest: found.oldest,
         last: found.last,
@@ -91,7 +90,7 @@ pub(super) async fn counts(
         }
     });
     let counts = counts.await;
-    event_contracts_failed(&inspector).unwrap_or_else(|| json_body(&counts))
+    event_contracts_failed(&inspector).unwrap_or_else(|| json_response(&counts))
 }
 
 /// The error that signals are not judged by their event contracts any more. Without it, a test would
@@ -100,20 +99,4 @@ fn event_contracts_failed(inspector: &Inspector) -> Option<Response<Body>> {
     let program = inspector.gateway.event_contracts.as_ref()?;
     let why = program.failure()?.to_owned();
     Some((StatusCode::BAD_GATEWAY, why).into_response())
-}
-
-/// Empties everything but the keys, so that a test starts clean.
-pub(super) async fn reset(
-    State(inspector): Shared,
-    Query(Nothing {}): Query<Nothing>,
-) -> Response<Body> {
-    // While this guard is held, no drain stores anything.
-    let _guard = match &inspector.queue {
-        Some(queue) => Some(queue.empty().await),
-        None => None,
-    };
-    match inspector.stored.clear() {
-        Ok(()) => clear(State(Arc::clone(&inspector)), Query(Nothing {})).await,
-        Err(error) => output(Err(error)),
-    }
 }

@@ -25,7 +25,9 @@ const JUDGE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The first line that the program writes.
 const READY: &str = "ready";
 
-/// The running program, which judges the signals of one request after the other.
+/// The running program, which judges the signals of one request after the other. It ends when the last
+/// clone of this is dropped.
+#[derive(Clone)]
 pub(crate) struct ContractsProgram {
     requests: mpsc::UnboundedSender<JudgeRequest>,
     /// Why signals are not judged any more.

@@ -19,7 +19,8 @@ const UNWANTED_VARIABLES: [&str; 6] = [
     "KEY_SNAPSHOT_BUCKET",
 ];
 
-/// Runs commands of `cargo intake`.
+/// Makes commands of `cargo intake`.
+#[derive(Clone)]
 pub(crate) struct OperatorProgram {
     programs: Programs,
     environment: Vec<(String, String)>,

@@ -10,7 +10,7 @@ use emulator::{Emulator, Storage, Template};
 use service::telemetry;
 use tokio::sync::mpsc;
 
-use super::checked::Checked;
+use super::inputs::StackInputs;
 use crate::functions::Functions;
 use crate::options::Options;
 use crate::programs::contracts::ContractsProgram;
@@ -38,16 +38,16 @@ impl Backend {
     /// Starts the stand-ins of AWS's services, stores the sample data, and starts the functions.
     pub(super) async fn start(
         options: &Options,
-        checked: &Checked,
+        inputs: &StackInputs,
         listener: TcpListener,
         addresses: &Addresses,
     ) -> Result<Self> {
-        let Checked {
+        let StackInputs {
             programs,
             template,
             storage,
             ..
-        } = checked;
+        } = inputs;
         let emulator = dynamodb::start(template, storage, listener)?;
         let overflow = start_overflow_queue(options, template, storage).await?;
         let mut environment = template.environment()?;
@@ -56,7 +56,7 @@ impl Backend {
         let event_contracts = start_contracts_program(options, programs).await?;
         let operator = OperatorProgram::new(programs, &stack_info);
         if options.seed {
-            store_sample_data(checked, &operator, &emulator).await?;
+            store_sample_data(inputs, &operator, &emulator).await?;
         }
         let faults = start_faults(options, &emulator).await?;
         let variables = function_variables(&stack_info, faults.as_ref());
@@ -116,13 +116,13 @@ fn function_variables(stack_info: &StackInfo, faults: Option<&Faults>) -> Variab
 
 /// Stores the sample data, unless the data file holds customers.
 async fn store_sample_data(
-    checked: &Checked,
+    inputs: &StackInputs,
     operator: &OperatorProgram,
     emulator: &Emulator,
 ) -> Result<()> {
-    let customers = checked.template.table("CustomersTable")?;
+    let customers = inputs.template.table("CustomersTable")?;
     if emulator.is_empty(&customers.name)? {
-        return sample_data::store(&checked.programs, operator).await;
+        return sample_data::store(&inputs.programs, operator).await;
     }
     status("The data file holds customers: the sample data is not stored again.");
     Ok(())

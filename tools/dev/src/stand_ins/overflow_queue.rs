@@ -20,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How long a message that was received and not deleted is hidden. In template.yaml it is minutes;
 /// here a developer waits.
-const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The variables of the queues: two that the template has, and the SDK's.
 pub(crate) const VARIABLES: [&str; 3] = [

@@ -1,30 +1,31 @@
-//! What is read and checked before anything starts. Must not know how anything is started.
+//! What a stack is made of beside its options: the template and the files. All of it is read and checked
+//! before anything starts. Must not know how a part is started.
 
 use anyhow::Result;
 use emulator::{Storage, Template};
 
 use crate::gateway::cors::CorsPolicy;
-use crate::gateway::injected_answer::InjectedAnswerShare;
 use crate::options::Options;
 use crate::programs::Programs;
 use crate::stack_info::env_file::EnvFile;
 
-/// What is read and checked before anything starts.
-pub(super) struct Checked {
+/// The inputs of a stack, which are checked.
+pub(super) struct StackInputs {
     pub(super) programs: Programs,
     pub(super) template: Template,
     pub(super) cors: CorsPolicy,
-    pub(super) injected_answers: Vec<InjectedAnswerShare>,
     pub(super) storage: Storage,
     pub(super) env_file: EnvFile,
 }
 
-impl Checked {
-    pub(super) fn new(options: &Options) -> Result<Self> {
+impl StackInputs {
+    /// # Errors
+    /// An option or a file cannot be used.
+    pub(super) fn read(options: &Options) -> Result<Self> {
         let programs = Programs::find()?;
         let template = Template::read(&programs.root.join("template.yaml"))?;
-        let cors = options.cors(&template)?;
-        let injected_answers = options.injected_answers()?;
+        let cors = options.cors_policy(&template)?;
+        options.ensure_possible_shares()?;
         let storage = options.storage()?;
         let env_file = options.env_file.clone();
         let env_file = EnvFile::prepare(env_file.unwrap_or_else(|| programs.env_file()))?;
@@ -32,7 +33,6 @@ impl Checked {
             programs,
             template,
             cors,
-            injected_answers,
             storage,
             env_file,
         })
