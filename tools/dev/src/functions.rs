@@ -1,36 +1,26 @@
-//! The functions, called as libraries. They have a thread of their own, so that the gateway and the
-//! inspector do not take their time. Must not know what is shown of a request.
+//! The functions of the template, called as libraries. They have a thread of their own, so that the
+//! gateway and the inspector do not take their time. Must not know what is shown of a request.
+
+mod hosted_function;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use aws::variables::Variables;
 use axum::body::Bytes;
-use axum::http::header::AUTHORIZATION;
-use axum::http::{HeaderMap, HeaderValue, Response};
+use axum::http::Response;
 use customers::CustomersFunction;
 use emulator::Template;
-use emulator::development_key::API_KEY;
-use lambda_http::{Body, Context, Request, RequestExt as _};
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent};
-use service::auth::Authenticator;
-use service::context::RequestContext;
 use service::outcome::{EndpointOutcome, Reply, Served};
 use service::problem::UnauthorizedReason;
-use service::runtime::event::HttpApiEvent;
-use service::runtime::http::{HttpFunction, serve};
 use service::runtime::partial_batch::PartialBatchResponse;
-use service::telemetry::log::Log;
 use signals::{BatchOutcome, SignalVerdict, SignalsFunction};
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
-/// How many requests a function serves at the same time. The timeout of a further request does not
-/// begin before a place is free, as on Lambda before a process has started. If all requests of a
-/// burst were served at the same time, all would be slow, and their signals would be deferred.
-const MAX_CONCURRENT_REQUESTS: usize = 8;
+use self::hosted_function::HostedFunction;
 
 /// The packages of the functions that this program runs.
 const PACKAGES: [&str; 3] = ["customers", "overflow", "signals"];
@@ -47,17 +37,6 @@ struct RunningFunctions {
     runtime: Handle,
     /// Ends their thread when it is dropped.
     _end: oneshot::Sender<()>,
-}
-
-/// A function of the template that runs in this process.
-struct HostedFunction<F> {
-    function: F,
-    /// Its name in the template.
-    logical_id: String,
-    timeout: Duration,
-    log: Log,
-    /// The places for requests.
-    places: Semaphore,
 }
 
 /// What a function answered to a request.
@@ -158,17 +137,12 @@ impl Functions {
     pub(crate) async fn learn_development_key(&self) -> Result<()> {
         let functions = Arc::clone(&self.0);
         let learned = self.0.runtime.spawn(async move {
-            let HostedFunction { function, .. } = &*functions.customers;
-            let customers_knows = functions.customers.knows_key(function.authenticator());
-            let HostedFunction { function, .. } = &*functions.signals;
-            let signals_knows = functions.signals.knows_key(function.authenticator());
-            customers_knows.await && signals_knows.await
+            let customers = functions.customers.find_development_key().await;
+            let signals = functions.signals.find_development_key().await;
+            customers && signals
         });
-        let have_learned = learned.await?;
-        ensure!(
-            have_learned,
-            "The functions cannot read the development key."
-        );
+        let have_found = learned.await?;
+        ensure!(have_found, "The functions cannot read the development key.");
         Ok(())
     }
 }
@@ -196,63 +170,6 @@ fn start_runtime() -> Result<(Handle, oneshot::Sender<()>)> {
         })
         .context("Cannot start a thread")?;
     Ok((handle, end))
-}
-
-impl<F> HostedFunction<F> {
-    fn new(
-        template: &Template,
-        package: &str,
-        function: F,
-        lines: &mpsc::UnboundedSender<String>,
-    ) -> Result<Arc<Self>> {
-        let described = template
-            .functions
-            .iter()
-            .find(|function| function.package == package)
-            .with_context(|| format!("template.yaml lacks the function of functions/{package}"))?;
-        let lines = lines.clone();
-        Ok(Arc::new(Self {
-            function,
-            logical_id: described.logical_id.clone(),
-            timeout: described.timeout,
-            places: Semaphore::new(MAX_CONCURRENT_REQUESTS),
-            log: Log::new(package, move |line| {
-                // While the stack ends, nothing receives these lines any more.
-                let _ = lines.send(line.to_owned());
-            }),
-        }))
-    }
-
-    /// The context of an invocation that begins now.
-    fn context(&self) -> Context {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let deadline = now.unwrap_or_default() + self.timeout;
-        let mut context = Context::default();
-        context.request_id = format!("{:016x}", fastrand::u64(..));
-        context.deadline = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
-        context
-    }
-
-    /// Whether the development key is valid, as this function finds it.
-    async fn knows_key(&self, authenticator: &Authenticator) -> bool {
-        let request = Request::new(Body::Empty).with_lambda_context(self.context());
-        let mut context = RequestContext::from_request(&request, self.log.clone());
-        let bearer = HeaderValue::try_from(format!("Bearer {API_KEY}"));
-        let headers: HeaderMap = bearer.map(|key| (AUTHORIZATION, key)).into_iter().collect();
-        let found = authenticator.authenticate(&headers, &mut context).await;
-        found.is_ok()
-    }
-}
-
-impl<F: HttpFunction> HostedFunction<F> {
-    async fn serve(&self, event: &[u8]) -> Option<Served<F::Outcome>> {
-        let event: HttpApiEvent = serde_json::from_slice(event).ok()?;
-        let _place = self.places.acquire().await.ok()?;
-        let request = event.into_request(self.context());
-        let context = RequestContext::from_request(&request, self.log.clone());
-        let served = serve(&self.function, &request, context);
-        tokio::time::timeout(self.timeout, served).await.ok()
-    }
 }
 
 /// What became of the batch of a request, unless the request was refused as a whole.

@@ -1,31 +1,23 @@
-//! The newest exchanges and the counts of all, in memory. Must not know how requests arrive or where
+//! The newest exchanges and the counts of all exchanges, in memory. Must not know how requests arrive or where
 //! they are shown.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use model::limits::MAX_BODY_BYTES;
-use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::exchange::Exchange;
-use crate::exchange::event_contract::EventContractVerdict;
-use crate::exchange::signal::{ShownSignal, ShownVerdict};
+use crate::exchange::counts::ExchangeCounts;
+use crate::exchange::signal::ShownSignal;
 
 /// How many exchanges are kept.
 const MAX_EXCHANGES: usize = 500;
 
 /// How many bytes all kept exchanges take together.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
-
-/// How many types are counted one by one, so that a client that makes up types does not fill the
-/// memory.
-const MAX_TYPES: usize = 1_000;
-
-/// The bytes of the longest type that is counted by itself.
-const MAX_TYPE_BYTES: usize = 1_024;
 
 /// How many batches are remembered. When a client sends more, all earlier ones are forgotten.
 const MAX_BATCHES: usize = 100_000;
@@ -59,44 +51,6 @@ pub(crate) struct ExchangeLog {
     acknowledged: HashSet<BatchId>,
 }
 
-/// What was counted since the start, or since the list was cleared.
-#[derive(Clone, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ExchangeCounts {
-    requests: u64,
-    warnings: usize,
-    #[serde(flatten)]
-    pub(crate) signals: SignalCounts,
-    by_type: BTreeMap<String, SignalCounts>,
-    /// Signals of types that are not counted one by one.
-    other_types: u64,
-    #[serde(rename = "contracts")]
-    event_contracts: EventContractCounts,
-}
-
-/// With `--contracts`, how many signals had which verdict of their event contract.
-#[derive(Clone, Default, Serialize)]
-struct EventContractCounts {
-    #[serde(rename = "ok")]
-    kept: u64,
-    broken: u64,
-    #[serde(rename = "none")]
-    no_contract: u64,
-}
-
-/// How many signals had which verdict.
-#[derive(Clone, Default, Serialize)]
-pub(crate) struct SignalCounts {
-    stored: u64,
-    deferred: u64,
-    rejected: u64,
-    refused: u64,
-    /// Signals of requests that the service had seen before.
-    replayed: u64,
-    /// Signals that were acknowledged. Each counts once, however often its request was sent.
-    distinct: u64,
-}
-
 /// What a reader has found so far.
 pub(crate) struct WaitResult<T> {
     pub(crate) value: T,
@@ -119,27 +73,6 @@ pub(crate) struct NewExchanges {
 struct BatchId {
     account: Option<String>,
     request_identifier: String,
-}
-
-impl SignalCounts {
-    /// Adds a signal, of a batch that was acknowledged before or not.
-    fn add(&mut self, signal: &ShownSignal, was_acknowledged: bool) {
-        let count = match signal.verdict {
-            ShownVerdict::Stored => &mut self.stored,
-            ShownVerdict::Deferred => &mut self.deferred,
-            ShownVerdict::Rejected => &mut self.rejected,
-            ShownVerdict::Refused => &mut self.refused,
-        };
-        *count += 1;
-        self.replayed += u64::from(signal.replayed);
-        let is_new = signal.is_acknowledged() && !was_acknowledged;
-        self.distinct += u64::from(is_new);
-    }
-
-    /// How many signals there are with any verdict.
-    pub(crate) fn sum(&self) -> u64 {
-        self.stored + self.deferred + self.rejected + self.refused
-    }
 }
 
 impl RecentExchanges {
@@ -174,7 +107,8 @@ impl RecentExchanges {
         kept
     }
 
-    /// What `read` finds, as soon as it says that this is enough, or after `timeout`.
+    /// Waits until `read` says that it has found enough, at most for `timeout`, and returns what it has
+    /// found.
     pub(crate) async fn wait<T>(
         &self,
         timeout: Duration,
@@ -218,7 +152,8 @@ impl RecentExchanges {
 }
 
 impl ExchangeLog {
-    /// Remembers a batch of which signals are acknowledged. Returns whether it was before.
+    /// Remembers the batch of an exchange, if signals of it are acknowledged. Returns whether the batch was
+    /// remembered before.
     fn acknowledge(&mut self, exchange: &Exchange) -> bool {
         let Some(batch) = &exchange.batch else {
             return false;
@@ -244,37 +179,6 @@ impl ExchangeLog {
             kept: wanted.cloned().collect(),
             oldest: self.kept.front().map_or(self.last + 1, |kept| kept.n),
             last: self.last,
-        }
-    }
-}
-
-impl EventContractCounts {
-    fn add(&mut self, verdict: &EventContractVerdict) {
-        match verdict {
-            EventContractVerdict::Kept => self.kept += 1,
-            EventContractVerdict::Broken { .. } => self.broken += 1,
-            EventContractVerdict::NoContract => self.no_contract += 1,
-        }
-    }
-}
-
-impl ExchangeCounts {
-    fn add(&mut self, exchange: &Exchange, was_acknowledged: bool) {
-        self.requests += 1;
-        self.warnings += exchange.parsed.warnings.len();
-        for signal in &exchange.signals {
-            self.signals.add(signal, was_acknowledged);
-            if let Some(verdict) = &signal.event_contract {
-                self.event_contracts.add(verdict);
-            }
-            let Some(name) = &signal.r#type else { continue };
-            let has_room = self.by_type.len() < MAX_TYPES && name.len() <= MAX_TYPE_BYTES;
-            if has_room || self.by_type.contains_key(name) {
-                let counts = self.by_type.entry(name.clone()).or_default();
-                counts.add(signal, was_acknowledged);
-            } else {
-                self.other_types += 1;
-            }
         }
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct JsonText(pub(crate) Bytes);
 /// members would be many times as large as the body.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Listed<'a> {
+pub(crate) struct ListedMembers<'a> {
     #[serde(borrow)]
     signals: Option<&'a RawValue>,
     customer_id: Option<&'a RawValue>,
@@ -81,11 +81,13 @@ pub(crate) struct Listed<'a> {
     data: Option<&'a RawValue>,
 }
 
-impl<'a> Listed<'a> {
-    pub(crate) fn parse(text: &'a str) -> Self {
-        serde_json::from_str(text).unwrap_or_default()
+impl<'a> ListedMembers<'a> {
+    /// Reads the members of an object. If the text is not a JSON object, there are none.
+    pub(crate) fn parse(text: &'a [u8]) -> Self {
+        serde_json::from_slice(text).unwrap_or_default()
     }
 
+    /// The customerId or the emitterId.
     pub(crate) fn subject(&self) -> Option<String> {
         first_text([self.customer_id, self.emitter_id])
     }
@@ -107,8 +109,7 @@ pub(crate) fn read_signals(
     parsed: &ParsedResponse,
     batch: Option<&BatchResult>,
 ) -> Vec<ShownSignal> {
-    let text = std::str::from_utf8(body).unwrap_or_default();
-    let sent = Listed::parse(text).signals();
+    let sent = ListedMembers::parse(body).signals();
     if sent.is_empty() {
         return vec![ShownSignal::refused(parsed)];
     }
@@ -122,7 +123,7 @@ pub(crate) fn read_signals(
             signal.verdict = (*verdict).into();
             signal.errors = errors.remove(&index).unwrap_or_default();
         }
-        let listed = Listed::parse(text.get());
+        let listed = ListedMembers::parse(text.get().as_bytes());
         signal.index = Some(index);
         signal.r#type = first_text([listed.event_type, listed.step_node_id]);
         signal.subject = listed.subject();
@@ -189,7 +190,7 @@ fn by_signal(findings: &[ResponseFinding]) -> HashMap<usize, Vec<ResponseFinding
     all
 }
 
-/// The first one of these that is a text.
+/// The first of these members that is a string.
 fn first_text<const N: usize>(members: [Option<&RawValue>; N]) -> Option<String> {
     members
         .into_iter()

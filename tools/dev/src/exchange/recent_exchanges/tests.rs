@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, Method, Response, Uri};
 use super::*;
 use crate::exchange::answer::Answer;
 use crate::exchange::api_key::SentKey;
+use crate::exchange::counts::MAX_TYPES;
 use crate::exchange::sent_request::SentRequest;
 
 fn add(exchanges: &RecentExchanges, body: &[u8], response: &'static str) -> u64 {

@@ -1,0 +1,139 @@
+//! How the inspector shows an exchange: as a summary in a list, and with headers and bodies by itself.
+//! Must not know how the inspector is asked.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use axum::http::HeaderMap;
+use serde::Serialize;
+
+use crate::exchange::parsed_response::ResponseFinding;
+use crate::exchange::{Exchange, milliseconds};
+
+/// What a list of the inspector shows of an exchange.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExchangeSummary<'a> {
+    n: u64,
+    /// When the request was received, in milliseconds since 1970.
+    time: u64,
+    method: &'a str,
+    path: String,
+    status: u16,
+    duration_ms: u64,
+    /// Whether the client had closed the connection before the response.
+    left: bool,
+    reason: Option<&'a str>,
+    errors: usize,
+    warnings: usize,
+    #[serde(rename = "contractBreaks")]
+    event_contract_breaks: Vec<ResponseFinding>,
+    /// The code of the first error, break of an event contract or warning.
+    field_code: Option<String>,
+    /// The place of the first error, break of an event contract or warning.
+    pointer: Option<String>,
+    account: Option<&'a str>,
+    request_id: Option<String>,
+    code: Option<&'a str>,
+    request_identifier: Option<&'a str>,
+    received: Option<u64>,
+    accepted: Option<u64>,
+    rejected: Option<u64>,
+    deferred: Option<u64>,
+    replayed: Option<bool>,
+    subject: Option<&'a str>,
+    types: BTreeMap<&'a str, u64>,
+    pub(crate) request_bytes: Option<usize>,
+}
+
+/// An exchange as the inspector shows it by itself.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExchangeDetail<'a> {
+    #[serde(flatten)]
+    summary: ExchangeSummary<'a>,
+    request_headers: Vec<[String; 2]>,
+    request_body: Option<String>,
+    response_headers: Vec<[String; 2]>,
+    response_body: Cow<'a, str>,
+}
+
+impl Exchange {
+    /// What a list shows of the exchange with the number `n`.
+    pub(crate) fn summary(&self, n: u64) -> ExchangeSummary<'_> {
+        let parsed = &self.parsed;
+        let event_contract_breaks = self.event_contract_breaks();
+        let errors = &parsed.field_errors;
+        let warnings = &parsed.warnings;
+        let mut findings = errors.iter().chain(&event_contract_breaks).chain(warnings);
+        let first = findings.next().cloned();
+        let since_epoch = self.received_at.duration_since(SystemTime::UNIX_EPOCH);
+        ExchangeSummary {
+            n,
+            time: milliseconds(since_epoch.unwrap_or_default()),
+            method: self.sent.method.as_str(),
+            path: self.sent.path(),
+            status: self.response.status().as_u16(),
+            duration_ms: milliseconds(self.duration),
+            left: self.has_left,
+            reason: self.reason.as_deref(),
+            errors: errors.len(),
+            warnings: warnings.len(),
+            event_contract_breaks,
+            field_code: first.as_ref().map(|finding| finding.code.clone()),
+            pointer: first.map(|finding| finding.pointer),
+            account: self.key.account.as_deref(),
+            request_id: self.request_id(),
+            code: parsed.code.as_deref(),
+            request_identifier: parsed.request_identifier.as_deref(),
+            received: parsed.received,
+            accepted: parsed.accepted,
+            rejected: parsed.rejected,
+            deferred: parsed.deferred,
+            replayed: parsed.replayed,
+            subject: self.subject.as_deref(),
+            types: self.signals_by_type(),
+            request_bytes: self.body_bytes,
+        }
+    }
+
+    /// The id that the function gave the request.
+    fn request_id(&self) -> Option<String> {
+        let id = self.response.headers().get("x-request-id")?;
+        Some(String::from_utf8_lossy(id.as_bytes()).into_owned())
+    }
+
+    /// How many signals of each type the request has.
+    fn signals_by_type(&self) -> BTreeMap<&str, u64> {
+        let mut types = BTreeMap::new();
+        for name in self
+            .signals
+            .iter()
+            .filter_map(|signal| signal.r#type.as_deref())
+        {
+            *types.entry(name).or_default() += 1;
+        }
+        types
+    }
+
+    /// The summary with headers and bodies, without the key.
+    pub(crate) fn detail(&self, n: u64) -> ExchangeDetail<'_> {
+        let body = self.sent.decoded();
+        ExchangeDetail {
+            summary: self.summary(n),
+            request_headers: self.headers(&self.sent.headers),
+            request_body: body.and_then(|body| String::from_utf8(body.into()).ok()),
+            response_headers: self.headers(self.response.headers()),
+            response_body: String::from_utf8_lossy(self.response.body()),
+        }
+    }
+
+    /// Names and values of headers, without the key.
+    fn headers(&self, headers: &HeaderMap) -> Vec<[String; 2]> {
+        headers
+            .iter()
+            .map(|(name, value)| [name.to_string(), self.shown_header(name, value)])
+            .collect()
+    }
+}
