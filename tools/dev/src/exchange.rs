@@ -80,7 +80,7 @@ impl Exchange {
         };
         let subject = match signals.first() {
             Some(signal) => signal.subject.clone(),
-            None => ListedMembers::parse(&body).subject(),
+            None => ListedMembers::of_body(&body).subject(),
         };
         let now = SystemTime::now();
         let body_bytes = sent.body.as_ref().map(Bytes::len);

@@ -19,6 +19,7 @@ pub(crate) mod host_names;
 pub(crate) mod injected_answer;
 pub(crate) mod lambda_event;
 mod own_answer;
+pub(crate) mod routes;
 pub(crate) mod server;
 
 use std::net::TcpListener;
@@ -29,7 +30,6 @@ use anyhow::Result;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, Response, StatusCode};
-use emulator::template::Route;
 use service::problem::UnauthorizedReason;
 
 use self::cors::CorsPolicy;
@@ -37,6 +37,7 @@ use self::host_names::HostNames;
 use self::injected_answer::{InjectedAnswer, InjectedAnswerShare, choose};
 use self::lambda_event::lambda_event;
 use self::own_answer::{internal_server_error, own_answer, service_unavailable};
+use self::routes::Routes;
 use self::server::{Client, Server};
 use crate::exchange::Exchange;
 use crate::exchange::answer::Answer;
@@ -54,17 +55,17 @@ pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest body that API Gateway takes, in megabytes ("Amazon API Gateway quotas").
 const MAX_BODY_MEGABYTES: usize = 10;
 
-/// The reason of an answer that is given in place of the function's.
+/// The reason of an injected answer.
 const INJECTED: &str = "because of --answer";
 
 pub(crate) struct Gateway {
     pub(crate) functions: Functions,
-    pub(crate) routes: Vec<Route>,
+    pub(crate) routes: Routes,
     pub(crate) host_names: HostNames,
     pub(crate) cors: CorsPolicy,
     /// The answers of `--answer`.
     pub(crate) injected_answers: Vec<InjectedAnswerShare>,
-    /// The table in which the account of a request is looked up. `None` in tests without tables.
+    /// The table in which the key of a request is looked up. `None` in tests that have no tables.
     pub(crate) keys: Option<ApiKeyTable>,
     /// With `--contracts`, the program that judges signals by their event contracts.
     pub(crate) event_contracts: Option<ContractsProgram>,
@@ -89,7 +90,7 @@ impl Gateway {
     async fn respond(self: Arc<Self>, request: Request, client: Client) -> Response<Body> {
         let sent = read_body(request).await;
         if sent.body.is_none() && client.has_left() {
-            // The client left before it had sent the whole request, which goes to no function.
+            // The client left before it had sent the whole request, which therefore goes to no function.
             return Response::default();
         }
         let response = match self.answer_and_keep(sent, Some(client)).await {
@@ -99,9 +100,9 @@ impl Gateway {
         response.map(Body::from)
     }
 
-    /// Answers a request, prints a line about it, and keeps it with its response. This goes on when
-    /// the future is dropped, as when the page of the inspector is closed while it sends a request
-    /// again. A request of the inspector has no client. `None` after a defect of this program.
+    /// Answers a request, prints a line about it, and keeps it with its response. All of this goes on
+    /// when the future is dropped, as when a developer closes the page of the inspector while it sends a
+    /// request again. A request of the inspector has no client. `None` after a defect of this program.
     pub(crate) async fn answer_and_keep(
         self: &Arc<Self>,
         sent: SentRequest,
@@ -147,8 +148,8 @@ impl Gateway {
         };
     }
 
-    /// Answers a request by the function of its route, by an injected answer, or with an error of API
-    /// Gateway if no function gets it.
+    /// Returns the answer of the function that the request's route names, an injected answer, or an error
+    /// of API Gateway if no function gets the request.
     async fn route(&self, sent: &SentRequest, client: Option<&Client>) -> Answer {
         if !self.host_names.include_host_of(&sent.headers) {
             let why = "the Host is another one: see --host-name".to_owned();
@@ -159,18 +160,17 @@ impl Gateway {
             let why = format!("larger than {MAX_BODY_MEGABYTES} MB");
             return own_answer(status, "Request Entity Too Large", Some(why));
         }
-        let method = &sent.method;
-        let Some(function) = self.function_of(method, sent.uri.path()) else {
-            let why = self.no_such_path(sent);
+        let Some(function) = self.routes.function_of(sent) else {
+            let why = self.routes.no_such_path(sent);
             return own_answer(StatusCode::NOT_FOUND, "Not Found", Some(why));
         };
-        match self.choose_injected_answer(method) {
+        match self.choose_injected_answer(&sent.method) {
             Some(injected) => self.inject(injected, sent, function, client).await,
             None => self.invoke(function, sent).await,
         }
     }
 
-    /// The answer that this request gets in place of the function's, if it is one of those that do.
+    /// Chooses by chance whether a request gets an injected answer, and which.
     fn choose_injected_answer(&self, method: &Method) -> Option<InjectedAnswer> {
         // After a failed preflight, a page learns only that its request failed.
         if *method == Method::OPTIONS {
@@ -195,43 +195,13 @@ impl Gateway {
             InjectedAnswer::Unavailable => service_unavailable(why),
             InjectedAnswer::Timeout => {
                 let (answer, ()) = tokio::join!(self.invoke(function, sent), time_out(client));
-                // The function has done its work: what became of its signals is shown.
+                // The function has done its work, and the inspector shows what became of the signals.
                 Answer {
                     batch: answer.batch,
                     ..service_unavailable(why)
                 }
             }
         }
-    }
-
-    /// Why no function gets this request.
-    fn no_such_path(&self, sent: &SentRequest) -> String {
-        let path = sent.uri.path();
-        let mistake = match path.strip_suffix('/') {
-            _ if path.starts_with("//") => "remove the slash at the end of the base address: ",
-            Some(path) if self.routes.iter().any(|route| route.path == path) => {
-                "remove the slash at the end: "
-            }
-            _ if sent.method == Method::OPTIONS => "a page learns only that its request failed: ",
-            _ => "",
-        };
-        let mut paths: Vec<_> = self
-            .routes
-            .iter()
-            .map(|route| route.path.as_str())
-            .collect();
-        paths.dedup();
-        format!("no such path: {mistake}the paths are {}", paths.join(", "))
-    }
-
-    /// The function that gets such requests, by its name in the template.
-    fn function_of(&self, method: &Method, path: &str) -> Option<&str> {
-        let is_method = |route: &Route| route.method == "ANY" || route.method == method.as_str();
-        let route = self
-            .routes
-            .iter()
-            .find(|route| route.path == path && is_method(route));
-        route.map(|route| route.function.as_str())
     }
 
     /// Invokes a function with the Lambda event of a request, and returns the function's answer.

@@ -31,14 +31,10 @@ use axum::middleware;
 use axum::routing::{get, post};
 use model::limits::MAX_BODY_BYTES;
 
-use self::accounts::accounts;
 use self::guard::guard;
 use self::page::page;
 use self::redrive::{Redrive, redrive};
-use self::requests::{clear, lambda_event, list, one, replay};
 use self::reset::reset;
-use self::signals::{counts, signals};
-use self::stored::{customer, rejected};
 use self::stored_data::StoredData;
 use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
@@ -72,16 +68,16 @@ impl Inspector {
         let host_names = self.host_names.clone();
         let routes = Router::new()
             .route("/", get(page))
-            .route("/requests", get(list).delete(clear))
-            .route("/requests/{n}", get(one))
-            .route("/requests/{n}/event", get(lambda_event))
-            .route("/requests/{n}/replay", post(replay))
-            .route("/signals", get(signals))
-            .route("/counts", get(counts))
+            .route("/requests", get(requests::list).delete(requests::clear))
+            .route("/requests/{n}", get(requests::one))
+            .route("/requests/{n}/event", get(requests::lambda_event))
+            .route("/requests/{n}/replay", post(requests::replay))
+            .route("/signals", get(signals::list))
+            .route("/counts", get(signals::counts))
             .route("/reset", post(reset))
-            .route("/accounts", get(accounts))
-            .route("/customers/{id}", get(customer))
-            .route("/rejected", get(rejected))
+            .route("/accounts", get(accounts::list))
+            .route("/customers/{id}", get(stored::customer))
+            .route("/rejected", get(stored::rejected))
             .route("/rejected/redrive", post(redrive))
             .layer(DefaultBodyLimit::max(MAX_INSPECTOR_BODY_BYTES))
             .layer(middleware::from_fn(move |request, next| {

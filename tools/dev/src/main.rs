@@ -1,13 +1,13 @@
 //! `cargo dev`: the local stack as one command. The emulator and the functions run in this process.
 //!
-//! To be read in this order: [`options`] is the command line, [`stack`] starts the parts and says in
-//! which order. A request passes [`gateway`] and [`functions`]; [`exchange`] is what is recorded of
-//! it, and [`inspector`] shows that. [`stand_ins`] run in place of AWS's services, [`programs`] are
-//! the other programs of the workspace, [`stack_info`] tells people and scripts where the stack is,
-//! and [`terminal`] is what a person reads meanwhile.
+//! Read the modules in this order: [`options`] is the command line, and [`stack`] starts the parts. A
+//! request passes [`gateway`], which lists its steps, and [`functions`]. [`exchange`] is what is
+//! recorded of it, and [`inspector`] shows that. [`stand_ins`] run in place of AWS's services,
+//! [`programs`] are the other programs of the workspace, [`stack_info`] tells people and scripts where
+//! the stack is, and [`terminal`] is what a person reads meanwhile.
 //!
-//! Which functions, routes, tables and variables there are, it reads from template.yaml. Only the
-//! inspector knows what is in an item. It must not know a rule of the API.
+//! `cargo dev` reads from template.yaml which functions, routes, tables and variables there are. Only
+//! the inspector knows what is in an item. No part must know a rule of the API.
 
 mod exchange;
 mod functions;
@@ -46,8 +46,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the stack until a signal asks to stop. What it started ends when its future is dropped,
-/// whichever of its steps it had reached.
+/// Runs the stack until a signal asks this process to stop. The signal may also arrive while the stack
+/// starts: then the parts that were started end when their future is dropped.
 async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     let mut stop_signal = pin!(stop_signal()?);
     let stack = tokio::select! {
@@ -56,7 +56,7 @@ async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     };
     if let Some(stack) = stack {
         tokio::select! {
-            failure = stack.run_until_failure() => return failure.map(|never| match never {}),
+            error = stack.run_until_failure() => return Err(error),
             () = &mut stop_signal => stack.end().await,
         }
     }

@@ -35,7 +35,7 @@ Each option has a variable, which counts where the option is not given: INTAKE_D
 
 In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.";
 
-/// What the variable of an option begins with.
+/// The beginning of the names of the options' variables.
 const VARIABLE_PREFIX: &str = "INTAKE_DEV_";
 
 /// Run the local stack: a DynamoDB emulator with the tables of template.yaml, and both functions
@@ -77,8 +77,8 @@ pub(crate) struct Options {
 
     /// Judge the data of signals by the JSON Schemas of this folder, a file TYPE.json for each
     /// eventType or stepNodeId
-    #[arg(long, value_name = "DIR")]
-    pub(crate) contracts: Option<PathBuf>,
+    #[arg(long = "contracts", value_name = "DIR")]
+    pub(crate) event_contracts: Option<PathBuf>,
 
     /// Store the sample customers and signals of events/seed, the signals as if they had arrived in
     /// the last seven days
@@ -111,27 +111,27 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The options of the command line, or of variables. Ends the process where one is wrong, or
-    /// only help is asked for.
+    /// Reads the options from the command line and from variables. Ends the process if one is wrong, or if
+    /// the user asks for the help.
     pub(crate) fn read() -> Self {
         Self::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit())
     }
 
-    /// What pages of other origins may do: nothing unless --cors names them.
+    /// What pages of other origins may do. Without --cors, no page may call the API.
     ///
     /// # Errors
-    /// The template says nothing of it.
+    /// There is a --cors, and the template has no `CorsConfiguration`.
     pub(crate) fn cors_policy(&self, template: &Template) -> Result<CorsPolicy> {
-        match (self.cors.is_empty(), &template.cors) {
-            (true, _) => Ok(CorsPolicy::default()),
-            (false, Some(cors)) => Ok(CorsPolicy {
-                cors: cors.clone(),
-                origins: self.cors.clone(),
-            }),
-            (false, None) => {
-                bail!("--cors needs a CorsConfiguration in template.yaml, and there is none.")
-            }
+        if self.cors.is_empty() {
+            return Ok(CorsPolicy::default());
         }
+        let Some(cors) = &template.cors else {
+            bail!("--cors needs a CorsConfiguration in template.yaml, and there is none.");
+        };
+        Ok(CorsPolicy {
+            cors: cors.clone(),
+            origins: self.cors.clone(),
+        })
     }
 
     /// Checks that the injected answers have at most all requests together.
@@ -167,21 +167,18 @@ impl Options {
     }
 }
 
-/// Gives each option a variable, since a service of CI takes no arguments, and has a release speak
-/// of its own programs.
+/// The command line. Each option has a variable, since a service of CI takes no arguments. In a release,
+/// the help names the programs of the release.
 fn command() -> Command {
-    let command = match programs::release() {
-        Some(_) => Options::command()
-            .bin_name("./dev")
-            .display_name("./dev")
-            .after_help(
-                after_help()
-                    .replace("cargo dev", "./dev")
-                    .replace("cargo intake", "./intake")
-                    .replace("target/", ""),
-            ),
-        None => Options::command(),
-    };
+    let mut command = Options::command();
+    if programs::release().is_some() {
+        let help = after_help()
+            .replace("cargo dev", "./dev")
+            .replace("cargo intake", "./intake")
+            .replace("target/", "");
+        command = command.bin_name("./dev").display_name("./dev");
+        command = command.after_help(help);
+    }
     command.mut_args(|option| {
         let name = option
             .get_long()

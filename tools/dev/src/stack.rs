@@ -6,12 +6,11 @@ mod backend;
 mod inputs;
 mod listeners;
 
-use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use emulator::Emulator;
 
 use self::backend::Backend;
@@ -21,6 +20,7 @@ use crate::exchange::api_key::ApiKeyTable;
 use crate::exchange::recent_exchanges::RecentExchanges;
 use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
+use crate::gateway::routes::Routes;
 use crate::gateway::server::Server;
 use crate::inspector::Inspector;
 use crate::inspector::redrive::Redrive;
@@ -36,7 +36,7 @@ use crate::terminal::status;
 const EXPIRY_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The warning for a stack that listens on an address of the network.
-const OTHER_MACHINES: &str = "Other machines can use the API and the inspector. The development key is public: they read and change what is stored.";
+const OTHER_MACHINES: &str = "Other machines can use the API and the inspector. The development key is public, so they can read and change what is stored.";
 
 /// The running stack, in the order in which its parts end.
 pub(crate) struct LocalStack {
@@ -80,14 +80,15 @@ impl LocalStack {
         })
     }
 
-    /// Runs the stack until a part fails. Meanwhile, deletes the items whose time to live has passed.
-    ///
-    /// # Errors
-    /// The emulator fails.
-    pub(crate) async fn run_until_failure(&self) -> Result<Infallible> {
+    /// Deletes the items whose time to live has passed, again and again. Ends only when the emulator
+    /// fails, and returns its error.
+    pub(crate) async fn run_until_failure(&self) -> Error {
         loop {
             tokio::time::sleep(EXPIRY_INTERVAL).await;
-            self.emulator.delete_expired_items()?;
+            let deleted = self.emulator.delete_expired_items();
+            if let Err(error) = deleted {
+                return error;
+            }
         }
     }
 
@@ -105,7 +106,7 @@ fn new_gateway(options: &Options, inputs: &StackInputs, backend: &Backend) -> Re
     };
     Ok(Gateway {
         functions: backend.functions.clone(),
-        routes: inputs.template.routes().cloned().collect(),
+        routes: Routes(inputs.template.routes().cloned().collect()),
         host_names: HostNames(options.host_name.clone()),
         cors: inputs.cors.clone(),
         injected_answers: options.injected_answers.clone(),

@@ -1,5 +1,5 @@
-//! The signals of a request as the inspector shows them. They are made once, when the request is
-//! answered, and read by lists, counts and the page. Must not know a rule of the API.
+//! The signals of a request as the inspector shows them. They are read once, when the request is
+//! answered; lists, counts and the page use them. Must not know a rule of the API.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -67,8 +67,8 @@ pub(crate) struct ShownSignal {
 /// A value as it was sent, with every digit.
 pub(crate) struct JsonText(pub(crate) Bytes);
 
-/// The members of a request, or of one of its signals, that a list shows, not parsed: a tree of all
-/// members would be many times as large as the body.
+/// The members that a list shows of a request or of one of its signals. Their values are not parsed: a
+/// tree of all values would take many times as much memory as the body.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ListedMembers<'a> {
@@ -82,9 +82,14 @@ pub(crate) struct ListedMembers<'a> {
 }
 
 impl<'a> ListedMembers<'a> {
-    /// Reads the members of an object. If the text is not a JSON object, there are none.
-    pub(crate) fn parse(text: &'a [u8]) -> Self {
-        serde_json::from_slice(text).unwrap_or_default()
+    /// Reads the members of a body. A body that is not a JSON object has none.
+    pub(crate) fn of_body(body: &'a [u8]) -> Self {
+        let text = std::str::from_utf8(body).unwrap_or_default();
+        Self::parse(text)
+    }
+
+    fn parse(text: &'a str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
     }
 
     /// The customerId or the emitterId.
@@ -102,14 +107,14 @@ impl<'a> ListedMembers<'a> {
     }
 }
 
-/// The signals of a request with this body: `batch` says what became of each, unless the whole
-/// request was refused.
+/// Reads the signals of a request with this body. `batch` says what became of each. It is `None` if the
+/// whole request was refused.
 pub(crate) fn read_signals(
     body: &Bytes,
     parsed: &ParsedResponse,
     batch: Option<&BatchResult>,
 ) -> Vec<ShownSignal> {
-    let sent = ListedMembers::parse(body).signals();
+    let sent = ListedMembers::of_body(body).signals();
     if sent.is_empty() {
         return vec![ShownSignal::refused(parsed)];
     }
@@ -123,7 +128,7 @@ pub(crate) fn read_signals(
             signal.verdict = (*verdict).into();
             signal.errors = errors.remove(&index).unwrap_or_default();
         }
-        let listed = ListedMembers::parse(text.get().as_bytes());
+        let listed = ListedMembers::parse(text.get());
         signal.index = Some(index);
         signal.r#type = first_text([listed.event_type, listed.step_node_id]);
         signal.subject = listed.subject();

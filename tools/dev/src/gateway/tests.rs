@@ -13,6 +13,7 @@ use crate::functions::Functions;
 use crate::gateway::cors::CorsPolicy;
 use crate::gateway::host_names::HostNames;
 use crate::gateway::injected_answer::InjectedAnswerShare;
+use crate::gateway::routes::Routes;
 
 /// A path of the customers function, which answers 401 without a key, and 204 to OPTIONS.
 const PATH: &str = "/api/customers";
@@ -51,7 +52,7 @@ fn gateway(origins: &[&str], injected_answers: &[&str]) -> String {
         .collect();
     let gateway = Arc::new(Gateway {
         functions: functions(),
-        routes: template().routes().cloned().collect(),
+        routes: Routes(template().routes().cloned().collect()),
         host_names: HostNames::default(),
         cors,
         injected_answers,

@@ -1,19 +1,19 @@
-//! The inspector's answer about accounts, and the error for an account that there is not. Must not know
-//! what an account has stored.
+//! The inspector's answer about accounts, and the error for an unknown account. Must not know what an
+//! account has stored.
 
 use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse as _;
 
-use super::query::Nothing;
+use super::query::NoParameters;
 use super::response::{json_response, json_text_response};
 use super::{Inspector, Shared};
 
 /// The accounts that have a key.
-pub(super) async fn accounts(
+pub(super) async fn list(
     State(inspector): Shared,
-    Query(Nothing {}): Query<Nothing>,
+    Query(NoParameters {}): Query<NoParameters>,
 ) -> Response<Body> {
     match inspector.stored.accounts() {
         Ok(accounts) => json_response(&accounts),

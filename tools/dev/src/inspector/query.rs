@@ -59,10 +59,10 @@ fn development_account() -> AccountId {
     ACCOUNT_ID.parse().expect("its name is a valid one")
 }
 
-/// The query of a request that has no parameters.
+/// The query of a request that takes no parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(super) struct NoParameters {}
 
 /// Parses a number of seconds.
 fn wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

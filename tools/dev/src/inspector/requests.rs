@@ -1,5 +1,5 @@
-//! The inspector's answers about requests, and what sends a request again. Must not know how requests
-//! are kept.
+//! The inspector's answers about requests, which it can also send again. Must not know how requests are
+//! kept.
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::Shared;
 use super::accounts::unknown_account;
-use super::query::{Nothing, RequestsQuery};
+use super::query::{NoParameters, RequestsQuery};
 use super::response::{json_response, json_text_response};
 use crate::exchange::recent_exchanges::WaitResult;
 use crate::gateway::lambda_event;
@@ -37,10 +37,11 @@ pub(super) async fn list(
     json_response(&json!({"requests": requests, "oldest": found.oldest, "last": found.last}))
 }
 
+/// One request with its headers and bodies.
 pub(super) async fn one(
     State(inspector): Shared,
     Path(n): Path<u64>,
-    Query(Nothing {}): Query<Nothing>,
+    Query(NoParameters {}): Query<NoParameters>,
 ) -> Response<Body> {
     let Some(kept) = inspector.gateway.exchanges.find(n) else {
         return not_kept();
@@ -53,7 +54,7 @@ pub(super) async fn one(
 pub(super) async fn lambda_event(
     State(inspector): Shared,
     Path(n): Path<u64>,
-    Query(Nothing {}): Query<Nothing>,
+    Query(NoParameters {}): Query<NoParameters>,
 ) -> Response<Body> {
     let Some(kept) = inspector.gateway.exchanges.find(n) else {
         return not_kept();
@@ -69,9 +70,10 @@ pub(super) async fn lambda_event(
     json_text_response(Ok(format!("{text}\n")))
 }
 
+/// Forgets all requests and counts.
 pub(super) async fn clear(
     State(inspector): Shared,
-    Query(Nothing {}): Query<Nothing>,
+    Query(NoParameters {}): Query<NoParameters>,
 ) -> Response<Body> {
     inspector.gateway.exchanges.clear();
     StatusCode::NO_CONTENT.into_response()
@@ -81,7 +83,7 @@ pub(super) async fn clear(
 pub(super) async fn replay(
     State(inspector): Shared,
     Path(n): Path<u64>,
-    Query(Nothing {}): Query<Nothing>,
+    Query(NoParameters {}): Query<NoParameters>,
     body: Bytes,
 ) -> Response<Body> {
     let Some(kept) = inspector.gateway.exchanges.find(n) else {

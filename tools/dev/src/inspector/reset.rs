@@ -7,14 +7,14 @@ use axum::extract::{Query, State};
 use axum::http::Response;
 
 use super::Shared;
-use super::query::Nothing;
+use super::query::NoParameters;
 use super::requests::clear;
 use super::response::json_text_response;
 
 /// Deletes everything but the keys: the messages of the queue, the items and the exchanges.
 pub(super) async fn reset(
     State(inspector): Shared,
-    Query(Nothing {}): Query<Nothing>,
+    Query(NoParameters {}): Query<NoParameters>,
 ) -> Response<Body> {
     // While this guard is held, no drain stores anything.
     let _guard = match &inspector.queue {
@@ -22,7 +22,7 @@ pub(super) async fn reset(
         None => None,
     };
     match inspector.stored.clear() {
-        Ok(()) => clear(State(Arc::clone(&inspector)), Query(Nothing {})).await,
+        Ok(()) => clear(State(Arc::clone(&inspector)), Query(NoParameters {})).await,
         Err(error) => json_text_response(Err(error)),
     }
 }

@@ -14,7 +14,7 @@ use super::{Inspector, Shared};
 use crate::exchange::recent_exchanges::WaitResult;
 use crate::exchange::signal::ShownSignal;
 
-/// The signals that a test asked for.
+/// The signals that are asked for.
 #[derive(Serialize)]
 struct SignalList<'a> {
     signals: Vec<ListedSignal<'a>>,
@@ -31,7 +31,8 @@ struct ListedSignal<'a> {
     signal: &'a ShownSignal,
 }
 
-pub(super) async fn signals(
+/// The signals that a test of a client asks for.
+pub(super) async fn list(
     State(inspector): Shared,
     Query(wanted): Query<SignalsQuery>,
 ) -> Response<Body> {
@@ -70,6 +71,7 @@ pub(super) async fn signals(
     })
 }
 
+/// The counts of all requests, or of those of one account.
 pub(super) async fn counts(
     State(inspector): Shared,
     Query(wanted): Query<CountsQuery>,

@@ -91,7 +91,7 @@ async fn start_contracts_program(
     options: &Options,
     programs: &Programs,
 ) -> Result<Option<ContractsProgram>> {
-    let Some(dir) = &options.contracts else {
+    let Some(dir) = &options.event_contracts else {
         return Ok(None);
     };
     let program = ContractsProgram::start(programs, dir).await?;

@@ -1,5 +1,5 @@
-//! Faults of DynamoDB on purpose, so that the author of a client sees what it does about a retry or
-//! a 503. Must not know what the functions do about them.
+//! Faults of DynamoDB, which the option `--faults` injects so that the author of a client sees how the
+//! client handles them. Must not know how the functions handle them.
 
 use anyhow::Result;
 use fault_proxy::{Fault, FaultProxy, Plan};
@@ -7,8 +7,11 @@ use fault_proxy::{Fault, FaultProxy, Plan};
 use crate::stack_info::ENDPOINT_VARIABLE;
 use crate::terminal::status;
 
-/// Throttled, failed in two ways, and lost before or after DynamoDB did the call.
-const FAULTS: [Fault; 5] = [
+const FAULT_COUNT: u8 = 5;
+
+/// The faults: DynamoDB throttles a call, fails in two ways, or the connection is lost before or after
+/// DynamoDB has done the call.
+const FAULTS: [Fault; FAULT_COUNT as usize] = [
     Fault::Throttled,
     Fault::InternalServerError,
     Fault::ServiceUnavailable,
@@ -23,8 +26,8 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// A proxy in front of the emulator at `dynamodb`, without faults at first: the functions have
-    /// to know the development key.
+    /// Starts a proxy in front of the emulator at `dynamodb`. It injects no faults before
+    /// [`begin`](Self::begin), because the functions first have to look up the development key.
     ///
     /// # Errors
     /// There is no free port.
@@ -65,12 +68,13 @@ impl Drop for Faults {
     }
 }
 
-/// For each fault its share of the calls that those before it have left, so that all are equally
-/// frequent and together have `share` of the calls.
+/// The share of each fault. The proxy chooses the faults one after another, so the share of each is one of
+/// the calls that the faults before it have left. All faults are equally frequent, and together they
+/// have `share` of the calls.
 fn shares(share: f64) -> [f64; FAULTS.len()] {
     let mut left = 1.0;
     FAULTS.map(|_| {
-        let part = share / 5.0;
+        let part = share / f64::from(FAULT_COUNT);
         let of_left = part / left;
         left -= part;
         of_left
@@ -79,7 +83,7 @@ fn shares(share: f64) -> [f64; FAULTS.len()] {
 
 #[cfg(test)]
 mod tests {
-    use super::shares;
+    use super::{FAULT_COUNT, shares};
 
     #[test]
     fn faults_are_equally_frequent_and_have_the_share_together() {
@@ -87,7 +91,7 @@ mod tests {
             let mut left = 1.0;
             for of_left in shares(share) {
                 assert!((0.0..=1.0 + 1e-9).contains(&of_left), "{of_left}");
-                assert!((left * of_left - share / 5.0).abs() < 1e-9);
+                assert!((left * of_left - share / f64::from(FAULT_COUNT)).abs() < 1e-9);
                 left *= 1.0 - of_left;
             }
             assert!((left - (1.0 - share)).abs() < 1e-9);
