@@ -1,5 +1,6 @@
-//! Makes event contracts that the given signals keep. A contract has the types of values, and requires
-//! the members that all signals have. It has no values. Must not know how contracts are judged.
+//! Makes event contracts that the given signals keep. A contract has the types of values, and
+//! requires the members that all signals have. It has no values. Must not know how contracts are
+//! judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -88,8 +89,8 @@ pub(crate) fn infer(
     for file in &files {
         file.write()?;
     }
-    // The lines follow all files, since a reader that closes the output early must keep no file from
-    // being written.
+    // The lines follow all files, since a reader that closes the output early must keep no file
+    // from being written.
     for file in &files {
         let path = file.path.display();
         let signals = counted(file.signals.signals);

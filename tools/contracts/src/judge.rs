@@ -1,8 +1,8 @@
-//! Reads the event contracts of a folder, and judges the `data` of signals by them. A contract whose
-//! file changes is read again. Must not know where signals come from.
+//! Reads the event contracts of a folder, and judges the `data` of signals by them. A contract
+//! whose file changes is read again. Must not know where signals come from.
 //!
-//! A folder that cannot be read, or a file in it that is not a JSON Schema, ends the program when it
-//! starts. If a file cannot be used any more later, only the verdicts on its type change.
+//! A folder that cannot be read, or a file in it that is not a JSON Schema, ends the program when
+//! it starts. If a file cannot be used any more later, only the verdicts on its type change.
 
 use std::collections::HashMap;
 use std::fs;

@@ -3,7 +3,8 @@
 //!
 //! It is a program of its own, which `cargo dev` and `cargo intake` start when a developer or an
 //! operator asks for it. They build and start faster without it. And `arbitrary_precision` of
-//! `serde_json`, by which numbers keep all their digits here, would make every other program slower.
+//! `serde_json`, by which numbers keep all their digits here, would make every other program
+//! slower.
 //!
 //! # Standard input and output
 //!
@@ -13,8 +14,8 @@
 //! {"type":"purchase","data":{"price":12.5},"name":"shop#c1 2026-11-20T22:16:40Z"}
 //! ```
 //!
-//! `type` is the eventType or the stepNodeId. `name` names the signal to the reader of `check`, and may
-//! be left out.
+//! `type` is the eventType or the stepNodeId. `name` names the signal to the reader of `check`, and
+//! may be left out.
 //!
 //! `judge DIR`, which `cargo dev --contracts DIR` starts:
 //!
@@ -28,18 +29,18 @@
 //! {"contract":"none"}
 //! ```
 //!
-//! `check DIR`, which `cargo intake contracts check` starts, writes a line for each signal that breaks
-//! its event contract, and the counts to standard error:
+//! `check DIR`, which `cargo intake contracts check` starts, writes a line for each signal that
+//! breaks its event contract, and the counts to standard error:
 //!
 //! ```json
 //! {"signal":"shop#c1 2026-11-20T22:16:40Z","type":"purchase","breaks":[{"pointer":"/price","message":"…"}]}
 //! ```
 //!
-//! `infer DIR`, which `cargo intake contracts infer` starts, writes event contracts into the folder, and
-//! a line for people about each.
+//! `infer DIR`, which `cargo intake contracts infer` starts, writes event contracts into the
+//! folder, and a line for people about each.
 //!
-//! The exit code is 0, or 1 if `check` has found a signal that breaks its event contract, or 2 after an
-//! error, which is on standard error.
+//! The exit code is 0, or 1 if `check` has found a signal that breaks its event contract, or 2
+//! after an error, which is on standard error.
 #![expect(clippy::print_stderr, reason = "a command: this is how it speaks")]
 
 mod file_name;
@@ -83,7 +84,8 @@ enum Command {
 #[derive(Deserialize)]
 struct SignalLine {
     r#type: String,
-    /// The text is not parsed yet. If a client sent JSON that cannot be judged, the verdict says so.
+    /// The text is not parsed yet. If a client sent JSON that cannot be judged, the verdict says
+    /// so.
     data: Box<RawValue>,
     /// What names the signal to the reader of `check`.
     #[serde(default)]
@@ -134,8 +136,8 @@ fn read_signals(input: impl BufRead) -> impl Iterator<Item = Result<SignalLine>>
     })
 }
 
-/// Writes a verdict for each line, also for one that cannot be read: if a verdict were left out, the
-/// next one would be taken for it.
+/// Writes a verdict for each line, also for one that cannot be read: if a verdict were left out,
+/// the next one would be taken for it.
 fn judge(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<()> {
     let mut contracts = Contracts::read(dir)?;
     writeln!(output, "{READY}")?;
@@ -152,8 +154,8 @@ fn judge(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<()>
     Ok(())
 }
 
-/// Prints the signals that break their contracts, and returns how many there are. When the reader of
-/// the output closes it, the others are not counted.
+/// Prints the signals that break their contracts, and returns how many there are. When the reader
+/// of the output closes it, the others are not counted.
 fn check(dir: &Path, input: impl BufRead, output: &mut impl Write) -> Result<u64> {
     let mut contracts = Contracts::read(dir)?;
     ensure!(

@@ -1,13 +1,14 @@
-//! An exchange is a request and its response, as the stack records them and the inspector shows them.
+//! An exchange is a request and its response, as the stack records them and the inspector shows
+//! them.
 //!
-//! [`sent_request`] is what the client sent, [`api_key`] whose key it had, and [`answer`] what it got.
-//! [`parsed_response`] and [`signal`] are what is shown of the response and of each signal,
-//! [`event_contract`] is what the event contract of its type says of a signal. [`request_line`] is the
-//! line in the terminal, and [`summary`] is what the inspector shows. The newest exchanges are kept in
-//! [`recent_exchanges`], and all are counted in [`counts`].
+//! [`sent_request`] is what the client sent, [`api_key`] whose key it had, and [`answer`] what it
+//! got. [`parsed_response`] and [`signal`] are what is shown of the response and of each signal,
+//! [`event_contract`] is what the event contract of its type says of a signal. [`request_line`] is
+//! the line in the terminal, and [`summary`] is what the inspector shows. The newest exchanges are
+//! kept in [`recent_exchanges`], and all are counted in [`counts`].
 //!
-//! It knows the members of requests and responses that it shows. It must not know a rule of the API,
-//! nor how requests arrive.
+//! It knows the members of requests and responses that it shows. It must not know a rule of the
+//! API, nor how requests arrive.
 
 pub(crate) mod answer;
 pub(crate) mod api_key;

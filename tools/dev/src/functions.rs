@@ -90,8 +90,8 @@ impl Functions {
     }
 
     /// Calls the function with this name in the template, with a Lambda event of API Gateway. The
-    /// function goes on when the future is dropped. `None` if it has not answered within its timeout,
-    /// or if no function of this name answers requests.
+    /// function goes on when the future is dropped. `None` if it has not answered within its
+    /// timeout, or if no function of this name answers requests.
     pub(crate) async fn invoke(&self, function: &str, event: Vec<u8>) -> Option<FunctionAnswer> {
         let RunningFunctions {
             customers,

@@ -2,15 +2,16 @@
 //!
 //! 1. [`server`] accepts the connection of a client, and reads the head of its request.
 //! 2. [`Gateway::respond`] reads the body, and returns the response to the server.
-//! 3. [`Gateway::answer_and_keep`] runs the further steps in a task of their own, which goes on when the
-//!    client leaves. It prints a line about the request, and keeps the request and its response for
-//!    the inspector. The inspector begins with this step when it sends a request again.
+//! 3. [`Gateway::answer_and_keep`] runs the further steps in a task of their own, which goes on
+//!    when the client leaves. It prints a line about the request, and keeps the request and its
+//!    response for the inspector. The inspector begins with this step when it sends a request
+//!    again.
 //! 4. [`Gateway::record`] has the request answered, adds the [CORS headers](cors), and makes the
 //!    [`Exchange`]: what is recorded of the request and its answer.
 //! 5. [`Gateway::route`] refuses the request, or finds its function in the routes of the template.
-//! 6. [`Gateway::invoke`] makes the [Lambda event](mod@lambda_event), has [`Functions::invoke`] call the
-//!    function with it, and returns the function's answer. With `--answer`, [`Gateway::inject`] gives
-//!    an [injected answer](injected_answer) to some requests instead.
+//! 6. [`Gateway::invoke`] makes the [Lambda event](mod@lambda_event), has [`Functions::invoke`]
+//!    call the function with it, and returns the function's answer. With `--answer`,
+//!    [`Gateway::inject`] gives an [injected answer](injected_answer) to some requests instead.
 //!
 //! The gateway must not know what a request means.
 
@@ -90,7 +91,8 @@ impl Gateway {
     async fn respond(self: Arc<Self>, request: Request, client: Client) -> Response<Body> {
         let sent = read_body(request).await;
         if sent.body.is_none() && client.has_left() {
-            // The client left before it had sent the whole request, which therefore goes to no function.
+            // The client left before it had sent the whole request, which therefore goes to no
+            // function.
             return Response::default();
         }
         let response = match self.answer_and_keep(sent, Some(client)).await {
@@ -100,9 +102,10 @@ impl Gateway {
         response.map(Body::from)
     }
 
-    /// Answers a request, prints a line about it, and keeps it with its response. All of this goes on
-    /// when the future is dropped, as when a developer closes the page of the inspector while it sends a
-    /// request again. A request of the inspector has no client. `None` after a defect of this program.
+    /// Answers a request, prints a line about it, and keeps it with its response. All of this goes
+    /// on when the future is dropped, as when a developer closes the page of the inspector while it
+    /// sends a request again. A request of the inspector has no client. `None` after a defect of
+    /// this program.
     pub(crate) async fn answer_and_keep(
         self: &Arc<Self>,
         sent: SentRequest,
@@ -134,8 +137,8 @@ impl Gateway {
         exchange
     }
 
-    /// Adds the CORS headers to the response. If a browser keeps the response from its page, adds why
-    /// to the reason.
+    /// Adds the CORS headers to the response. If a browser keeps the response from its page, adds
+    /// why to the reason.
     fn apply_cors(&self, sent: &SentRequest, answer: &mut Answer) {
         let headers = self.cors.headers_for(&sent.method, &sent.headers);
         answer.response.headers_mut().extend(headers);
@@ -148,8 +151,8 @@ impl Gateway {
         };
     }
 
-    /// Returns the answer of the function that the request's route names, an injected answer, or an error
-    /// of API Gateway if no function gets the request.
+    /// Returns the answer of the function that the request's route names, an injected answer, or an
+    /// error of API Gateway if no function gets the request.
     async fn route(&self, sent: &SentRequest, client: Option<&Client>) -> Answer {
         if !self.host_names.include_host_of(&sent.headers) {
             let why = "the Host is another one: see --host-name".to_owned();
@@ -195,7 +198,8 @@ impl Gateway {
             InjectedAnswer::Unavailable => service_unavailable(why),
             InjectedAnswer::Timeout => {
                 let (answer, ()) = tokio::join!(self.invoke(function, sent), time_out(client));
-                // The function has done its work, and the inspector shows what became of the signals.
+                // The function has done its work, and the inspector shows what became of the
+                // signals.
                 Answer {
                     batch: answer.batch,
                     ..service_unavailable(why)

@@ -1,13 +1,14 @@
 //! The inspector: a page and a JSON API that show what clients sent to the local stack, and what
-//! became of it (docs/clients.md, Inspector). It listens on a port of its own, and must not know how
-//! the gateway answers.
+//! became of it (docs/clients.md, Inspector). It listens on a port of its own, and must not know
+//! how the gateway answers.
 //!
-//! [`requests`], [`signals`], [`accounts`] and [`stored`] are the parts of the API that show something;
-//! [`redrive`] and [`reset`] change what is stored. [`query`] has the parameters, [`response`] the
-//! responses, and [`page`] the page.
+//! [`requests`], [`signals`], [`accounts`] and [`stored`] are the parts of the API that show
+//! something; [`redrive`] and [`reset`] change what is stored. [`query`] has the parameters,
+//! [`response`] the responses, and [`page`] the page.
 //!
 //! A body may have been sent by an attacker, and other pages are open in the developer's browser.
-//! Therefore [`page`] lets only its own script run, and [`guard`] refuses the requests of other pages.
+//! Therefore [`page`] lets only its own script run, and [`guard`] refuses the requests of other
+//! pages.
 
 mod accounts;
 mod guard;
@@ -40,8 +41,8 @@ use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
 use crate::stand_ins::overflow_queue::QueueHandle;
 
-/// The largest body of a request to the inspector, in bytes. It is more than the functions accept, so
-/// that a developer can also send a request again with a body that is too large.
+/// The largest body of a request to the inspector, in bytes. It is more than the functions accept,
+/// so that a developer can also send a request again with a body that is too large.
 const MAX_INSPECTOR_BODY_BYTES: usize = 2 * MAX_BODY_BYTES;
 
 /// What the page and the API need.

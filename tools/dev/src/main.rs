@@ -1,13 +1,13 @@
 //! `cargo dev`: the local stack as one command. The emulator and the functions run in this process.
 //!
-//! Read the modules in this order: [`options`] is the command line, and [`stack`] starts the parts. A
-//! request passes [`gateway`], which lists its steps, and [`functions`]. [`exchange`] is what is
+//! Read the modules in this order: [`options`] is the command line, and [`stack`] starts the parts.
+//! A request passes [`gateway`], which lists its steps, and [`functions`]. [`exchange`] is what is
 //! recorded of it, and [`inspector`] shows that. [`stand_ins`] run in place of AWS's services,
-//! [`programs`] are the other programs of the workspace, [`stack_info`] tells people and scripts where
-//! the stack is, and [`terminal`] is what a person reads meanwhile.
+//! [`programs`] are the other programs of the workspace, [`stack_info`] tells people and scripts
+//! where the stack is, and [`terminal`] is what a person reads meanwhile.
 //!
-//! `cargo dev` reads from template.yaml which functions, routes, tables and variables there are. Only
-//! the inspector knows what is in an item. No part must know a rule of the API.
+//! `cargo dev` reads from template.yaml which functions, routes, tables and variables there are.
+//! Only the inspector knows what is in an item. No part must know a rule of the API.
 
 mod exchange;
 mod functions;
@@ -46,8 +46,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the stack until a signal asks this process to stop. The signal may also arrive while the stack
-/// starts: then the parts that were started end when their future is dropped.
+/// Runs the stack until a signal asks this process to stop. The signal may also arrive while the
+/// stack starts: then the parts that were started end when their future is dropped.
 async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     let mut stop_signal = pin!(stop_signal()?);
     let stack = tokio::select! {

@@ -111,8 +111,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads the options from the command line and from variables. Ends the process if one is wrong, or if
-    /// the user asks for the help.
+    /// Reads the options from the command line and from variables. Ends the process if one is
+    /// wrong, or if the user asks for the help.
     pub(crate) fn read() -> Self {
         Self::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit())
     }
@@ -167,11 +167,11 @@ impl Options {
     }
 }
 
-/// The command line. Each option has a variable, since a service of CI takes no arguments. In a release,
-/// the help names the programs of the release.
+/// The command line. Each option has a variable, since a service of CI takes no arguments. In a
+/// release, the help names the programs of the release.
 fn command() -> Command {
     let mut command = Options::command();
-    if programs::release().is_some() {
+    if programs::release_folder().is_some() {
         let help = after_help()
             .replace("cargo dev", "./dev")
             .replace("cargo intake", "./intake")

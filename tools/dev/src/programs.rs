@@ -1,6 +1,7 @@
-//! Where template.yaml, the programs and the sample data lie: in the workspace, as cargo itself
-//! says, or in an unpacked release, beside this program. Nothing else differs between `cargo dev`
-//! and `./dev`. Must not know what the programs do.
+//! Finds template.yaml, the sample data and the other programs, and builds the programs. `cargo
+//! dev` finds them in the workspace, as cargo itself says. In an unpacked release, `./dev` finds
+//! them beside itself. Nothing else differs between `cargo dev` and `./dev`. Must not know what the
+//! programs do.
 
 pub(crate) mod contracts;
 pub(crate) mod operator;
@@ -22,30 +23,30 @@ use crate::terminal::status;
 pub(crate) struct Programs {
     /// The folder of template.yaml and of events/seed.
     pub(crate) root: PathBuf,
-    /// What builds the programs; `None` in a release, which has them.
+    /// The cargo that builds the programs. `None` in a release, which has them already.
     cargo: Option<Cargo>,
 }
 
 #[derive(Clone)]
 struct Cargo {
     program: PathBuf,
-    /// The target folder, as cargo itself names it: `CARGO_TARGET_DIR` may set another one.
+    /// The target folder, as cargo itself names it, since `CARGO_TARGET_DIR` may set another one.
     target: PathBuf,
 }
 
-/// The folder of this program, if it is that of an unpacked release.
-pub(crate) fn release() -> Option<PathBuf> {
+/// The folder of this program, if it is the folder of an unpacked release.
+pub(crate) fn release_folder() -> Option<PathBuf> {
     let folder = std::env::current_exe().ok()?.parent()?.to_owned();
     folder.join("template.yaml").is_file().then_some(folder)
 }
 
 impl Programs {
-    /// Those of the release, or of the workspace that the current folder belongs to.
+    /// Finds the programs of the release, or of the workspace that the current folder belongs to.
     ///
     /// # Errors
-    /// There is no release; and cargo is missing, or the folder is in no workspace.
+    /// There is no release, and cargo is missing or the folder is in no workspace.
     pub(crate) fn find() -> Result<Self> {
-        if let Some(root) = release() {
+        if let Some(root) = release_folder() {
             return Ok(Self { root, cargo: None });
         }
         let program =
@@ -73,7 +74,7 @@ impl Programs {
         }
     }
 
-    /// Where the variables are written, unless an option says otherwise.
+    /// The path of the file for the variables, unless an option names another one.
     pub(crate) fn env_file(&self) -> PathBuf {
         self.cargo
             .as_ref()
@@ -82,20 +83,19 @@ impl Programs {
             .join("dev.env")
     }
 
-    /// A program for developers, such as the operator's command line.
-    pub(crate) fn tool(&self, name: &str) -> PathBuf {
+    /// The path of a program, such as `intake`.
+    pub(crate) fn path_of(&self, program: &str) -> PathBuf {
         self.cargo
             .as_ref()
             .map_or_else(|| self.root.clone(), |cargo| cargo.target.join("debug"))
-            .join(name)
+            .join(program)
     }
 
-    /// Builds the program of `what` with cargo's own progress, unless it is there as it was
-    /// released.
+    /// Builds a program, and shows cargo's own progress. A release has the program already.
     ///
     /// # Errors
-    /// Cargo cannot be started, or the build fails.
-    pub(crate) async fn build(&self, what: &str, program: &str) -> Result<()> {
+    /// Cargo cannot be started, or the build fails. The error calls the program `name`.
+    pub(crate) async fn build(&self, program: &str, name: &str) -> Result<()> {
         let Some(cargo) = &self.cargo else {
             return Ok(());
         };
@@ -104,9 +104,10 @@ impl Programs {
         command
             .args(["build", "--locked", "--bin", program])
             .current_dir(&self.root);
+        let is_built = succeeds(command).await?;
         ensure!(
-            succeeds(command).await?,
-            "{what} could not be built: cargo's output above says why."
+            is_built,
+            "{name} could not be built: cargo's output above says why."
         );
         Ok(())
     }

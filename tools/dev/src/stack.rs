@@ -1,6 +1,6 @@
 //! The local stack: which parts there are, and in which order they start and end. First the
-//! [`listeners`] take the ports, and the [`inputs`] are read and checked. Then the [`backend`] starts,
-//! and then the gateway and the inspector answer. Must not know how a part works.
+//! [`listeners`] take the ports, and the [`inputs`] are read and checked. Then the [`backend`]
+//! starts, and then the gateway and the inspector answer. Must not know how a part works.
 
 mod backend;
 mod inputs;
@@ -80,8 +80,8 @@ impl LocalStack {
         })
     }
 
-    /// Deletes the items whose time to live has passed, again and again. Ends only when the emulator
-    /// fails, and returns its error.
+    /// Deletes the items whose time to live has passed, again and again. Ends only when the
+    /// emulator fails, and returns its error.
     pub(crate) async fn run_until_failure(&self) -> Error {
         loop {
             tokio::time::sleep(EXPIRY_INTERVAL).await;

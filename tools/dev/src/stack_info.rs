@@ -10,17 +10,18 @@ use std::path::Path;
 
 use emulator::development_key;
 
-/// The region that local requests are signed for. The emulator takes any.
+/// The region that local requests are signed for. The emulator takes any region.
 const REGION: &str = "us-east-1";
 
 /// The SDK's variable for the address of DynamoDB.
 pub(crate) const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
-/// Tunes the functions' allocator. Its value has an `=`, which `cargo lambda watch --env-file` does
-/// not read.
+/// The variable that tunes the functions' allocator. It is not written to the file, because its
+/// value has an `=`, which `cargo lambda watch --env-file` does not read.
 const ALLOCATOR_VARIABLE: &str = "GLIBC_TUNABLES";
 
-/// Stand-in credentials: an SDK does not send a request without, and the emulator takes any.
+/// The credentials of local requests. An SDK sends no request without credentials, and the emulator
+/// takes any.
 const ACCESS_KEY: &str = "local";
 
 /// Where the stack listens.
@@ -31,9 +32,9 @@ pub(crate) struct Addresses {
 
 /// The address, the key and the variables of a stack.
 pub(crate) struct StackInfo {
-    /// Such as `http://127.0.0.1:9000`, without a slash at the end.
+    /// The base URL of the API, such as `http://127.0.0.1:9000`, without a slash at the end.
     pub(crate) base_url: String,
-    /// The page and the API of the inspector.
+    /// The URL of the inspector's page, and the base URL of its API.
     inspector_url: String,
     /// What the functions learn from their environment: the SDK's variables and those of the
     /// template.
@@ -76,7 +77,7 @@ impl StackInfo {
         } = self;
         let key = development_key::API_KEY;
         let lines = curl_lines().join("\n");
-        // With a folder in front, without which `.` would look for the file on the PATH.
+        // The path is absolute because `.` looks for a name without a folder on the PATH.
         let env_file =
             quoted(&std::path::absolute(env_file).unwrap_or_else(|_| env_file.to_owned()));
         let text = format!(
@@ -99,9 +100,10 @@ Try it in another terminal:
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
 
-    /// One `NAME=value` a line, as sh, `cargo lambda watch --env-file` and dotenv read it. A shell
-    /// that reads it exports none of them, so that those of AWS do not direct other programs to
-    /// this stack. An AWS variable that the shell already exports is replaced, and stays exported.
+    /// The variables, one `NAME=value` on each line, as sh, `cargo lambda watch --env-file` and
+    /// dotenv read them. A shell that reads them exports none, so that the variables of AWS do not
+    /// direct other programs to this stack. But if the shell exports an AWS variable already, it
+    /// exports the new value.
     pub(crate) fn variables(&self) -> String {
         let own = [
             ("BASE_URL", self.base_url.as_str()),

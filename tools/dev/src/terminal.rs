@@ -1,6 +1,5 @@
-//! What a person reads in the terminal of `cargo dev`: results and the log on standard output,
-//! progress and errors on standard error. A closed terminal is no error. Must not know what the
-//! lines say.
+//! Writes to the terminal of `cargo dev`: results and the log to standard output, progress and
+//! errors to standard error. A closed terminal is no error. Must not know what the lines say.
 
 pub(crate) mod function_log;
 
@@ -31,7 +30,8 @@ pub(crate) fn has_colours() -> bool {
     is_allowed && io::stdout().is_terminal()
 }
 
-/// Writes a line to standard output, without marks that would show it in another order.
+/// Writes a line to standard output, without the characters that would show its text in another
+/// order.
 fn print(line: &str) {
     let _ = writeln!(io::stdout(), "{}", escape_marks(line));
 }

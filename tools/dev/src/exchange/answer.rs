@@ -1,5 +1,5 @@
-//! The answer to a request: that of a function, or one that the gateway gives without a function. Must
-//! not know when which answer is given.
+//! The answer to a request: that of a function, or one that the gateway gives without a function.
+//! Must not know when which answer is given.
 
 use axum::body::Bytes;
 use axum::http::Response;

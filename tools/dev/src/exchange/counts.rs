@@ -1,4 +1,5 @@
-//! The counts of requests and signals that the inspector shows. Must not know which exchanges are kept.
+//! The counts of requests and signals that the inspector shows. Must not know which exchanges are
+//! kept.
 
 use std::collections::BTreeMap;
 

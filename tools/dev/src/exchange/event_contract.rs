@@ -1,5 +1,6 @@
-//! What an event contract says of a signal, as the program `contracts` writes it and the inspector shows
-//! it. An event contract is a JSON Schema of the `data` of one type. Must not know what a schema says.
+//! What an event contract says of a signal, as the program `contracts` writes it and the inspector
+//! shows it. An event contract is a JSON Schema of the `data` of one type. Must not know what a
+//! schema says.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! What a response says of a request: those of its members that are shown. Must not know a rule of the
-//! API.
+//! What a response says of a request: those of its members that are shown. Must not know a rule of
+//! the API.
 
 use std::mem::size_of;
 

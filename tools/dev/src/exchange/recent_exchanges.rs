@@ -1,5 +1,5 @@
-//! The newest exchanges and the counts of all exchanges, in memory. Must not know how requests arrive or where
-//! they are shown.
+//! The newest exchanges and the counts of all exchanges, in memory. Must not know how requests
+//! arrive or where they are shown.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -107,8 +107,8 @@ impl RecentExchanges {
         kept
     }
 
-    /// Waits until `read` says that it has found enough, at most for `timeout`, and returns what it has
-    /// found.
+    /// Waits until `read` says that it has found enough, at most for `timeout`, and returns what it
+    /// has found.
     pub(crate) async fn wait<T>(
         &self,
         timeout: Duration,
@@ -152,8 +152,8 @@ impl RecentExchanges {
 }
 
 impl ExchangeLog {
-    /// Remembers the batch of an exchange, if signals of it are acknowledged. Returns whether the batch was
-    /// remembered before.
+    /// Remembers the batch of an exchange, if signals of it are acknowledged. Returns whether the
+    /// batch was remembered before.
     fn acknowledge(&mut self, exchange: &Exchange) -> bool {
         let Some(batch) = &exchange.batch else {
             return false;

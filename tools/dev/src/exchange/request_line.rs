@@ -1,5 +1,5 @@
-//! The line of a request: what came of it and why, for the author of a client. Must not know how
-//! requests reach the functions.
+//! The line about a request in the terminal: what became of the request, and why. It is for the
+//! author of a client. Must not know how requests reach the functions.
 
 use axum::http::StatusCode;
 
@@ -16,8 +16,8 @@ pub(crate) fn request_line(exchange: &Exchange, has_colours: bool) -> String {
     } else {
         status.as_u16().to_string()
     };
-    // Names of the client's fields may have any character, and a terminal obeys some. A URI has
-    // none of these.
+    // The client's field names may have control characters, which a terminal would obey. The method
+    // and the path have none.
     let milliseconds = exchange.duration.as_millis();
     let parts = parts(exchange).join(", ");
     let parts = parts.replace(char::is_control, "\u{fffd}");
@@ -41,7 +41,7 @@ fn coloured(status: StatusCode) -> String {
     format!("\x1b[{colour}m{number}\x1b[0m")
 }
 
-/// What came of the request, and why.
+/// What became of the request, and why.
 fn parts(exchange: &Exchange) -> Vec<String> {
     let parsed = &exchange.parsed;
     let mut parts = Vec::new();
@@ -59,9 +59,9 @@ fn parts(exchange: &Exchange) -> Vec<String> {
         }
         (None, None) => parts.extend(parsed.result.clone()),
     }
-    parts.extend(first(&parsed.field_errors));
-    parts.extend(first(&exchange.event_contract_breaks()));
-    if let Some(warning) = first(&parsed.warnings) {
+    parts.extend(first_finding(&parsed.field_errors));
+    parts.extend(first_finding(&exchange.event_contract_breaks()));
+    if let Some(warning) = first_finding(&parsed.warnings) {
         parts.push(format!("warning {warning}"));
     }
     if exchange.has_left {
@@ -81,7 +81,7 @@ fn count_of(name: &str, count: Option<u64>) -> Option<String> {
     Some(format!("{count} {name}"))
 }
 
-/// The code of a problem, and its detail where that says more than the code.
+/// The code of a problem, with its detail if the detail says more than the code.
 fn problem(exchange: &Exchange, code: &str) -> String {
     let status = exchange.response.status();
     let says_more = status.is_client_error() && status != StatusCode::UNAUTHORIZED;
@@ -91,8 +91,8 @@ fn problem(exchange: &Exchange, code: &str) -> String {
     }
 }
 
-/// The code and the place of the first of these, and how many more there are.
-fn first(findings: &[ResponseFinding]) -> Option<String> {
+/// The code and the place of the first finding, and how many more there are.
+fn first_finding(findings: &[ResponseFinding]) -> Option<String> {
     let ResponseFinding { code, pointer, .. } = findings.first()?;
     let place = if pointer.is_empty() {
         "(the body)"
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn request_line_says_what_came_of_the_request_and_why() {
+    fn request_line_says_what_became_of_the_request_and_why() {
         for (status, body, expected) in [
             (200, r#"{"response":"pong"}"#, "200     3 ms"),
             (

@@ -9,8 +9,8 @@ use emulator::development_key::API_KEY;
 use flate2::read::MultiGzDecoder;
 use model::limits::MAX_BODY_BYTES;
 
-/// How much of a compressed body is decompressed, in bytes. It is more than the functions accept, so that
-/// a body that is too large for them is still too large when a part of it is cut off.
+/// How much of a compressed body is decompressed, in bytes. It is more than the functions accept,
+/// so that a body that is too large for them is still too large when a part of it is cut off.
 const MAX_DECODED_BYTES: u64 = 2 * MAX_BODY_BYTES as u64;
 
 /// What the path of a batch ends with, also where its beginning is wrong.

@@ -67,8 +67,8 @@ pub(crate) struct ShownSignal {
 /// A value as it was sent, with every digit.
 pub(crate) struct JsonText(pub(crate) Bytes);
 
-/// The members that a list shows of a request or of one of its signals. Their values are not parsed: a
-/// tree of all values would take many times as much memory as the body.
+/// The members that a list shows of a request or of one of its signals. Their values are not
+/// parsed: a tree of all values would take many times as much memory as the body.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct ListedMembers<'a> {
@@ -107,8 +107,8 @@ impl<'a> ListedMembers<'a> {
     }
 }
 
-/// Reads the signals of a request with this body. `batch` says what became of each. It is `None` if the
-/// whole request was refused.
+/// Reads the signals of a request with this body. `batch` says what became of each. It is `None` if
+/// the whole request was refused.
 pub(crate) fn read_signals(
     body: &Bytes,
     parsed: &ParsedResponse,

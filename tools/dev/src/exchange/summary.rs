@@ -1,5 +1,5 @@
-//! How the inspector shows an exchange: as a summary in a list, and with headers and bodies by itself.
-//! Must not know how the inspector is asked.
+//! How the inspector shows an exchange: as a summary in a list, and with headers and bodies by
+//! itself. Must not know how the inspector is asked.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

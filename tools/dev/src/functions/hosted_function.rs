@@ -1,5 +1,5 @@
-//! One function, which this process invokes as Lambda does: with a context, a timeout and a log. Must not
-//! know which functions there are.
+//! One function, which this process invokes as Lambda does: with a context, a timeout and a log.
+//! Must not know which functions there are.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -72,8 +72,8 @@ impl<F> HostedFunction<F> {
 }
 
 impl<F: HttpFunction> HostedFunction<F> {
-    /// Answers a Lambda event of API Gateway. `None` if the event cannot be read, or if the function has
-    /// not answered within its timeout.
+    /// Answers a Lambda event of API Gateway. `None` if the event cannot be read, or if the
+    /// function has not answered within its timeout.
     pub(super) async fn serve(&self, event: &[u8]) -> Option<Served<F::Outcome>> {
         let event: HttpApiEvent = serde_json::from_slice(event).ok()?;
         let _place = self.places.acquire().await.ok()?;

@@ -1,5 +1,5 @@
-//! The host names under which the gateway and the inspector answer. Must not know what a request asks
-//! for.
+//! The host names under which the gateway and the inspector answer. Must not know what a request
+//! asks for.
 
 use std::net::IpAddr;
 
@@ -10,8 +10,8 @@ use axum::http::{HeaderMap, HeaderValue};
 /// The names of `--host-name`. `localhost` and every address count as host names too.
 ///
 /// They protect against DNS rebinding. The owner of a page can give the page's own name the address
-/// of this machine, and then the browser lets the page read what listens here. But the browser sends
-/// the page's name in `Host`.
+/// of this machine, and then the browser lets the page read what listens here. But the browser
+/// sends the page's name in `Host`.
 #[derive(Clone, Default)]
 pub(crate) struct HostNames(pub(crate) Vec<String>);
 

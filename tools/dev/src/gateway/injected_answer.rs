@@ -1,6 +1,6 @@
-//! Injected answers, of the option `--answer`. API Gateway gives such answers now and then; the gateway
-//! injects them on purpose, so that the author of a client sees how the client handles them. Must not
-//! know how a response is written.
+//! Injected answers, of the option `--answer`. API Gateway gives such answers now and then; the
+//! gateway injects them on purpose, so that the author of a client sees how the client handles
+//! them. Must not know how a response is written.
 
 /// An answer in place of the function's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,13 +40,14 @@ impl InjectedAnswerShare {
     }
 }
 
-/// Whether the shares are at most all requests together. Shares in decimals, such as 0.7 and 0.3, may exceed
-/// 1 by a rounding error.
+/// Whether the shares are at most all requests together. Shares in decimals, such as 0.7 and 0.3,
+/// may exceed 1 by a rounding error.
 pub(crate) fn is_possible(shares: &[InjectedAnswerShare]) -> bool {
     shares.iter().map(|one| one.share).sum::<f64>() <= 1.0 + 1e-9
 }
 
-/// The answer for a request with this random number from 0 to 1: each share is a part of that range.
+/// The answer for a request with this random number from 0 to 1: each share is a part of that
+/// range.
 pub(crate) fn choose(shares: &[InjectedAnswerShare], number: f64) -> Option<InjectedAnswer> {
     let mut end = 0.0;
     let chosen = shares.iter().find(|InjectedAnswerShare { share, .. }| {

@@ -1,9 +1,9 @@
-//! Accepts connections on the API's port, and has the gateway respond to their requests. Must not know what a
-//! request means.
+//! Accepts connections on the API's port, and has the gateway respond to their requests. Must not
+//! know what a request means.
 //!
-//! It is not axum's server, which drops a request when its client closes the connection before the
-//! answer: such a request would be stored or not, as chance has it. API Gateway hands it to the
-//! function.
+//! This is not axum's server, because that drops a request when the client closes the connection
+//! before the answer. Chance would then decide whether the request is stored. API Gateway gives
+//! such a request to the function.
 
 use std::convert::Infallible;
 use std::io::ErrorKind;
@@ -44,7 +44,8 @@ impl Client {
         Ok(Self(Arc::new(socket.into())))
     }
 
-    /// Whether it has closed the connection. It may have sent another request before.
+    /// Whether the client has closed the connection. A client that has left before its answer may
+    /// also have sent another request, and then this is false.
     pub(crate) fn has_left(&self) -> bool {
         match self.0.peek(&mut [0]) {
             Ok(0) => true,
@@ -100,7 +101,8 @@ impl Server {
     }
 }
 
-/// Accepts connections until its future is dropped. Each has a task of its own.
+/// Accepts connections until its future is dropped. The requests of each connection are answered in
+/// a task of its own.
 async fn accept<R, F>(
     listener: &tokio::net::TcpListener,
     connections: &GracefulShutdown,

@@ -1,5 +1,5 @@
-//! The inspector's answer about accounts, and the error for an unknown account. Must not know what an
-//! account has stored.
+//! The inspector's answer about accounts, and the error for an unknown account. Must not know what
+//! an account has stored.
 
 use axum::body::Body;
 use axum::extract::{Query, State};
@@ -21,8 +21,8 @@ pub(super) async fn list(
     }
 }
 
-/// The error for an account that has no key. Without it, an assertion about a misspelt account would
-/// pass.
+/// The error for an account that has no key. Without it, an assertion about a misspelt account
+/// would pass.
 pub(super) fn unknown_account(
     inspector: &Inspector,
     wanted: Option<&str>,

@@ -1,5 +1,5 @@
-//! The guard of the inspector refuses requests that other pages in the developer's browser make. Must
-//! not know what the inspector answers.
+//! The guard of the inspector refuses requests that other pages in the developer's browser make.
+//! Must not know what the inspector answers.
 
 use axum::body::Body;
 use axum::extract::Request;

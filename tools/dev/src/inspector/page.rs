@@ -1,5 +1,5 @@
-//! The page of the inspector. Its script shows what the inspector's API answers. Must not know what that
-//! is.
+//! The page of the inspector. Its script shows what the inspector's API answers. Must not know what
+//! that is.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -35,8 +35,8 @@ pub(super) async fn page(State(inspector): Shared, headers: HeaderMap) -> Respon
     (headers, page).into_response()
 }
 
-/// Allows the script and the style by their hashes, so that nothing that a client sent can run in the
-/// page or restyle it.
+/// Allows the script and the style by their hashes, so that nothing that a client sent can run in
+/// the page or restyle it.
 fn content_security_policy() -> String {
     let script = BASE64.encode(&Sha256::digest(SCRIPT));
     let style = BASE64.encode(&Sha256::digest(STYLE));

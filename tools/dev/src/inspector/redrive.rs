@@ -44,8 +44,8 @@ impl Redrive {
         }
     }
 
-    /// Processes a rejected signal again, and returns what the command printed. `signal` is an entry of
-    /// the list of rejected signals, maybe with another payload.
+    /// Processes a rejected signal again, and returns what the command printed. `signal` is an
+    /// entry of the list of rejected signals, maybe with another payload.
     async fn run(&self, account: &AccountId, signal: &str) -> Result<String> {
         self.built.get_or_try_init(|| self.operator.build()).await?;
         let cannot_write = "Cannot write a temporary file";

@@ -1,5 +1,5 @@
-//! The inspector's answers about requests, which it can also send again. Must not know how requests are
-//! kept.
+//! The inspector's answers about requests, which it can also send again. Must not know how requests
+//! are kept.
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
@@ -49,8 +49,8 @@ pub(super) async fn one(
     json_response(&kept.exchange.detail(n))
 }
 
-/// The Lambda event that API Gateway would make of a request, for `cargo lambda invoke`. The only key
-/// in it is the development key, which is public.
+/// The Lambda event that API Gateway would make of a request, for `cargo lambda invoke`. The only
+/// key in it is the development key, which is public.
 pub(super) async fn lambda_event(
     State(inspector): Shared,
     Path(n): Path<u64>,

@@ -1,5 +1,5 @@
-//! The inspector's answers about signals, which a test of a client asserts. Must not know how exchanges
-//! are kept.
+//! The inspector's answers about signals, which a test of a client asserts. Must not know how
+//! exchanges are kept.
 
 use axum::body::Body;
 use axum::extract::{Query, State};
@@ -95,8 +95,8 @@ pub(super) async fn counts(
     event_contracts_failed(&inspector).unwrap_or_else(|| json_response(&counts))
 }
 
-/// The error that signals are not judged by their event contracts any more. Without it, a test would
-/// take a missing verdict for an event contract that is kept.
+/// The error that signals are not judged by their event contracts any more. Without it, a test
+/// would take a missing verdict for an event contract that is kept.
 fn event_contracts_failed(inspector: &Inspector) -> Option<Response<Body>> {
     let program = inspector.gateway.event_contracts.as_ref()?;
     let why = program.failure()?.to_owned();

@@ -1,6 +1,6 @@
-//! The program `contracts`, which judges the data of signals by event contracts, with `--contracts`.
-//! tools/contracts/src/main.rs describes the lines that the two programs exchange. Must not know what
-//! an event contract says.
+//! The program `contracts`, which judges the data of signals by event contracts, with
+//! `--contracts`. tools/contracts/src/main.rs describes the lines that the two programs exchange.
+//! Must not know what an event contract says.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -18,15 +18,15 @@ use crate::exchange::signal::ShownSignal;
 use crate::programs::Programs;
 use crate::terminal::status;
 
-/// How long the program may take to judge the signals of a request. Meanwhile the client waits for its
-/// response.
+/// How long the program may take to judge the signals of a request. Meanwhile the client waits for
+/// its response.
 const JUDGE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The first line that the program writes.
 const READY: &str = "ready";
 
-/// The running program, which judges the signals of one request after the other. It ends when the last
-/// clone of this is dropped.
+/// The running program, which judges the signals of one request after the other. It ends when the
+/// last clone of this is dropped.
 #[derive(Clone)]
 pub(crate) struct ContractsProgram {
     requests: mpsc::UnboundedSender<JudgeRequest>,
@@ -53,8 +53,8 @@ impl ContractsProgram {
     /// # Errors
     /// The build fails, or the folder or an event contract cannot be used: the program says why.
     pub(crate) async fn start(programs: &Programs, dir: &Path) -> Result<Self> {
-        programs.build("`contracts`", "contracts").await?;
-        let mut command = Command::new(programs.tool("contracts"));
+        programs.build("contracts", "`contracts`").await?;
+        let mut command = Command::new(programs.path_of("contracts"));
         command.arg("judge").arg(dir);
         Self::start_command(command).await
     }
@@ -114,8 +114,8 @@ impl ContractsProgram {
 }
 
 impl ProgramProcess {
-    /// Judges requests until the program fails. A request whose client has left is judged to its end:
-    /// otherwise the verdicts on its signals would be taken for those of the next request.
+    /// Judges requests until the program fails. A request whose client has left is judged to its
+    /// end: otherwise the verdicts on its signals would be taken for those of the next request.
     async fn judge_requests(
         mut self,
         mut requests: mpsc::UnboundedReceiver<JudgeRequest>,

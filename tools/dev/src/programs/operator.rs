@@ -34,18 +34,18 @@ impl OperatorProgram {
         }
     }
 
-    /// Builds the program with cargo's own progress.
+    /// Builds the program, and shows cargo's own progress.
     ///
     /// # Errors
     /// Cargo cannot be started, or the build fails.
     pub(crate) async fn build(&self) -> Result<()> {
-        self.programs.build("`cargo intake`", "intake").await
+        self.programs.build("intake", "`cargo intake`").await
     }
 
-    /// A command with these arguments, of the program that is built already: cargo would take
-    /// longer than the command.
+    /// A command with these arguments. It starts the program itself, which has to be built already,
+    /// since `cargo intake` would take longer to start than the command takes.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.programs.tool("intake"));
+        let mut command = Command::new(self.programs.path_of("intake"));
         command.args(arguments);
         command.current_dir(&self.programs.root);
         for unwanted in UNWANTED_VARIABLES.iter().chain(&VARIABLES) {

@@ -1,5 +1,5 @@
-//! Sample data: the operator's own `import` stores the customers and the signals of events/seed. Must
-//! not know what is in them.
+//! The sample data of `--seed`: the customers and the signals of events/seed, which `cargo intake
+//! import` stores. Must not know what is in them.
 
 use std::process::Stdio;
 
@@ -12,8 +12,8 @@ use crate::programs::operator::OperatorProgram;
 use crate::programs::process::succeeds;
 use crate::terminal::status;
 
-/// The signals are in the order of a week: each seventh of them arrives on one of the last seven
-/// days.
+/// The days over which the signals are spread. The signals of the file are in the order of these
+/// days, and each day has the same number of them.
 const DAYS: usize = 7;
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
@@ -43,7 +43,8 @@ pub(crate) async fn store(programs: &Programs, operator: &OperatorProgram) -> Re
 
 async fn import(operator: &OperatorProgram, lines: &str, days_ago: usize) -> Result<()> {
     const CANNOT_WRITE: &str = "Cannot write a temporary file";
-    // A time and not an age, which would be another time in each run.
+    // The command would also take an age, such as 3d. But it would count the age from its own
+    // start.
     let received_at = Timestamp::from_millis(
         Timestamp::now()
             .millis()

@@ -1,5 +1,5 @@
-//! The parts of the stack behind the gateway: the stand-ins of AWS's services, the functions, and the
-//! programs beside them. Must not know how requests arrive.
+//! The parts of the stack behind the gateway: the stand-ins of AWS's services, the functions, and
+//! the programs beside them. Must not know how requests arrive.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -106,8 +106,8 @@ async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Option<F
     Ok(Some(faults))
 }
 
-/// The variables that the functions start with. They reach DynamoDB through the faults, if there are
-/// any.
+/// The variables that the functions start with. They reach DynamoDB through the faults, if there
+/// are any.
 fn function_variables(stack_info: &StackInfo, faults: Option<&Faults>) -> Variables {
     // Of two values of a variable, the last one counts.
     let variables = stack_info.environment.iter().cloned();

@@ -1,5 +1,5 @@
-//! What a stack is made of beside its options: the template and the files. All of it is read and checked
-//! before anything starts. Must not know how a part is started.
+//! What a stack is made of beside its options: the template and the files. All of it is read and
+//! checked before anything starts. Must not know how a part is started.
 
 use anyhow::Result;
 use emulator::{Storage, Template};

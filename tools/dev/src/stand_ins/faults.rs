@@ -1,5 +1,5 @@
-//! Faults of DynamoDB, which the option `--faults` injects so that the author of a client sees how the
-//! client handles them. Must not know how the functions handle them.
+//! Faults of DynamoDB, which the option `--faults` injects so that the author of a client sees how
+//! the client handles them. Must not know how the functions handle them.
 
 use anyhow::Result;
 use fault_proxy::{Fault, FaultProxy, Plan};
@@ -9,8 +9,8 @@ use crate::terminal::status;
 
 const FAULT_COUNT: u8 = 5;
 
-/// The faults: DynamoDB throttles a call, fails in two ways, or the connection is lost before or after
-/// DynamoDB has done the call.
+/// The faults: DynamoDB throttles a call, fails in two ways, or the connection is lost before or
+/// after DynamoDB has done the call.
 const FAULTS: [Fault; FAULT_COUNT as usize] = [
     Fault::Throttled,
     Fault::InternalServerError,
@@ -68,9 +68,9 @@ impl Drop for Faults {
     }
 }
 
-/// The share of each fault. The proxy chooses the faults one after another, so the share of each is one of
-/// the calls that the faults before it have left. All faults are equally frequent, and together they
-/// have `share` of the calls.
+/// The share of each fault. The proxy chooses the faults one after another, so the share of each is
+/// one of the calls that the faults before it have left. All faults are equally frequent, and
+/// together they have `share` of the calls.
 fn shares(share: f64) -> [f64; FAULTS.len()] {
     let mut left = 1.0;
     FAULTS.map(|_| {

@@ -1,5 +1,5 @@
-//! The overflow queue of the stack, and the drain of it by the overflow function. Must not know what
-//! is in a message.
+//! The overflow queue of the stack, and the drain of it by the overflow function. Must not know
+//! what is in a message.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What the functions log, as a person or a program reads it on standard output. Must not know how
-//! requests reach the functions.
+//! Writes what the functions log to standard output, for a person or for a program. Must not know
+//! how requests reach the functions.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -10,7 +10,8 @@ use tokio::sync::mpsc;
 
 use super::{print, print_with_time};
 
-/// Fields of a log line that a person does not need, or reads elsewhere in it.
+/// Fields of a log line that are not written for people: they do not need them, or read them
+/// elsewhere in the line.
 const OMITTED_FIELDS: [&str; 7] = [
     "timestamp",
     "level",
@@ -21,8 +22,8 @@ const OMITTED_FIELDS: [&str; 7] = [
     "_aws",
 ];
 
-/// Writes the lines that functions log: for people, or as they are. What fails again and again, as
-/// drains do while a table fails, is one line until the next request.
+/// Writes the lines that functions log, for people, or as they are if `is_raw`. An error that
+/// repeats, as when drains fail because a table does, is written once until the next request.
 pub(crate) async fn show(mut lines: mpsc::UnboundedReceiver<String>, is_raw: bool) {
     let mut written = HashSet::new();
     while let Some(line) = lines.recv().await {

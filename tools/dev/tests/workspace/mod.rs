@@ -1,5 +1,5 @@
-//! A temporary cargo workspace in which a test runs `cargo dev`, with a script in place of cargo where
-//! a test needs one. [`stack`] is the process that runs in it.
+//! A temporary cargo workspace in which a test runs `cargo dev`, with a script in place of cargo
+//! where a test needs one. [`stack`] is the process that runs in it.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
 pub(crate) mod stack;
@@ -76,8 +76,8 @@ impl TestWorkspace {
         ));
     }
 
-    /// Has a shell script run in place of cargo. Where the script does not exit, the real cargo runs
-    /// after it.
+    /// Has a shell script run in place of cargo. Where the script does not exit, the real cargo
+    /// runs after it.
     pub(crate) fn cargo_after(&self, script: &str) {
         let cargo = self.cargo.display();
         self.program("cargo", &format!("{script}\nexec {cargo} \"$@\""));

@@ -1,5 +1,5 @@
-//! The attributes of an item as JSON, with every digit of their numbers. Must not know which attributes
-//! an item has.
+//! The attributes of an item as JSON, with every digit of their numbers. Must not know which
+//! attributes an item has.
 
 use std::collections::BTreeMap;
 
