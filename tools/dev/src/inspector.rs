@@ -32,10 +32,7 @@ use axum::middleware;
 use axum::routing::{get, post};
 use model::limits::MAX_BODY_BYTES;
 
-use self::guard::guard;
-use self::page::page;
-use self::redrive::{Redrive, redrive};
-use self::reset::reset;
+use self::redrive::Redrive;
 use self::stored_data::StoredData;
 use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
@@ -68,21 +65,21 @@ impl Inspector {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let host_names = self.host_names.clone();
         let routes = Router::new()
-            .route("/", get(page))
+            .route("/", get(page::page))
             .route("/requests", get(requests::list).delete(requests::clear))
             .route("/requests/{n}", get(requests::one))
             .route("/requests/{n}/event", get(requests::lambda_event))
             .route("/requests/{n}/replay", post(requests::replay))
             .route("/signals", get(signals::list))
             .route("/counts", get(signals::counts))
-            .route("/reset", post(reset))
+            .route("/reset", post(reset::reset))
             .route("/accounts", get(accounts::list))
             .route("/customers/{id}", get(stored::customer))
             .route("/rejected", get(stored::rejected))
-            .route("/rejected/redrive", post(redrive))
+            .route("/rejected/redrive", post(redrive::redrive))
             .layer(DefaultBodyLimit::max(MAX_INSPECTOR_BODY_BYTES))
             .layer(middleware::from_fn(move |request, next| {
-                guard(host_names.clone(), request, next)
+                guard::guard(host_names.clone(), request, next)
             }))
             .with_state(Arc::new(self));
         tokio::spawn(axum::serve(listener, routes).into_future());

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the stack until a signal asks this process to stop. The signal may also arrive while the
+/// Runs the stack until a Unix signal asks this process to stop. It may also arrive while the
 /// stack starts: then the parts that were started end when their future is dropped.
 async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     let mut stop_signal = pin!(stop_signal()?);
@@ -64,7 +64,7 @@ async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Ends when a signal asks this process to stop.
+/// Ends when a Unix signal asks this process to stop.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

@@ -281,7 +281,7 @@ fn queue_of_the_developer_does_not_reach_the_functions() {
     let mut running = workspace.start(&["--no-queue", "--faults", "1"]);
     running.wait_for_line("Intake is running");
     let response = running.post("/api/customers", r#"{"customerId":"c","customerData":{}}"#);
-    running.signal("INT");
+    running.send_unix_signal("INT");
     assert!(
         response.starts_with("HTTP/1.1 503 "),
         "without a queue nothing is deferred: {response}"

@@ -1,5 +1,5 @@
-//! The API key of a request: whose it is, how it is shown without being told, and what is wrong
-//! where none was found. Must not know what a request does.
+//! The API key of a request: which account it belongs to, how it is shown without telling it, and
+//! why a function found none. Must not know what a request does.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use emulator::development_key::API_KEY;
 use model::api_key::{KEY_PREFIX, KeyHash, VERIFICATION_KEY_PREFIX};
 use serde_json::json;
 
-/// The shortest key whose first characters are shown, in characters: those of other systems have 32
+/// The shortest key whose first characters are shown, in characters. Keys of other systems have 32
 /// or more.
 const MIN_SHOWN_CHARS: usize = 32;
 
@@ -25,7 +25,7 @@ pub(crate) struct ApiKeyTable {
 pub(crate) struct SentKey {
     /// The `Authorization` header without the key, if there is one.
     pub(crate) shown: Option<String>,
-    /// The account of the key, also of one that is not valid any more.
+    /// The account of the key, also if the key is not valid any more.
     pub(crate) account: Option<String>,
 }
 

@@ -22,7 +22,7 @@ const MAX_BYTES: usize = 32 * 1024 * 1024;
 /// How many batches are remembered. When a client sends more, all earlier ones are forgotten.
 const MAX_BATCHES: usize = 100_000;
 
-/// The newest exchanges. Readers can wait for further ones.
+/// The newest exchanges. A reader can wait for further exchanges.
 #[derive(Default)]
 pub(crate) struct RecentExchanges {
     log: Mutex<ExchangeLog>,
@@ -76,7 +76,7 @@ struct BatchId {
 }
 
 impl RecentExchanges {
-    /// Keeps an exchange, without a body that no function accepts.
+    /// Adds an exchange. A body that is too large for the functions is not kept.
     pub(crate) fn add(&self, mut exchange: Exchange) -> Arc<KeptExchange> {
         exchange.sent.body = exchange
             .sent

@@ -137,3 +137,36 @@ impl Exchange {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use axum::body::Bytes;
+    use axum::http::{HeaderMap, Method, Response, Uri};
+
+    use crate::exchange::answer::Answer;
+    use crate::exchange::api_key::SentKey;
+    use crate::exchange::sent_request::SentRequest;
+    use crate::exchange::{Exchange, milliseconds};
+
+    #[test]
+    fn time_of_a_request_that_took_long_is_when_it_was_received() {
+        let sent = SentRequest {
+            method: Method::POST,
+            uri: Uri::from_static("/api/customers"),
+            headers: HeaderMap::new(),
+            body: Some(Bytes::new()),
+        };
+        let answer = Answer {
+            response: Response::new(Bytes::new()),
+            reason: None,
+            batch: None,
+        };
+        let received_at = SystemTime::now() - Duration::from_mins(1);
+        let exchange = Exchange::new(sent, answer, Duration::from_mins(1), SentKey::default());
+        let since_epoch = received_at.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let difference = exchange.summary(1).time.abs_diff(milliseconds(since_epoch));
+        assert!(difference < 30_000, "{difference} ms");
+    }
+}

@@ -123,8 +123,10 @@ impl ProgramProcess {
     ) {
         while let Some(JudgeRequest { lines, verdicts }) = requests.recv().await {
             match self.judge_in_time(&lines).await {
-                // Nothing receives the verdicts of a client that has left.
-                Ok(judged) => drop(verdicts.send(judged)),
+                Ok(judged) => {
+                    // Nothing receives the verdicts if the stack ends meanwhile.
+                    let _ = verdicts.send(judged);
+                }
                 Err(error) => {
                     let why = format!(
                         "Signals are not judged by their event contracts any more: {error:#}. Start the stack again."

@@ -32,11 +32,10 @@ pub(crate) async fn store(programs: &Programs, operator: &OperatorProgram) -> Re
     operator.build().await?;
     status("Storing sample customers and signals");
     let signals: Vec<&str> = signals.split_inclusive('\n').collect();
-    let days = signals
-        .chunks(signals.len().div_ceil(DAYS).max(1))
-        .map(<[&str]>::concat);
-    for (days_ago, lines) in (0..=DAYS).rev().zip(std::iter::once(customers).chain(days)) {
-        import(operator, &lines, days_ago).await?;
+    let signals_per_day = signals.len().div_ceil(DAYS).max(1);
+    import(operator, &customers, DAYS).await?;
+    for (days_ago, day) in (0..DAYS).rev().zip(signals.chunks(signals_per_day)) {
+        import(operator, &day.concat(), days_ago).await?;
     }
     Ok(())
 }
@@ -45,11 +44,9 @@ async fn import(operator: &OperatorProgram, lines: &str, days_ago: usize) -> Res
     const CANNOT_WRITE: &str = "Cannot write a temporary file";
     // The command would also take an age, such as 3d. But it would count the age from its own
     // start.
-    let received_at = Timestamp::from_millis(
-        Timestamp::now()
-            .millis()
-            .saturating_sub(DAY_MILLIS * days_ago as u64),
-    );
+    let age_millis = DAY_MILLIS * days_ago as u64;
+    let received_at = Timestamp::now().millis().saturating_sub(age_millis);
+    let received_at = Timestamp::from_millis(received_at);
     let folder = tempfile::tempdir().context(CANNOT_WRITE)?;
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).context(CANNOT_WRITE)?;

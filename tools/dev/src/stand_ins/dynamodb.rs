@@ -30,7 +30,7 @@ pub(crate) fn start(
     Ok(Arc::new(emulator))
 }
 
-/// Says why the emulator fails: once, as long as the reason is the same.
+/// Prints why the emulator fails. A reason that repeats is printed once.
 async fn show_failures(mut failed: mpsc::UnboundedReceiver<String>) {
     let mut last = String::new();
     while let Some(reason) = failed.recv().await {

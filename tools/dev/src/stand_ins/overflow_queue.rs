@@ -1,5 +1,5 @@
-//! The overflow queue of the stack, and the drain of it by the overflow function. Must not know
-//! what is in a message.
+//! The overflow queue of the stack, which the overflow function drains. Must not know what is in a
+//! message.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::terminal::{print_with_time, status};
 /// How often an empty queue is asked for messages.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How long a message that was received and not deleted is hidden. In template.yaml it is minutes;
-/// here a developer waits.
+/// How long a message that was received and not deleted is hidden. It is shorter than the minutes
+/// of template.yaml because a developer waits for the next drain.
 pub(crate) const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The variables of the queues: two that the template has, and the SDK's.
+/// The variables of the queues: two of the template, and one of the SDK.
 pub(crate) const VARIABLES: [&str; 3] = [
     "OVERFLOW_QUEUE_URL",
     "DEAD_LETTER_QUEUE_URL",
@@ -47,7 +47,7 @@ impl QueueHandle {
     }
 }
 
-/// The queue. Dropping it prints what becomes of messages that are left.
+/// The running queue. When it is dropped, it prints what becomes of the messages that are left.
 pub(crate) struct OverflowQueue {
     pub(crate) queue: QueueHandle,
     /// The file of the queue. `None` if it is in memory.
@@ -56,8 +56,8 @@ pub(crate) struct OverflowQueue {
 }
 
 impl OverflowQueue {
-    /// The queue of the function that the template has behind one, beside the data file if there is
-    /// one; `None` if it has none.
+    /// Starts the queue, if a function of the template drains one. The messages are in a file
+    /// beside the data file, or in memory if there is no data file.
     ///
     /// # Errors
     /// No port is free, or the file of the queue cannot be used.
@@ -65,7 +65,8 @@ impl OverflowQueue {
         let Some(source) = template.event_source() else {
             return Ok(None);
         };
-        // There is one event at a time, so that `QueueHandle::empty` has one to wait for.
+        // At most one drain is under way, so that `QueueHandle::empty` has only that one to wait
+        // for.
         let source = SqsEventSource {
             max_concurrency: 1,
             ..source
@@ -129,7 +130,7 @@ impl OverflowQueue {
     }
 }
 
-/// The response of the overflow function to this event; null if it has none.
+/// The response of the overflow function to this Lambda event, or null if there is none.
 async fn response_to(functions: &Functions, event: Value) -> Value {
     let Ok(event) = serde_json::from_value(event) else {
         return Value::Null;

@@ -17,7 +17,7 @@ fn sigint_or_sigterm_ends_every_process() {
         workspace.cargo_that_builds_intake("touch running; exec sleep 600");
         let running = workspace.start(&["--seed"]);
         workspace.wait_for("running");
-        running.signal(signal);
+        running.send_unix_signal(signal);
 
         // Every child process inherits standard error, so it is closed when the last of them has
         // ended.
@@ -36,7 +36,7 @@ fn sigterm_during_a_build_ends_it() {
     workspace.cargo_after(cargo);
     let running = workspace.start(&["--seed"]);
     workspace.wait_for("running");
-    running.signal("TERM");
+    running.send_unix_signal("TERM");
 
     assert!(running.end().stderr.ends_with("Stopped.\n"));
 }
@@ -61,7 +61,7 @@ fn request_under_way_gets_its_answer_and_an_idle_connection_delays_nothing() {
     response.read_line(&mut line).unwrap();
     assert_eq!(line, "HTTP/1.1 100 Continue\r\n");
 
-    running.signal("INT");
+    running.send_unix_signal("INT");
     stream.write_all(body.as_bytes()).unwrap();
     let mut text = String::new();
     response.read_to_string(&mut text).unwrap();

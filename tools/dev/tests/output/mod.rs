@@ -14,7 +14,7 @@ fn raw_log_is_that_of_the_functions_in_json() {
     let mut running = workspace.start(&["--raw", "--no-queue"]);
     running.post("/api/customers", "{}");
     running.wait_for_line("/api/customers\",\"status\":400");
-    running.signal("INT");
+    running.send_unix_signal("INT");
     let stdout = running.end().stdout;
     let line = stdout
         .lines()
@@ -33,7 +33,7 @@ fn log_of_the_functions_is_readable() {
     let mut running = workspace.start(&["--faults", "1"]);
     running.post("/api/customers", r#"{"customerId":"c","customerData":{}}"#);
     running.wait_for_line("ERROR a message could not be drained");
-    running.signal("INT");
+    running.send_unix_signal("INT");
     let stdout = running.end().stdout;
     assert!(stdout.contains("  deferred (DynamoDB: "), "{stdout}");
     assert!(!stdout.contains("\"timestamp\""), "{stdout}");
@@ -65,7 +65,7 @@ fn unknown_path_is_the_404_of_api_gateway_and_a_line_in_the_log() {
         .unwrap();
     let response = send(port, "intake:9000");
     assert!(send(port, "page.example:9000").starts_with("HTTP/1.1 403 Forbidden\r\n"));
-    running.signal("INT");
+    running.send_unix_signal("INT");
 
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(

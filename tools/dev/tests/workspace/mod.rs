@@ -104,7 +104,7 @@ impl TestWorkspace {
     pub(crate) fn run_until_ready(&self, arguments: &[&str]) -> EndedStack {
         let mut running = self.start(arguments);
         running.wait_for_line("Intake is running");
-        running.signal("INT");
+        running.send_unix_signal("INT");
         running.end()
     }
 

@@ -36,8 +36,8 @@ impl RunningStack {
         }
     }
 
-    /// Sends it the signal with this name, such as `INT`.
-    pub(crate) fn signal(&self, name: &str) {
+    /// Sends it the Unix signal with this name, such as `INT`.
+    pub(crate) fn send_unix_signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.child.id());
         let killed = Command::new("sh").args(["-c", &kill]).status().unwrap();
         assert!(killed.success());
