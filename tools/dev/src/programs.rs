@@ -16,7 +16,6 @@ use cargo_command::cargo_command;
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::programs::process::succeeds;
 use crate::terminal::status;
 
 #[derive(Clone)]
@@ -104,7 +103,7 @@ impl Programs {
         command
             .args(["build", "--locked", "--bin", program])
             .current_dir(&self.root);
-        let is_built = succeeds(command).await?;
+        let is_built = process::run(command).await?;
         ensure!(
             is_built,
             "{name} could not be built: cargo's output above says why."

@@ -51,7 +51,7 @@ pub(crate) struct ExchangeLog {
     acknowledged: HashSet<BatchId>,
 }
 
-/// What a reader has found so far.
+/// What a reader that waits for exchanges has found so far.
 pub(crate) struct WaitResult<T> {
     pub(crate) value: T,
     /// Whether the reader waits no longer.
@@ -84,24 +84,8 @@ impl RecentExchanges {
             .filter(|body| body.len() <= MAX_BODY_BYTES);
         let bytes = exchange.bytes();
         let kept = self.with(|log| {
-            log.last += 1;
-            let was_acknowledged = log.acknowledge(&exchange);
-            log.counts.add(&exchange, was_acknowledged);
-            if let Some(account) = &exchange.key.account {
-                let counts = log.counts_by_account.entry(account.clone());
-                counts.or_default().add(&exchange, was_acknowledged);
-            }
-            let kept = Arc::new(KeptExchange {
-                n: log.last,
-                exchange,
-                bytes,
-            });
-            log.bytes += bytes;
-            log.kept.push_back(Arc::clone(&kept));
-            while log.kept.len() > MAX_EXCHANGES || (log.bytes > MAX_BYTES && log.kept.len() > 1) {
-                log.bytes -= log.kept.pop_front().map_or(0, |oldest| oldest.bytes);
-            }
-            kept
+            log.count(&exchange);
+            log.keep(exchange, bytes)
         });
         self.added.notify_waiters();
         kept
@@ -152,6 +136,34 @@ impl RecentExchanges {
 }
 
 impl ExchangeLog {
+    /// Adds an exchange to the counts.
+    fn count(&mut self, exchange: &Exchange) {
+        let was_acknowledged = self.acknowledge(exchange);
+        self.counts.add(exchange, was_acknowledged);
+        if let Some(account) = &exchange.key.account {
+            let counts = self.counts_by_account.entry(account.clone());
+            counts.or_default().add(exchange, was_acknowledged);
+        }
+    }
+
+    /// Keeps an exchange, and forgets the oldest ones if there are too many or they take too much
+    /// memory.
+    fn keep(&mut self, exchange: Exchange, bytes: usize) -> Arc<KeptExchange> {
+        self.last += 1;
+        let kept = Arc::new(KeptExchange {
+            n: self.last,
+            exchange,
+            bytes,
+        });
+        self.bytes += bytes;
+        self.kept.push_back(Arc::clone(&kept));
+        while self.kept.len() > MAX_EXCHANGES || (self.bytes > MAX_BYTES && self.kept.len() > 1) {
+            let oldest = self.kept.pop_front();
+            self.bytes -= oldest.map_or(0, |oldest| oldest.bytes);
+        }
+        kept
+    }
+
     /// Remembers the batch of an exchange, if signals of it are acknowledged. Returns whether the
     /// batch was remembered before.
     fn acknowledge(&mut self, exchange: &Exchange) -> bool {

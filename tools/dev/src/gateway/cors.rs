@@ -18,10 +18,13 @@ pub(crate) struct CorsPolicy {
 }
 
 impl CorsPolicy {
-    /// What API Gateway adds to the response: nothing without an Origin, nor for one that is not
-    /// allowed.
+    /// The headers that API Gateway adds to the response. It adds none if the request has no
+    /// `Origin`, or one that is not allowed.
     pub(crate) fn headers_for(&self, method: &Method, request: &HeaderMap) -> HeaderMap {
-        let Some(origin) = request.get(ORIGIN).and_then(|origin| self.allowed(origin)) else {
+        let Some(origin) = request
+            .get(ORIGIN)
+            .and_then(|origin| self.allow_origin_for(origin))
+        else {
             return HeaderMap::new();
         };
         let is_preflight =
@@ -51,7 +54,7 @@ impl CorsPolicy {
         };
         let origin = text(ORIGIN)?;
         let header = request.get(ORIGIN)?;
-        if self.allowed(header).is_none() {
+        if self.allow_origin_for(header).is_none() {
             return Some(format!(
                 "browser page at {origin} is not allowed: add --cors {origin}"
             ));
@@ -73,7 +76,7 @@ impl CorsPolicy {
         if method.is_empty() || allowed.split(',').any(is_allowed) {
             return None;
         }
-        Some(refused("method", method, allowed))
+        Some(no_page_may_send("method", method, allowed))
     }
 
     /// Why a page may not send a request with these headers, if it may not.
@@ -85,7 +88,7 @@ impl CorsPolicy {
         };
         let mut headers = headers.split(',').map(str::trim);
         let refused_header = headers.find(|header| !header.is_empty() && !is_allowed(header))?;
-        Some(refused("header", refused_header, allowed))
+        Some(no_page_may_send("header", refused_header, allowed))
     }
 
     /// The value of a header of preflights, or nothing if the template has none.
@@ -96,7 +99,7 @@ impl CorsPolicy {
     }
 
     /// The value of `access-control-allow-origin` for a page of `origin`, if it is allowed.
-    fn allowed(&self, origin: &HeaderValue) -> Option<HeaderValue> {
+    fn allow_origin_for(&self, origin: &HeaderValue) -> Option<HeaderValue> {
         let text = origin.to_str().ok()?;
         let matching = self
             .origins
@@ -113,7 +116,7 @@ impl CorsPolicy {
     }
 }
 
-fn refused(what: &str, name: &str, allowed: &str) -> String {
+fn no_page_may_send(what: &str, name: &str, allowed: &str) -> String {
     format!(
         "no page may send the {what} {name}, so the browser sends no request: allowed are {allowed}"
     )

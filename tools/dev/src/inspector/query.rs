@@ -1,5 +1,5 @@
-//! The parameters of the inspector's API. An unknown name or an invalid value is an error that says
-//! what is valid. Must not know what is answered.
+//! The parameters of the inspector's API. An unknown name or an invalid value is an error, which
+//! says what is valid. Must not know what is answered.
 
 use std::time::Duration;
 
@@ -11,19 +11,20 @@ use serde::{Deserialize, Deserializer};
 use crate::exchange::Exchange;
 use crate::exchange::signal::{ShownSignal, ShownVerdict};
 
-/// The longest that `wait` may be, in seconds.
-const MAX_WAIT: u64 = 60;
+/// The longest that a request may wait, in seconds.
+const MAX_WAIT_SECONDS: u64 = 60;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RequestsQuery {
     pub(super) after: u64,
-    #[serde(deserialize_with = "wait")]
+    #[serde(deserialize_with = "parse_wait")]
     pub(super) wait: Duration,
     pub(super) account: Option<String>,
     r#type: Option<String>,
-    #[serde(deserialize_with = "status")]
-    status: Option<String>,
+    /// The digits with which a wanted status begins.
+    #[serde(rename = "status", deserialize_with = "parse_status")]
+    status_prefix: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -35,7 +36,7 @@ pub(super) struct SignalsQuery {
     verdict: Option<ShownVerdict>,
     pub(super) after: u64,
     pub(super) count: Option<usize>,
-    #[serde(deserialize_with = "wait")]
+    #[serde(deserialize_with = "parse_wait")]
     pub(super) wait: Duration,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct SignalsQuery {
 pub(super) struct CountsQuery {
     pub(super) account: Option<String>,
     pub(super) count: Option<u64>,
-    #[serde(deserialize_with = "wait")]
+    #[serde(deserialize_with = "parse_wait")]
     pub(super) wait: Duration,
 }
 
@@ -56,7 +57,9 @@ pub(super) struct AccountQuery {
 }
 
 fn development_account() -> AccountId {
-    ACCOUNT_ID.parse().expect("its name is a valid one")
+    ACCOUNT_ID
+        .parse()
+        .expect("the constant is a valid account id")
 }
 
 /// The query of a request that takes no parameters.
@@ -65,20 +68,24 @@ fn development_account() -> AccountId {
 pub(super) struct NoParameters {}
 
 /// Parses a number of seconds.
-fn wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+fn parse_wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     let seconds = text
         .strip_suffix('s')
         .unwrap_or(&text)
         .parse()
         .ok()
-        .filter(|seconds| *seconds <= MAX_WAIT);
-    let wrong = || D::Error::custom(format!("a number of seconds up to {MAX_WAIT}, such as 5s"));
+        .filter(|seconds| *seconds <= MAX_WAIT_SECONDS);
+    let wrong = || {
+        D::Error::custom(format!(
+            "a number of seconds up to {MAX_WAIT_SECONDS}, such as 5s"
+        ))
+    };
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
-/// Parses a status, or a class of them. Returns the digits with which a wanted status begins.
-fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+/// Parses a status or a class of statuses. Returns the digits with which a wanted status begins.
+fn parse_status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let digits = text.strip_suffix("xx").unwrap_or(&text);
     let is_status = matches!(
@@ -86,22 +93,23 @@ fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
         [b'1'..=b'5'] | [b'1'..=b'5', b'0'..=b'9', b'0'..=b'9']
     );
     let wrong = || D::Error::custom("a status, such as 401, or a class of them, such as 4xx");
-    (is_status && [3, digits.len() + 2].contains(&text.len()))
-        .then(|| Some(digits.to_owned()))
-        .ok_or_else(wrong)
+    // Either all three digits, or one digit and `xx`.
+    if is_status && text.len() == 3 {
+        return Ok(Some(digits.to_owned()));
+    }
+    Err(wrong())
 }
 
 impl RequestsQuery {
+    /// Whether an exchange is one of those that are asked for.
     pub(super) fn include(&self, exchange: &Exchange) -> bool {
-        self.status
-            .as_ref()
-            .is_none_or(|wanted| exchange.response.status().as_str().starts_with(wanted))
-            && is_wanted(self.account.as_ref(), exchange.key.account.as_ref())
-            && (self.r#type.is_none()
-                || exchange
-                    .signals
-                    .iter()
-                    .any(|signal| signal.r#type == self.r#type))
+        let status = exchange.response.status();
+        let prefix = self.status_prefix.as_ref();
+        let is_status = prefix.is_none_or(|prefix| status.as_str().starts_with(prefix));
+        let is_account = is_wanted(self.account.as_ref(), exchange.key.account.as_ref());
+        let mut types = exchange.signals.iter().map(|signal| &signal.r#type);
+        let is_type = self.r#type.is_none() || types.any(|name| *name == self.r#type);
+        is_status && is_account && is_type
     }
 }
 

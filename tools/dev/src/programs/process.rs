@@ -1,5 +1,5 @@
-//! A command that cannot outlive `cargo dev`, with all processes that it starts. Must not know what
-//! the command does.
+//! Runs commands that cannot outlive `cargo dev`, nor can the processes that they start. Must not
+//! know what a command does.
 
 use std::process::Stdio;
 
@@ -7,12 +7,13 @@ use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-/// Runs `command` to its end, without input and out of reach of the terminal's Ctrl-C, and returns
-/// whether it succeeded. When this is dropped before, its process group is asked to end.
+/// Runs a command to its end, and returns whether it succeeded. The command has no input, and a
+/// Ctrl-C in the terminal does not reach it. If the future is dropped before the end, the command's
+/// process group gets a SIGTERM.
 ///
 /// # Errors
 /// The program cannot be started.
-pub(crate) async fn succeeds(mut command: Command) -> Result<bool> {
+pub(crate) async fn run(mut command: Command) -> Result<bool> {
     let cannot_start = format!("Cannot start {}", command.as_std().get_program().display());
     command.stdin(Stdio::null()).process_group(0);
     let mut group = ProcessGroup(command.spawn().context(cannot_start)?);
@@ -21,7 +22,7 @@ pub(crate) async fn succeeds(mut command: Command) -> Result<bool> {
     Ok(exit.success())
 }
 
-/// A child and what it has started, unless that has a group of its own.
+/// A child process and the processes that it has started, except those with a group of their own.
 struct ProcessGroup(Child);
 
 impl Drop for ProcessGroup {

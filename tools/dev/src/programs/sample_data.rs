@@ -9,7 +9,7 @@ use model::timestamp::Timestamp;
 
 use crate::programs::Programs;
 use crate::programs::operator::OperatorProgram;
-use crate::programs::process::succeeds;
+use crate::programs::process;
 use crate::terminal::status;
 
 /// The days over which the signals are spread. The signals of the file are in the order of these
@@ -60,7 +60,7 @@ async fn import(operator: &OperatorProgram, lines: &str, days_ago: usize) -> Res
             &received_at.to_string(),
         ])
         .stdout(Stdio::null());
-    let is_stored = succeeds(command).await?;
+    let is_stored = process::run(command).await?;
     ensure!(
         is_stored,
         "The sample data could not be stored: the output above says why."
