@@ -1,0 +1,121 @@
+//! The options of `cargo dev`: their variables, and the errors of values that cannot be used.
+
+use crate::workspace::{TestWorkspace, dev};
+
+#[test]
+fn variable_of_each_option_is_read() {
+    let help = String::from_utf8(dev().arg("--help").output().unwrap().stdout).unwrap();
+    let options = help
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
+    // These take any path, or build a program first.
+    let options: Vec<_> = options
+        .filter(|option| !["contracts", "data", "env-file"].contains(option))
+        .collect();
+
+    assert!(
+        options.len() > 10 && options.contains(&"seed"),
+        "{options:?}"
+    );
+    for option in options {
+        let variable = format!("INTAKE_DEV_{}", option.to_uppercase().replace('-', "_"));
+        let ended = dev().env(&variable, "no value of it").output().unwrap();
+        let text = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            text.starts_with(&format!(
+                "error: invalid value 'no value of it' for '--{option}"
+            )),
+            "{variable}: {text}"
+        );
+    }
+}
+
+#[test]
+fn variable_has_several_values_between_commas_and_yields_to_its_option() {
+    let error = |arguments: &[&str]| {
+        let ended = dev()
+            .env("INTAKE_DEV_HOST_NAME", "intake,http://stack")
+            .args(arguments)
+            .output()
+            .unwrap();
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    assert!(
+        error(&[]).starts_with("error: invalid value 'http://stack' for '--host-name"),
+        "{}",
+        error(&[])
+    );
+    let of_option = error(&["--host-name", "intake:9000"]);
+    assert!(
+        of_option.starts_with("error: invalid value 'intake:9000' for '--host-name"),
+        "{of_option}"
+    );
+}
+
+#[test]
+fn one_port_for_two_servers_is_an_error() {
+    let ended = TestWorkspace::new().run(&["--port", "9123", "--dynamodb-port", "9123"]);
+    assert_eq!(
+        ended.error(),
+        "error: --port and --dynamodb-port are both 9123: give two ports."
+    );
+}
+
+#[test]
+fn invalid_origin_is_an_error_with_an_example() {
+    for origin in [
+        "localhost:3000",
+        "http://localhost:3000/",
+        "http://",
+        "HTTP://a.example",
+        "http://a,b",
+        "",
+    ] {
+        let ended = dev().args(["--cors", origin]).output().unwrap();
+        let text = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            text.starts_with("error: invalid value")
+                && text.contains("such as http://localhost:3000"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn share_of_faults_beyond_0_and_1_is_an_error_with_an_example() {
+    for share in ["1.1", "-0.1", "NaN", "inf", "10%", ""] {
+        let ended = dev().arg(format!("--faults={share}")).output().unwrap();
+        let text = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            text.starts_with("error: invalid value") && text.contains("from 0 to 1, such as 0.1"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn cors_option_without_a_configuration_is_an_error() {
+    let workspace = TestWorkspace::new();
+    let template = workspace.read("template.yaml");
+    workspace.write(
+        "template.yaml",
+        &template.replace("CorsConfiguration:", "Another:"),
+    );
+    let ended = workspace.run(&["--cors", "http://localhost:3000"]);
+    assert_eq!(
+        ended.error(),
+        "error: --cors needs a CorsConfiguration in template.yaml, and there is none."
+    );
+}
+
+#[test]
+fn data_file_in_a_folder_that_does_not_exist_is_an_error() {
+    let error = TestWorkspace::new()
+        .run(&["--data", "target/new/dev.sqlite"])
+        .error();
+    assert!(
+        error.starts_with("error: Cannot use the data file ")
+            && error.ends_with("/target/new does not exist."),
+        "{error}"
+    );
+}
