@@ -8,7 +8,7 @@
 //!    again.
 //! 4. [`Gateway::record`] has the request answered, adds the [CORS headers](cors), and makes the
 //!    [`Exchange`]: what is recorded of the request and its answer.
-//! 5. [`Gateway::route`] refuses the request, or finds its function in the routes of the template.
+//! 5. [`Gateway::route`] refuses the request, or finds its function in the [routes] of the template.
 //! 6. [`Gateway::invoke`] makes the [Lambda event](mod@lambda_event), has [`Functions::invoke`]
 //!    call the function with it, and returns the function's answer. With `--answer`,
 //!    [`Gateway::inject`] gives an [injected answer](injected_answer) to some requests instead.
