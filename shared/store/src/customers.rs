@@ -67,8 +67,8 @@ enum NextWrite {
     Whole,
     /// All changes, where there is no item.
     WholeIfMissing,
-    /// Field by field, over this item, which is newer than the update.
-    OverNewer(Item),
+    /// Field by field, because this item is newer than the update.
+    FieldByField(Item),
 }
 
 /// What became of a write.
@@ -119,11 +119,11 @@ impl CustomersTable {
             let write = match &next {
                 NextWrite::Whole => upsert.whole(WriteCondition::ItemIsOlder),
                 NextWrite::WholeIfMissing => upsert.whole(WriteCondition::ItemIsMissing),
-                NextWrite::OverNewer(item) => {
+                NextWrite::FieldByField(item) => {
                     let attempted_at = upsert.now.plus(began.elapsed());
-                    match upsert.over_newer(item, attempted_at)? {
+                    match upsert.field_by_field(item, attempted_at)? {
                         Some(write) => write,
-                        None => return Upserted::from_newer(item),
+                        None => return Upserted::unchanged(item),
                     }
                 }
             };
@@ -140,7 +140,7 @@ impl CustomersTable {
                     if !has_time {
                         return Err(Cause::DeadlineExceeded.into());
                     }
-                    item.map_or(NextWrite::Whole, NextWrite::OverNewer)
+                    item.map_or(NextWrite::Whole, NextWrite::FieldByField)
                 }
                 // The fences of fields that were removed long ago may fill the item. The next write
                 // requires that there is no item: DynamoDB refuses it and returns the item, so that
@@ -201,12 +201,12 @@ impl<'a> Upsert<'a> {
         CustomerWrite::whole(self.account_id, self.update, self.mark, condition)
     }
 
-    /// The write over an item because of which DynamoDB refused the whole update; `None` if the
+    /// The write field by field over an item that is newer than the update; `None` if the
     /// update leaves every field as it is.
     ///
     /// The item's fence goes above the stored one, to the time of this attempt if that is higher,
     /// so that what reads the stream sees the change as the newest.
-    fn over_newer(
+    fn field_by_field(
         &self,
         item: &'a Item,
         attempted_at: Timestamp,
@@ -274,7 +274,7 @@ mod tests {
         ]);
         // The steps above the stored fences are random.
         for _ in 0..100 {
-            let write = upsert.over_newer(&item, now).unwrap().unwrap();
+            let write = upsert.field_by_field(&item, now).unwrap().unwrap();
             for field in &write.fields {
                 assert!(field.fence <= write.item_fence);
             }

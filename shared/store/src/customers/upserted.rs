@@ -42,7 +42,7 @@ impl Upserted {
 
     /// The result of an update that changes nothing, because all of its fields are newer in the
     /// item.
-    pub(super) fn from_newer(item: &Item) -> Result<Self, StoreError> {
+    pub(super) fn unchanged(item: &Item) -> Result<Self, StoreError> {
         Ok(Self {
             result: UpdateResult::Updated,
             updated_at: Fence::from_item(item)?.timestamp(),
