@@ -113,9 +113,9 @@ impl BatchTable {
                         progress.put_back(chunk);
                         break;
                     }
-                    Err(late) => {
+                    Err(error) => {
                         progress.put_back(chunk);
-                        progress.end_round(late);
+                        progress.end_round(error);
                     }
                 }
             }
@@ -247,7 +247,8 @@ impl BatchTable {
 /// The items that DynamoDB left unprocessed.
 ///
 /// # Errors
-/// [`Cause::Throttled`] when it left all of them so.
+/// [`Cause::Throttled`] when it left all of them unprocessed, or when the returned keys cannot be
+/// matched: then the whole chunk is written again, over itself.
 fn find_unprocessed<I: BatchItem>(
     items: &[PendingItem<I>],
     output: BatchWriteItemOutput,
@@ -268,7 +269,6 @@ fn find_unprocessed<I: BatchItem>(
         keys.contains(&Some(sort_key))
     };
     let unprocessed: Vec<_> = items.iter().copied().filter(is_unprocessed).collect();
-    // If the returned keys cannot be matched, the whole chunk is written again, over itself.
     if unprocessed.len() == keys.len() && keys.len() < items.len() {
         Ok(unprocessed)
     } else {

@@ -5,6 +5,7 @@
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
+use aws::s3::{S3Error, S3Object};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -14,8 +15,6 @@ use model::timestamp::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, Value};
-
-use aws::s3::{S3Error, S3Object};
 
 /// The variable that names the bucket.
 pub const BUCKET_VARIABLE: &str = "KEY_SNAPSHOT_BUCKET";

@@ -12,7 +12,8 @@ use crate::batch_context::BatchContext;
 use crate::batch_write::{BatchItem, BatchTable, ItemOutcome};
 use crate::dynamodb_json::DynamoDbJson;
 
-/// Calls of a process at the same time: 500 signals, 25 a call, are one round.
+/// The most calls of a process at the same time. The largest request has 500 signals, and a call
+/// takes 25 of them, so all of its calls are made at once.
 const CONCURRENT_CALLS: usize = 20;
 
 /// The table of the valid signals.

@@ -39,7 +39,7 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
             60,
         ),
         (Fault::ResetAfter.always().for_operation("PutItem"), 60),
-        // The first two batches are stored.
+        // The first two chunks are stored.
         (
             Fault::InternalServerError
                 .where_body_has("\"59\"")
