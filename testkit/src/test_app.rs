@@ -153,7 +153,7 @@ impl TestApp {
             idempotency: of_signals.idempotency,
             signals: of_signals.signals,
             rejected: of_signals.rejected,
-            overflow: sqs.map(overflow_queue),
+            overflow_queue: sqs.map(overflow_queue),
         };
         let of_overflow = SignalTables::new(&others, None);
         let customers = CustomersTable::new(others, Tables::name("CustomersTable"));

@@ -28,7 +28,7 @@ use service::runtime::http::HttpFunction;
 use store::api_keys::ApiKeysTable;
 use store::customers::{CustomersTable, NewerField, UpdateMark, Upsert};
 use store::error::StoreError;
-use store::overflow;
+use store::overflow_messages;
 use store::retry::deadline_of_writes;
 
 use self::outcome::Pong;
@@ -48,7 +48,7 @@ const PING: Route = Route {
 pub struct CustomersFunction {
     authenticator: Authenticator,
     table: CustomersTable,
-    overflow: Option<Queue>,
+    overflow_queue: Option<Queue>,
 }
 
 impl CustomersFunction {
@@ -61,24 +61,24 @@ impl CustomersFunction {
         let table = variables.required(CustomersTable::VARIABLE)?;
         let config = sdk_config(variables)?;
         let client = dynamodb(&config);
-        let overflow = variables.optional(overflow::QUEUE_VARIABLE);
+        let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
         let keys = ApiKeysTable::new(client.clone(), keys);
         let authenticator = Authenticator::from_variables(keys, variables)?;
         let table = CustomersTable::new(client, table);
-        let overflow = overflow.map(|url| Queue::new(&config, url));
-        Ok(Self::new(authenticator, table, overflow))
+        let overflow_queue = overflow_url.map(|url| Queue::new(&config, url));
+        Ok(Self::new(authenticator, table, overflow_queue))
     }
 
     /// The function with this authenticator, this table and this queue.
     pub fn new(
         authenticator: Authenticator,
         table: CustomersTable,
-        overflow: Option<Queue>,
+        overflow_queue: Option<Queue>,
     ) -> Self {
         Self {
             authenticator,
             table,
-            overflow,
+            overflow_queue,
         }
     }
 
@@ -91,10 +91,10 @@ impl CustomersFunction {
         mark: UpdateMark,
         deadline: Deadline,
     ) -> bool {
-        let Some(queue) = &self.overflow else {
+        let Some(queue) = &self.overflow_queue else {
             return false;
         };
-        let message = overflow::update_message(&key.account_id, &key.key_id, mark, update);
+        let message = overflow_messages::update_message(&key.account_id, &key.key_id, mark, update);
         let sent = queue
             .send_all(vec![message], &key.account_id, deadline)
             .await;
@@ -139,7 +139,7 @@ impl HttpFunction for CustomersFunction {
             newer_field: NewerField::Replace,
             now: context.received_at,
         };
-        let write_deadline = deadline_of_writes(context.deadline, self.overflow.is_some());
+        let write_deadline = deadline_of_writes(context.deadline, self.overflow_queue.is_some());
         let (result, updated_at) = match self.table.upsert(upsert, write_deadline).await {
             Ok(upserted) => (upserted.result.into(), upserted.updated_at),
             Err(error @ StoreError::Unavailable(_)) => {

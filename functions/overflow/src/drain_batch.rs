@@ -12,7 +12,7 @@ use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::error::StoreError;
 use store::idempotency::RecordOutcome;
-use store::overflow::{DeferredBatch, MessageError};
+use store::overflow_messages::{DeferredBatch, MessageError};
 use store::rejected_signals::{self, RejectedSignalItem};
 use store::retry::PATIENCE;
 

@@ -33,7 +33,9 @@ use service::telemetry::log::Log;
 use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::StoreError;
 use store::idempotency::IdempotencyTable;
-use store::overflow::{DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdateHead, MessageError};
+use store::overflow_messages::{
+    DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdateHead, MessageError,
+};
 use store::rejected_signals::RejectedSignalsTable;
 use store::retry::PATIENCE;
 use store::signals::SignalsTable;

@@ -31,13 +31,13 @@ use service::route::Route;
 use service::runtime::http::HttpFunction;
 use store::api_keys::ApiKeysTable;
 use store::idempotency::{IdempotencyTable, RequestHashes};
-use store::overflow;
+use store::overflow_messages;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
 pub use self::outcome::{BatchCounts, BatchOutcome, BatchResponse, SignalVerdict};
 pub use self::store_batch::BatchStorage;
-use self::store_batch::{ReceivedBatch, StoredBatch};
+use self::store_batch::ReceivedBatch;
 
 /// The function: its authenticator, its tables and its queue.
 #[derive(Debug)]
@@ -59,14 +59,14 @@ impl SignalsFunction {
         let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
         let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
-        let overflow = variables.optional(overflow::QUEUE_VARIABLE);
+        let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
         let config = sdk_config(variables)?;
         let client = dynamodb(&config);
         let storage = BatchStorage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), signals, retention),
             rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            overflow: overflow.map(|url| Queue::new(&config, url)),
+            overflow_queue: overflow_url.map(|url| Queue::new(&config, url)),
         };
         let keys = ApiKeysTable::new(client, keys);
         let authenticator = Authenticator::from_variables(keys, variables)?;
@@ -116,11 +116,9 @@ impl HttpFunction for SignalsFunction {
             .clone()
             .unwrap_or_else(RequestIdentifier::random);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
-            // Not even the rejected signals are kept. The answer is a 400: see
+            // Not even the rejected signals are kept. The response is a 400: see
             // `EndpointOutcome::rejection_detail`.
-            let nothing_stored = StoredBatch::default();
-            let outcome = BatchOutcome::new(batch, &request_identifier, &nothing_stored);
-            return Ok(outcome.reject_all());
+            return Ok(BatchOutcome::rejected(batch, &request_identifier, None));
         }
         let hashes = RequestHashes::new(&body, &batch);
         let mut received = ReceivedBatch {
@@ -131,11 +129,12 @@ impl HttpFunction for SignalsFunction {
             request_context,
         };
         let stored = self.storage.store(&mut received).await?;
-        let outcome = BatchOutcome::new(received.batch, &request_identifier, &stored);
-        if outcome.response.counts.accepted == 0 {
-            // Answered as a 400, too.
-            return Ok(outcome.reject_all());
+        let batch = received.batch;
+        if batch.signals.is_empty() {
+            // The response is a 400, too.
+            let because = stored.deferred_because;
+            return Ok(BatchOutcome::rejected(batch, &request_identifier, because));
         }
-        Ok(outcome)
+        Ok(BatchOutcome::accepted(batch, &request_identifier, stored))
     }
 }

@@ -27,7 +27,7 @@ pub struct BatchOutcome {
     deferred_because: Option<StoreError>,
     /// How many signals are invalid, if the whole batch is rejected for them: with strict handling
     /// one is enough.
-    rejected_for: Option<usize>,
+    invalid_if_batch_rejected: Option<usize>,
 }
 
 /// What became of a signal.
@@ -74,26 +74,19 @@ pub struct BatchCounts {
 }
 
 impl BatchOutcome {
-    /// The outcome of `batch`: every valid signal is stored or, if it is among the deferred ones,
-    /// queued.
-    pub(crate) fn new(
+    /// The outcome of a batch of which at least one signal is accepted: every valid signal is stored
+    /// or, if it is among the deferred ones, queued.
+    pub(crate) fn accepted(
         batch: Batch<'_>,
         request_identifier: &RequestIdentifier,
-        stored: &StoredBatch,
+        stored: StoredBatch,
     ) -> Self {
         let received = batch.received();
-        let mut verdicts = vec![SignalVerdict::Stored; received];
-        let mut set = |index: usize, verdict| {
-            if let Some(entry) = verdicts.get_mut(index) {
-                *entry = verdict;
-            }
-        };
+        let mut verdicts = Verdicts(vec![SignalVerdict::Stored; received]);
         for index in &stored.deferred {
-            set(*index, SignalVerdict::Deferred);
+            verdicts.set(*index, SignalVerdict::Deferred);
         }
-        for signal in &batch.rejected {
-            set(signal.index, SignalVerdict::Rejected);
-        }
+        verdicts.set_rejected(&batch);
         let counts = BatchCounts {
             received,
             accepted: batch.signals.len(),
@@ -111,34 +104,59 @@ impl BatchOutcome {
                 field_errors: errors.collect(),
                 warnings,
             },
-            verdicts,
-            deferred_because: stored.deferred_because.clone(),
-            rejected_for: None,
+            verdicts: verdicts.0,
+            deferred_because: stored.deferred_because,
+            invalid_if_batch_rejected: None,
         }
     }
 
     /// The outcome when the whole batch is rejected: all of its signals are invalid or, with strict
     /// handling, one is. No signal is accepted, so nothing is replayed, and only the envelope has
-    /// warnings. Without strict handling, the rejected signals are kept for the operator.
-    pub(crate) fn reject_all(mut self) -> Self {
-        for verdict in &mut self.verdicts {
-            if *verdict != SignalVerdict::Rejected {
-                *verdict = SignalVerdict::RejectedWithBatch;
-            }
-        }
-        self.rejected_for = Some(self.response.counts.rejected);
-        self.response
-            .warnings
-            .retain(|warning| !warning.at.pointer.starts_with("/signals/"));
-        let received = self.response.counts.received;
-        self.response.counts = BatchCounts {
+    /// warnings. `deferred_because` is why rejected signals wait in the overflow queue, if they do.
+    pub(crate) fn rejected(
+        batch: Batch<'_>,
+        request_identifier: &RequestIdentifier,
+        deferred_because: Option<StoreError>,
+    ) -> Self {
+        let received = batch.received();
+        let invalid = batch.rejected.len();
+        let mut verdicts = Verdicts(vec![SignalVerdict::RejectedWithBatch; received]);
+        verdicts.set_rejected(&batch);
+        let counts = BatchCounts {
             received,
             accepted: 0,
             rejected: received,
             deferred: None,
             replayed: false,
         };
-        self
+        let errors = batch.rejected.into_iter().flat_map(|signal| signal.errors);
+        Self {
+            response: BatchResponse {
+                request_identifier: request_identifier.as_sent().to_owned(),
+                counts,
+                field_errors: errors.collect(),
+                warnings: batch.warnings,
+            },
+            verdicts: verdicts.0,
+            deferred_because,
+            invalid_if_batch_rejected: Some(invalid),
+        }
+    }
+}
+
+/// The verdicts of a batch, by the indices of its signals.
+struct Verdicts(Vec<SignalVerdict>);
+
+impl Verdicts {
+    fn set(&mut self, index: usize, verdict: SignalVerdict) {
+        let entry = self.0.get_mut(index);
+        *entry.expect("the index of a signal is less than the number of signals") = verdict;
+    }
+
+    fn set_rejected(&mut self, batch: &Batch<'_>) {
+        for signal in &batch.rejected {
+            self.set(signal.index, SignalVerdict::Rejected);
+        }
     }
 }
 
@@ -148,7 +166,7 @@ impl EndpointOutcome for BatchOutcome {
     }
 
     fn rejection_detail(&self) -> Option<String> {
-        let invalid = self.rejected_for?;
+        let invalid = self.invalid_if_batch_rejected?;
         let received = self.response.counts.received;
         let verb = if invalid == 1 { "is" } else { "are" };
         let strict = if invalid < received {

@@ -18,7 +18,7 @@ use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::error::StoreError;
 use store::idempotency::{IdempotencyTable, RecordOutcome, RequestHashes};
-use store::overflow;
+use store::overflow_messages;
 use store::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
 use store::retry::deadline_of_writes;
 use store::signals::SignalsTable;
@@ -39,7 +39,7 @@ pub struct BatchStorage {
     /// Where rejected signals are kept for the operator.
     pub rejected: RejectedSignalsTable,
     /// Where signals go that DynamoDB does not acknowledge in time.
-    pub overflow: Option<Queue>,
+    pub overflow_queue: Option<Queue>,
 }
 
 /// A batch, its hashes, and the request that it came with.
@@ -88,7 +88,8 @@ enum RecordState {
     NotNeeded,
     /// This request wrote it, so its signals are new.
     New,
-    /// An earlier attempt wrote it. The same signals get its time again.
+    /// An earlier attempt wrote it. This attempt uses the time of that one in the keys of the
+    /// signals.
     Earlier(Timestamp),
     /// Its write may take effect later, or never. No signal may be written now, because a later
     /// attempt could write it under another time.
@@ -158,7 +159,7 @@ impl BatchStorage {
         received: &mut ReceivedBatch<'_>,
     ) -> Result<StoredBatch, Problem> {
         let deadline = deadline_before_late_record(received);
-        let write_deadline = deadline_of_writes(deadline, self.overflow.is_some());
+        let write_deadline = deadline_of_writes(deadline, self.overflow_queue.is_some());
         let record = self.write_record(received, write_deadline).await?;
         let context = received.context(record.first_received_at(received.received_at()));
         let Batch {
@@ -256,7 +257,7 @@ impl BatchStorage {
             Ok(RecordOutcome::New) => Ok(RecordState::New),
             Ok(RecordOutcome::Replay { received_at }) => Ok(RecordState::Earlier(received_at)),
             Ok(RecordOutcome::Conflict) => Err(problem::request_identifier_reused()),
-            Err(error @ StoreError::Unavailable(_)) if self.overflow.is_some() => {
+            Err(error @ StoreError::Unavailable(_)) if self.overflow_queue.is_some() => {
                 Ok(RecordState::Unknown(error))
             }
             Err(error) => Err(error.into()),
@@ -297,11 +298,11 @@ impl BatchStorage {
         context: BatchContext<'_>,
         unacknowledged: &Unacknowledged,
     ) -> bool {
-        let Some(queue) = &self.overflow else {
+        let Some(queue) = &self.overflow_queue else {
             return false;
         };
         let expires_at = self.signals.expires_at(context.first_received_at);
-        let messages = overflow::batch_messages(
+        let messages = overflow_messages::batch_messages(
             &received.batch,
             &received.hashes,
             context,

@@ -13,7 +13,7 @@ pub mod error;
 mod fence;
 pub mod idempotency;
 pub mod key_snapshot;
-pub mod overflow;
+pub mod overflow_messages;
 pub mod rejected_signals;
 pub mod retry;
 pub mod signals;

@@ -163,11 +163,11 @@ mod tests {
     use model::json::JsonText;
 
     use super::*;
-    use crate::overflow::Deferred;
+    use crate::overflow_messages::Deferred;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
 
-    /// The messages of a batch, read again.
+    /// The messages of a batch with this body.
     fn messages_of(body: &str) -> Vec<String> {
         let batch = Batch::parse(JsonText::parse(body).unwrap()).unwrap();
         let request_identifier = RequestIdentifier::random();

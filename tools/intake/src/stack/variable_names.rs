@@ -4,7 +4,7 @@
 use store::api_keys::ApiKeysTable;
 use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
-use store::overflow;
+use store::overflow_messages;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
@@ -20,8 +20,8 @@ pub(crate) const IDEMPOTENCY_TABLE: &str = IdempotencyTable::VARIABLE;
 
 /// The variables that hold the URLs of the overflow queue and of its dead-letter queue. A stack may
 /// have neither.
-pub(crate) const OVERFLOW_QUEUE_URL: &str = overflow::QUEUE_VARIABLE;
-pub(crate) const DEAD_LETTER_QUEUE_URL: &str = overflow::DEAD_LETTER_QUEUE_VARIABLE;
+pub(crate) const OVERFLOW_QUEUE_URL: &str = overflow_messages::QUEUE_VARIABLE;
+pub(crate) const DEAD_LETTER_QUEUE_URL: &str = overflow_messages::DEAD_LETTER_QUEUE_VARIABLE;
 
 /// The variable that holds the name of the overflow function, which its metrics have.
 pub(crate) const OVERFLOW_FUNCTION: &str = "OVERFLOW_FUNCTION";
