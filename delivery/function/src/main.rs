@@ -10,7 +10,7 @@ use service::runtime;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = Process::start(env!("CARGO_CRATE_NAME"));
-    // An error is not returned: each invocation is answered with it.
+    // If a variable is wrong, the process goes on, and every invocation gets this error.
     let function = DeliverFunction::from_variables(&process.variables);
     let deliver = move |function: &'static DeliverFunction, event: LambdaEvent<Box<RawValue>>| {
         let log = process.log.clone();

@@ -9,7 +9,7 @@ use service::runtime;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = Process::start(env!("CARGO_CRATE_NAME"));
-    // An error is not returned: each invocation is answered with it.
+    // If a variable is wrong, the process goes on, and every invocation gets this error.
     let function = OverflowFunction::from_variables(&process.variables);
     let drain = move |function: &'static OverflowFunction, event: LambdaEvent<_>| {
         let log = process.log.clone();

@@ -8,7 +8,7 @@ use signals::SignalsFunction;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = Process::start(env!("CARGO_CRATE_NAME"));
-    // An error is not returned: each invocation is answered with it.
+    // If a variable is wrong, the process goes on, and every invocation gets this error.
     let function = SignalsFunction::from_variables(&process.variables);
     run_http(function, &process).await
 }
