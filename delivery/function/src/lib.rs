@@ -95,7 +95,7 @@ impl DeliverFunction {
     ) -> Result<InvocationOutcome<PartialBatchResponse>, UnreadableEvent> {
         let started = Instant::now();
         let Ok(StreamEvent { records }) = serde_json::from_str(payload.get()) else {
-            log::unreadable_event(log, now, &lambda.request_id);
+            log::write_unreadable_event(log, now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
         let deadline = invocation_deadline(lambda, now, MAX_DELIVERY_DURATION);
@@ -108,7 +108,7 @@ impl DeliverFunction {
             counts,
             are_credentials_refused,
         } = delivery.finish(records.len());
-        log::delivered(log, now, &lambda.request_id, &counts, started.elapsed());
+        log::write_delivered(log, now, &lambda.request_id, &counts, started.elapsed());
         let batch_item_failures = match failed {
             Some(position) => vec![failure_at(&records, position)],
             None => Vec::new(),

@@ -60,7 +60,7 @@ struct UnreadableEventLine<'a> {
 }
 
 /// Writes what became of a batch.
-pub(crate) fn delivered(
+pub(crate) fn write_delivered(
     log: &Log,
     now: Timestamp,
     request_id: &str,
@@ -96,7 +96,7 @@ pub(crate) fn delivered(
 }
 
 /// Writes that the payload of an invocation is not an event of a stream.
-pub(crate) fn unreadable_event(log: &Log, now: Timestamp, request_id: &str) {
+pub(crate) fn write_unreadable_event(log: &Log, now: Timestamp, request_id: &str) {
     log.write(&LogLine {
         at: now,
         level: Some(Level::Error),

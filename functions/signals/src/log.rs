@@ -28,7 +28,7 @@ struct RejectedNotStoredLine<'a> {
 }
 
 /// Writes how often an error code occurs in the rejected signals of a request.
-pub(crate) fn rejected(context: &RequestContext, code: &'static str, count: usize) {
+pub(crate) fn write_rejected(context: &RequestContext, code: &'static str, count: usize) {
     let mut metrics = Metrics::default();
     metrics.add_count(Metric::SignalsRejected.name(), count);
     context.log.write(&LogLine {
@@ -48,7 +48,7 @@ pub(crate) fn rejected(context: &RequestContext, code: &'static str, count: usiz
 
 /// Writes a line when rejected signals of a request could not be stored. The response does not say
 /// so: the operator has to know.
-pub(crate) fn rejected_not_stored(context: &RequestContext, error: &StoreError) {
+pub(crate) fn write_rejected_not_stored(context: &RequestContext, error: &StoreError) {
     let key = context.key.as_deref();
     let mut metrics = Metrics::default();
     metrics.add_count(Metric::RejectedNotStored.name(), 1);

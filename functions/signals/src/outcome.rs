@@ -203,7 +203,7 @@ impl EndpointOutcome for BatchOutcome {
 
     fn write_lines(&self, context: &RequestContext) {
         for (code, count) in count_codes(&self.response.field_errors) {
-            log::rejected(context, code, count);
+            log::write_rejected(context, code, count);
         }
     }
 }

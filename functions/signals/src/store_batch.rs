@@ -227,7 +227,7 @@ impl BatchStorage {
             });
         }
         if let Some(error) = rejected.values().next() {
-            log::rejected_not_stored(received.request_context, error);
+            log::write_rejected_not_stored(received.request_context, error);
         }
         match signals.into_values().next() {
             Some(error) => Err(self.unavailable(received, context, error, record).await),
@@ -280,7 +280,7 @@ impl BatchStorage {
             .collect();
         let outcomes = self.rejected.store(&items, deadline).await;
         if outcomes.contains(&ItemOutcome::Invalid) {
-            log::rejected_not_stored(received.request_context, &StoreError::Invalid);
+            log::write_rejected_not_stored(received.request_context, &StoreError::Invalid);
         }
         let mut unacknowledged = BTreeMap::new();
         for (item, outcome) in items.iter().zip(outcomes) {
