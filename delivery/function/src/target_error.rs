@@ -1,5 +1,5 @@
 //! Why a target, or the failure bucket, did not take something. This module must not know how a
-//! target is called.
+//! target is invoked.
 
 use aws::cause::Cause;
 use aws::s3::S3Error;
@@ -21,7 +21,7 @@ pub(crate) enum TargetError {
     /// `EventBridge` will never take this CloudEvent. Other errors may pass, or the operator can
     /// fix their cause.
     #[error("{0}")]
-    InvalidEvent(String),
+    InvalidCloudEvent(String),
     /// The target will never take this call, because of what is in it: it does not say which
     /// CloudEvent.
     #[error("{0}")]
@@ -32,7 +32,7 @@ impl TargetError {
     /// The cause of an error code.
     pub(crate) fn from_code(code: &str) -> Self {
         match code {
-            "InvalidArgument" | "MalformedDetail" => Self::InvalidEvent(code.to_owned()),
+            "InvalidArgument" | "MalformedDetail" => Self::InvalidCloudEvent(code.to_owned()),
             "InvalidArgumentException"
             | "RequestEntityTooLargeException"
             | "SerializationException"
@@ -48,6 +48,6 @@ impl TargetError {
 
     /// Whether the target will never take the CloudEvent, because of what is in it.
     pub(crate) fn is_for_good(&self) -> bool {
-        matches!(self, Self::InvalidEvent(_) | Self::InvalidCall(_))
+        matches!(self, Self::InvalidCloudEvent(_) | Self::InvalidCall(_))
     }
 }

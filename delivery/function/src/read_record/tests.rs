@@ -4,10 +4,10 @@ use super::*;
 
 const SORT_KEY: &str = "2026-11-20T22:33:44.123Z#6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11#0007";
 
-/// The event of a record, as text.
-fn event(record: &Value) -> Result<Option<String>, UnreadableRecord> {
+/// The JSON of the CloudEvent of a record.
+fn cloud_event_json(record: &Value) -> Result<Option<String>, UnreadableRecord> {
     let record = RawValue::from_string(record.to_string()).unwrap();
-    Ok(read_record(&record)?.map(|event| event.json))
+    Ok(read_record(&record)?.map(|cloud_event| cloud_event.json))
 }
 
 fn signal(image: &Value) -> Value {
@@ -29,18 +29,18 @@ fn profile(updated_at: &str, city: &str) -> Value {
 }
 
 #[test]
-fn change_by_time_to_live_and_a_changed_signal_are_no_events() {
+fn change_by_time_to_live_and_a_changed_signal_have_no_cloud_event() {
     let mut expired = customer(
         "REMOVE",
         Some(&profile("2026-11-20T22:33:44.123Z", "Rome")),
         None,
     );
     expired["userIdentity"] = json!({"type": "Service", "principalId": "dynamodb.amazonaws.com"});
-    assert_eq!(event(&expired).unwrap(), None);
+    assert_eq!(cloud_event_json(&expired).unwrap(), None);
     for name in ["MODIFY", "REMOVE"] {
         let mut changed = signal(&json!({}));
         changed["eventName"] = json!(name);
-        assert_eq!(event(&changed).unwrap(), None, "{name}");
+        assert_eq!(cloud_event_json(&changed).unwrap(), None, "{name}");
     }
 }
 
@@ -94,6 +94,6 @@ fn record_of_an_unknown_shape_is_unreadable() {
         customer("INSERT", None, Some(&profile("yesterday", "Rome"))),
         customer("INSERT", None, Some(&json!({"city": {"S": "Rome"}}))),
     ] {
-        assert!(event(&record).is_err(), "{record}");
+        assert!(cloud_event_json(&record).is_err(), "{record}");
     }
 }
