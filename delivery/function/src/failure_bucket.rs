@@ -10,15 +10,15 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::clients::ATTEMPT_TIMEOUT;
-use crate::stream_record::{RecordName, RecordPosition};
+use crate::stream_record::{RecordPosition, RecordSummary};
 use crate::target_error::TargetError;
 
 /// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32
 /// characters and at most 40.
-const MAX_NAME_CHARS: usize = 128;
+const MAX_ID_CHARS: usize = 128;
 
 /// How many records are written to the bucket at the same time.
-const KEPT_AT_ONCE: usize = 16;
+const MAX_CONCURRENT_PUTS: usize = 16;
 
 /// The bucket during one invocation.
 #[derive(Clone, Copy)]
@@ -71,7 +71,7 @@ impl FailureBucket<'_> {
             .map(|record| record.keep(self, deadline))
             .collect();
         let _: Vec<()> = stream::iter(puts)
-            .buffered(KEPT_AT_ONCE)
+            .buffered(MAX_CONCURRENT_PUTS)
             .try_collect()
             .await?;
         Ok(())
@@ -113,15 +113,15 @@ impl FailureBucket<'_> {
     /// eventID has its sequence number or its digest there, and one without a time has the day of
     /// the invocation.
     fn key(self, record: &RawValue) -> String {
-        let RecordName {
+        let RecordSummary {
             event_id,
             sequence_number,
             changed_at,
-        } = RecordName::read(record);
+        } = RecordSummary::read(record);
         let name = [event_id, sequence_number]
             .into_iter()
             .flatten()
-            .find(|name| is_part_of_a_key(name))
+            .find(|id| can_be_part_of_a_key(id))
             .unwrap_or_else(|| Digest::sha256(record.get()).to_hex());
         let time = changed_at.unwrap_or(self.now);
         let day = time.day().replace('-', "/");
@@ -129,8 +129,8 @@ impl FailureBucket<'_> {
     }
 }
 
-/// Whether the name of a record can be a part of a key.
-fn is_part_of_a_key(name: &str) -> bool {
+/// Whether an id of a record can be a part of a key.
+fn can_be_part_of_a_key(id: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_allowed)
+    (1..=MAX_ID_CHARS).contains(&id.len()) && id.bytes().all(is_allowed)
 }

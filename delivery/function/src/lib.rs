@@ -51,7 +51,7 @@ use service::runtime::partial_batch::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;
 
 use self::delivery::{BatchDelivery, DeliveredBatch};
-use self::stream_record::{RecordName, RecordPosition, StreamEvent};
+use self::stream_record::{RecordPosition, RecordSummary, StreamEvent};
 use self::targets::Targets;
 
 /// The longest that one invocation may take.
@@ -127,7 +127,7 @@ impl DeliverFunction {
 /// sequence number, Lambda delivers the whole batch again.
 fn failure_at(records: &[&RawValue], position: RecordPosition) -> BatchItemFailure {
     let record = records.get(position.0);
-    let sequence_number = record.and_then(|record| RecordName::read(record).sequence_number);
+    let sequence_number = record.and_then(|record| RecordSummary::read(record).sequence_number);
     BatchItemFailure {
         item_identifier: sequence_number.unwrap_or_default(),
     }

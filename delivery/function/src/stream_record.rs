@@ -95,17 +95,17 @@ pub(crate) struct Text<'a> {
     pub(crate) text: Cow<'a, str>,
 }
 
-/// The name of a record, which can be read from a record of any shape.
+/// The ids and the time of a record, as far as it has them: it may have any shape.
 #[derive(Debug)]
-pub(crate) struct RecordName {
+pub(crate) struct RecordSummary {
     pub(crate) event_id: Option<String>,
     pub(crate) sequence_number: Option<String>,
     /// The time of the change.
     pub(crate) changed_at: Option<Timestamp>,
 }
 
-impl RecordName {
-    /// Reads the name of a record of any shape.
+impl RecordSummary {
+    /// Reads the ids and the time of a record of any shape.
     pub(crate) fn read(record: &RawValue) -> Self {
         let record: Value = serde_json::from_str(record.get()).unwrap_or_default();
         let text = |pointer| {
