@@ -65,8 +65,8 @@ impl Bus {
 
     /// Sends entries in their order.
     pub(crate) async fn put(&self, entries: &[BusEntry<'_>], deadline: Deadline) -> SendOutcome {
-        send_all(entries, entries_of_next_call, |now| {
-            self.put_in_one_call(now, deadline)
+        send_all(entries, entries_of_next_call, |entries_of_call| {
+            self.put_in_one_call(entries_of_call, deadline)
         })
         .await
     }

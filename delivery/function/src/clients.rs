@@ -35,12 +35,12 @@ pub(crate) fn config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
     Ok(config)
 }
 
-/// Waits for a call until `deadline`.
+/// Sends the request of a call, and waits for the response until `deadline`.
 pub(crate) async fn call<T, E: ProvideErrorMetadata>(
-    call: impl Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+    request: impl Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     deadline: Deadline,
 ) -> Result<T, TargetError> {
-    let Ok(result) = run_until(deadline, call).await else {
+    let Ok(result) = run_until(deadline, request).await else {
         return Err(Cause::DeadlineExceeded.into());
     };
     let error = match result {

@@ -51,9 +51,11 @@ impl Lake {
     /// Sends CloudEvents in their order. When a record is not taken, its first CloudEvent is the
     /// undelivered one.
     pub(crate) async fn put(&self, cloud_events: &[&str], deadline: Deadline) -> SendOutcome {
-        send_all(cloud_events, cloud_events_of_next_call, |now| {
-            self.put_in_one_call(now, deadline)
-        })
+        send_all(
+            cloud_events,
+            cloud_events_of_next_call,
+            |cloud_events_of_call| self.put_in_one_call(cloud_events_of_call, deadline),
+        )
         .await
     }
 
@@ -78,7 +80,7 @@ impl Lake {
         let output = call(sent, deadline).await?;
         let results = output.request_responses();
         confirm_count(first_indexes.len(), results.len())?;
-        let of_records = first_indexes
+        let item_results = first_indexes
             .into_iter()
             .zip(results)
             .map(|(index, result)| ItemResult {
@@ -86,7 +88,7 @@ impl Lake {
                 id: result.record_id(),
                 error_code: result.error_code(),
             });
-        confirm(of_records)
+        confirm(item_results)
     }
 }
 

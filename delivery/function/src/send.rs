@@ -54,15 +54,15 @@ where
         && !rest.is_empty()
     {
         let count = count_of_call(rest).min(max_count);
-        let now = rest.get(..count).unwrap_or(rest);
-        let Err(undelivered) = call(now).await else {
-            first += now.len();
+        let items_of_call = rest.get(..count).unwrap_or(rest);
+        let Err(undelivered) = call(items_of_call).await else {
+            first += items_of_call.len();
             max_count = max_count.saturating_mul(2);
             continue;
         };
         let is_about_the_call = matches!(undelivered.cause, TargetError::InvalidCall(_));
-        if is_about_the_call && now.len() > 1 {
-            max_count = now.len() / 2;
+        if is_about_the_call && items_of_call.len() > 1 {
+            max_count = items_of_call.len() / 2;
             continue;
         }
         first += undelivered.index;

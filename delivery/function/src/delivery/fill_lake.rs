@@ -15,11 +15,11 @@ impl BatchDelivery<'_> {
         };
         let remaining = self.deadline.remaining();
         // If there is a bus, it has half of the time.
-        let for_lake = match &self.targets.bus {
+        let lake_time = match &self.targets.bus {
             Some(_) => remaining / 2,
             None => remaining,
         };
-        let deadline = self.deadline.at_most(for_lake);
+        let deadline = self.deadline.at_most(lake_time);
         let mut indexes = Vec::new();
         let mut lines = Vec::new();
         for (index, pending) in self.cloud_events.iter().enumerate() {
