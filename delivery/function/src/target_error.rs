@@ -38,11 +38,9 @@ impl TargetError {
             | "SerializationException"
             | "ValidationError"
             | "ValidationException" => Self::InvalidCall(code.to_owned()),
-            code => match Cause::from_code(code, false) {
-                Cause::InvalidCredentials => Cause::InvalidCredentials.into(),
-                // The others name DynamoDB's errors.
-                _ => Cause::Other(code.to_owned()).into(),
-            },
+            code if Cause::is_invalid_credentials(code) => Cause::InvalidCredentials.into(),
+            // `Cause::from_code` would give the code the meaning that it has in DynamoDB.
+            code => Cause::Other(code.to_owned()).into(),
         }
     }
 

@@ -75,6 +75,20 @@ impl Cause {
         }
     }
 
+    /// Whether this error code says that the credentials are invalid or have expired. It is one of
+    /// the codes of AWS's own checks, which the services share.
+    pub fn is_invalid_credentials(code: &str) -> bool {
+        matches!(
+            code,
+            "ExpiredTokenException"
+                | "IncompleteSignatureException"
+                | "InvalidClientTokenId"
+                | "InvalidSignatureException"
+                | "MissingAuthenticationTokenException"
+                | "UnrecognizedClientException"
+        )
+    }
+
     /// The cause of an error code of DynamoDB ("Error handling with DynamoDB", developer guide) or
     /// SQS, which share the codes of AWS's own checks.
     pub fn from_code(code: &str, is_server_error: bool) -> Self {
@@ -85,12 +99,7 @@ impl Cause {
             "InternalServerError" | "InternalFailure" | "ServiceUnavailable" => Self::ServerError,
             "ResourceNotFoundException" => Self::NoSuchTable,
             "AccessDeniedException" => Self::AccessDenied,
-            "ExpiredTokenException"
-            | "IncompleteSignatureException"
-            | "InvalidClientTokenId"
-            | "InvalidSignatureException"
-            | "MissingAuthenticationTokenException"
-            | "UnrecognizedClientException" => Self::InvalidCredentials,
+            _ if Self::is_invalid_credentials(code) => Self::InvalidCredentials,
             _ if is_server_error => Self::ServerError,
             other => Self::Other(other.to_owned()),
         }
