@@ -10,14 +10,11 @@ use aws::deadline::Deadline;
 use model::timestamp::Timestamp;
 
 use crate::failure_bucket::FailureBucket;
-use crate::log::{DeliveryCounts, DeliveryFailure};
+use crate::log::DeliveryCounts;
 use crate::pending_cloud_event::{CloudEventState, PendingCloudEvent};
 use crate::stream_record::RecordPosition;
-use crate::target_error::TargetError;
+use crate::target_error::{TargetError, TargetFailure};
 use crate::targets::Targets;
-
-/// The name of the failure bucket in the log, in place of that of a target.
-const FAILURE_BUCKET: &str = "failure bucket";
 
 /// Why a [`CloudEventIndex`] has a CloudEvent: the message of each `expect` that says so. A panic
 /// fails the invocation, and Lambda delivers the whole batch again.
@@ -44,17 +41,10 @@ pub(crate) struct BatchDelivery<'a> {
 #[derive(Clone, Copy)]
 struct CloudEventIndex(usize);
 
-/// Why a record is to be delivered again.
-struct TargetFailure {
-    /// The target that did not take it, or the failure bucket.
-    target: &'static str,
-    cause: TargetError,
-}
-
 /// A record that is to be delivered again.
 struct FailedRecord {
     position: RecordPosition,
-    failure: DeliveryFailure,
+    failure: TargetFailure,
 }
 
 /// What became of a batch.
@@ -97,10 +87,7 @@ impl<'a> BatchDelivery<'a> {
             .failure_bucket
             .keep(record, &reason, self.deadline)
             .await;
-        kept.map_err(|cause| TargetFailure {
-            target: FAILURE_BUCKET,
-            cause,
-        })?;
+        kept.map_err(TargetFailure::of_failure_bucket)?;
         let url = self.failure_bucket.url(record);
         let has_bus = self.targets.bus.is_some();
         let pending = self.cloud_event_mut(index);
@@ -152,22 +139,17 @@ impl<'a> BatchDelivery<'a> {
     }
 
     /// Ends the batch before the failed record.
-    fn fail(&mut self, position: RecordPosition, failure: &TargetFailure) {
-        let TargetFailure { target, cause } = failure;
-        if matches!(cause, TargetError::Call(Cause::InvalidCredentials)) {
+    fn fail(&mut self, position: RecordPosition, failure: TargetFailure) {
+        if matches!(failure.cause, TargetError::Call(Cause::InvalidCredentials)) {
             self.are_credentials_refused = true;
         }
         self.cloud_events
             .retain(|pending| pending.position < position);
-        let failure = DeliveryFailure {
-            target,
-            cause: cause.to_string(),
-        };
         self.failed = Some(FailedRecord { position, failure });
     }
 
     /// Ends the batch before the record of a CloudEvent.
-    fn fail_cloud_event(&mut self, index: CloudEventIndex, failure: &TargetFailure) {
+    fn fail_cloud_event(&mut self, index: CloudEventIndex, failure: TargetFailure) {
         let position = self.cloud_event(index).position;
         self.fail(position, failure);
     }

@@ -11,9 +11,10 @@ use service::telemetry::metric::Metrics;
 use service::telemetry::metric::Milliseconds;
 
 use crate::metric::Metric;
+use crate::target_error::TargetFailure;
 
 /// What became of the records of a batch.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct DeliveryCounts {
     pub(crate) records: usize,
     /// Records whose CloudEvents every target has.
@@ -27,16 +28,8 @@ pub(crate) struct DeliveryCounts {
     pub(crate) undelivered: usize,
     /// Delivered CloudEvents of which the bus has only a reference.
     pub(crate) references: usize,
-    pub(crate) failure: Option<DeliveryFailure>,
-}
-
-/// Why the first undelivered record is undelivered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DeliveryFailure {
-    /// The target that did not take it, or the failure bucket.
-    pub(crate) target: &'static str,
-    /// A code, which contains no value of a client.
-    pub(crate) cause: String,
+    /// Why the first undelivered record is undelivered.
+    pub(crate) failure: Option<TargetFailure>,
 }
 
 #[derive(Serialize)]
@@ -48,7 +41,7 @@ struct DeliveredLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     failed_target: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'a str>,
+    cause: Option<String>,
     duration_ms: Milliseconds,
 }
 
@@ -87,7 +80,7 @@ pub(crate) fn write_delivered(
             request_id,
             records: counts.records,
             failed_target: failure.map(|failure| failure.target),
-            cause: failure.map(|failure| failure.cause.as_str()),
+            cause: failure.map(|failure| failure.cause.to_string()),
             duration_ms: Milliseconds(duration),
         },
         dimension: None,

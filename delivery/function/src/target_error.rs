@@ -49,3 +49,28 @@ impl TargetError {
         matches!(self, Self::InvalidCloudEvent(_) | Self::InvalidCall(_))
     }
 }
+
+/// Why a record is to be delivered again.
+#[derive(Debug)]
+pub(crate) struct TargetFailure {
+    /// The name of the target or of the failure bucket in the log.
+    pub(crate) target: &'static str,
+    pub(crate) cause: TargetError,
+}
+
+impl TargetFailure {
+    pub(crate) fn of_lake(cause: TargetError) -> Self {
+        let target = "lake";
+        Self { target, cause }
+    }
+
+    pub(crate) fn of_bus(cause: TargetError) -> Self {
+        let target = "bus";
+        Self { target, cause }
+    }
+
+    pub(crate) fn of_failure_bucket(cause: TargetError) -> Self {
+        let target = "failure bucket";
+        Self { target, cause }
+    }
+}

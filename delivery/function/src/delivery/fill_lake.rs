@@ -1,10 +1,8 @@
 //! The second step: sends the CloudEvents to the lake.
 
-use super::{BatchDelivery, CloudEventIndex, IN_THE_BATCH, TargetFailure};
+use super::{BatchDelivery, CloudEventIndex, IN_THE_BATCH};
 use crate::send::Undelivered;
-
-/// The name of the lake in the log.
-const LAKE: &str = "lake";
+use crate::target_error::TargetFailure;
 
 impl BatchDelivery<'_> {
     /// Sends the CloudEvents to the lake, if there is one. One that Firehose will never take is
@@ -36,19 +34,17 @@ impl BatchDelivery<'_> {
         for Undelivered { index, cause } in sent.refused {
             let index = index_of_line(index);
             if sent.took_none_of_several {
-                let target = LAKE;
-                self.fail_cloud_event(index, &TargetFailure { target, cause });
+                self.fail_cloud_event(index, TargetFailure::of_lake(cause));
                 return;
             }
             let kept = self.keep_refused(index, "Firehose", &cause).await;
             if let Err(failure) = kept {
-                self.fail_cloud_event(index, &failure);
+                self.fail_cloud_event(index, failure);
                 return;
             }
         }
         if let Some(Undelivered { index, cause }) = sent.failed {
-            let target = LAKE;
-            self.fail_cloud_event(index_of_line(index), &TargetFailure { target, cause });
+            self.fail_cloud_event(index_of_line(index), TargetFailure::of_lake(cause));
         }
     }
 }

@@ -1,13 +1,10 @@
 //! The third step: sends the CloudEvents to the bus.
 
-use super::{BatchDelivery, CloudEventIndex, TargetFailure};
+use super::{BatchDelivery, CloudEventIndex};
 use crate::bus::Bus;
 use crate::pending_cloud_event::{CloudEventState, PendingCloudEvent};
 use crate::send::Undelivered;
-use crate::target_error::TargetError;
-
-/// The name of the bus in the log.
-const BUS: &str = "bus";
+use crate::target_error::{TargetError, TargetFailure};
 
 impl BatchDelivery<'_> {
     /// Sends the CloudEvents to the bus, if there is one. A CloudEvent that EventBridge will never
@@ -28,23 +25,21 @@ impl BatchDelivery<'_> {
             let takes_reference = match self.keep_and_refer(bus, index, &cause).await {
                 Ok(takes_reference) => takes_reference,
                 Err(failure) => {
-                    self.fail_cloud_event(index, &failure);
+                    self.fail_cloud_event(index, failure);
                     return;
                 }
             };
             if takes_reference {
                 takes_nothing = false;
             } else if takes_nothing {
-                let target = BUS;
-                self.fail_cloud_event(index, &TargetFailure { target, cause });
+                self.fail_cloud_event(index, TargetFailure::of_bus(cause));
                 return;
             } else {
                 self.cloud_event_mut(index).state = CloudEventState::Kept;
             }
         }
         if let Some(Undelivered { index, cause }) = sent.failed {
-            let target = BUS;
-            self.fail_cloud_event(CloudEventIndex(index), &TargetFailure { target, cause });
+            self.fail_cloud_event(CloudEventIndex(index), TargetFailure::of_bus(cause));
         }
     }
 
@@ -64,7 +59,7 @@ impl BatchDelivery<'_> {
         let reference = self.cloud_event(index).entry();
         let sent = bus.put(&[reference], self.deadline).await;
         match sent.failed {
-            Some(Undelivered { cause, .. }) => Err(TargetFailure { target: BUS, cause }),
+            Some(Undelivered { cause, .. }) => Err(TargetFailure::of_bus(cause)),
             None => Ok(sent.refused.is_empty()),
         }
     }

@@ -3,13 +3,14 @@
 
 use serde_json::value::RawValue;
 
-use super::{BatchDelivery, FAILURE_BUCKET, TargetFailure};
+use super::BatchDelivery;
 use crate::cloud_event::IN_THE_LAKE;
 use crate::failure_bucket::{NotKept, RecordToKeep};
 use crate::lake::Lake;
 use crate::pending_cloud_event::{CloudEventState, PendingCloudEvent, is_whole_on_bus};
 use crate::read_record::read_record;
 use crate::stream_record::RecordPosition;
+use crate::target_error::TargetFailure;
 
 /// The reason that is stored with a CloudEvent that no target takes whole.
 const TOO_LARGE: &str =
@@ -34,8 +35,7 @@ impl<'a> BatchDelivery<'a> {
         let deadline = self.deadline.at_most(self.deadline.remaining() / 3);
         let kept = self.failure_bucket.keep_all(to_keep, deadline).await;
         if let Err(NotKept { position, cause }) = kept {
-            let target = FAILURE_BUCKET;
-            self.fail(position, &TargetFailure { target, cause });
+            self.fail(position, TargetFailure::of_failure_bucket(cause));
         }
     }
 
