@@ -31,8 +31,23 @@ use model::timestamp::Timestamp;
 
 use crate::plain_json::PlainJson;
 
-/// `dataref` of a CloudEvent that is in the lake.
-pub(crate) const IN_THE_LAKE: &str = "urn:intake:lake";
+/// Where a CloudEvent is whole. A reference to it says so in its `dataref`.
+#[derive(Debug)]
+pub(crate) enum Dataref {
+    /// In the lake, with the same `id` and `source`.
+    Lake,
+    /// In the failure bucket, in the object with this URL.
+    FailureBucket(String),
+}
+
+impl Dataref {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Lake => "urn:intake:lake",
+            Self::FailureBucket(url) => url,
+        }
+    }
+}
 
 /// What a CloudEvent is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,9 +133,9 @@ impl CloudEvent {
     }
 
     /// The CloudEvent without its data, which is at `dataref`.
-    pub(crate) fn reference(&self, dataref: &str) -> String {
+    pub(crate) fn reference(&self, dataref: &Dataref) -> String {
         let mut json = self.attributes.clone();
-        json.push_string_field("dataref", dataref);
+        json.push_string_field("dataref", dataref.as_str());
         json.close("}");
         json.into_string()
     }

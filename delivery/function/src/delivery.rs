@@ -9,6 +9,7 @@ use aws::cause::Cause;
 use aws::deadline::Deadline;
 use model::timestamp::Timestamp;
 
+use crate::cloud_event::Dataref;
 use crate::failure_bucket::FailureBucket;
 use crate::log::DeliveryCounts;
 use crate::pending_cloud_event::{CloudEventState, PendingCloudEvent};
@@ -91,11 +92,11 @@ impl<'a> BatchDelivery<'a> {
         let url = self.failure_bucket.url(record);
         let has_bus = self.targets.bus.is_some();
         let pending = self.cloud_event_mut(index);
-        pending.dataref = Some(url);
+        pending.dataref = Some(Dataref::FailureBucket(url));
         pending.state = if has_bus {
-            CloudEventState::Refused
+            CloudEventState::RefusedThenKept
         } else {
-            CloudEventState::Kept
+            CloudEventState::OnlyKept
         };
         Ok(())
     }
@@ -111,10 +112,10 @@ impl<'a> BatchDelivery<'a> {
         let has_bus = self.targets.bus.is_some();
         let mut delivered = 0;
         let mut references = 0;
-        let mut refused = 0;
+        let mut only_kept = count_before_end(&self.only_kept);
         for pending in &self.cloud_events {
-            if pending.state == CloudEventState::Kept {
-                refused += 1;
+            if pending.state == CloudEventState::OnlyKept {
+                only_kept += 1;
                 continue;
             }
             delivered += 1;
@@ -126,7 +127,7 @@ impl<'a> BatchDelivery<'a> {
             records,
             delivered,
             skipped: count_before_end(&self.skipped),
-            only_kept: count_before_end(&self.only_kept) + refused,
+            only_kept,
             undelivered: records - end,
             references,
             failure: self.failed.map(|failed| failed.failure),

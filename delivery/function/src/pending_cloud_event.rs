@@ -1,12 +1,12 @@
 //! A CloudEvent on its way to the targets: where it is whole, and what the bus gets of it. This
-//! module must not know how a target is called.
+//! module must not know how a target is invoked.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
 use crate::bus::{Bus, BusEntry};
-use crate::cloud_event::{CloudEvent, IN_THE_LAKE};
+use crate::cloud_event::{CloudEvent, Dataref};
 use crate::stream_record::RecordPosition;
 
 /// A CloudEvent with its record.
@@ -14,8 +14,9 @@ pub(crate) struct PendingCloudEvent<'a> {
     pub(crate) position: RecordPosition,
     pub(crate) record: &'a RawValue,
     pub(crate) cloud_event: CloudEvent,
-    /// Where the CloudEvent is whole, unless that is the bus.
-    pub(crate) dataref: Option<String>,
+    /// Where the CloudEvent is whole by the time that the bus gets a reference to it. `None` if only
+    /// the bus gets it.
+    pub(crate) dataref: Option<Dataref>,
     pub(crate) state: CloudEventState,
 }
 
@@ -23,11 +24,11 @@ pub(crate) struct PendingCloudEvent<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CloudEventState {
     /// No target refused it.
-    Whole,
-    /// A target refused it, and the failure bucket has it. The bus gets a reference.
-    Refused,
-    /// It is only in the failure bucket.
-    Kept,
+    NotRefused,
+    /// A target refused it, and the failure bucket keeps it. The bus gets a reference.
+    RefusedThenKept,
+    /// The failure bucket keeps it, and there is no bus, or the bus does not even take a reference.
+    OnlyKept,
 }
 
 impl PendingCloudEvent<'_> {
@@ -46,11 +47,12 @@ impl PendingCloudEvent<'_> {
 
     /// Whether the bus gets a reference to the CloudEvent.
     pub(crate) fn is_reference(&self) -> bool {
-        self.state != CloudEventState::Whole || !is_whole_on_bus(&self.cloud_event)
+        self.state != CloudEventState::NotRefused || !is_whole_on_bus(&self.cloud_event)
     }
 
-    pub(crate) fn is_in_lake(&self) -> bool {
-        self.dataref.as_deref() == Some(IN_THE_LAKE)
+    /// Whether the lake gets the CloudEvent: from this function, or from another.
+    pub(crate) fn goes_to_lake(&self) -> bool {
+        matches!(self.dataref, Some(Dataref::Lake))
     }
 }
 

@@ -21,7 +21,7 @@ impl BatchDelivery<'_> {
         let mut indexes = Vec::new();
         let mut lines = Vec::new();
         for (index, pending) in self.cloud_events.iter().enumerate() {
-            if pending.is_in_lake() {
+            if pending.goes_to_lake() {
                 indexes.push(CloudEventIndex(index));
                 lines.push(pending.cloud_event.json.as_str());
             }

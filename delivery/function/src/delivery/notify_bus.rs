@@ -35,7 +35,7 @@ impl BatchDelivery<'_> {
                 self.fail_cloud_event(index, TargetFailure::of_bus(cause));
                 return;
             } else {
-                self.cloud_event_mut(index).state = CloudEventState::Kept;
+                self.cloud_event_mut(index).state = CloudEventState::OnlyKept;
             }
         }
         if let Some(Undelivered { index, cause }) = sent.failed {

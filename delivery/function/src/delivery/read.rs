@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::BatchDelivery;
-use crate::cloud_event::IN_THE_LAKE;
+use crate::cloud_event::Dataref;
 use crate::failure_bucket::{NotKept, RecordToKeep};
 use crate::lake::Lake;
 use crate::pending_cloud_event::{CloudEventState, PendingCloudEvent, is_whole_on_bus};
@@ -53,18 +53,18 @@ impl<'a> BatchDelivery<'a> {
             }
         };
         let has_bus = self.targets.bus.is_some();
-        let is_in_lake = self.targets.has_lake && Lake::fits(&cloud_event.json);
-        let is_on_bus = has_bus && is_whole_on_bus(&cloud_event);
-        let is_kept = !is_in_lake && !is_on_bus;
+        let goes_to_lake = self.targets.has_lake && Lake::fits(&cloud_event.json);
+        let goes_whole_to_bus = has_bus && is_whole_on_bus(&cloud_event);
+        let is_kept = !goes_to_lake && !goes_whole_to_bus;
         if is_kept && !has_bus {
             // It is nowhere but in the failure bucket.
             self.only_kept.push(position);
             return Some(TOO_LARGE.to_owned());
         }
-        let dataref = if is_in_lake {
-            Some(IN_THE_LAKE.to_owned())
+        let dataref = if goes_to_lake {
+            Some(Dataref::Lake)
         } else if is_kept {
-            Some(self.failure_bucket.url(record))
+            Some(Dataref::FailureBucket(self.failure_bucket.url(record)))
         } else {
             None
         };
@@ -73,7 +73,7 @@ impl<'a> BatchDelivery<'a> {
             record,
             cloud_event,
             dataref,
-            state: CloudEventState::Whole,
+            state: CloudEventState::NotRefused,
         });
         is_kept.then(|| TOO_LARGE.to_owned())
     }
