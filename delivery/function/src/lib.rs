@@ -6,22 +6,30 @@
 //! for 23 hours. So every record is delivered at least once if its target is back by then. A record
 //! that is delivered twice has the same `id` and `source` (`cloud_event`).
 //!
+//! `delivery/template.yaml` deploys this crate twice, each time with one target: `BusFunction` sends
+//! to the bus, and `LakeFunction` sends to Firehose. The template says why. The code can also deliver
+//! to both targets in one function, and most of its tests do so.
+//!
 //! A batch goes through these steps, each in the order of the records. The first record that fails
 //! in a step ends the batch before this record, also for the later steps:
 //!
-//! 1. Each record becomes a CloudEvent. The failure bucket keeps a record that cannot be read, and
-//!    one whose CloudEvent neither the lake nor the bus can have whole; then the shard goes on.
-//!    This takes at most a third of the time.
-//! 2. The lake gets the CloudEvents, many to a record.
-//! 3. The bus gets the CloudEvents. Instead of a CloudEvent that `PutEvents` does not take, it gets
-//!    a reference to the place that has the whole CloudEvent. The CloudEvent is there by now,
-//!    unless another function fills the lake, which `LAKE_BUCKET_NAME` says.
+//! 1. `read` (`delivery/read.rs`) makes a CloudEvent of each record. The failure bucket keeps a
+//!    record that cannot be read, and one whose CloudEvent neither the lake nor the bus can have
+//!    whole; then the shard goes on. This takes at most a third of the time.
+//! 2. `fill_lake` (`delivery/fill_lake.rs`) sends the CloudEvents to the lake, many to a record.
+//! 3. `notify_bus` (`delivery/notify_bus.rs`) sends the CloudEvents to the bus. Instead of a
+//!    CloudEvent that `PutEvents` does not take, the bus gets a reference to the place that has the
+//!    whole CloudEvent. The CloudEvent is there by now, unless another function fills the lake: in
+//!    `BusFunction`, the variable `LAKE_BUCKET_NAME` says that `LakeFunction` does.
 //!
 //! The lake comes first because a record that failed is delivered again to each step that it has
 //! passed: a duplicate in the lake is dropped by a query, one on the bus may start something.
 //!
-//! This crate has the order of the steps. Only `bus`, `lake` and `targets` know their services. Its
-//! tests: `tests/integration/delivery`.
+//! `DeliverFunction::deliver` has the order of the steps. Only `bus` and `lake` call the services of
+//! the targets. Some rules of these services are elsewhere: which numbers `PutEvents` takes
+//! (`plain_json`), how long a `DetailType` may be (`cloud_event`), and what the error codes mean
+//! (`target_error`). `delivery` names the service in the reason that it stores with a refused
+//! CloudEvent. The tests of this crate: `tests/integration/delivery`.
 
 mod bus;
 mod clients;

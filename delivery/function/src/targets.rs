@@ -10,12 +10,16 @@ use crate::bus::Bus;
 use crate::clients;
 use crate::lake::Lake;
 
-/// The targets, of which one may be missing, and the bucket for what cannot be delivered.
+/// The targets, of which one may be missing, and the bucket for what cannot be delivered. A deployed
+/// function has one of both targets.
 #[derive(Debug)]
 pub(crate) struct Targets {
+    /// `BusFunction` has it.
     pub(crate) bus: Option<Bus>,
+    /// `LakeFunction` has it.
     pub(crate) lake: Option<Lake>,
-    /// Whether the lake gets the CloudEvents that it can have: by this function, or by another.
+    /// Whether the lake gets the CloudEvents that it can have: from this function or, if this is
+    /// `BusFunction`, from `LakeFunction`. Then the bus can get a reference to the lake.
     pub(crate) has_lake: bool,
     pub(crate) failures: Bucket,
 }

@@ -16,7 +16,8 @@ pub enum ConfigError {
         "the environment variable {0} is missing: Lambda sets it, and `cargo dev` provides it locally"
     )]
     MissingFromLambda(&'static str),
-    /// A variable that `template.yaml` sets is missing or empty.
+    /// A variable that the function's template, `template.yaml` or `delivery/template.yaml`, sets is
+    /// missing or empty. `cargo dev` does not run the functions of `delivery/template.yaml`.
     #[error(
         "the environment variable {0} is missing: the template sets it on AWS, and `cargo dev` provides it locally"
     )]
