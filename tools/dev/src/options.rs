@@ -88,7 +88,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SHARE", value_parser = share, help = faults_help())]
     pub(crate) faults: Option<f64>,
 
-    /// Run without the overflow queue: signals that DynamoDB does not take in time are then a 503
+    /// Run without the overflow queue: what DynamoDB does not take in time, signals or the update of
+    /// a customer, is then a 503
     #[arg(long)]
     pub(crate) no_queue: bool,
 
