@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use store::customers::REMOVED_FENCE_KEPT;
+use store::customers::REMOVED_FENCE_RETENTION;
 use testkit::function_process::{FUNCTION_MEMORY, FunctionProcess};
 use testkit::{build_functions, emulator_options};
 use tokio::sync::mpsc;
@@ -64,5 +64,5 @@ fn fence_of_a_removed_field_outlives_an_update_that_waits_in_both_queues() {
     };
     let longest_wait = retention_of("OverflowQueue") + retention_of("OverflowDeadLetterQueue");
     let margin = Duration::from_hours(24);
-    assert_eq!(REMOVED_FENCE_KEPT, longest_wait + margin);
+    assert_eq!(REMOVED_FENCE_RETENTION, longest_wait + margin);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws::deadline::Deadline;
-use aws::s3::{Bucket, Replaces, S3Error};
+use aws::s3::{Bucket, S3Error, WritePrecondition};
 use testkit::fake_s3::FakeS3;
 
 const KEY: &str = "a/key.bin";
@@ -12,13 +12,17 @@ fn soon() -> Deadline {
     Deadline::after(Duration::from_secs(20))
 }
 
-async fn put(bucket: &Bucket, body: &[u8], replaces: Replaces<'_>) -> Result<(), S3Error> {
+async fn put(
+    bucket: &Bucket,
+    body: &[u8],
+    precondition: WritePrecondition<'_>,
+) -> Result<(), S3Error> {
     bucket
         .put(
             KEY,
             body.to_vec(),
             "application/octet-stream",
-            replaces,
+            precondition,
             soon(),
         )
         .await
@@ -29,21 +33,30 @@ async fn write_replaces_only_what_it_names() {
     let s3 = FakeS3::start().await.unwrap();
     let bucket = s3.bucket("keys");
     assert_eq!(
-        put(&bucket, b"1", Replaces::Version("\"0\"")).await,
+        put(&bucket, b"1", WritePrecondition::ObjectIsVersion("\"0\"")).await,
         Err(S3Error::Changed)
     );
-    assert_eq!(put(&bucket, b"1", Replaces::Nothing).await, Ok(()));
     assert_eq!(
-        put(&bucket, b"2", Replaces::Nothing).await,
+        put(&bucket, b"1", WritePrecondition::ObjectIsMissing).await,
+        Ok(())
+    );
+    assert_eq!(
+        put(&bucket, b"2", WritePrecondition::ObjectIsMissing).await,
         Err(S3Error::Changed)
     );
     let first = bucket.get(KEY, 10, soon()).await.unwrap().etag;
-    assert_eq!(put(&bucket, b"2", Replaces::Version(&first)).await, Ok(()));
     assert_eq!(
-        put(&bucket, b"3", Replaces::Version(&first)).await,
+        put(&bucket, b"2", WritePrecondition::ObjectIsVersion(&first)).await,
+        Ok(())
+    );
+    assert_eq!(
+        put(&bucket, b"3", WritePrecondition::ObjectIsVersion(&first)).await,
         Err(S3Error::Changed)
     );
     assert_eq!(bucket.get(KEY, 10, soon()).await.unwrap().body, b"2");
-    assert_eq!(put(&bucket, b"4", Replaces::Anything).await, Ok(()));
+    assert_eq!(
+        put(&bucket, b"4", WritePrecondition::Unconditional).await,
+        Ok(())
+    );
     assert_eq!(bucket.get(KEY, 10, soon()).await.unwrap().body, b"4");
 }

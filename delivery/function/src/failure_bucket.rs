@@ -2,7 +2,7 @@
 //! cannot be delivered.
 
 use aws::deadline::Deadline;
-use aws::s3::{Bucket, Replaces, S3Error};
+use aws::s3::{Bucket, S3Error, WritePrecondition};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use model::digest::Digest;
 use model::timestamp::Timestamp;
@@ -92,7 +92,7 @@ impl FailureBucket<'_> {
             &key,
             body.into_bytes(),
             "application/json",
-            Replaces::Anything,
+            WritePrecondition::Unconditional,
             deadline.at_most(ATTEMPT_TIMEOUT),
         );
         match put.await {

@@ -29,7 +29,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long a call waits for an answer before the connections of its pool count as lost. DynamoDB
 /// answers within tens of milliseconds.
-pub const LOST_AFTER: Duration = Duration::from_millis(400);
+pub const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
 
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
 
@@ -143,7 +143,7 @@ impl SdkConnector for PooledConnector {
         HttpConnectorFuture::new(async move {
             let pool = connector.pool();
             let mut response = pool.request(request);
-            let answer = if let Ok(answer) = timeout(LOST_AFTER, &mut response).await {
+            let answer = if let Ok(answer) = timeout(UNRESPONSIVE_TIMEOUT, &mut response).await {
                 answer
             } else {
                 connector.replace(&pool);

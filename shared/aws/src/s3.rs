@@ -60,19 +60,19 @@ pub struct S3Object {
     pub body: Vec<u8>,
     /// When it was written, in whole seconds.
     pub last_modified: Timestamp,
-    /// Its `ETag`, for [`Replaces::Version`].
+    /// Its `ETag`, for [`WritePrecondition::ObjectIsVersion`].
     pub etag: String,
 }
 
-/// What a write may replace. Otherwise S3 refuses it.
+/// What the bucket must have under the key of a write. S3 refuses the write otherwise.
 #[derive(Clone, Copy, Debug)]
-pub enum Replaces<'a> {
-    /// Whatever has this key: an object, or nothing.
-    Anything,
-    /// Nothing: S3 refuses the write if an object has this key.
-    Nothing,
-    /// The object with this `ETag`: S3 refuses the write if it was changed or deleted.
-    Version(&'a str),
+pub enum WritePrecondition<'a> {
+    /// An object or none: the write replaces it.
+    Unconditional,
+    /// No object.
+    ObjectIsMissing,
+    /// The object with this `ETag`, neither changed nor deleted.
+    ObjectIsVersion(&'a str),
 }
 
 /// Why a request to S3 failed.
@@ -162,21 +162,20 @@ impl Bucket {
     /// Writes an object, whose key consists of unreserved characters and slashes.
     ///
     /// # Errors
-    /// [`S3Error`]; [`S3Error::Changed`] if the bucket has something else than the write may
-    /// replace.
+    /// [`S3Error`]; [`S3Error::Changed`] if the precondition does not hold.
     pub async fn put(
         &self,
         key: &str,
         body: Vec<u8>,
         content_type: &str,
-        replaces: Replaces<'_>,
+        precondition: WritePrecondition<'_>,
         deadline: Deadline,
     ) -> Result<(), S3Error> {
         let mut headers = vec![("content-type", content_type)];
-        match replaces {
-            Replaces::Anything => {}
-            Replaces::Nothing => headers.push(("if-none-match", "*")),
-            Replaces::Version(etag) => headers.push(("if-match", etag)),
+        match precondition {
+            WritePrecondition::Unconditional => {}
+            WritePrecondition::ObjectIsMissing => headers.push(("if-none-match", "*")),
+            WritePrecondition::ObjectIsVersion(etag) => headers.push(("if-match", etag)),
         }
         let request = UnsignedRequest {
             method: "PUT",
@@ -189,7 +188,9 @@ impl Bucket {
             .map_err(|_| Cause::Timeout)?
         {
             // The object that was to be replaced was deleted.
-            Err(S3Error::Missing) if matches!(replaces, Replaces::Version(_)) => {
+            Err(S3Error::Missing)
+                if matches!(precondition, WritePrecondition::ObjectIsVersion(_)) =>
+            {
                 Err(S3Error::Changed)
             }
             sent => sent.map(drop),

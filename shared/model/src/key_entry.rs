@@ -44,7 +44,7 @@ pub struct KeyEntry {
 }
 
 /// A key that expires within this time ends soon: time to rotate it.
-pub const ENDS_SOON: Duration = Duration::from_hours(30 * 24);
+pub const EXPIRY_NOTICE_PERIOD: Duration = Duration::from_hours(30 * 24);
 
 /// A key whose whole lifetime is below this is short-lived. The alarms on keys in use fire 7 days
 /// before the end of a key, so for a short-lived key they would fire at its first request.
@@ -95,7 +95,7 @@ impl KeyEntry {
             .expires_at
             .filter(|_| self.is_active(now))?
             .duration_since(now);
-        (left < ENDS_SOON).then_some(left)
+        (left < EXPIRY_NOTICE_PERIOD).then_some(left)
     }
 
     /// Whether the whole lifetime of the key is under 7 days. The keys of `cargo intake verify` are

@@ -31,7 +31,7 @@ use self::chunk::Chunk;
 use self::progress::{CallResult, PendingItem, WriteProgress};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
-use crate::retry::{SecondCallLimit, Waits, call_hedged, repeat};
+use crate::retry::{Backoff, SecondCallLimit, call_hedged, repeat};
 
 type BatchWriteCall =
     CustomizableOperation<BatchWriteItemOutput, BatchWriteItemError, BatchWriteItemFluentBuilder>;
@@ -99,7 +99,7 @@ impl BatchTable {
         deadline: Deadline,
     ) -> Vec<ItemOutcome> {
         let second_call_limit = SecondCallLimit::default();
-        let mut waits = Waits::default();
+        let mut backoff = Backoff::default();
         let mut progress = WriteProgress::new(items);
         let mut calls = FuturesUnordered::new();
         loop {
@@ -127,7 +127,7 @@ impl BatchTable {
                 return progress.into_outcomes();
             };
             let has_time = if reason.is_transient() {
-                waits.wait(deadline).await
+                backoff.wait(deadline).await
             } else {
                 false
             };

@@ -23,9 +23,9 @@ use self::write::{CustomerWrite, FieldWrite, WriteCondition};
 use crate::attributes::Item;
 use crate::error::StoreError;
 use crate::fence::Fence;
-use crate::retry::{Waits, repeat};
+use crate::retry::{Backoff, repeat};
 
-pub use self::field_fences::{REMOVED_FENCE_KEPT, times_of_fields};
+pub use self::field_fences::{REMOVED_FENCE_RETENTION, times_of_fields};
 pub use self::upserted::{UpdateResult, Upserted};
 pub use crate::fence::UpdateMark;
 
@@ -113,7 +113,7 @@ impl CustomersTable {
         deadline: Deadline,
     ) -> Result<Upserted, StoreError> {
         let began = Instant::now();
-        let mut waits = Waits::default();
+        let mut backoff = Backoff::default();
         let mut next = NextWrite::Whole;
         loop {
             let write = match &next {
@@ -136,7 +136,7 @@ impl CustomersTable {
                     return Upserted::from_lost_attempt(upsert.mark, &item);
                 }
                 Ok(WriteOutcome::Refused(item)) => {
-                    let has_time = waits.wait(deadline).await;
+                    let has_time = backoff.wait(deadline).await;
                     if !has_time {
                         return Err(Cause::DeadlineExceeded.into());
                     }

@@ -34,7 +34,7 @@ pub const MAX_JSON_BYTES: usize = 16 * 1024 * 1024;
 
 /// How long a key stays in the snapshot after it has expired or was revoked. During this time, the
 /// log can say why the key is rejected.
-const KEPT_AFTER_END: Duration = Duration::from_hours(30 * 24);
+const ENDED_KEY_RETENTION: Duration = Duration::from_hours(30 * 24);
 
 const VERSION: u32 = 1;
 
@@ -106,7 +106,7 @@ impl SnapshotKey {
         [self.entry.expires_at, self.entry.revoked_at]
             .into_iter()
             .flatten()
-            .all(|end| now < end.plus(KEPT_AFTER_END))
+            .all(|end| now < end.plus(ENDED_KEY_RETENTION))
     }
 
     pub fn id(&self) -> &str {

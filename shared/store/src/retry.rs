@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use aws::cause::Cause;
 use aws::deadline::{Deadline, run_until};
-use aws::http::LOST_AFTER;
+use aws::http::UNRESPONSIVE_TIMEOUT;
 use futures_util::future::select;
 use tokio::sync::Semaphore;
 
@@ -35,11 +35,11 @@ const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
 
 /// How long DynamoDB has for the answer to a call before the same call is made beside it. DynamoDB
 /// answers within tens of milliseconds even at its slowest percentiles. It is longer than the time
-/// after which the HTTP client abandons the connections that it has ([`LOST_AFTER`]), so the second
-/// call has a new connection.
+/// after which the HTTP client abandons the connections that it has ([`UNRESPONSIVE_TIMEOUT`]), so
+/// the second call has a new connection.
 const SECOND_CALL_AFTER: Duration = Duration::from_millis(500);
 
-const _: () = assert!(SECOND_CALL_AFTER.as_millis() > LOST_AFTER.as_millis());
+const _: () = assert!(SECOND_CALL_AFTER.as_millis() > UNRESPONSIVE_TIMEOUT.as_millis());
 
 /// The most second calls at the same time for the signals of a request, and for its rejected ones.
 /// Without a limit, a process that is short of processor time, and so late to read its answers,
@@ -72,7 +72,7 @@ where
     F: Future<Output = Result<T, StoreError>>,
 {
     let second_call_limit = SecondCallLimit::default();
-    let mut waits = Waits::default();
+    let mut backoff = Backoff::default();
     loop {
         let outcome = call_hedged(deadline, &second_call_limit, &call).await;
         let Err(error) = &outcome else {
@@ -81,7 +81,7 @@ where
         if !error.is_transient() {
             return outcome;
         }
-        let has_time = waits.wait(deadline).await;
+        let has_time = backoff.wait(deadline).await;
         if !has_time {
             return outcome;
         }
@@ -135,20 +135,20 @@ impl Default for SecondCallLimit {
     }
 }
 
-/// Waits with full jitter between the calls of a request: the bound of each wait is twice the bound
-/// of the wait before it.
+/// The waits between the calls of a request, with full jitter: the bound of each wait is twice the
+/// bound of the wait before it.
 #[derive(Clone, Copy, Debug)]
-pub struct Waits {
+pub struct Backoff {
     bound: Duration,
 }
 
-impl Default for Waits {
+impl Default for Backoff {
     fn default() -> Self {
         Self { bound: FIRST_WAIT }
     }
 }
 
-impl Waits {
+impl Backoff {
     /// Waits before the next call. Returns `false`, at once, if that would be after the deadline.
     pub async fn wait(&mut self, deadline: Deadline) -> bool {
         let wait = self.bound.mul_f64(fastrand::f64());

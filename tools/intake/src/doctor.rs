@@ -8,7 +8,7 @@ mod version;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use model::key_entry::ENDS_SOON;
+use model::key_entry::EXPIRY_NOTICE_PERIOD;
 use model::timestamp::Timestamp;
 use serde_json::json;
 
@@ -126,7 +126,7 @@ async fn check_expiries(stack: &Stack) -> Result<CheckOutcome> {
     let seen = format!(
         "{} active key(s), none ends within {} days",
         active.len(),
-        days(ENDS_SOON)
+        days(EXPIRY_NOTICE_PERIOD)
     );
     Ok(CheckOutcome::from_faults(&ends, seen))
 }

@@ -25,7 +25,7 @@ pub(crate) const STALE_IF_ERROR: Duration = Duration::from_mins(15);
 
 /// How long a stale entry is used without another look-up, after the key table could not be read:
 /// otherwise every request of an outage would wait for the table.
-pub(crate) const STALE_ENTRY_USED_FOR: Duration = Duration::from_secs(5);
+pub(crate) const STALE_ENTRY_EXTENSION: Duration = Duration::from_secs(5);
 
 /// Valid keys in the cache: more than one execution environment sees in a minute.
 const MAX_VALID_KEYS: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
@@ -150,7 +150,7 @@ impl Cache {
     pub(crate) fn extend_stale(&mut self, hash: &KeyHash, now: Timestamp) {
         if let Some(key) = self.valid.get_mut(hash) {
             key.fresh_until = now
-                .plus(STALE_ENTRY_USED_FOR)
+                .plus(STALE_ENTRY_EXTENSION)
                 .min(key.known.as_of.plus(STALE_IF_ERROR));
             key.without_table = true;
         }

@@ -20,7 +20,7 @@ use crate::context::RequestContext;
 
 /// How long the table is asked before the snapshot or, without a snapshot, a stale entry of the
 /// cache is used.
-const TABLE_ASKED_ALONE_FOR: Duration = Duration::from_secs(1);
+const TABLE_HEAD_START: Duration = Duration::from_secs(1);
 
 /// How long the table may take for its answer otherwise: longer than the throttling that a table
 /// recovers from by itself.
@@ -31,7 +31,7 @@ const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// How long look-ups ask the snapshot before the table, after a look-up that the table did not
 /// answer. Otherwise each look-up of an outage would wait for the table.
-const TABLE_NOT_ASKED_FIRST_FOR: Duration = Duration::from_secs(5);
+const SNAPSHOT_FIRST_PERIOD: Duration = Duration::from_secs(5);
 
 /// What a look-up finds: the entry of a key, which may have expired or been revoked; `None` for an
 /// unknown key.
@@ -65,7 +65,7 @@ impl KeyLookup {
     pub(crate) async fn warm_up(&self) {
         let unknown = KeyHash::from_key("");
         let table_timeout = if self.snapshot.is_some() {
-            TABLE_ASKED_ALONE_FOR
+            TABLE_HEAD_START
         } else {
             WARM_UP_TIMEOUT
         };
@@ -118,7 +118,7 @@ impl KeyLookup {
             let deadline = context.deadline.at_most(TABLE_TIMEOUT);
             return self.ask_table(hash, now, deadline).await;
         };
-        let deadline = context.deadline.at_most(TABLE_ASKED_ALONE_FOR);
+        let deadline = context.deadline.at_most(TABLE_HEAD_START);
         if let Ok(found) = self.ask_table(hash, now, deadline).await {
             Ok(found)
         } else {
@@ -169,14 +169,14 @@ impl KeyLookup {
         found
     }
 
-    /// Waits for the table alone. `None` if it has not answered after [`TABLE_ASKED_ALONE_FOR`]:
+    /// Waits for the table alone. `None` if it has not answered after [`TABLE_HEAD_START`]:
     /// the caller may wait for `in_table` again, because the call is not cancelled.
     async fn ask_table_alone(
         &self,
         in_table: Pin<&mut impl Future<Output = Found>>,
         now: impl Fn() -> Timestamp,
     ) -> Option<Found> {
-        let answer = timeout(TABLE_ASKED_ALONE_FOR, in_table).await.ok();
+        let answer = timeout(TABLE_HEAD_START, in_table).await.ok();
         match &answer {
             Some(Ok(_)) => {}
             Some(Err(error)) => self.note_failure(error, now()),
@@ -198,10 +198,10 @@ impl KeyLookup {
             .is_some_and(|until| now < until)
     }
 
-    /// Has the look-ups of the next [`TABLE_NOT_ASKED_FIRST_FOR`] ask the snapshot before the table,
+    /// Has the look-ups of the next [`SNAPSHOT_FIRST_PERIOD`] ask the snapshot before the table,
     /// because the table did not answer a look-up until `now`.
     fn ask_snapshot_first(&self, now: Timestamp) {
-        let until = now.plus(TABLE_NOT_ASKED_FIRST_FOR);
+        let until = now.plus(SNAPSHOT_FIRST_PERIOD);
         *self
             .snapshot_first_until
             .lock()

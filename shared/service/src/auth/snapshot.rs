@@ -20,7 +20,7 @@ const REFRESH_AFTER: Duration = Duration::from_mins(1);
 
 /// How long look-ups use the snapshot in memory, and wait for no read, after a read that failed or
 /// did not end in time.
-const SNAPSHOT_NOT_READ_AGAIN_FOR: Duration = Duration::from_secs(5);
+const SNAPSHOT_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long one look-up waits for the snapshot.
 pub(crate) const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -116,7 +116,7 @@ impl SnapshotReader {
         if run_until(deadline, reading).await.is_err() {
             let mut state = lock(&self.state);
             if state.latest.is_some() && state.reading.is_some() {
-                state.used_until = Some(now.plus(SNAPSHOT_TIMEOUT + SNAPSHOT_NOT_READ_AGAIN_FOR));
+                state.used_until = Some(now.plus(SNAPSHOT_TIMEOUT + SNAPSHOT_RETRY_INTERVAL));
             }
         }
         self.in_memory(now)
@@ -174,7 +174,7 @@ async fn read_into(state: Arc<Mutex<SnapshotState>>, bucket: Bucket, began_at: T
         }
         Err(error) => {
             tracing::warn!(%error, "the key snapshot could not be read");
-            state.used_until = Some(began_at.plus(SNAPSHOT_NOT_READ_AGAIN_FOR));
+            state.used_until = Some(began_at.plus(SNAPSHOT_RETRY_INTERVAL));
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::fence::Fence;
 
 /// How long the fence of a removed field is kept. An older update of the field may wait in the
 /// overflow queue for 14 days, and then in the dead-letter queue for 14 more; one day is a margin.
-pub const REMOVED_FENCE_KEPT: Duration = Duration::from_hours((14 + 14 + 1) * 24);
+pub const REMOVED_FENCE_RETENTION: Duration = Duration::from_hours((14 + 14 + 1) * 24);
 
 /// The most fences that one write removes beside its changes. The condition of a write with 30
 /// fields has four operators for each of them and two for each removed fence, and DynamoDB takes
@@ -57,7 +57,7 @@ impl<'i> ExpiredFences<'i> {
         update: &CustomerUpdate<'_>,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
-        let kept_since = now.minus(REMOVED_FENCE_KEPT);
+        let kept_since = now.minus(REMOVED_FENCE_RETENTION);
         let horizon = Fence::random(kept_since);
         let mut attributes = Vec::new();
         for attribute in item.keys() {

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
 use futures_util::stream;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use store::attributes::Item;
-use store::retry::{Waits, repeat};
+use store::retry::{Backoff, repeat};
 
 use crate::error::store_error;
 use crate::stack::WRITE_TIMEOUT;
@@ -41,7 +41,7 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
     let deletes: Vec<_> = keys.iter().map(delete_request).collect::<Result<_>>()?;
     let mut unprocessed = HashMap::from([(table.to_owned(), deletes)]);
     let deadline = Deadline::after(WRITE_TIMEOUT);
-    let mut waits = Waits::default();
+    let mut backoff = Backoff::default();
     loop {
         let call = || async {
             let call = client
@@ -56,7 +56,7 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         if unprocessed.values().all(Vec::is_empty) {
             return Ok(());
         }
-        let has_time_left = waits.wait(deadline).await;
+        let has_time_left = backoff.wait(deadline).await;
         if !has_time_left {
             return Err(store_error(table, &Cause::Throttled.into()));
         }

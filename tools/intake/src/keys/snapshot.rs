@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use aws::deadline::Deadline;
-use aws::s3::{Bucket, ENDPOINT_VARIABLE, Replaces, S3Connection, S3Error, S3Object};
+use aws::s3::{Bucket, ENDPOINT_VARIABLE, S3Connection, S3Error, S3Object, WritePrecondition};
 use aws::sdk_config::http_connector;
 use aws::variables::Variables;
 use model::timestamp::Timestamp;
@@ -150,7 +150,9 @@ async fn replace<T>(
         let Replacement { object, result } = make(before.as_ref()).await?;
         let replaces = before
             .as_ref()
-            .map_or(Replaces::Nothing, |object| Replaces::Version(&object.etag));
+            .map_or(WritePrecondition::ObjectIsMissing, |object| {
+                WritePrecondition::ObjectIsVersion(&object.etag)
+            });
         let written = bucket
             .put(OBJECT_KEY, object, CONTENT_TYPE, replaces, deadline())
             .await;
