@@ -55,7 +55,7 @@ use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 use service::context::invocation_deadline;
 use service::runtime::InvocationOutcome;
-use service::runtime::partial_batch::{BatchItemFailure, PartialBatchResponse};
+use service::runtime::batch_item_failures::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;
 
 use self::delivery::{BatchDelivery, DeliveredBatch};

@@ -28,7 +28,7 @@ use model::json::JsonText;
 use model::timestamp::Timestamp;
 use service::context::invocation_deadline;
 use service::runtime::InvocationOutcome;
-use service::runtime::partial_batch::{BatchItemFailure, PartialBatchResponse};
+use service::runtime::batch_item_failures::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;
 use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::StoreError;

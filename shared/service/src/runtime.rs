@@ -1,9 +1,9 @@
 //! Lambda's runtime: asks Lambda for events, has a function handle each, and returns the answers.
 //! This module must not know what an event is, which its submodules parse.
 
+pub mod batch_item_failures;
 pub mod event;
 pub mod http;
-pub mod partial_batch;
 
 use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -15,7 +15,7 @@ use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent};
 use service::outcome::{EndpointOutcome, Reply, Served};
 use service::problem::UnauthorizedReason;
-use service::runtime::partial_batch::PartialBatchResponse;
+use service::runtime::batch_item_failures::PartialBatchResponse;
 use signals::{BatchOutcome, SignalVerdict, SignalsFunction};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot};

@@ -1,6 +1,7 @@
-//! The response to a batch of messages or records: which of them Lambda is to deliver again
-//! ("Implementing partial batch responses" in the Lambda developer guide). This module must not
-//! know what is in a message or a record.
+//! The response to an event with several messages of a queue or records of a stream: which of them
+//! Lambda is to deliver again ("Implementing partial batch responses" in the Lambda developer
+//! guide). "Batch" is Lambda's word here, and no batch of signals. This module must not know what is
+//! in a message or a record.
 
 use serde::Serialize;
 
@@ -18,6 +19,6 @@ pub struct PartialBatchResponse {
 #[serde(rename_all = "camelCase")]
 pub struct BatchItemFailure {
     /// The `messageId` of a message, or the sequence number of a record. An empty one makes Lambda
-    /// deliver the whole batch again.
+    /// deliver the whole event again.
     pub item_identifier: String,
 }
