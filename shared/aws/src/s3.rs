@@ -214,7 +214,7 @@ impl Bucket {
             .await
             .map_err(|_| Cause::DispatchFailure)?;
         if response.status().is_success() {
-            let body = read(response.take_body(), limit).await?;
+            let body = read_body(response.take_body(), limit).await?;
             return Ok((response.headers().clone(), body));
         }
         Err(refusal(response).await)
@@ -273,16 +273,16 @@ impl Bucket {
     }
 }
 
-async fn read(body: SdkBody, limit: usize) -> Result<Vec<u8>, S3Error> {
+async fn read_body(body: SdkBody, limit: usize) -> Result<Vec<u8>, S3Error> {
     let mut body = ByteStream::new(body);
-    let mut read = Vec::new();
+    let mut bytes = Vec::new();
     while let Some(chunk) = body.try_next().await.map_err(|_| Cause::ResponseError)? {
-        if read.len().saturating_add(chunk.len()) > limit {
+        if bytes.len().saturating_add(chunk.len()) > limit {
             return Err(S3Error::TooLarge);
         }
-        read.extend_from_slice(&chunk);
+        bytes.extend_from_slice(&chunk);
     }
-    Ok(read)
+    Ok(bytes)
 }
 
 /// The error of a response ("Error responses" in the S3 API reference).
@@ -294,7 +294,7 @@ async fn refusal(mut response: HttpResponse) -> S3Error {
         500.. => return Cause::ServerError.into(),
         _ => {}
     }
-    let body = read(response.take_body(), MAX_ERROR_BYTES)
+    let body = read_body(response.take_body(), MAX_ERROR_BYTES)
         .await
         .unwrap_or_default();
     let body = String::from_utf8_lossy(&body);

@@ -149,7 +149,7 @@ impl<'a> Batch<'a> {
     pub fn reject(&mut self, indices: &[usize]) -> Vec<RejectedSignal<'a>> {
         let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
         let rejects = |signal: &mut Signal<'a>| indices.contains(&signal.index());
-        let newly: Vec<_> = self
+        let newly_rejected: Vec<_> = self
             .signals
             .extract_if(.., rejects)
             .map(|signal| {
@@ -157,10 +157,10 @@ impl<'a> Batch<'a> {
                 signal.reject(FieldError::refused_by_store(&path))
             })
             .collect();
-        self.rejected.extend(newly.iter().cloned());
+        self.rejected.extend(newly_rejected.iter().cloned());
         self.rejected
             .sort_unstable_by_key(|rejected| rejected.index);
-        newly
+        newly_rejected
     }
 
     /// Whether the batch needs an idempotency record: the client sent a requestIdentifier to retry

@@ -47,11 +47,11 @@ where
     let are_credentials_refused: &'static AtomicBool = Box::leak(Box::default());
     let service = service_fn(move |event| {
         // On the heap: the runtime's own futures would each copy it.
-        let answered = Box::pin(handle(function, event));
+        let invocation = Box::pin(handle(function, event));
         async move {
-            let answer = answered.await?;
-            are_credentials_refused.fetch_or(answer.are_credentials_refused, Ordering::Relaxed);
-            Ok::<_, Error>(answer.response)
+            let outcome = invocation.await?;
+            are_credentials_refused.fetch_or(outcome.are_credentials_refused, Ordering::Relaxed);
+            Ok::<_, Error>(outcome.response)
         }
     });
     // The runtime calls this after it has sent the response.

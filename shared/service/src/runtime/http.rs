@@ -67,13 +67,13 @@ pub async fn run_http(
     if let Ok(function) = &function {
         function.authenticator().keys.warm_up().await;
     }
-    let in_process = function.map(|function| HttpProcess {
+    let http_process = function.map(|function| HttpProcess {
         function,
         log: process.log.clone(),
         init_duration: process.started.elapsed(),
         is_warm: AtomicBool::new(false),
     });
-    run(in_process, |process, event| async {
+    run(http_process, |process, event| async {
         Ok(process.invoke(event).await)
     })
     .await
@@ -108,9 +108,9 @@ pub async fn serve<F: HttpFunction>(
     // Every line of the log has the id of the request, also the line of a panic.
     let span = tracing::info_span!("request", requestId = context.request_id);
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
-    let handled =
+    let handling =
         AssertUnwindSafe(Box::pin(dispatch(function, request, &mut context))).catch_unwind();
-    let (result, calls) = CallStats::measure(handled.instrument(span)).await;
+    let (result, calls) = CallStats::measure(handling.instrument(span)).await;
     let result = result.unwrap_or(Err(Problem::InternalError(None)));
     let served = Served {
         response: respond(&result, &context.request_id),
