@@ -33,32 +33,32 @@ const MAX_VALID_KEYS: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
 /// Invalid keys in the cache: about a megabyte.
 const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 
-/// What the cache has of one key.
+/// What the cache answers for one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CachedKey {
+pub(crate) enum CacheAnswer {
     /// What is used without a look-up. A valid key may have expired since.
     Fresh {
         /// `None` for an unknown key.
         entry: Option<Arc<KeyEntry>>,
         /// Whether the key table could not be read, so that the entry is of the snapshot or an
         /// older one.
-        without_table: bool,
+        key_table_is_unavailable: bool,
     },
     /// What is too old for that: it is used only while the table cannot be read.
-    Stale(KnownEntry),
+    Stale(LookupResult),
     /// The key was not looked up, or was evicted.
     Miss,
 }
 
-/// What the table or the snapshot said of a key, and when.
+/// What the table or the snapshot had of a key, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct KnownEntry {
+pub(crate) struct LookupResult {
     /// `None` for an unknown key.
     pub(crate) entry: Option<Arc<KeyEntry>>,
     pub(crate) as_of: Timestamp,
 }
 
-impl KnownEntry {
+impl LookupResult {
     /// The entry, if it was valid then and is not older than [`STALE_IF_ERROR`].
     pub(crate) fn usable_without_table(&self, now: Timestamp) -> Option<Arc<KeyEntry>> {
         let is_recent = now.duration_since(self.as_of) < STALE_IF_ERROR;
@@ -68,18 +68,20 @@ impl KnownEntry {
     }
 }
 
+/// What the cache holds of one key.
 #[derive(Debug)]
-struct CachedEntry {
-    known: KnownEntry,
+struct CacheSlot {
+    result: LookupResult,
+    /// When the slot becomes stale.
     fresh_until: Timestamp,
-    without_table: bool,
+    key_table_is_unavailable: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct Cache {
-    valid: LruCache<KeyHash, CachedEntry>,
+    valid: LruCache<KeyHash, CacheSlot>,
     /// Unknown, expired and revoked keys.
-    invalid: LruCache<KeyHash, CachedEntry>,
+    invalid: LruCache<KeyHash, CacheSlot>,
 }
 
 impl Default for Cache {
@@ -94,14 +96,14 @@ impl Default for Cache {
 }
 
 impl Cache {
-    pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CachedKey {
+    pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CacheAnswer {
         match self.valid.get(hash).or_else(|| self.invalid.get(hash)) {
-            Some(key) if now < key.fresh_until => CachedKey::Fresh {
-                entry: key.known.entry.clone(),
-                without_table: key.without_table,
+            Some(slot) if now < slot.fresh_until => CacheAnswer::Fresh {
+                entry: slot.result.entry.clone(),
+                key_table_is_unavailable: slot.key_table_is_unavailable,
             },
-            Some(key) => CachedKey::Stale(key.known.clone()),
-            None => CachedKey::Miss,
+            Some(slot) => CacheAnswer::Stale(slot.result.clone()),
+            None => CacheAnswer::Miss,
         }
     }
 
@@ -109,33 +111,33 @@ impl Cache {
     pub(crate) fn insert(&mut self, hash: KeyHash, entry: Option<Arc<KeyEntry>>, now: Timestamp) {
         let is_valid = entry.as_ref().is_some_and(|entry| entry.is_active(now));
         let ttl = if is_valid { POSITIVE_TTL } else { NEGATIVE_TTL };
-        let cached = CachedEntry {
-            known: KnownEntry { entry, as_of: now },
+        let slot = CacheSlot {
+            result: LookupResult { entry, as_of: now },
             fresh_until: now.plus(ttl),
-            without_table: false,
+            key_table_is_unavailable: false,
         };
-        self.put(hash, cached, is_valid);
+        self.put(hash, slot, is_valid);
     }
 
     /// Adds what is used at `now` and until `fresh_until` because the table cannot be read.
     pub(crate) fn insert_without_table(
         &mut self,
         hash: KeyHash,
-        known: KnownEntry,
+        result: LookupResult,
         now: Timestamp,
         fresh_until: Timestamp,
     ) {
-        let entry = known.entry.as_ref();
+        let entry = result.entry.as_ref();
         let is_valid = entry.is_some_and(|entry| entry.is_active(now));
-        let cached = CachedEntry {
-            known,
+        let slot = CacheSlot {
+            result,
             fresh_until,
-            without_table: true,
+            key_table_is_unavailable: true,
         };
-        self.put(hash, cached, is_valid);
+        self.put(hash, slot, is_valid);
     }
 
-    fn put(&mut self, hash: KeyHash, cached: CachedEntry, is_valid: bool) {
+    fn put(&mut self, hash: KeyHash, slot: CacheSlot, is_valid: bool) {
         self.valid.pop(&hash);
         self.invalid.pop(&hash);
         let map = if is_valid {
@@ -143,16 +145,16 @@ impl Cache {
         } else {
             &mut self.invalid
         };
-        map.put(hash, cached);
+        map.put(hash, slot);
     }
 
     /// Uses a stale entry for a while longer, but never beyond [`STALE_IF_ERROR`].
     pub(crate) fn extend_stale(&mut self, hash: &KeyHash, now: Timestamp) {
-        if let Some(key) = self.valid.get_mut(hash) {
-            key.fresh_until = now
+        if let Some(slot) = self.valid.get_mut(hash) {
+            slot.fresh_until = now
                 .plus(STALE_ENTRY_EXTENSION)
-                .min(key.known.as_of.plus(STALE_IF_ERROR));
-            key.without_table = true;
+                .min(slot.result.as_of.plus(STALE_IF_ERROR));
+            slot.key_table_is_unavailable = true;
         }
     }
 }
@@ -186,11 +188,11 @@ mod tests {
             cache.insert(invalid(n), None, NOW);
         }
         assert_eq!(cache.invalid.len(), limit);
-        assert!(matches!(cache.get(&valid, NOW), CachedKey::Fresh { .. }));
-        assert_eq!(cache.get(&invalid(limit - 1), NOW), CachedKey::Miss);
+        assert!(matches!(cache.get(&valid, NOW), CacheAnswer::Fresh { .. }));
+        assert_eq!(cache.get(&invalid(limit - 1), NOW), CacheAnswer::Miss);
         assert!(matches!(
             cache.get(&invalid(limit), NOW),
-            CachedKey::Fresh { .. }
+            CacheAnswer::Fresh { .. }
         ));
     }
 
@@ -218,9 +220,9 @@ mod tests {
         cache.insert(hash, Some(revoked.clone()), later);
         assert_eq!(
             cache.get(&hash, later),
-            CachedKey::Fresh {
+            CacheAnswer::Fresh {
                 entry: Some(revoked),
-                without_table: false,
+                key_table_is_unavailable: false,
             }
         );
     }

@@ -14,8 +14,8 @@ use store::api_keys::ApiKeysTable;
 use store::error::StoreError;
 use tokio::time::timeout;
 
-use super::cache::{Cache, CachedKey, KnownEntry};
-use super::snapshot::{NewestEntry, SNAPSHOT_TIMEOUT, SnapshotReader};
+use super::cache::{Cache, CacheAnswer, LookupResult};
+use super::snapshot::{NewestResult, SNAPSHOT_TIMEOUT, SnapshotReader};
 use crate::context::RequestContext;
 
 /// How long the table is asked before the snapshot or, without a snapshot, a stale entry of the
@@ -85,17 +85,17 @@ impl KeyLookup {
 
     /// Finds the entry of a key in the cache, in the table or in the snapshot.
     pub(super) async fn find(&self, hash: KeyHash, context: &mut RequestContext) -> Found {
-        let cached = self.with_cache(|cache| cache.get(&hash, context.received_at));
-        let stale = match cached {
-            CachedKey::Fresh {
+        let answer = self.with_cache(|cache| cache.get(&hash, context.received_at));
+        let stale = match answer {
+            CacheAnswer::Fresh {
                 entry,
-                without_table,
+                key_table_is_unavailable,
             } => {
-                context.key_table_is_unavailable = without_table;
+                context.key_table_is_unavailable = key_table_is_unavailable;
                 return Ok(entry);
             }
-            CachedKey::Stale(known) => Some(known),
-            CachedKey::Miss => None,
+            CacheAnswer::Stale(result) => Some(result),
+            CacheAnswer::Miss => None,
         };
         match &self.snapshot {
             Some(snapshot) => {
@@ -110,11 +110,11 @@ impl KeyLookup {
     async fn ask_table_or_cache(
         &self,
         hash: KeyHash,
-        stale: Option<&KnownEntry>,
+        stale: Option<&LookupResult>,
         context: &mut RequestContext,
     ) -> Found {
         let now = context.received_at;
-        let Some(usable) = stale.and_then(|known| known.usable_without_table(now)) else {
+        let Some(usable) = stale.and_then(|result| result.usable_without_table(now)) else {
             let deadline = context.deadline.at_most(TABLE_TIMEOUT);
             return self.ask_table(hash, now, deadline).await;
         };
@@ -134,34 +134,34 @@ impl KeyLookup {
         &self,
         snapshot: &SnapshotReader,
         hash: KeyHash,
-        stale: Option<&KnownEntry>,
+        stale: Option<&LookupResult>,
         context: &mut RequestContext,
     ) -> Found {
         let received_at = context.received_at;
         let started = Instant::now();
         let now = || received_at.plus(started.elapsed());
         let deadline = context.deadline.at_most(TABLE_TIMEOUT);
-        let mut in_table = pin!(self.ask_table(hash, received_at, deadline));
+        let mut table_lookup = pin!(self.ask_table(hash, received_at, deadline));
         let mut failure = None;
         if !self.asks_snapshot_first(received_at) {
-            match self.ask_table_alone(in_table.as_mut(), now).await {
+            match self.ask_table_alone(table_lookup.as_mut(), now).await {
                 Some(Ok(entry)) => return Ok(entry),
                 Some(Err(error)) => failure = Some(error),
                 None => {}
             }
         }
         let newest = snapshot
-            .newest_entry(hash, stale, now(), context.deadline)
+            .newest_result(hash, stale, now(), context.deadline)
             .await;
-        if let Some(NewestEntry { known, used_until }) = newest {
+        if let Some(NewestResult { result, used_until }) = newest {
             context.key_table_is_unavailable = true;
-            let entry = known.entry.clone();
-            self.with_cache(|cache| cache.insert_without_table(hash, known, now(), used_until));
+            let entry = result.entry.clone();
+            self.with_cache(|cache| cache.insert_without_table(hash, result, now(), used_until));
             return Ok(entry);
         }
         let found = match failure {
             Some(error) => Err(error),
-            None => in_table.await,
+            None => table_lookup.await,
         };
         if let Err(error) = &found {
             self.note_failure(error, now());
@@ -169,14 +169,14 @@ impl KeyLookup {
         found
     }
 
-    /// Waits for the table alone. `None` if it has not answered after [`TABLE_HEAD_START`]:
-    /// the caller may wait for `in_table` again, because the call is not cancelled.
+    /// Waits for the table alone. `None` if it has not answered after [`TABLE_HEAD_START`]: the
+    /// caller may wait for `table_lookup` again, because the call is not cancelled.
     async fn ask_table_alone(
         &self,
-        in_table: Pin<&mut impl Future<Output = Found>>,
+        table_lookup: Pin<&mut impl Future<Output = Found>>,
         now: impl Fn() -> Timestamp,
     ) -> Option<Found> {
-        let answer = timeout(TABLE_HEAD_START, in_table).await.ok();
+        let answer = timeout(TABLE_HEAD_START, table_lookup).await.ok();
         match &answer {
             Some(Ok(_)) => {}
             Some(Err(error)) => self.note_failure(error, now()),

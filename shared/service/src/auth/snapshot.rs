@@ -13,7 +13,7 @@ use model::timestamp::Timestamp;
 use store::key_snapshot::{KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY};
 use tracing::Instrument as _;
 
-use super::cache::KnownEntry;
+use super::cache::LookupResult;
 
 /// How long a snapshot is used before it is read again.
 const REFRESH_AFTER: Duration = Duration::from_mins(1);
@@ -52,9 +52,9 @@ pub(crate) struct CurrentSnapshot {
     pub(crate) used_until: Timestamp,
 }
 
-/// The newest that is known of a key, from the snapshot or from the cache.
-pub(crate) struct NewestEntry {
-    pub(crate) known: KnownEntry,
+/// The newest result for a key, of the snapshot or of the cache.
+pub(crate) struct NewestResult {
+    pub(crate) result: LookupResult,
     /// Until when it is used.
     pub(crate) used_until: Timestamp,
 }
@@ -70,40 +70,40 @@ impl SnapshotReader {
     /// The entry of a key in the snapshot or the `stale` one of the cache, whichever is newer. A
     /// revoked entry in either counts, even if it is the older one. `None` when neither has the
     /// key, or the newer one lacks it.
-    pub(crate) async fn newest_entry(
+    pub(crate) async fn newest_result(
         &self,
         hash: KeyHash,
-        stale: Option<&KnownEntry>,
+        stale: Option<&LookupResult>,
         now: Timestamp,
         deadline: Deadline,
-    ) -> Option<NewestEntry> {
+    ) -> Option<NewestResult> {
         let CurrentSnapshot {
             snapshot,
             used_until,
         } = self.current(now, deadline).await;
-        let in_snapshot = snapshot.as_ref().map(|snapshot| KnownEntry {
+        let snapshot_result = snapshot.as_ref().map(|snapshot| LookupResult {
             entry: snapshot.find(hash).map(Arc::new),
             as_of: snapshot.time,
         });
-        let is_revoked = |known: &&KnownEntry| {
-            let entry = known.entry.as_ref();
+        let is_revoked = |result: &&LookupResult| {
+            let entry = result.entry.as_ref();
             entry.is_some_and(|entry| entry.revoked_at.is_some())
         };
-        let both = [in_snapshot.as_ref(), stale];
+        let both = [snapshot_result.as_ref(), stale];
         let revoked = both.into_iter().flatten().find(is_revoked);
         // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
-        let is_newer = |stale: &KnownEntry, in_snapshot: &KnownEntry| {
-            stale.as_of >= in_snapshot.as_of.plus(Duration::from_secs(1))
+        let is_newer = |stale: &LookupResult, snapshot_result: &LookupResult| {
+            stale.as_of >= snapshot_result.as_of.plus(Duration::from_secs(1))
         };
-        let newest = match (&in_snapshot, stale) {
-            (Some(in_snapshot), Some(stale)) if is_newer(stale, in_snapshot) => stale,
-            (Some(in_snapshot), _) => in_snapshot,
+        let newest = match (&snapshot_result, stale) {
+            (Some(snapshot_result), Some(stale)) if is_newer(stale, snapshot_result) => stale,
+            (Some(snapshot_result), _) => snapshot_result,
             (None, stale) => stale?,
         };
-        let known = revoked.unwrap_or(newest).clone();
+        let result = revoked.unwrap_or(newest).clone();
         // `None` if there was no such key at that time.
-        known.entry.as_ref()?;
-        Some(NewestEntry { known, used_until })
+        result.entry.as_ref()?;
+        Some(NewestResult { result, used_until })
     }
 
     /// The snapshot that is in memory, or the one in the bucket if it is time to read that. One
@@ -161,10 +161,10 @@ fn lock(state: &Mutex<SnapshotState>) -> MutexGuard<'_, SnapshotState> {
 
 /// Reads the snapshot, and keeps it if it is newer than the one in memory.
 async fn read_into(state: Arc<Mutex<SnapshotState>>, bucket: Bucket, began_at: Timestamp) {
-    let read = read(bucket).await;
+    let result = read_snapshot(bucket).await;
     let mut state = lock(&state);
     state.reading = None;
-    match read {
+    match result {
         Ok(snapshot) => {
             let latest = state.latest.as_ref();
             if latest.is_none_or(|latest| latest.time <= snapshot.time) {
@@ -179,7 +179,7 @@ async fn read_into(state: Arc<Mutex<SnapshotState>>, bucket: Bucket, began_at: T
     }
 }
 
-async fn read(bucket: Bucket) -> Result<KeySnapshot, KeySnapshotError> {
+async fn read_snapshot(bucket: Bucket) -> Result<KeySnapshot, KeySnapshotError> {
     let object = bucket
         .get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(READ_TIMEOUT))
         .await?;
