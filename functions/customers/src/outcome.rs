@@ -39,7 +39,7 @@ pub struct CustomerResponse {
     pub result: CustomerResult,
     /// The `updatedAt` that the update has stored, or will store.
     pub updated_at: Timestamp,
-    /// Fields that are not in the contract.
+    /// About unknown fields.
     pub warnings: Vec<Warning>,
 }
 

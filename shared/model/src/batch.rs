@@ -12,9 +12,9 @@ use crate::signal::{RejectedSignal, Signal};
 use crate::suggestion::Vocabulary;
 use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, Warnings};
 
-/// The members of the envelope.
+/// The fields of the envelope in the contract.
 pub(crate) const BATCH: Vocabulary = Vocabulary {
-    members: &["requestIdentifier", "signals"],
+    fields: &["requestIdentifier", "signals"],
     synonyms: &[
         ("requestIdentifier", &["requestid"]),
         ("signals", &["events"]),
@@ -30,7 +30,7 @@ pub struct Batch<'a> {
     pub signals: Vec<Signal<'a>>,
     /// The others, in the order in which they were sent.
     pub rejected: Vec<RejectedSignal<'a>>,
-    /// Fields of the envelope that are not in the contract. The signals have warnings of their own.
+    /// About unknown fields of the envelope. The signals have warnings of their own.
     pub warnings: Vec<Warning>,
 }
 

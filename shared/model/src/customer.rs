@@ -28,18 +28,18 @@ pub const PROFILE_FIELDS: [&str; 10] = [
     "zip",
 ];
 
-/// The members of a request.
+/// The fields of a request in the contract.
 pub(crate) const CUSTOMER: Vocabulary = Vocabulary {
-    members: &["customerId", "customerData"],
+    fields: &["customerId", "customerData"],
     synonyms: &[
         ("customerId", &["userid", "customeridentifier"]),
         ("customerData", &["profile"]),
     ],
 };
 
-/// The members of customerData.
+/// The fields of customerData in the contract.
 pub(crate) const PROFILE: Vocabulary = Vocabulary {
-    members: &PROFILE_FIELDS,
+    fields: &PROFILE_FIELDS,
     synonyms: &PROFILE_SYNONYMS,
 };
 
@@ -133,7 +133,7 @@ impl<'a> CustomerUpdate<'a> {
         &self.changes
     }
 
-    /// The warnings about fields that are not in the contract.
+    /// The warnings about unknown fields.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

@@ -108,7 +108,7 @@ impl KeyEntry {
     }
 }
 
-/// Reads a member that may be missing, but must not be null.
+/// Reads a field that may be missing, but must not be null.
 ///
 /// # Errors
 /// When it is null, or malformed.

@@ -23,7 +23,7 @@ pub struct FieldLocation {
 pub enum JsonPointer<'a> {
     /// The whole body, whose path is empty.
     Root,
-    /// The field of this name in an object.
+    /// The field of this name in an object. RFC 6901 calls it a member.
     Member(&'a JsonPointer<'a>, &'a str),
     /// An element of an array, counted from 0.
     Element(&'a JsonPointer<'a>, usize),

@@ -21,9 +21,9 @@ const SIGNAL_FIELDS: [&str; 6] = [
     "data",
 ];
 
-/// The members of a signal.
+/// The same fields, and what other systems call them.
 pub(crate) const SIGNAL: Vocabulary = Vocabulary {
-    members: &SIGNAL_FIELDS,
+    fields: &SIGNAL_FIELDS,
     synonyms: &SIGNAL_SYNONYMS,
 };
 
@@ -124,9 +124,9 @@ impl<'a> Signal<'a> {
         self.data
     }
 
-    /// The names and values of the fields that are not in the contract and not null, in the order
-    /// in which they were sent; `None` without such a field. They are read from the text again: a
-    /// list would take several times the memory of the text.
+    /// The names and values of the unknown fields that are not null, in the order in which they
+    /// were sent; `None` without such a field. They are read from the text again: a list would take
+    /// several times the memory of the text.
     pub fn unknown_fields(
         &self,
     ) -> Option<impl Iterator<Item = (RawString<'a>, StorableJson<'a>)>> {
@@ -140,7 +140,7 @@ impl<'a> Signal<'a> {
         self.value.text()
     }
 
-    /// The warnings about fields that are not in the contract or, in the data, of another type.
+    /// The warnings about unknown fields and about attributes of the data with another type.
     pub fn into_warnings(self) -> Vec<Warning> {
         self.warnings
     }
@@ -155,7 +155,7 @@ impl<'a> Signal<'a> {
     }
 }
 
-/// The fields of `signal`, valid or not, that are not in the contract and not null.
+/// The unknown fields of `signal`, valid or not, that are not null.
 fn unknown_fields(signal: Value<'_>) -> impl Iterator<Item = (RawString<'_>, Value<'_>)> {
     let is_known = |name: RawString<'_>| {
         name.decode()

@@ -1,4 +1,4 @@
-//! Which member of the contract the client may have meant by an unknown one (docs/api.md,
+//! Which field of the contract the client may have meant by an unknown one (docs/api.md,
 //! Warnings).
 
 use crate::json::Value;
@@ -6,11 +6,10 @@ use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_UNKNOWN_NAME_CHARS};
 use crate::pointer::JsonPointer;
 use crate::validation::{FieldErrorCode, FieldErrors, WarningCode, Warnings};
 
-/// A member of the contract, and what other systems call it, in lower case and without separators.
+/// A field of the contract, and what other systems call it, in lower case and without separators.
 pub(crate) type Synonyms = (&'static str, &'static [&'static str]);
 
-/// What other systems call the fields of a signal. A time of the client's own belongs into its
-/// data.
+/// What other systems call the fields of a signal. A time of the client's own belongs in its data.
 pub(crate) const SIGNAL_SYNONYMS: [Synonyms; 6] = [
     ("customerId", &["user", "userid", "customeridentifier"]),
     ("eventType", &["event", "eventname", "type"]),
@@ -37,14 +36,14 @@ pub(crate) const PROFILE_SYNONYMS: [Synonyms; 10] = [
     ("zip", &["postcode", "postalcode", "plz", "zipcode"]),
 ];
 
-/// The members of one kind of object in the contract.
+/// The fields of one kind of object in the contract.
 pub(crate) struct Vocabulary {
-    pub(crate) members: &'static [&'static str],
+    pub(crate) fields: &'static [&'static str],
     pub(crate) synonyms: &'static [Synonyms],
 }
 
 impl Vocabulary {
-    /// The member that `name` resembles: equal but for case and separators, one of its synonyms,
+    /// The field that `name` resembles: equal but for case and separators, one of its synonyms,
     /// its leading words (`phone` of `phoneNumber`), or a typing error away.
     pub(crate) fn suggest(&self, name: &str) -> Option<&'static str> {
         // A longer name is an error anyway, and comparing one as long as the body would take a
@@ -80,15 +79,15 @@ impl Vocabulary {
             };
             strsim::osa_distance(&field.to_lowercase(), &name) <= allowed
         };
-        self.members
+        self.fields
             .iter()
             .find(begins)
-            .or_else(|| self.members.iter().find(is_typing_error))
+            .or_else(|| self.fields.iter().find(is_typing_error))
             .copied()
     }
 
-    /// A warning about the unknown member `name`: the `predicate`, and the member that the client
-    /// may have meant.
+    /// A warning about the unknown field `name`: the `predicate`, and the field that the client may
+    /// have meant.
     pub(crate) fn warning(&self, predicate: &str, name: &str) -> String {
         match self.suggest(name) {
             Some(like) => format!("{predicate}. Did you mean {like}?"),
@@ -96,13 +95,13 @@ impl Vocabulary {
         }
     }
 
-    /// The end of a sentence about `missing` members of `object`: which unknown ones the client may
+    /// The end of a sentence about `missing` fields of `object`: which unknown ones the client may
     /// have meant by them. Only the first few are looked at.
     pub(crate) fn similar(&self, object: Value<'_>, missing: &[&str]) -> String {
         let present = object.raw_fields().filter(|(_, value)| !value.is_null());
         let unknown = present
             .filter_map(|(name, _)| name.decode().ok())
-            .filter(|name| !self.members.contains(&name.as_ref()));
+            .filter(|name| !self.fields.contains(&name.as_ref()));
         let similar = unknown.take(MAX_ERRORS_PER_SIGNAL).filter_map(|name| {
             let like = self.suggest(&name)?;
             missing
@@ -117,7 +116,7 @@ impl Vocabulary {
         }
     }
 
-    /// Adds an error to `errors` if the member `name` of the `body` is not there.
+    /// Adds an error to `errors` if the field `name` of the `body` is not there.
     pub(crate) fn require(
         &self,
         name: &str,
@@ -135,8 +134,7 @@ impl Vocabulary {
         }
     }
 
-    /// Adds a warning about the member `name` of the body, which is at `path` and not in the
-    /// contract.
+    /// Adds a warning about the unknown field `name` of the body, which is at `path`.
     pub(crate) fn warn_ignored(&self, name: &str, path: &JsonPointer<'_>, warnings: &mut Warnings) {
         let message = || self.warning("is not in the contract; it was ignored", name);
         warnings.add(path, WarningCode::UndocumentedMember, message);
@@ -165,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn name_that_resembles_a_member_of_the_contract_gets_a_suggestion() {
+    fn name_that_resembles_a_field_of_the_contract_gets_a_suggestion() {
         let similar = "customer_id>customerId userId>customerId event>eventType type>eventType properties>data timestamp>data.timestamp \
             emitter>emitterId step_node>stepNodeId date>data.date eventFlowIdentifier>eventflowIdentifier";
         let others = "sessionId source channel id database dataVersion customerIdHash custom";

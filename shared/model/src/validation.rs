@@ -2,6 +2,10 @@
 //! Errors).
 //!
 //! A message never contains a value that the client sent; a [`FieldLocation`] says where the error is.
+//!
+//! A field that is not in the contract is an unknown field. The published codes `duplicate-member`
+//! and `undocumented-member`, some messages, and the stored attribute `undocumented` keep the older
+//! words "member" and "undocumented": clients and operators rely on them.
 
 use std::borrow::Cow;
 
@@ -118,7 +122,7 @@ pub(crate) struct Invalid;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningCode {
-    /// A field that is not in the contract.
+    /// An unknown field.
     UndocumentedMember,
     /// An attribute of an event's `data` that has another JSON type than in the contract.
     UnexpectedType,

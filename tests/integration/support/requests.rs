@@ -7,7 +7,7 @@ use testkit::{Item, RequestBuilder, TestApp, TestResponse};
 /// The requestIdentifier of requests that have one.
 pub(crate) const REQUEST_IDENTIFIER: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
-/// This many signals. Each has its number, text that JSON escapes, and an undocumented member.
+/// This many signals. Each has its number, text that JSON escapes, and an unknown field.
 pub(crate) fn signals(n: usize) -> Value {
     let signal = |n| {
         json!({

@@ -14,8 +14,8 @@ fn errors(json: &str) -> Vec<(String, &'static str)> {
         .collect()
 }
 
-fn data(members: &str) -> String {
-    format!(r#"{{"customerId":"c","customerData":{{{members}}}}}"#)
+fn data(fields: &str) -> String {
+    format!(r#"{{"customerId":"c","customerData":{{{fields}}}}}"#)
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn field_over_its_limit_in_characters_is_too_long() {
 #[test]
 fn more_than_twenty_unknown_fields_are_rejected() {
     let many = |count: usize| {
-        let members: Vec<_> = (0..count).map(|n| format!("\"x{n}\":{n}")).collect();
-        data(&members.join(","))
+        let fields: Vec<_> = (0..count).map(|n| format!("\"x{n}\":{n}")).collect();
+        data(&fields.join(","))
     };
     assert_eq!(parse(&many(20)).unwrap().warnings.len(), 20);
     assert_eq!(errors(&many(21)), [("/customerData".into(), "too-large")]);

@@ -183,21 +183,21 @@ fn take_origin(fields: &mut Fields<'_>) -> Result<Option<Origin>, LineError> {
     let index = read_index(take_field(fields, "index"))?;
     // The expiry is computed anew: the retention may have changed.
     take_field(fields, "expiresAt");
-    restore_undocumented_fields(fields);
+    restore_unknown_fields(fields);
     Ok(Some(Origin {
         request_identifier,
         index,
     }))
 }
 
-/// Puts the fields that a client sent beyond the contract of the API back where they were. A stored
-/// signal has them in the object `undocumented`.
-fn restore_undocumented_fields(fields: &mut Fields<'_>) {
+/// Puts the unknown fields of a client back where they were. A stored signal has them in the object
+/// `undocumented`.
+fn restore_unknown_fields(fields: &mut Fields<'_>) {
     let Some(value) = take_field(fields, "undocumented") else {
         return;
     };
     match read_fields(value) {
-        Some(undocumented) => fields.extend(undocumented),
+        Some(unknown_fields) => fields.extend(unknown_fields),
         None => fields.push(LineField {
             name: "undocumented".into(),
             value,

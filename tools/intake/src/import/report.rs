@@ -50,7 +50,7 @@ pub(super) struct ImportReport {
     invalid: u64,
     expired: u64,
     skipped: u64,
-    /// The names of fields that are not in the contract of the API.
+    /// The names of unknown fields.
     unknown_fields: BTreeSet<String>,
     /// The file of the invalid lines.
     error_path: PathBuf,
@@ -85,7 +85,7 @@ impl ImportReport {
         }
     }
 
-    /// Keeps the name of a field that is not in the contract of the API, for the summary.
+    /// Keeps the name of an unknown field for the summary.
     pub(super) fn add_unknown_field(&mut self, name: &str) {
         if self.unknown_fields.len() < MAX_NAMES {
             let kept = name.chars().take(MAX_NAME_CHARS).collect();
