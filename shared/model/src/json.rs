@@ -2,10 +2,11 @@
 //! text until they are used.
 //!
 //! [`JsonText::parse`] lets `serde_json` check the syntax of the whole body, once and without
-//! recursion. The values are not read by `serde_json`: it converts numbers to floats, keeps one of
-//! two fields with the same name, and rejects the whole body for one unpaired surrogate. An
-//! [`Object`] returns its fields one after another, and reports invalid names: empty, duplicate or
-//! not valid Unicode. The [`Lexer`] reads a nested value in one pass at all its levels.
+//! recursion. After that, `serde_json` only decodes strings with escapes. It reads no other value,
+//! because it would convert numbers to floats, keep one of two fields with the same name, and reject
+//! the whole body for one unpaired surrogate. An [`Object`] returns its fields one after another,
+//! and reports invalid names: empty, duplicate or not valid Unicode. The [`Lexer`] reads a nested
+//! value in one pass at all its levels.
 //!
 //! This module must not know which fields a customer or a signal has, which values they may have,
 //! or what DynamoDB can store.
