@@ -127,3 +127,57 @@ fn parse_exponent(text: &str) -> i64 {
 fn signed(length: usize) -> i64 {
     i64::try_from(length).expect("no text in memory is longer")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIGITS_38: &str = "12345678901234567890123456789012345678";
+    const DIGITS_39: &str = "123456789012345678901234567890123456789";
+
+    #[test]
+    fn number_that_dynamodb_holds_exactly_is_written_with_the_same_value() {
+        let padded = format!("{DIGITS_38}000");
+        let padded_written = format!("{DIGITS_38}E3");
+        let longest_fraction = format!("0.{DIGITS_38}");
+        let longest_fraction_written = format!("{DIGITS_38}E-38");
+        for (sent, written) in [
+            ("0", "0"),
+            ("-12.50", "-12.50"),
+            (DIGITS_38, DIGITS_38),
+            (&padded, &padded_written),
+            (&longest_fraction, &longest_fraction_written),
+            ("1E-130", "1E-130"),
+            ("9.99E125", "999E123"),
+            ("-9.99e+125", "-999E123"),
+            ("0.001E-127", "1E-130"),
+            ("1000E122", "1E125"),
+            ("1.50E1", "15"),
+            ("0E999", "0"),
+            ("-0.000E-999", "0"),
+            ("0E99999999999999999999", "0"),
+        ] {
+            assert_eq!(for_dynamodb(sent).as_deref(), Ok(written), "{sent}");
+            assert_eq!(check(sent), Ok(()), "{sent}");
+        }
+    }
+
+    #[test]
+    fn number_that_dynamodb_would_round_or_reject_is_an_error() {
+        let long_fraction = format!("0.{DIGITS_39}");
+        for (sent, error) in [
+            (DIGITS_39, NumberError::TooManyDigits),
+            (&long_fraction, NumberError::TooManyDigits),
+            ("9E-131", NumberError::OutOfRange),
+            ("0.9E-130", NumberError::OutOfRange),
+            ("1E126", NumberError::OutOfRange),
+            ("10E125", NumberError::OutOfRange),
+            ("-1E126", NumberError::OutOfRange),
+            ("1E99999999999999999999", NumberError::OutOfRange),
+            ("1E-99999999999999999999", NumberError::OutOfRange),
+        ] {
+            assert_eq!(for_dynamodb(sent), Err(error), "{sent}");
+            assert_eq!(check(sent), Err(error), "{sent}");
+        }
+    }
+}
