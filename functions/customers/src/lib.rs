@@ -26,8 +26,9 @@ use service::problem::Problem;
 use service::route::Route;
 use service::runtime::http::HttpFunction;
 use store::api_keys::ApiKeysTable;
-use store::customers::{CustomersTable, NewerField, UpdateMark, Upsert};
+use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::StoreError;
+use store::fence::UpdateMark;
 use store::overflow_messages;
 use store::retry::deadline_of_writes;
 

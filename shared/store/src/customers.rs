@@ -22,12 +22,11 @@ use self::field_fences::{ExpiredFences, fence_attribute};
 use self::write::{CustomerWrite, FieldWrite, WriteCondition};
 use crate::attributes::Item;
 use crate::error::StoreError;
-use crate::fence::Fence;
+use crate::fence::{Fence, UpdateMark};
 use crate::retry::{Backoff, repeat};
 
 pub use self::field_fences::{REMOVED_FENCE_RETENTION, times_of_fields};
 pub use self::upserted::{UpdateResult, Upserted};
-pub use crate::fence::UpdateMark;
 
 /// The table of the profiles.
 #[derive(Clone, Debug)]

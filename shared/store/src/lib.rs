@@ -10,7 +10,7 @@ mod batch_write;
 pub mod customers;
 mod dynamodb_json;
 pub mod error;
-mod fence;
+pub mod fence;
 pub mod idempotency;
 pub mod key_snapshot;
 pub mod overflow_messages;

@@ -9,7 +9,8 @@ use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::customers::{CustomersTable, NewerField, UpdateMark, UpdateResult, Upsert};
+use store::customers::{CustomersTable, NewerField, UpdateResult, Upsert};
+use store::fence::UpdateMark;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, Tables, client_at};
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::format::{VERSION, json};
-use crate::customers::UpdateMark;
+use crate::fence::UpdateMark;
 
 /// The members of the message beside the update itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
