@@ -1,8 +1,14 @@
 //! How this service reaches AWS: the configuration, HTTP and TLS, the client of DynamoDB, queues of
 //! SQS, and objects of S3.
 //!
-//! This crate knows regions, credentials, connections and why a call failed. It must not know a
-//! table, an item, or what is in a message or an object.
+//! This crate knows regions, credentials, connections and why a call failed. It must not know which
+//! tables there are, or what is in an item, a message or an object. Of the domain it knows only
+//! timestamps, and accounts, by which a queue groups its messages.
+//!
+//! Most modules have no unit tests, because they matter only with a service at the other end. Their
+//! tests are in `tests/integration`: `s3` and `key_snapshot` (S3), `overflow` (queues), `faults`
+//! (causes, deadlines and lost connections), `configuration` (variables), `amazon_roots`
+//! (certificates) and `logs` (call statistics).
 
 pub mod call_stats;
 pub mod cause;

@@ -1,5 +1,5 @@
 //! Lambda and HTTP: what the functions do before and after their own work. This crate must not know
-//! a batch or a customer.
+//! what is in a batch or an update of a customer.
 //!
 //! [`runtime`] asks Lambda for events. [`runtime::http`] parses one, finds the [`route`], calls the
 //! function, writes the log line ([`telemetry`]) and the [`response`]. The function authenticates

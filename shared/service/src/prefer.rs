@@ -2,8 +2,8 @@
 
 use lambda_http::http::HeaderMap;
 
-/// Whether the client wants nothing stored unless every signal is valid: `Prefer: handling=strict`
-/// (RFC 7240).
+/// Whether the client wants its errors to fail the request: `Prefer: handling=strict` (RFC 7240,
+/// section 4.4). The function decides what that means for its requests.
 pub fn prefers_strict_handling(headers: &HeaderMap) -> bool {
     // The first of two equal preferences counts (RFC 7240, section 2).
     let value = headers

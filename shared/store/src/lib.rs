@@ -2,6 +2,10 @@
 //!
 //! This crate knows items, conditions and retries. It must not know which HTTP status an error
 //! becomes.
+//!
+//! Most modules have no unit tests, because they matter only with DynamoDB at the other end. Their
+//! tests are in `tests/integration`: `data_model` and `properties` (what is stored), `faults`
+//! (retries and late writes), `idempotency`, `rejected_signals`, `overflow` and `key_snapshot`.
 
 pub mod api_keys;
 pub mod attributes;
