@@ -1,6 +1,6 @@
 //! When a process reads the snapshot, and when it asks the key table.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
@@ -86,6 +86,36 @@ async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure()
     stack.s3.set_fault(None);
     assert_eq!(reads_at(90).await, 1);
     assert_eq!(reads_at(140).await, 0);
+}
+
+#[tokio::test]
+async fn snapshot_read_that_hangs_delays_one_look_up_and_none_of_the_next_five_seconds() {
+    /// How long a look-up waits for the snapshot.
+    const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
+    // DynamoDB refuses each call, and none is retried, so a look-up waits for the snapshot alone.
+    let stack = SnapshotStack::start(Fault::AccessDenied.always()).await;
+    // Each look-up has a key of its own, because the cache has a key that was found.
+    let name_at = |seconds: u64| format!("key-{seconds}");
+    let keys =
+        [0, 70, 71, 75, 78].map(|seconds| (KeyHash::from_key(name_at(seconds)), key_entry("shop")));
+    stack.s3.publish(&keys, earlier(3600));
+    let waits_at = async |seconds| {
+        let started = Instant::now();
+        let status = stack.status(&name_at(seconds), later(seconds)).await;
+        assert_eq!(status, 200, "after {seconds} s");
+        started.elapsed() >= SNAPSHOT_TIMEOUT
+    };
+    assert!(!waits_at(0).await);
+    stack.s3.set_fault(Some(S3Fault::Hanging));
+    assert!(waits_at(70).await, "the snapshot is read again");
+    assert!(!waits_at(71).await);
+    assert!(!waits_at(75).await);
+    assert!(waits_at(78).await, "the five seconds are over");
+    assert_eq!(
+        stack.s3.take_requests().len(),
+        2,
+        "the look-ups after 70 s share a read"
+    );
 }
 
 #[tokio::test]
