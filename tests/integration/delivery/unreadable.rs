@@ -101,7 +101,7 @@ async fn record_that_cannot_be_kept_is_delivered_again() {
 #[tokio::test]
 async fn failure_bucket_that_hangs_leaves_the_targets_time_for_the_records_before() {
     let mut delivery = Delivery::start_with_timeout(BOTH, Duration::from_secs(4)).await;
-    let longer_than_the_invocation = Duration::from_secs(60);
+    let longer_than_the_invocation = Duration::from_mins(1);
     delivery.targets.delay_bucket(longer_than_the_invocation);
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
