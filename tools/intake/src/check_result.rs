@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::program_name::commands_as_typed;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CheckResult {
@@ -14,30 +16,28 @@ pub(crate) enum CheckResult {
 #[derive(Debug)]
 pub(crate) struct CheckOutcome {
     pub(crate) result: CheckResult,
-    /// What was seen, or why the check was skipped.
+    /// What was seen, or why the check was skipped. Commands in it are as the operator types them.
     pub(crate) seen: String,
 }
 
 impl CheckOutcome {
-    pub(crate) fn held(seen: impl Into<String>) -> Self {
+    fn new(result: CheckResult, seen: String) -> Self {
         Self {
-            result: CheckResult::Held,
-            seen: seen.into(),
+            result,
+            seen: commands_as_typed(&seen),
         }
+    }
+
+    pub(crate) fn held(seen: impl Into<String>) -> Self {
+        Self::new(CheckResult::Held, seen.into())
     }
 
     pub(crate) fn failed(seen: impl Into<String>) -> Self {
-        Self {
-            result: CheckResult::Failed,
-            seen: seen.into(),
-        }
+        Self::new(CheckResult::Failed, seen.into())
     }
 
     pub(crate) fn skipped(reason: impl Into<String>) -> Self {
-        Self {
-            result: CheckResult::Skipped,
-            seen: reason.into(),
-        }
+        Self::new(CheckResult::Skipped, reason.into())
     }
 
     /// The check failed if there are `faults`.
@@ -57,5 +57,20 @@ impl CheckResult {
             Self::Failed => "FAILED",
             Self::Skipped => "skipped",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program_name::own_name;
+
+    #[test]
+    fn commands_in_an_outcome_have_the_name_of_this_program() {
+        let outcome = CheckOutcome::failed("old: run `cargo intake keys publish`");
+        assert_eq!(
+            outcome.seen,
+            format!("old: run `{} keys publish`", own_name())
+        );
     }
 }

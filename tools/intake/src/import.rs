@@ -30,6 +30,7 @@ use self::report::ImportReport;
 use self::writer::Writer;
 use crate::interrupt::until_interrupted;
 use crate::output::{Format, NOTE_INTERVAL, note};
+use crate::program_name::own_name;
 use crate::stack::Stack;
 use crate::time_args::fixed_time;
 
@@ -76,7 +77,7 @@ impl Import {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let kind = ImportKind::of_file(&self.file)?;
         let retention = match kind {
-            // They do not expire.
+            // Customers do not expire.
             ImportKind::Customers => None,
             ImportKind::Signals => stack.retention()?,
         };
@@ -167,7 +168,8 @@ impl Import {
             .unwrap_or_default();
         let quoted_file = self.file.to_string_lossy().replace('\'', r"'\''");
         format!(
-            "cargo intake{stack_arguments} import --account {account}{received_at} --from-line {line} '{quoted_file}'"
+            "{}{stack_arguments} import --account {account}{received_at} --from-line {line} '{quoted_file}'",
+            own_name()
         )
     }
 }

@@ -27,10 +27,11 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Writes a result that is one value: `text` for people, `json` for programs.
+    /// Writes a result that is one value: `text` for people, with its commands as the operator types
+    /// them, and `json` for programs.
     pub(crate) fn print(self, text: &str, json: &impl Serialize) -> Result<()> {
         match self {
-            Self::Text => print_line(text),
+            Self::Text => print_line(&commands_as_typed(text)),
             Self::Json => print_json(json),
         }
     }

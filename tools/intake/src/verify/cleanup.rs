@@ -13,6 +13,7 @@ use super::stored::{read_partitions, rejected_partitions, subject_partitions};
 use crate::items::{batch_delete, key, key_of_partition};
 use crate::keys::VerificationKey;
 use crate::output::note;
+use crate::program_name::own_name;
 use crate::stack::Stack;
 use crate::stack::variable_names::{
     CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
@@ -90,7 +91,8 @@ pub(super) async fn clean_up(
     }
     if !cleanup.left.is_empty() {
         cleanup.left.push(format!(
-            "to remove the rest: `cargo intake accounts erase {account}`"
+            "to remove the rest: `{} accounts erase {account}`",
+            own_name()
         ));
     }
     cleanup

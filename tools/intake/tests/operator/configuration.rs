@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 
+use emulator::sqs::FakeSqs;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Tables, TestApp};
 
@@ -270,4 +271,36 @@ fn program_calls_itself_as_the_operator_typed_it() {
     says("intake");
     std::fs::write(folder.path().join("template.yaml"), "").unwrap();
     says("./intake");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn installed_program_prints_commands_with_its_installed_name() {
+    let sqs = FakeSqs::start().await.unwrap();
+    sqs.set_counts([[0, 0, 0]], [[2, 0, 0]]);
+    let app = TestApp::start();
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), Fault::AccessDenied.always())
+        .await
+        .unwrap();
+    let operator = Operator::new(&app)
+        .with_queues(&sqs)
+        .variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let folder = tempfile::tempdir().unwrap();
+    let own = install(Path::new(env!("CARGO_BIN_EXE_intake")), folder.path());
+
+    let redrive = ["overflow", "redrive", "--yes"];
+    assert_eq!(
+        operator.run_as(&own, &redrive).success().stdout,
+        "SQS moves 2 message(s). `intake overflow status` counts those that are left.\n"
+    );
+
+    operator.file("s", "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n");
+    let time = "2026-01-01T12:00:00.000Z";
+    let import = ["import", "--account", "shop", "--received-at", time, "s"];
+    let failed = operator.run_as(&own, &import);
+    let command = format!("intake import --account shop --received-at {time} --from-line 1 's'");
+    assert_eq!(
+        failed.stderr.lines().next(),
+        Some(format!("To continue: {command}").as_str()),
+        "{failed:?}"
+    );
 }
