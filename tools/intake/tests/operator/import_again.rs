@@ -6,6 +6,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
+use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::clock::days_ago;
@@ -86,6 +87,36 @@ async fn listed_signals_are_the_same_in_another_stack() {
     operator.file("twice", &listed.repeat(2));
     assert_eq!(import(&operator, "twice")["stored"], 10);
     assert_eq!(stored_signals(&other).await, stored_signals(&app).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_with_the_key_of_a_refused_line_are_rejected_with_it() {
+    let app = TestApp::start();
+    let refused = Fault::Invalid.where_body_has("an-invalid-value");
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), refused)
+        .await
+        .unwrap();
+    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let line = |data: &str, index: usize| {
+        let signal = json!({
+            "customerId": "ada", "eventType": "buy", "data": {"x": data}, "receivedAt": "2026-11-20T22:16:40Z",
+            "requestIdentifier": REQUEST, "index": index,
+        });
+        format!("{signal}\n")
+    };
+    let lines = [
+        line("valid", 0),
+        line("valid", 1),
+        line("an-invalid-value", 0),
+    ];
+    operator.file("s", &lines.concat());
+    let summary = import(&operator, "s");
+    assert_eq!(summary["stored"], 1, "{summary}");
+    assert_eq!(summary["rejected"], 2, "{summary}");
+    let errors = json_lines(&operator.read("s.errors.ndjson"));
+    let numbers: Vec<_> = errors.iter().map(|error| &error["line"]).collect();
+    assert_eq!(numbers, [1, 3]);
+    assert_eq!(app.items("SignalsTable").await.len(), 1);
 }
 
 #[tokio::test]

@@ -38,13 +38,14 @@ struct RequestKey<'a> {
     identifier: &'a str,
 }
 
+/// A signal, and the lines that have its key. It is the signal of the last of these lines: it
+/// replaces those of the others, so its outcome is the outcome of all of them.
 struct NumberedSignal<'a> {
-    line: u64,
+    lines: Vec<u64>,
     signal: Signal<'a>,
 }
 
-/// Signals with the time and the request identifier of one request. Of signals with the same key,
-/// the one of the last line is stored.
+/// Signals with the time and the request identifier of one request.
 struct ImportedRequest<'a> {
     received_at: Timestamp,
     identifier: &'a RequestIdentifier,
@@ -60,18 +61,16 @@ impl<'a> ImportedRequest<'a> {
         }
     }
 
-    /// Adds a signal. Returns the signal of an earlier line with the same key.
-    fn insert(
-        &mut self,
-        index: usize,
-        line: u64,
-        signal: Signal<'a>,
-    ) -> Option<NumberedSignal<'a>> {
+    /// Adds the signal of a line, in place of the signal of an earlier line with the same key.
+    fn insert(&mut self, index: usize, line: u64, signal: Signal<'a>) {
         let key = SignalKey {
             subject_id: signal.subject_id().to_owned(),
             index,
         };
-        self.signals.insert(key, NumberedSignal { line, signal })
+        let replaced = self.signals.remove(&key);
+        let mut lines = replaced.map_or_else(Vec::new, |replaced| replaced.lines);
+        lines.push(line);
+        self.signals.insert(key, NumberedSignal { lines, signal });
     }
 }
 
@@ -138,10 +137,7 @@ impl<'a> SignalsWriter<'a> {
             let request = requests
                 .entry(request_key)
                 .or_insert_with(|| ImportedRequest::new(line.time, place.identifier));
-            let replaced = request.insert(place.index, line.number, signal);
-            if let Some(replaced) = replaced {
-                report.add(replaced.line, LineOutcome::Stored);
-            }
+            request.insert(place.index, line.number, signal);
         }
         Ok(requests.into_values().collect())
     }
@@ -164,17 +160,24 @@ impl<'a> SignalsWriter<'a> {
         let stored = self.table.store(context, signals, deadline).await;
         let mut finished = Vec::with_capacity(stored.len());
         for (numbered, stored) in request.signals.values().zip(stored) {
-            let outcome = match stored {
-                ItemOutcome::Stored => LineOutcome::Stored,
-                ItemOutcome::Invalid => LineOutcome::refused(),
+            let is_stored = match stored {
+                ItemOutcome::Stored => true,
+                ItemOutcome::Invalid => false,
                 ItemOutcome::Unacknowledged(error) => {
                     return Err(store_error(self.table_name, &error));
                 }
             };
-            finished.push(FinishedLine {
-                number: numbered.line,
-                outcome,
-            });
+            for number in &numbered.lines {
+                let outcome = if is_stored {
+                    LineOutcome::Stored
+                } else {
+                    LineOutcome::refused()
+                };
+                finished.push(FinishedLine {
+                    number: *number,
+                    outcome,
+                });
+            }
         }
         Ok(finished)
     }
