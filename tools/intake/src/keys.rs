@@ -12,7 +12,7 @@ mod verification_key;
 use anyhow::Result;
 use clap::Subcommand;
 
-pub(crate) use self::key_table::{KeyTable, StoredKey};
+pub(crate) use self::key_table::{KeyTable, StoredKey, no_such_key};
 use self::list::ListKeys;
 use self::new_key::{NewKey, create, import};
 use self::revoke::{RevokeKey, TABLE_TIMEOUT};
@@ -61,8 +61,8 @@ impl KeysCommand {
     /// Runs the command and, if it changed a key that the key snapshot has, writes the snapshot anew,
     /// once.
     ///
-    /// `create`, `import`, `rotate` and `revoke` change keys through [`KeyTable`], which then sets
-    /// `must_publish`. `list` changes nothing, and `publish` writes the snapshot itself.
+    /// `create`, `import`, `rotate` and `revoke` change keys through [`KeyTable`], which requires the
+    /// publication before each write. `list` changes nothing, and `publish` writes the snapshot itself.
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let with_short_timeout = stack.with_call_timeout(TABLE_TIMEOUT);
         let stack = match self {
@@ -71,7 +71,7 @@ impl KeysCommand {
         };
         let keys = KeyTable::new(stack)?;
         let performed = self.perform(&keys, format).await;
-        if !keys.must_publish.get() {
+        if !keys.needs_publication() {
             return performed;
         }
         // The snapshot is also written after an error: a part of the command may be done.

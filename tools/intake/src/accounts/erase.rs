@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
@@ -19,7 +19,7 @@ use store::retry::MAX_REQUEST_DURATION;
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_interrupted;
 use crate::items::{batch_delete, key, scan};
-use crate::keys::{KeyTable, StoredKey, snapshot};
+use crate::keys::{KeyTable, StoredKey, no_such_key, snapshot};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
 use crate::stack::Stack;
@@ -134,8 +134,7 @@ impl EraseAccount {
             bail!("The account {account} has no key, and there is no data of it.");
         }
         let printed = print(account, &erasure.counts, active, format);
-        let has_snapshot = snapshot::bucket(stack).await?.is_some();
-        if has_snapshot {
+        if snapshot::has_bucket(stack) {
             note(LATE_SIGNALS);
         }
         // An error of the snapshot is returned last, so that the operator has the line for the record
@@ -217,7 +216,8 @@ async fn revoke_all(table: &KeyTable<'_>, keys: &[StoredKey]) -> Result<Option<T
     for key in keys {
         let mut revoked_at = key.entry.revoked_at;
         if key.entry.is_active(now) {
-            table.revoke(key, now).await?;
+            let exists = table.revoke(key, now).await?;
+            ensure!(exists, no_such_key(&key.entry.key_id));
             revoked_at = Some(now);
         }
         last_revocation = last_revocation.max(revoked_at);

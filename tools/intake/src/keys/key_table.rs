@@ -3,8 +3,7 @@
 
 use std::cell::Cell;
 
-use anyhow::{Context as _, Result, ensure};
-use aws::deadline::{Deadline, run_until};
+use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -18,8 +17,8 @@ use store::attributes::{Item, from_item, to_item};
 use crate::error::{call_error, store_error};
 use crate::items::{scan, text};
 use crate::output::note;
+use crate::stack::Stack;
 use crate::stack::variable_names::API_KEYS_TABLE;
-use crate::stack::{Stack, WRITE_TIMEOUT};
 
 /// A key in the table.
 #[derive(Debug)]
@@ -31,9 +30,7 @@ pub(crate) struct StoredKey {
 pub(crate) struct KeyTable<'a> {
     pub(crate) stack: &'a Stack,
     table: &'a str,
-    /// Whether the table may have a change that the key snapshot lacks. It is set before a write of the
-    /// table, since a write that fails may have taken effect.
-    pub(super) must_publish: Cell<bool>,
+    needs_publication: Cell<bool>,
 }
 
 impl<'a> KeyTable<'a> {
@@ -41,8 +38,27 @@ impl<'a> KeyTable<'a> {
         Ok(Self {
             stack,
             table: stack.table(API_KEYS_TABLE)?,
-            must_publish: Cell::new(false),
+            needs_publication: Cell::new(false),
         })
+    }
+
+    /// Whether the table may have a change that the key snapshot lacks.
+    pub(super) fn needs_publication(&self) -> bool {
+        self.needs_publication.get()
+    }
+
+    /// Has [`KeysCommand::run`](super::KeysCommand::run) write the key snapshot after the command.
+    /// [`Self::add`] and `update` call it before they write the table, since a write that fails may
+    /// have taken effect; `keys revoke` calls it for a key that an earlier run has revoked.
+    pub(super) fn require_publication(&self) {
+        self.needs_publication.set(true);
+    }
+
+    /// Has [`KeysCommand::run`](super::KeysCommand::run) leave the key snapshot as it is. `keys
+    /// publish` calls it because it has written the snapshot, and `keys revoke` because it has revoked
+    /// the key there and the table, which a new snapshot is read from, does not answer.
+    pub(super) fn skip_publication(&self) {
+        self.needs_publication.set(false);
     }
 
     /// Adds a key. Returns `false` if the key already exists.
@@ -58,13 +74,9 @@ impl<'a> KeyTable<'a> {
             .put_item()
             .table_name(self.table)
             .set_item(Some(item))
-            .condition_expression("attribute_not_exists(keyHash)")
-            .send();
-        self.must_publish.set(true);
-        let answered = run_until(Deadline::after(WRITE_TIMEOUT), put)
-            .await
-            .map_err(|late| store_error(self.table, &late.into()))?;
-        let Err(error) = answered else {
+            .condition_expression("attribute_not_exists(keyHash)");
+        self.require_publication();
+        let Err(error) = put.send().await else {
             return Ok(true);
         };
         match error.as_service_error() {
@@ -105,16 +117,14 @@ impl<'a> KeyTable<'a> {
             .with_context(|| no_such_key(id))
     }
 
-    /// Revokes a key, unless it is already revoked.
-    pub(crate) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<()> {
+    /// Revokes a key, unless it is already revoked. Returns `false` if the key has been deleted.
+    pub(crate) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<bool> {
         // Without the condition, the update of a key that was just deleted would create a partial
         // entry.
         let condition = "attribute_exists(keyHash)";
         let set = "SET revokedAt = if_not_exists(revokedAt, :time)";
         let time = AttributeValue::S(now.to_string());
-        let exists = self.update(key, condition, set, time).await?;
-        ensure!(exists, no_such_key(&key.entry.key_id));
-        Ok(())
+        self.update(key, condition, set, time).await
     }
 
     /// Sets the time at which a key expires. When the key is revoked or deleted or expires sooner,
@@ -137,7 +147,7 @@ impl<'a> KeyTable<'a> {
         set: &str,
         time: AttributeValue,
     ) -> Result<bool> {
-        self.must_publish.set(true);
+        self.require_publication();
         let updated = self
             .stack
             .client
@@ -158,8 +168,8 @@ impl<'a> KeyTable<'a> {
         }
     }
 
-    /// Deletes the entry of a key of `cargo intake verify`. It does not set `must_publish`, because the
-    /// key snapshot leaves such keys out.
+    /// Deletes the entry of a key of `cargo intake verify`. It requires no publication, because
+    /// the key snapshot leaves such keys out.
     pub(super) async fn delete(&self, key: &StoredKey) -> Result<()> {
         self.stack
             .client
@@ -194,6 +204,6 @@ impl StoredKey {
     }
 }
 
-pub(super) fn no_such_key(id: &str) -> String {
+pub(crate) fn no_such_key(id: &str) -> String {
     format!("The key {id} does not exist. `cargo intake keys list` lists the keys.")
 }

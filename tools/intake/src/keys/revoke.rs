@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Error, Result, anyhow};
+use anyhow::{Context as _, Error, Result, anyhow, ensure};
 use clap::Args;
 use model::timestamp::Timestamp;
 use serde_json::json;
 
 use super::key_table::{KeyTable, StoredKey, no_such_key};
-use super::snapshot::{self, bucket};
+use super::snapshot::{self, bucket, has_bucket};
 use crate::confirm::confirm;
 use crate::output::{Format, note, print_json};
 use crate::stack::Stack;
@@ -50,17 +50,18 @@ impl RevokeKey {
             .with_context(|| no_such_key(id))?;
         if let Some(revoked_at) = key.entry.revoked_at {
             // The command that revoked it may have failed to write the key snapshot.
-            keys.must_publish.set(true);
+            keys.require_publication();
             note(&format!(
                 "The key {id} is already revoked, since {revoked_at}."
             ));
         } else {
             self.confirm(&key)?;
-            let revoked = keys.revoke(&key, Timestamp::now()).await;
-            if let Err(error) = revoked {
-                return self.revoke_in_snapshot(keys, error).await;
-            }
-            note_revoked(keys.stack, id).await?;
+            let exists = match keys.revoke(&key, Timestamp::now()).await {
+                Ok(exists) => exists,
+                Err(error) => return self.revoke_in_snapshot(keys, error).await,
+            };
+            ensure!(exists, no_such_key(id));
+            note_revoked(keys.stack, id);
         }
         match format {
             Format::Json => print_json(&json!({"keyId": id, "revoked": true})),
@@ -88,8 +89,7 @@ impl RevokeKey {
         keys: &KeyTable<'_>,
         error: Error,
     ) -> Result<()> {
-        let has_snapshot = bucket(keys.stack).await?.is_some();
-        if has_snapshot {
+        if has_bucket(keys.stack) {
             let id = &self.id;
             let question = format!(
                 "{error:#} Revoke the key {id} in the key snapshot? This cannot be undone."
@@ -109,8 +109,7 @@ impl RevokeKey {
         let Some(bucket) = bucket(keys.stack).await? else {
             return Err(error);
         };
-        // The command must not write the snapshot from the table, which does not answer.
-        keys.must_publish.set(false);
+        keys.skip_publication();
         let revoked = snapshot::revoke(&bucket, id).await;
         revoked.with_context(|| {
             format!("{error:#} The key {id} is not revoked in the key snapshot either")
@@ -123,9 +122,8 @@ impl RevokeKey {
 }
 
 /// Tells the operator how long functions may still accept a key that is revoked in the table.
-async fn note_revoked(stack: &Stack, id: &str) -> Result<()> {
-    let has_snapshot = bucket(stack).await?.is_some();
-    let exception = if has_snapshot {
+fn note_revoked(stack: &Stack, id: &str) {
+    let exception = if has_bucket(stack) {
         "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
     } else {
         "One that cannot read the key table may accept it for 15 minutes."
@@ -133,5 +131,4 @@ async fn note_revoked(stack: &Stack, id: &str) -> Result<()> {
     note(&format!(
         "Revoked {id}. Within a minute, every function rejects it. {exception}"
     ));
-    Ok(())
 }

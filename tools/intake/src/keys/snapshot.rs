@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use anyhow::{Context as _, Error, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use aws::deadline::Deadline;
 use aws::s3::{Bucket, ENDPOINT_VARIABLE, S3Connection, S3Error, S3Object, WritePrecondition};
 use aws::sdk_config::http_connector;
@@ -16,7 +16,7 @@ use store::key_snapshot::{
     write,
 };
 
-use super::key_table::{KeyTable, StoredKey};
+use super::key_table::{KeyTable, StoredKey, no_such_key};
 use crate::check_result::CheckOutcome;
 use crate::http::CONNECT_TIMEOUT;
 use crate::output::{Format, note};
@@ -33,12 +33,21 @@ const ATTEMPTS: u32 = 20;
 /// The longest pause before the next attempt.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The bucket of the snapshot, if the stack has one.
-pub(crate) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
+/// Whether the stack has a bucket for the snapshot.
+pub(crate) fn has_bucket(stack: &Stack) -> bool {
+    bucket_name(stack).is_some()
+}
+
+fn bucket_name(stack: &Stack) -> Option<&str> {
     if stack.is_local {
-        return Ok(None);
+        return None;
     }
-    let Some(name) = stack.optional(KEY_SNAPSHOT_BUCKET) else {
+    stack.optional(KEY_SNAPSHOT_BUCKET)
+}
+
+/// The bucket of the snapshot, if the stack has one.
+pub(super) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
+    let Some(name) = bucket_name(stack) else {
         return Ok(None);
     };
     let region = stack.config.region().context("No AWS region")?.to_string();
@@ -62,8 +71,9 @@ pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
         .await?
         .context("This stack has no bucket for a key snapshot.")?;
     let written = write_snapshot(&bucket, keys).await;
-    // Where this has written revocations to the table, it has published them too.
-    keys.must_publish.set(false);
+    // The revocations that this may have written to the table do not need a second attempt: when the
+    // first one fails, so does the command.
+    keys.skip_publication();
     let count = written?;
     format.print(
         &format!("Published {count} key(s)."),
@@ -98,7 +108,8 @@ async fn write_snapshot(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
             let Some(time) = revoked_at(key) else {
                 continue;
             };
-            keys.revoke(key, time).await?;
+            let exists = keys.revoke(key, time).await?;
+            ensure!(exists, no_such_key(&key.entry.key_id));
             key.entry.revoked_at = Some(time);
             note(&format!(
                 "Revoked {} in the key table: only the key snapshot had it.",
