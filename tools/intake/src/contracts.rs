@@ -16,7 +16,7 @@ use model::timestamp::Timestamp;
 use serde::Serialize;
 use store::attributes::Item;
 
-use crate::items::{Json, scan, text};
+use crate::items::{Json, scan_table, text};
 use crate::output::{counted, note, to_json};
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
@@ -131,14 +131,19 @@ impl SignalSelection {
                 .expression_attribute_values(":since", since.clone())
         };
         let mut count = 0;
-        scan(stack, stack.table(SIGNALS_TABLE)?, select, async |page| {
-            for item in page.items() {
-                let line = to_json(&SignalLine::new(item))?;
-                writeln!(lines, "{line}")?;
-                count += 1;
-            }
-            Ok(())
-        })
+        scan_table(
+            stack,
+            stack.table_name(SIGNALS_TABLE)?,
+            select,
+            async |page| {
+                for item in page.items() {
+                    let line = to_json(&SignalLine::new(item))?;
+                    writeln!(lines, "{line}")?;
+                    count += 1;
+                }
+                Ok(())
+            },
+        )
         .await?;
         lines.flush()?;
         Ok(count)

@@ -16,7 +16,7 @@ use store::error::StoreError;
 
 /// The error of a call that the SDK made.
 pub(crate) fn call_error<E: ProvideErrorMetadata>(
-    table: &str,
+    table_name: &str,
     error: SdkError<E, HttpResponse>,
 ) -> Error {
     let reason = error
@@ -25,16 +25,19 @@ pub(crate) fn call_error<E: ProvideErrorMetadata>(
         .map(ToOwned::to_owned);
     match (StoreError::from(error), reason) {
         (StoreError::Invalid, Some(reason)) => {
-            anyhow!("Table {table}: DynamoDB rejected the request: {reason}")
+            anyhow!("Table {table_name}: DynamoDB rejected the request: {reason}")
         }
-        (error, Some(reason)) => anyhow!("Table {table}: {} ({error}: {reason})", explain(&error)),
-        (error, None) => store_error(table, &error),
+        (error, Some(reason)) => anyhow!(
+            "Table {table_name}: {} ({error}: {reason})",
+            explain(&error)
+        ),
+        (error, None) => store_error(table_name, &error),
     }
 }
 
 /// The error of a call that [`store`] made.
-pub(crate) fn store_error(table: &str, error: &StoreError) -> Error {
-    anyhow!("Table {table}: {} ({error})", explain(error))
+pub(crate) fn store_error(table_name: &str, error: &StoreError) -> Error {
+    anyhow!("Table {table_name}: {} ({error})", explain(error))
 }
 
 /// What an operator can do. Nothing else of the tool looks at why a call failed.

@@ -8,15 +8,21 @@ mod json;
 mod read;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use model::account::AccountId;
 use store::attributes::Item;
 
 pub(crate) use self::delete::batch_delete;
 pub(crate) use self::json::{Json, display, json_object};
-pub(crate) use self::read::{query_items, scan};
+pub(crate) use self::read::{get_item, partition_query, query_items, scan_table};
 
 /// The string attribute `name` of `item`.
 pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     item.get(name)?.as_s().ok().map(String::as_str)
+}
+
+/// How the partition keys of an account begin.
+pub(crate) fn partition_prefix(account: &AccountId) -> String {
+    account.partition_key("")
 }
 
 /// The key of an item in a table that has no sort key.
@@ -25,7 +31,7 @@ pub(crate) fn key_of_partition(partition: String) -> Item {
 }
 
 /// The key of an item: its attributes `names`.
-pub(crate) fn key(item: &Item, names: &[&str]) -> Item {
+pub(crate) fn item_key(item: &Item, names: &[&str]) -> Item {
     names
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), item.get(*name)?.clone())))

@@ -1,9 +1,12 @@
 //! `keys`: the API keys of accounts. A key is printed once, when it is created; only its hash is
 //! stored.
 
+mod create;
+mod import;
 mod key_table;
 mod list;
 mod new_key;
+mod publish;
 mod revoke;
 mod rotate;
 pub(crate) mod snapshot;
@@ -12,9 +15,12 @@ mod verification_key;
 use anyhow::Result;
 use clap::Subcommand;
 
+use self::create::create;
+use self::import::import;
 pub(crate) use self::key_table::{KeyTable, StoredKey, no_such_key};
 use self::list::ListKeys;
-use self::new_key::{NewKey, create, import};
+use self::new_key::NewKey;
+use self::publish::publish;
 use self::revoke::{RevokeKey, TABLE_TIMEOUT};
 use self::rotate::RotateKey;
 pub(crate) use self::verification_key::VerificationKey;
@@ -69,13 +75,13 @@ impl KeysCommand {
             Self::Revoke(_) => &with_short_timeout,
             _ => stack,
         };
-        let keys = KeyTable::new(stack)?;
-        let performed = self.perform(&keys, format).await;
-        if !keys.needs_publication() {
+        let key_table = KeyTable::new(stack)?;
+        let performed = self.perform(&key_table, format).await;
+        if !key_table.needs_publication() {
             return performed;
         }
         // The snapshot is also written after an error: a part of the command may be done.
-        let published = snapshot::publish_change(&keys).await;
+        let published = snapshot::publish_change(&key_table).await;
         match (performed, published) {
             // The operator hears both errors.
             (Err(error), Err(unpublished)) => Err(unpublished.context(error)),
@@ -83,14 +89,14 @@ impl KeysCommand {
         }
     }
 
-    async fn perform(self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
+    async fn perform(self, key_table: &KeyTable<'_>, format: Format) -> Result<()> {
         match self {
-            Self::Create(new) => create(keys, &new.into_entry(), format).await,
-            Self::List(list) => list.run(keys, format).await,
-            Self::Rotate(rotate) => rotate.run(keys, format).await,
-            Self::Revoke(revoke) => revoke.run(keys, format).await,
-            Self::Import(new) => import(keys, &new.into_entry(), format).await,
-            Self::Publish => snapshot::publish(keys, format).await,
+            Self::Create(new) => create(key_table, &new.into_entry(), format).await,
+            Self::List(list) => list.run(key_table, format).await,
+            Self::Rotate(rotate) => rotate.run(key_table, format).await,
+            Self::Revoke(revoke) => revoke.run(key_table, format).await,
+            Self::Import(new) => import(key_table, &new.into_entry(), format).await,
+            Self::Publish => publish(key_table, format).await,
         }
     }
 }

@@ -14,16 +14,12 @@ use aws::sdk_config::retries;
 use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::AttributeValue;
-use store::attributes::Item;
 
 pub(crate) use self::connect::{StackArgs, local_account};
 use self::variable_names::{
     BASE_URL, DEAD_LETTER_QUEUE_URL, OVERFLOW_QUEUE_URL, SIGNAL_RETENTION_DAYS,
 };
 use self::variables::StackVariables;
-use crate::error::call_error;
 
 /// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -41,7 +37,7 @@ pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A stack to work on.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
-    pub(crate) client: Client,
+    pub(crate) dynamodb: Client,
     pub(crate) sqs: aws_sdk_sqs::Client,
     /// Whether it is the stack of `cargo dev`.
     pub(crate) is_local: bool,
@@ -62,14 +58,14 @@ pub(crate) struct QueueUrls<'a> {
 
 impl Stack {
     fn new(config: &SdkConfig, variables: StackVariables, is_local: bool) -> Self {
-        let client = dynamodb_with(config, ATTEMPT_TIMEOUT, retries(MAX_ATTEMPTS));
+        let dynamodb = dynamodb_with(config, ATTEMPT_TIMEOUT, retries(MAX_ATTEMPTS));
         let mut sqs = aws_sdk_sqs::config::Builder::from(config);
         if is_local {
             let endpoint = variables.find("AWS_ENDPOINT_URL_SQS");
             sqs.set_endpoint_url(endpoint.map(str::to_owned));
         }
         Self {
-            client,
+            dynamodb,
             sqs: aws_sdk_sqs::Client::from_conf(sqs.build()),
             is_local,
             name: None,
@@ -86,15 +82,15 @@ impl Stack {
             // A connection that hangs leaves time for another one.
             .operation_attempt_timeout(timeout / 2)
             .build();
-        let config = self.client.config().to_builder().timeout_config(timeouts);
+        let config = self.dynamodb.config().to_builder().timeout_config(timeouts);
         Self {
-            client: Client::from_conf(config.build()),
+            dynamodb: Client::from_conf(config.build()),
             ..self.clone()
         }
     }
 
     /// The name of the table that `variable` holds.
-    pub(crate) fn table(&self, variable: &str) -> Result<&str> {
+    pub(crate) fn table_name(&self, variable: &str) -> Result<&str> {
         self.variables.get(
             variable,
             "Give --stack NAME or --local, or set the variable.",
@@ -160,30 +156,6 @@ impl Stack {
             return Ok(None);
         }
         Ok(Some(Duration::from_hours(days.saturating_mul(24))))
-    }
-
-    /// Reads the item with this key, consistently.
-    pub(crate) async fn get(&self, table: &str, key: Item) -> Result<Option<Item>> {
-        let response = self
-            .client
-            .get_item()
-            .table_name(table)
-            .set_key(Some(key))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(|error| call_error(table, error))?;
-        Ok(response.item)
-    }
-
-    /// A consistent query for the items of one partition of `table`.
-    pub(crate) fn query(&self, table: &str, partition: String) -> QueryFluentBuilder {
-        self.client
-            .query()
-            .table_name(table)
-            .key_condition_expression("pk = :pk")
-            .expression_attribute_values(":pk", AttributeValue::S(partition))
-            .consistent_read(true)
     }
 }
 

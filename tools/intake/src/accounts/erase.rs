@@ -18,7 +18,7 @@ use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_interrupted;
-use crate::items::{batch_delete, key, scan};
+use crate::items::{batch_delete, item_key, partition_prefix, scan_table};
 use crate::keys::{KeyTable, StoredKey, no_such_key, snapshot};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
@@ -116,21 +116,24 @@ impl EraseAccount {
             anyway,
         } = self;
         refuse_while_queued(stack, *anyway).await?;
-        let table = KeyTable::new(stack)?;
-        let mut keys = table.all().await?;
-        keys.retain(|key| key.entry.account_id == *account);
+        let key_table = KeyTable::new(stack)?;
+        let mut api_keys = key_table.all().await?;
+        api_keys.retain(|key| key.entry.account_id == *account);
         let now = Timestamp::now();
-        let active = keys.iter().filter(|key| key.entry.is_active(now)).count();
+        let active = api_keys
+            .iter()
+            .filter(|key| key.entry.is_active(now))
+            .count();
         let question = format!(
             "Erase everything that is stored of the account {account}, and revoke {active} key(s)? This cannot be undone."
         );
         confirm_by_name(&question, account.as_str(), *yes)?;
         // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
-        let work = Box::pin(revoke_and_delete(&table, account, &keys, *anyway));
+        let work = Box::pin(revoke_and_delete(&key_table, account, &api_keys, *anyway));
         let erasure = until_interrupted(work)
             .await?
             .context("Interrupted. To erase what is left, run the command again.")?;
-        if keys.is_empty() && erasure.counts.are_zero() {
+        if api_keys.is_empty() && erasure.counts.are_zero() {
             bail!("The account {account} has no key, and there is no data of it.");
         }
         let printed = print(account, &erasure.counts, active, format);
@@ -173,18 +176,18 @@ fn print(
 }
 
 async fn revoke_and_delete(
-    table: &KeyTable<'_>,
+    key_table: &KeyTable<'_>,
     account: &AccountId,
-    keys: &[StoredKey],
+    api_keys: &[StoredKey],
     anyway: bool,
 ) -> Result<AccountErasure> {
-    let stack = table.stack;
-    let last_revocation = revoke_all(table, keys).await;
+    let stack = key_table.stack;
+    let last_revocation = revoke_all(key_table, api_keys).await;
     // The snapshot is also written when an earlier run revoked the keys, and could not write it.
-    let published = if keys.is_empty() {
+    let published = if api_keys.is_empty() {
         Ok(())
     } else {
-        snapshot::publish_change(table).await
+        snapshot::publish_change(key_table).await
     };
     wait_for_functions(last_revocation?).await;
     // Signals that clients sent until now may be queued.
@@ -210,13 +213,13 @@ async fn delete_all(stack: &Stack, account: &AccountId) -> Result<AccountErasure
 }
 
 /// Revokes the keys that are active. Returns when the last of all keys was revoked.
-async fn revoke_all(table: &KeyTable<'_>, keys: &[StoredKey]) -> Result<Option<Timestamp>> {
+async fn revoke_all(key_table: &KeyTable<'_>, api_keys: &[StoredKey]) -> Result<Option<Timestamp>> {
     let now = Timestamp::now();
     let mut last_revocation = None;
-    for key in keys {
+    for key in api_keys {
         let mut revoked_at = key.entry.revoked_at;
         if key.entry.is_active(now) {
-            let exists = table.revoke(key, now).await?;
+            let exists = key_table.revoke(key, now).await?;
             ensure!(exists, no_such_key(&key.entry.key_id));
             revoked_at = Some(now);
         }
@@ -247,25 +250,25 @@ async fn wait_for_functions(last_revocation: Option<Timestamp>) {
 async fn delete_items(
     stack: &Stack,
     account: &AccountId,
-    of_table: &AccountTable,
+    account_table: &AccountTable,
 ) -> Result<usize> {
-    let table = stack.table(of_table.variable)?;
-    let key_names = of_table.key_names;
+    let table_name = stack.table_name(account_table.variable)?;
+    let key_names = account_table.key_names;
     let only_keys_of_account = |scan: ScanFluentBuilder| {
         scan.consistent_read(true)
             .filter_expression("begins_with(pk, :account)")
-            .expression_attribute_values(":account", AttributeValue::S(account.partition_key("")))
+            .expression_attribute_values(":account", AttributeValue::S(partition_prefix(account)))
             .projection_expression(key_names.join(", "))
     };
     let mut count = 0;
-    scan(stack, table, only_keys_of_account, async |page| {
-        let keys: Vec<Item> = page
+    scan_table(stack, table_name, only_keys_of_account, async |page| {
+        let item_keys: Vec<Item> = page
             .items()
             .iter()
-            .map(|item| key(item, key_names))
+            .map(|item| item_key(item, key_names))
             .collect();
-        batch_delete(&stack.client, table, &keys).await?;
-        count += keys.len();
+        batch_delete(&stack.dynamodb, table_name, &item_keys).await?;
+        count += item_keys.len();
         Ok(())
     })
     .await?;

@@ -18,7 +18,7 @@ use super::profiles::find_profile;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_interrupted;
-use crate::items::{batch_delete, key_of_partition, query_items};
+use crate::items::{batch_delete, key_of_partition, partition_query, query_items};
 use crate::output::{Format, note};
 use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
@@ -150,7 +150,12 @@ impl CustomerErasure<'_> {
         delete_signals(stack, account, id).await?;
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
         let profile = key_of_partition(account.partition_key(id));
-        batch_delete(&stack.client, stack.table(CUSTOMERS_TABLE)?, &[profile]).await
+        batch_delete(
+            &stack.dynamodb,
+            stack.table_name(CUSTOMERS_TABLE)?,
+            &[profile],
+        )
+        .await
     }
 }
 
@@ -181,28 +186,26 @@ impl StoredOfCustomer {
 }
 
 async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<usize> {
-    let table = stack.table(SIGNALS_TABLE)?;
-    let mut pages = stack
-        .query(table, account.partition_key(id))
+    let table_name = stack.table_name(SIGNALS_TABLE)?;
+    let mut pages = partition_query(stack, table_name, account.partition_key(id))
         .select(Select::Count)
         .into_paginator()
         .send();
     let mut count = 0;
     while let Some(page) = pages.next().await {
-        let page = page.map_err(|error| call_error(table, error))?;
+        let page = page.map_err(|error| call_error(table_name, error))?;
         count += usize::try_from(page.count).unwrap_or_default();
     }
     Ok(count)
 }
 
 async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
-    let table = stack.table(SIGNALS_TABLE)?;
-    let query = stack
-        .query(table, account.partition_key(id))
+    let table_name = stack.table_name(SIGNALS_TABLE)?;
+    let query = partition_query(stack, table_name, account.partition_key(id))
         .projection_expression("pk, sk");
     let mut batches = query_items(query).try_chunks(DELETED_AT_ONCE);
     while let Some(keys) = batches.try_next().await.map_err(|error| error.1)? {
-        batch_delete(&stack.client, table, &keys).await?;
+        batch_delete(&stack.dynamodb, table_name, &keys).await?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use model::timestamp::Timestamp;
 use store::attributes::Item;
 
 use super::profiles::{find_profile, profile_json};
-use crate::items::{json_object, query_items};
+use crate::items::{get_item, json_object, partition_query, query_items};
 use crate::output::{Format, note, to_json};
 use crate::rejected::RejectedTable;
 use crate::stack::Stack;
@@ -29,7 +29,11 @@ pub(super) async fn export(
     format: Format,
 ) -> Result<()> {
     let profile = find_profile(stack, account, id).await?;
-    let query = stack.query(stack.table(SIGNALS_TABLE)?, account.partition_key(id));
+    let query = partition_query(
+        stack,
+        stack.table_name(SIGNALS_TABLE)?,
+        account.partition_key(id),
+    );
     let mut signals = Box::pin(query_items(query).peekable());
     let rejected_table = RejectedTable::new(stack)?;
     let rejected_keys = rejected_table.find_keys_by_subject(account, id).await?;
@@ -60,8 +64,8 @@ pub(super) async fn export(
 
 /// The rejected signals with these keys, but for those that have expired since their keys were read.
 fn rejected_signals(stack: &Stack, keys: Vec<Item>) -> Result<impl Stream<Item = Result<Item>>> {
-    let table = stack.table(REJECTED_SIGNALS_TABLE)?;
-    let items = stream::iter(keys).then(move |key| stack.get(table, key));
+    let table_name = stack.table_name(REJECTED_SIGNALS_TABLE)?;
+    let items = stream::iter(keys).then(move |key| get_item(stack, table_name, key));
     Ok(items.try_filter_map(async |item| Ok(item)))
 }
 

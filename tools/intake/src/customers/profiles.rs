@@ -13,7 +13,7 @@ use store::customers::times_of_fields;
 
 use super::Target;
 use crate::error::store_error;
-use crate::items::{Json, display, json_object, key_of_partition, scan, text};
+use crate::items::{Json, display, get_item, json_object, key_of_partition, scan_table, text};
 use crate::output::{Format, PrintedTable, note, print_json};
 use crate::stack::Stack;
 use crate::stack::variable_names::CUSTOMERS_TABLE;
@@ -51,7 +51,7 @@ fn print_profile(item: &Item, format: Format) -> Result<()> {
 
 /// Prints when each field of a customer was last changed.
 fn print_times(stack: &Stack, item: &Item, format: Format) -> Result<()> {
-    let customers = stack.table(CUSTOMERS_TABLE)?;
+    let customers = stack.table_name(CUSTOMERS_TABLE)?;
     let times = times_of_fields(item).map_err(|error| store_error(customers, &error))?;
     if format == Format::Json {
         return print_json(&times);
@@ -76,9 +76,9 @@ pub(super) async fn find_profile(
     account: &AccountId,
     id: &str,
 ) -> Result<Option<Item>> {
-    let table = stack.table(CUSTOMERS_TABLE)?;
+    let table_name = stack.table_name(CUSTOMERS_TABLE)?;
     let key = key_of_partition(account.partition_key(id));
-    stack.get(table, key).await
+    get_item(stack, table_name, key).await
 }
 
 pub(super) async fn find(
@@ -118,9 +118,9 @@ async fn customers_with_email(
             .expression_attribute_values(":email", AttributeValue::S(email.to_owned()))
     };
     let mut customers: Vec<Item> = Vec::new();
-    scan(
+    scan_table(
         stack,
-        stack.table(CUSTOMERS_TABLE)?,
+        stack.table_name(CUSTOMERS_TABLE)?,
         with_email,
         async |page| {
             customers.extend(page.items.unwrap_or_default());

@@ -31,26 +31,26 @@ pub(super) fn expected() -> [ExpectedTable; 5] {
     [
         ExpectedTable {
             expires: false,
-            ..table("ApiKeys", API_KEYS_TABLE)
+            ..expected_table("ApiKeys", API_KEYS_TABLE)
         },
         ExpectedTable {
             stream: Some(StreamViewType::NewAndOldImages),
             expires: false,
-            ..table("Customers", CUSTOMERS_TABLE)
+            ..expected_table("Customers", CUSTOMERS_TABLE)
         },
         ExpectedTable {
             stream: Some(StreamViewType::NewImage),
-            ..table("Signals", SIGNALS_TABLE)
+            ..expected_table("Signals", SIGNALS_TABLE)
         },
         ExpectedTable {
             is_backed_up: false,
-            ..table("Idempotency", IDEMPOTENCY_TABLE)
+            ..expected_table("Idempotency", IDEMPOTENCY_TABLE)
         },
-        table("RejectedSignals", REJECTED_SIGNALS_TABLE),
+        expected_table("RejectedSignals", REJECTED_SIGNALS_TABLE),
     ]
 }
 
-fn table(name: &'static str, variable: &'static str) -> ExpectedTable {
+fn expected_table(name: &'static str, variable: &'static str) -> ExpectedTable {
     ExpectedTable {
         name,
         variable,
@@ -70,36 +70,36 @@ pub(super) async fn check(stack: &Stack, expected: &ExpectedTable) -> Result<Che
             "only the tables of a deployed stack have all that the template says",
         ));
     }
-    let table = stack.table(expected.variable)?;
+    let table_name = stack.table_name(expected.variable)?;
     let described = stack
-        .client
+        .dynamodb
         .describe_table()
-        .table_name(table)
+        .table_name(table_name)
         .send()
         .await
-        .map_err(|error| call_error(table, error))?
+        .map_err(|error| call_error(table_name, error))?
         .table
         .context("DynamoDB did not describe it")?;
     let mut faults = faults_of(stack, expected, &described);
-    let time_to_live = check_time_to_live(stack, table, expected).await?;
+    let time_to_live = check_time_to_live(stack, table_name, expected).await?;
     faults.extend(time_to_live);
-    let recovery = check_recovery(stack, table, expected).await?;
+    let recovery = check_recovery(stack, table_name, expected).await?;
     faults.extend(recovery);
     Ok(CheckOutcome::from_faults(&faults, "as the template says"))
 }
 
 async fn check_time_to_live(
     stack: &Stack,
-    table: &str,
+    table_name: &str,
     expected: &ExpectedTable,
 ) -> Result<Option<String>> {
     let ttl = stack
-        .client
+        .dynamodb
         .describe_time_to_live()
-        .table_name(table)
+        .table_name(table_name)
         .send()
         .await
-        .map_err(|error| call_error(table, error))?
+        .map_err(|error| call_error(table_name, error))?
         .time_to_live_description;
     let is_on = |status: Option<&TimeToLiveStatus>| {
         matches!(
@@ -120,16 +120,16 @@ async fn check_time_to_live(
 
 async fn check_recovery(
     stack: &Stack,
-    table: &str,
+    table_name: &str,
     expected: &ExpectedTable,
 ) -> Result<Option<String>> {
     let backups = stack
-        .client
+        .dynamodb
         .describe_continuous_backups()
-        .table_name(table)
+        .table_name(table_name)
         .send()
         .await
-        .map_err(|error| call_error(table, error))?
+        .map_err(|error| call_error(table_name, error))?
         .continuous_backups_description
         .filter(|backups| backups.continuous_backups_status == ContinuousBackupsStatus::Enabled);
     let status = backups

@@ -26,10 +26,10 @@ const CONCURRENT_CALLS: usize = 8;
 ///
 /// # Errors
 /// DynamoDB failed: some items are deleted, some are not.
-pub(crate) async fn batch_delete(client: &Client, table: &str, keys: &[Item]) -> Result<()> {
+pub(crate) async fn batch_delete(client: &Client, table_name: &str, keys: &[Item]) -> Result<()> {
     let calls: Vec<_> = keys
         .chunks(BATCH_ITEMS)
-        .map(|batch| delete_batch(client, table, batch))
+        .map(|batch| delete_batch(client, table_name, batch))
         .collect();
     stream::iter(calls)
         .buffer_unordered(CONCURRENT_CALLS)
@@ -37,9 +37,9 @@ pub(crate) async fn batch_delete(client: &Client, table: &str, keys: &[Item]) ->
         .await
 }
 
-async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()> {
+async fn delete_batch(client: &Client, table_name: &str, keys: &[Item]) -> Result<()> {
     let deletes: Vec<_> = keys.iter().map(delete_request).collect::<Result<_>>()?;
-    let mut unprocessed = HashMap::from([(table.to_owned(), deletes)]);
+    let mut unprocessed = HashMap::from([(table_name.to_owned(), deletes)]);
     let deadline = Deadline::after(WRITE_TIMEOUT);
     let mut backoff = Backoff::default();
     loop {
@@ -51,14 +51,14 @@ async fn delete_batch(client: &Client, table: &str, keys: &[Item]) -> Result<()>
         };
         let response = repeat(deadline, call)
             .await
-            .map_err(|error| store_error(table, &error))?;
+            .map_err(|error| store_error(table_name, &error))?;
         unprocessed = response.unprocessed_items.unwrap_or_default();
         if unprocessed.values().all(Vec::is_empty) {
             return Ok(());
         }
         let has_time_left = backoff.wait(deadline).await;
         if !has_time_left {
-            return Err(store_error(table, &Cause::Throttled.into()));
+            return Err(store_error(table_name, &Cause::Throttled.into()));
         }
     }
 }

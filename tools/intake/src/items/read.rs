@@ -1,4 +1,5 @@
-//! Reads many items: by a query, or by a scan of a whole table. Must not know what is in them.
+//! Reads items: one by its key, a partition by a query, or a whole table by a scan. Must not know what
+//! is in them.
 
 use std::time::Instant;
 
@@ -6,6 +7,7 @@ use anyhow::Result;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::stream::{poll_fn, select_all};
 use futures_util::{Stream, StreamExt as _};
 use store::attributes::Item;
@@ -18,27 +20,56 @@ use crate::stack::Stack;
 /// take many times as long.
 const SEGMENTS: i32 = 8;
 
+/// Reads the item with this key, consistently.
+pub(crate) async fn get_item(stack: &Stack, table_name: &str, key: Item) -> Result<Option<Item>> {
+    let response = stack
+        .dynamodb
+        .get_item()
+        .table_name(table_name)
+        .set_key(Some(key))
+        .consistent_read(true)
+        .send()
+        .await
+        .map_err(|error| call_error(table_name, error))?;
+    Ok(response.item)
+}
+
+/// A consistent query for the items of one partition of a table.
+pub(crate) fn partition_query(
+    stack: &Stack,
+    table_name: &str,
+    partition: String,
+) -> QueryFluentBuilder {
+    stack
+        .dynamodb
+        .query()
+        .table_name(table_name)
+        .key_condition_expression("pk = :pk")
+        .expression_attribute_values(":pk", AttributeValue::S(partition))
+        .consistent_read(true)
+}
+
 /// The items that a query finds.
 pub(crate) fn query_items(query: QueryFluentBuilder) -> impl Stream<Item = Result<Item>> {
-    let table = query.get_table_name().clone().unwrap_or_default();
+    let table_name = query.get_table_name().clone().unwrap_or_default();
     let mut items = query.into_paginator().items().send();
     poll_fn(move |context| items.poll_next(context))
-        .map(move |item| item.map_err(|error| call_error(&table, error)))
+        .map(move |item| item.map_err(|error| call_error(&table_name, error)))
 }
 
 /// Reads the whole of `table` and hands each page to `take`, in no order. `configure` completes the
 /// call, such as by a filter.
-pub(crate) async fn scan(
+pub(crate) async fn scan_table(
     stack: &Stack,
-    table: &str,
+    table_name: &str,
     configure: impl Fn(ScanFluentBuilder) -> ScanFluentBuilder,
     mut take: impl AsyncFnMut(ScanOutput) -> Result<()>,
 ) -> Result<()> {
     let segments = (0..SEGMENTS).map(|segment| {
         let call = stack
-            .client
+            .dynamodb
             .scan()
-            .table_name(table)
+            .table_name(table_name)
             .segment(segment)
             .total_segments(SEGMENTS);
         let mut pages = configure(call).into_paginator().send();
@@ -48,12 +79,12 @@ pub(crate) async fn scan(
     let mut items_read = 0;
     let mut noted_at = Instant::now();
     while let Some(page) = pages.next().await {
-        let page = page.map_err(|error| call_error(table, error))?;
+        let page = page.map_err(|error| call_error(table_name, error))?;
         items_read += page.scanned_count.unsigned_abs();
         take(page).await?;
         if noted_at.elapsed() >= NOTE_INTERVAL {
             note(&format!(
-                "Scanning all of {table}: {items_read} items read."
+                "Scanning all of {table_name}: {items_read} items read."
             ));
             noted_at = Instant::now();
         }

@@ -15,7 +15,7 @@ use store::api_keys::PARTITION_KEY;
 use store::attributes::{Item, from_item, to_item};
 
 use crate::error::{call_error, store_error};
-use crate::items::{scan, text};
+use crate::items::{scan_table, text};
 use crate::output::note;
 use crate::stack::Stack;
 use crate::stack::variable_names::API_KEYS_TABLE;
@@ -29,7 +29,7 @@ pub(crate) struct StoredKey {
 
 pub(crate) struct KeyTable<'a> {
     pub(crate) stack: &'a Stack,
-    table: &'a str,
+    table_name: &'a str,
     needs_publication: Cell<bool>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> KeyTable<'a> {
     pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
         Ok(Self {
             stack,
-            table: stack.table(API_KEYS_TABLE)?,
+            table_name: stack.table_name(API_KEYS_TABLE)?,
             needs_publication: Cell::new(false),
         })
     }
@@ -63,16 +63,16 @@ impl<'a> KeyTable<'a> {
 
     /// Adds a key. Returns `false` if the key already exists.
     pub(super) async fn add(&self, hash: &KeyHash, entry: &KeyEntry) -> Result<bool> {
-        let mut item = to_item(entry).map_err(|error| store_error(self.table, &error))?;
+        let mut item = to_item(entry).map_err(|error| store_error(self.table_name, &error))?;
         item.insert(
             PARTITION_KEY.to_owned(),
             AttributeValue::S(hash.partition_key()),
         );
         let put = self
             .stack
-            .client
+            .dynamodb
             .put_item()
-            .table_name(self.table)
+            .table_name(self.table_name)
             .set_item(Some(item))
             .condition_expression("attribute_not_exists(keyHash)");
         self.require_publication();
@@ -81,7 +81,7 @@ impl<'a> KeyTable<'a> {
         };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(false),
-            _ => Err(call_error(self.table, error)),
+            _ => Err(call_error(self.table_name, error)),
         }
     }
 
@@ -89,13 +89,13 @@ impl<'a> KeyTable<'a> {
     pub(crate) async fn all(&self) -> Result<Vec<StoredKey>> {
         let mut keys = Vec::new();
         let consistent = |scan: ScanFluentBuilder| scan.consistent_read(true);
-        scan(self.stack, self.table, consistent, async |page| {
+        scan_table(self.stack, self.table_name, consistent, async |page| {
             for item in page.items.unwrap_or_default() {
                 match StoredKey::from_item(item) {
                     Some(key) => keys.push(key),
                     None => note(&format!(
                         "Skipped an item of {} that is no key record.",
-                        self.table
+                        self.table_name
                     )),
                 }
             }
@@ -150,9 +150,9 @@ impl<'a> KeyTable<'a> {
         self.require_publication();
         let updated = self
             .stack
-            .client
+            .dynamodb
             .update_item()
-            .table_name(self.table)
+            .table_name(self.table_name)
             .key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
             .condition_expression(condition)
             .update_expression(set)
@@ -164,7 +164,7 @@ impl<'a> KeyTable<'a> {
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-            _ => Err(call_error(self.table, error)),
+            _ => Err(call_error(self.table_name, error)),
         }
     }
 
@@ -172,13 +172,13 @@ impl<'a> KeyTable<'a> {
     /// the key snapshot leaves such keys out.
     pub(super) async fn delete(&self, key: &StoredKey) -> Result<()> {
         self.stack
-            .client
+            .dynamodb
             .delete_item()
-            .table_name(self.table)
+            .table_name(self.table_name)
             .key(PARTITION_KEY, AttributeValue::S(key.hash.clone()))
             .send()
             .await
-            .map_err(|error| call_error(self.table, error))?;
+            .map_err(|error| call_error(self.table_name, error))?;
         Ok(())
     }
 }

@@ -27,19 +27,19 @@ pub(crate) struct ListKeys {
 }
 
 impl ListKeys {
-    pub(super) async fn run(&self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
+    pub(super) async fn run(&self, key_table: &KeyTable<'_>, format: Format) -> Result<()> {
         let now = Timestamp::now();
-        let reads = join(keys.all(), snapshot::read(keys.stack));
-        let (listed, snapshot) = reads.await;
-        let mut keys = listed?;
+        let reads = join(key_table.all(), snapshot::read(key_table.stack));
+        let (stored_keys, snapshot) = reads.await;
+        let mut stored_keys = stored_keys?;
         let snapshot = snapshot.unwrap_or_else(|error| {
             note(&format!(
                 "The key snapshot cannot be read: a key that only the snapshot has revoked is not shown as that. {error:#}"
             ));
             None
         });
-        keys.retain(|key| self.is_wanted(&key.entry, now));
-        if keys.is_empty() {
+        stored_keys.retain(|key| self.is_wanted(&key.entry, now));
+        if stored_keys.is_empty() {
             note("No keys.");
             return Ok(());
         }
@@ -47,8 +47,8 @@ impl ListKeys {
         let headings = [
             "ID", "ACCOUNT", "NAME", "STATE", "ONLY", "CREATED", "EXPIRES",
         ];
-        let mut table = PrintedTable::new(format, headings).cut_to_terminal();
-        for key in &keys {
+        let mut rows = PrintedTable::new(format, headings).cut_to_terminal();
+        for key in &stored_keys {
             let listed = ListedKey {
                 entry: &key.entry,
                 revoked_in_snapshot_only: revoked_in_snapshot_only(key, snapshot.as_ref()),
@@ -56,9 +56,9 @@ impl ListKeys {
             if listed.revoked_in_snapshot_only.is_some() {
                 note_missing_revocation(&key.entry.key_id);
             }
-            listed.add_row(&mut table, now)?;
+            listed.add_row(&mut rows, now)?;
         }
-        table.print()
+        rows.print()
     }
 
     fn is_wanted(&self, entry: &KeyEntry, now: Timestamp) -> bool {
@@ -78,7 +78,7 @@ struct ListedKey<'a> {
 }
 
 impl ListedKey<'_> {
-    fn add_row(&self, table: &mut PrintedTable, now: Timestamp) -> Result<()> {
+    fn add_row(&self, rows: &mut PrintedTable, now: Timestamp) -> Result<()> {
         let entry = self.entry;
         let created = entry.created_at.to_string();
         let expires = entry
@@ -93,7 +93,7 @@ impl ListedKey<'_> {
             &created,
             &expires,
         ];
-        table.add(&self.json(now), cells)
+        rows.add(&self.json(now), cells)
     }
 
     fn state(&self, now: Timestamp) -> &'static str {

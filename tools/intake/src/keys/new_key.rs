@@ -1,21 +1,17 @@
-//! New keys: those of `keys create`, which prints a key once, and those of `keys import`.
+//! What `keys create`, `keys import` and `keys rotate` have in common: the options of a new key, and its
+//! entry. Must not know where the key itself comes from.
 
-use std::io::{IsTerminal as _, Read as _};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use console::Term;
 use model::account::AccountId;
-use model::api_key::{ApiKey, Endpoint, KeyHash, VERIFICATION_KEY_PREFIX};
+use model::api_key::Endpoint;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use serde_json::json;
 use uuid::Uuid;
 
-use super::key_table::KeyTable;
-use crate::output::{Format, note};
+use crate::output::note;
 use crate::time_args::duration;
 
 #[derive(Args, Debug)]
@@ -57,72 +53,6 @@ impl NewKey {
     }
 }
 
-/// Stores a new key with this entry and prints it. It cannot be printed again.
-pub(super) async fn create(keys: &KeyTable<'_>, entry: &KeyEntry, format: Format) -> Result<()> {
-    let key = ApiKey::random().context("Cannot get random bytes from the system")?;
-    let is_new = keys.add(&key.hash(), entry).await?;
-    if !is_new {
-        bail!("A random key already exists: the system's random number generator is broken.");
-    }
-    let id = &entry.key_id;
-    let json =
-        json!({"keyId": id, "accountId": entry.account_id.as_str(), "key": key.expose_secret()});
-    // The error does not have that of the pipe as its cause: `main` takes a closed pipe for a success.
-    if let Err(error) = format.print(key.expose_secret(), &json) {
-        bail!(
-            "The key {id} was stored but not printed: {error:#}. Revoke it with `cargo intake keys revoke {id}`."
-        );
-    }
-    note_stored(entry);
-    note("The key cannot be shown again: only its hash is stored.");
-    Ok(())
-}
-
-/// The shortest key to import, in visible ASCII characters.
-const MIN_KEY_CHARS: usize = 32;
-
-/// The longest key to import: it has to fit into a header.
-const MAX_KEY_CHARS: usize = 4096;
-
-/// `keys import`: stores a key that another system created, from standard input.
-pub(super) async fn import(keys: &KeyTable<'_>, entry: &KeyEntry, format: Format) -> Result<()> {
-    let key = read_key().context("Cannot read a key from standard input")?;
-    let is_new = keys.add(&KeyHash::from_key(&key), entry).await?;
-    if !is_new {
-        bail!("This key already exists. A key belongs to one account and has one name.");
-    }
-    let json = json!({"keyId": entry.key_id, "accountId": entry.account_id.as_str()});
-    format.print(&entry.key_id, &json)?;
-    note_stored(entry);
-    Ok(())
-}
-
-/// Reads the key from standard input; a terminal does not show it.
-fn read_key() -> Result<String> {
-    let mut key = String::new();
-    if std::io::stdin().is_terminal() {
-        note("Paste the key (it is not shown):");
-        key = Term::stderr().read_secure_line()?;
-    } else {
-        // The limit is one character more than is valid, and the end of the line.
-        std::io::stdin()
-            .take(MAX_KEY_CHARS as u64 + 3)
-            .read_to_string(&mut key)?;
-    }
-    let key = key.trim_end_matches(['\r', '\n']);
-    let has_valid_length = (MIN_KEY_CHARS..=MAX_KEY_CHARS).contains(&key.len());
-    let is_visible = key.bytes().all(|byte| byte.is_ascii_graphic());
-    if !has_valid_length || !is_visible {
-        bail!("a key is one line of {MIN_KEY_CHARS} to {MAX_KEY_CHARS} visible ASCII characters");
-    }
-    if key.starts_with(VERIFICATION_KEY_PREFIX) {
-        bail!(
-            "a key that begins with {VERIFICATION_KEY_PREFIX} is one of `cargo intake verify`: functions would reject it"
-        );
-    }
-    Ok(key.to_owned())
-}
-
 fn endpoint() -> impl TypedValueParser<Value = Endpoint> {
     PossibleValuesParser::new(Endpoint::ALL.map(Endpoint::as_str)).try_map(|name| {
         Endpoint::ALL
@@ -138,7 +68,7 @@ pub(super) fn end_after(begin: Timestamp, lifetime: Duration) -> Timestamp {
 }
 
 /// Shows the operator the key that was stored.
-fn note_stored(entry: &KeyEntry) {
+pub(super) fn note_stored(entry: &KeyEntry) {
     let KeyEntry {
         key_id,
         account_id,

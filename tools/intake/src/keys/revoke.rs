@@ -38,11 +38,11 @@ fn help() -> String {
 }
 
 impl RevokeKey {
-    pub(super) async fn run(&self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
+    pub(super) async fn run(&self, key_table: &KeyTable<'_>, format: Format) -> Result<()> {
         let id = &self.id;
-        let all = match keys.all().await {
+        let all = match key_table.all().await {
             Ok(all) => all,
-            Err(error) => return self.confirm_and_revoke_in_snapshot(keys, error).await,
+            Err(error) => return self.confirm_and_revoke_in_snapshot(key_table, error).await,
         };
         let key = all
             .into_iter()
@@ -50,18 +50,18 @@ impl RevokeKey {
             .with_context(|| no_such_key(id))?;
         if let Some(revoked_at) = key.entry.revoked_at {
             // The command that revoked it may have failed to write the key snapshot.
-            keys.require_publication();
+            key_table.require_publication();
             note(&format!(
                 "The key {id} is already revoked, since {revoked_at}."
             ));
         } else {
             self.confirm(&key)?;
-            let exists = match keys.revoke(&key, Timestamp::now()).await {
+            let exists = match key_table.revoke(&key, Timestamp::now()).await {
                 Ok(exists) => exists,
-                Err(error) => return self.revoke_in_snapshot(keys, error).await,
+                Err(error) => return self.revoke_in_snapshot(key_table, error).await,
             };
             ensure!(exists, no_such_key(id));
-            note_revoked(keys.stack, id);
+            note_revoked(key_table.stack, id);
         }
         match format {
             Format::Json => print_json(&json!({"keyId": id, "revoked": true})),
@@ -86,17 +86,17 @@ impl RevokeKey {
     /// As [`Self::revoke_in_snapshot`], and when the operator does not confirm.
     async fn confirm_and_revoke_in_snapshot(
         &self,
-        keys: &KeyTable<'_>,
+        key_table: &KeyTable<'_>,
         error: Error,
     ) -> Result<()> {
-        if has_bucket(keys.stack) {
+        if has_bucket(key_table.stack) {
             let id = &self.id;
             let question = format!(
                 "{error:#} Revoke the key {id} in the key snapshot? This cannot be undone."
             );
             confirm(&question, self.yes)?;
         }
-        self.revoke_in_snapshot(keys, error).await
+        self.revoke_in_snapshot(key_table, error).await
     }
 
     /// Revokes the key in the snapshot alone, because the table failed with `error`.
@@ -104,12 +104,12 @@ impl RevokeKey {
     /// # Errors
     /// It always returns an error, since the table lacks the revocation. It is `error` itself when the
     /// stack has no snapshot.
-    async fn revoke_in_snapshot(&self, keys: &KeyTable<'_>, error: Error) -> Result<()> {
+    async fn revoke_in_snapshot(&self, key_table: &KeyTable<'_>, error: Error) -> Result<()> {
         let id = &self.id;
-        let Some(bucket) = bucket(keys.stack).await? else {
+        let Some(bucket) = bucket(key_table.stack).await? else {
             return Err(error);
         };
-        keys.skip_publication();
+        key_table.skip_publication();
         let revoked = snapshot::revoke(&bucket, id).await;
         revoked.with_context(|| {
             format!("{error:#} The key {id} is not revoked in the key snapshot either")

@@ -6,8 +6,9 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use model::timestamp::Timestamp;
 
+use super::create::create;
 use super::key_table::{KeyTable, StoredKey};
-use super::new_key::{NewKey, create, end_after};
+use super::new_key::{NewKey, end_after};
 use crate::confirm::confirm;
 use crate::output::{Format, note};
 use crate::time_args::duration;
@@ -32,14 +33,14 @@ pub(crate) struct RotateKey {
 }
 
 impl RotateKey {
-    pub(super) async fn run(self, keys: &KeyTable<'_>, format: Format) -> Result<()> {
+    pub(super) async fn run(self, key_table: &KeyTable<'_>, format: Format) -> Result<()> {
         let Self {
             id,
             overlap,
             expires_in,
             yes,
         } = self;
-        let old = keys.find(&id).await?;
+        let old = key_table.find(&id).await?;
         let entry = &old.entry;
         if !entry.is_active(Timestamp::now()) {
             bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
@@ -57,10 +58,10 @@ impl RotateKey {
             expires_in: expires_in.or(old_lifetime),
             only: entry.only,
         };
-        create(keys, &new.into_entry(), format).await?;
+        create(key_table, &new.into_entry(), format).await?;
         // The overlap begins when the new key exists, not when the question was asked.
         let end = end_after(Timestamp::now(), overlap);
-        let message = end_old(keys, &old, end).await.with_context(|| {
+        let message = end_old(key_table, &old, end).await.with_context(|| {
             format!(
                 "The new key is stored, but the expiry of the old key {id} could not be set: revoke the old key later"
             )
@@ -72,10 +73,10 @@ impl RotateKey {
 
 /// Lets the old key expire at `end` if it would live longer. Returns what happened, to tell the
 /// operator.
-async fn end_old(keys: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> Result<String> {
+async fn end_old(key_table: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> Result<String> {
     let id = &old.entry.key_id;
     let end = old.entry.expires_at.map_or(end, |sooner| sooner.min(end));
-    let is_set = keys.expire(old, end).await?;
+    let is_set = key_table.expire(old, end).await?;
     if is_set {
         return Ok(format!("The old key {id} expires at {end}."));
     }
@@ -97,28 +98,28 @@ mod tests {
         let app = TestApp::start();
         let stack = Stack::from_app(&app).await;
         app.key("shop").await;
-        let keys = KeyTable::new(&stack).unwrap();
+        let key_table = KeyTable::new(&stack).unwrap();
         let hours = |hours| end_after(Timestamp::now(), Duration::from_hours(hours));
-        let old = keys.find("key_of_shop").await.unwrap();
+        let old = key_table.find("key_of_shop").await.unwrap();
         let sooner = hours(1);
-        assert!(keys.expire(&old, sooner).await.unwrap());
-        let message = end_old(&keys, &old, hours(24)).await.unwrap();
+        assert!(key_table.expire(&old, sooner).await.unwrap());
+        let message = end_old(&key_table, &old, hours(24)).await.unwrap();
         assert!(
             message.starts_with("Another command has revoked the old key key_of_shop, deleted it"),
             "{message}"
         );
-        let entry = keys.find("key_of_shop").await.unwrap().entry;
+        let entry = key_table.find("key_of_shop").await.unwrap().entry;
         assert_eq!(entry.expires_at, Some(sooner));
 
         let now = Timestamp::now();
-        keys.revoke(&old, now).await.unwrap();
-        end_old(&keys, &old, now).await.unwrap();
-        let entry = keys.find("key_of_shop").await.unwrap().entry;
+        key_table.revoke(&old, now).await.unwrap();
+        end_old(&key_table, &old, now).await.unwrap();
+        let entry = key_table.find("key_of_shop").await.unwrap().entry;
         assert_eq!(entry.expires_at, Some(sooner));
         assert_eq!(entry.revoked_at, Some(now));
 
-        keys.delete(&old).await.unwrap();
-        end_old(&keys, &old, now).await.unwrap();
-        assert!(keys.all().await.unwrap().is_empty());
+        key_table.delete(&old).await.unwrap();
+        end_old(&key_table, &old, now).await.unwrap();
+        assert!(key_table.all().await.unwrap().is_empty());
     }
 }

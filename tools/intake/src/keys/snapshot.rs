@@ -1,5 +1,5 @@
-//! The key snapshot: what the functions go by while the key table does not answer. Each command
-//! that changes a key writes it anew, whole.
+//! The key snapshot: what the functions go by while the key table does not answer. A command that
+//! changes a key writes it anew, whole, except `verify`, whose keys it leaves out.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,16 +10,14 @@ use aws::s3::{Bucket, ENDPOINT_VARIABLE, S3Connection, S3Error, S3Object, WriteP
 use aws::sdk_config::http_connector;
 use aws::variables::Variables;
 use model::timestamp::Timestamp;
-use serde_json::json;
 use store::key_snapshot::{
     self, CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey,
-    write,
 };
 
 use super::key_table::{KeyTable, StoredKey, no_such_key};
 use crate::check_result::CheckOutcome;
 use crate::http::CONNECT_TIMEOUT;
-use crate::output::{Format, note};
+use crate::output::note;
 use crate::service_address::service_address;
 use crate::stack::Stack;
 use crate::stack::variable_names::KEY_SNAPSHOT_BUCKET;
@@ -65,28 +63,12 @@ pub(super) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
     Ok(Some(Bucket::new(name, connection)))
 }
 
-/// `keys publish`.
-pub(super) async fn publish(keys: &KeyTable<'_>, format: Format) -> Result<()> {
-    let bucket = bucket(keys.stack)
-        .await?
-        .context("This stack has no bucket for a key snapshot.")?;
-    let written = write_snapshot(&bucket, keys).await;
-    // The revocations that this may have written to the table do not need a second attempt: when the
-    // first one fails, so does the command.
-    keys.skip_publication();
-    let count = written?;
-    format.print(
-        &format!("Published {count} key(s)."),
-        &json!({"published": count}),
-    )
-}
-
 /// Writes the snapshot, where there is one, after a command that has changed a key.
-pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
-    let Some(bucket) = bucket(keys.stack).await? else {
+pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
+    let Some(bucket) = bucket(key_table.stack).await? else {
         return Ok(());
     };
-    let written = write_snapshot(&bucket, keys).await;
+    let written = write_snapshot(&bucket, key_table).await;
     if let Err(error) = written {
         bail!(
             "The key table is written, and the key snapshot is not: {error:#}. While the key table does not answer, functions \
@@ -98,17 +80,17 @@ pub(crate) async fn publish_change(keys: &KeyTable<'_>) -> Result<()> {
 
 /// Reads the table and writes the snapshot. Returns how many keys it has. A revocation that only
 /// the old snapshot has is written to the table first.
-async fn write_snapshot(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
+pub(super) async fn write_snapshot(bucket: &Bucket, key_table: &KeyTable<'_>) -> Result<usize> {
     replace(bucket, async |before| {
         let before = before.and_then(|object| KeySnapshot::parse(object).ok());
         let revoked_at = |key: &StoredKey| before.as_ref()?.find(key.hash()?)?.revoked_at;
         let now = Timestamp::now();
-        let mut all = keys.all().await?;
+        let mut all = key_table.all().await?;
         for key in all.iter_mut().filter(|key| key.entry.revoked_at.is_none()) {
             let Some(time) = revoked_at(key) else {
                 continue;
             };
-            let exists = keys.revoke(key, time).await?;
+            let exists = key_table.revoke(key, time).await?;
             ensure!(exists, no_such_key(&key.entry.key_id));
             key.entry.revoked_at = Some(time);
             note(&format!(
@@ -118,7 +100,7 @@ async fn write_snapshot(bucket: &Bucket, keys: &KeyTable<'_>) -> Result<usize> {
         }
         let all = snapshot_keys(&all, now);
         Ok(Replacement {
-            object: write(&all, now)?,
+            object: key_snapshot::write(&all, now)?,
             result: all.len(),
         })
     })

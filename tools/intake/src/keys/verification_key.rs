@@ -12,7 +12,7 @@ use crate::stack::Stack;
 
 /// The key that `verify` creates for itself and deletes when it ends.
 pub(crate) struct VerificationKey<'a> {
-    table: KeyTable<'a>,
+    key_table: KeyTable<'a>,
     key: ApiKey,
     stored: StoredKey,
 }
@@ -33,7 +33,7 @@ impl<'a> VerificationKey<'a> {
         let key =
             ApiKey::random_for_verification().context("Cannot get random bytes from the system")?;
         Ok(Self {
-            table: KeyTable::new(stack)?,
+            key_table: KeyTable::new(stack)?,
             stored: StoredKey::new(key.hash(), entry),
             key,
         })
@@ -44,12 +44,14 @@ impl<'a> VerificationKey<'a> {
     }
 
     pub(crate) async fn store(&self) -> Result<()> {
-        self.table.add(&self.key.hash(), &self.stored.entry).await?;
+        self.key_table
+            .add(&self.key.hash(), &self.stored.entry)
+            .await?;
         Ok(())
     }
 
     /// Deletes the key. Functions that cached it accept it for up to a minute more.
     pub(crate) async fn delete(&self) -> Result<()> {
-        self.table.delete(&self.stored).await
+        self.key_table.delete(&self.stored).await
     }
 }

@@ -7,7 +7,7 @@ use model::account::AccountId;
 use serde::{Deserialize, Serialize};
 use store::attributes::Item;
 
-use crate::items::text;
+use crate::items::{partition_prefix, text};
 
 /// The id of a rejected signal. It is the key in the table without the account, so that one read
 /// finds the signal: `day#shard#requestIdentifier#index#payloadHash`. For people, there is a short
@@ -34,7 +34,7 @@ pub(super) struct SortKeyPattern<'a> {
 impl RejectedSignalId {
     /// The id of an item of this account.
     pub(super) fn from_item(account: &AccountId, item: &Item) -> Option<Self> {
-        let partition = text(item, "pk")?.strip_prefix(&account.partition_key(""))?;
+        let partition = text(item, "pk")?.strip_prefix(&partition_prefix(account))?;
         format!("{partition}#{}", text(item, "sk")?).try_into().ok()
     }
 

@@ -13,7 +13,7 @@ use store::rejected_signals::{RETENTION, SHARDS, partition_key};
 
 use super::rejected_signal::RejectedSignal;
 use super::rejected_signal_id::RejectedSignalId;
-use crate::items::{batch_delete, query_items};
+use crate::items::{batch_delete, get_item, partition_query, query_items};
 use crate::output::note;
 use crate::stack::Stack;
 use crate::stack::variable_names::REJECTED_SIGNALS_TABLE;
@@ -30,14 +30,14 @@ const DAY: Duration = Duration::from_hours(24);
 
 pub(crate) struct RejectedTable<'a> {
     pub(super) stack: &'a Stack,
-    table: &'a str,
+    table_name: &'a str,
 }
 
 impl<'a> RejectedTable<'a> {
     pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
         Ok(Self {
             stack,
-            table: stack.table(REJECTED_SIGNALS_TABLE)?,
+            table_name: stack.table_name(REJECTED_SIGNALS_TABLE)?,
         })
     }
 
@@ -68,7 +68,7 @@ impl<'a> RejectedTable<'a> {
         account: &AccountId,
         partition: String,
     ) -> Result<Vec<RejectedSignal>> {
-        let query = self.stack.query(self.table, partition);
+        let query = partition_query(self.stack, self.table_name, partition);
         let items: Vec<Item> = query_items(query).try_collect().await?;
         let mut signals = Vec::with_capacity(items.len());
         for item in items {
@@ -76,7 +76,7 @@ impl<'a> RejectedTable<'a> {
                 Some(signal) => signals.push(signal),
                 None => note(&format!(
                     "Skipped an item of {} that is no rejected signal.",
-                    self.table
+                    self.table_name
                 )),
             }
         }
@@ -89,7 +89,7 @@ impl<'a> RejectedTable<'a> {
         account: &AccountId,
         id: &RejectedSignalId,
     ) -> Result<Option<RejectedSignal>> {
-        let item = self.stack.get(self.table, id.key(account)).await?;
+        let item = get_item(self.stack, self.table_name, id.key(account)).await?;
         Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
     }
 
@@ -138,7 +138,7 @@ impl<'a> RejectedTable<'a> {
 
     /// Deletes the signals with these keys.
     pub(crate) async fn delete(&self, keys: &[Item]) -> Result<()> {
-        batch_delete(&self.stack.client, self.table, keys).await
+        batch_delete(&self.stack.dynamodb, self.table_name, keys).await
     }
 }
 

@@ -21,7 +21,7 @@ use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
 use crate::interrupt::until_interrupted;
-use crate::items::{batch_delete, key, scan};
+use crate::items::{batch_delete, item_key, partition_prefix, scan_table};
 use crate::output::{Format, NOTE_INTERVAL, note};
 use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
@@ -115,7 +115,7 @@ impl EraseSignals {
 
     async fn count(&self, stack: &Stack) -> Result<SignalErasureCounts> {
         let mut signals = 0;
-        self.scan(stack, async |page| {
+        self.scan_signals(stack, async |page| {
             signals += page.items().len();
             Ok(())
         })
@@ -128,17 +128,17 @@ impl EraseSignals {
     async fn delete(&self, stack: &Stack, expected: usize) -> Result<SignalErasureCounts> {
         let rejected = self.find_rejected(stack).await?;
         RejectedTable::new(stack)?.delete(&rejected).await?;
-        let table = stack.table(SIGNALS_TABLE)?;
+        let table_name = stack.table_name(SIGNALS_TABLE)?;
         let mut signals = 0;
         let mut noted_at = Instant::now();
-        self.scan(stack, async |page| {
-            let keys: Vec<Item> = page
+        self.scan_signals(stack, async |page| {
+            let item_keys: Vec<Item> = page
                 .items()
                 .iter()
-                .map(|item| key(item, &["pk", "sk"]))
+                .map(|item| item_key(item, &["pk", "sk"]))
                 .collect();
-            batch_delete(&stack.client, table, &keys).await?;
-            signals += keys.len();
+            batch_delete(&stack.dynamodb, table_name, &item_keys).await?;
+            signals += item_keys.len();
             if noted_at.elapsed() >= NOTE_INTERVAL {
                 note(&format!("{signals} of {expected} signals erased."));
                 noted_at = Instant::now();
@@ -153,25 +153,29 @@ impl EraseSignals {
     }
 
     /// Hands the keys of the stored signals to `take`, page by page.
-    async fn scan(
+    async fn scan_signals(
         &self,
         stack: &Stack,
         take: impl AsyncFnMut(ScanOutput) -> Result<()>,
     ) -> Result<()> {
-        let text = |text: String| AttributeValue::S(text);
-        let of_kind = |scan: ScanFluentBuilder| {
-            scan.consistent_read(true)
+        let prefix = AttributeValue::S(partition_prefix(&self.account));
+        let signal_type = AttributeValue::S(self.signal_type.clone());
+        let since = AttributeValue::S(self.since.to_string());
+        let until = AttributeValue::S(self.until.to_string());
+        let select = |call: ScanFluentBuilder| {
+            call.consistent_read(true)
                 .filter_expression(
                     "begins_with(pk, :account) AND (eventType = :type OR stepNodeId = :type) \
                      AND receivedAt >= :since AND receivedAt < :until",
                 )
-                .expression_attribute_values(":account", text(self.account.partition_key("")))
-                .expression_attribute_values(":type", text(self.signal_type.clone()))
-                .expression_attribute_values(":since", text(self.since.to_string()))
-                .expression_attribute_values(":until", text(self.until.to_string()))
+                .expression_attribute_values(":account", prefix.clone())
+                .expression_attribute_values(":type", signal_type.clone())
+                .expression_attribute_values(":since", since.clone())
+                .expression_attribute_values(":until", until.clone())
                 .projection_expression("pk, sk")
         };
-        scan(stack, stack.table(SIGNALS_TABLE)?, of_kind, take).await
+        let table_name = stack.table_name(SIGNALS_TABLE)?;
+        scan_table(stack, table_name, select, take).await
     }
 
     /// Finds the keys of the rejected signals.

@@ -15,7 +15,7 @@ use model::timestamp::Timestamp;
 use store::attributes::Item;
 
 use crate::interrupt::until_interrupted;
-use crate::items::{Json, display, json_object, query_items, text};
+use crate::items::{Json, display, json_object, partition_query, query_items, text};
 use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
@@ -112,7 +112,7 @@ impl ListSignals {
 /// The signals of one subject, as they are listed.
 struct History<'a> {
     stack: &'a Stack,
-    table: &'a str,
+    table_name: &'a str,
     partition: String,
     rows: PrintedTable,
     /// How many signals were written.
@@ -130,7 +130,7 @@ impl<'a> History<'a> {
             PrintedTable::new(format, ["RECEIVED", "EVENT/STEP", "FLOW", "DATA"]).cut_to_terminal();
         Ok(Self {
             stack,
-            table: stack.table(SIGNALS_TABLE)?,
+            table_name: stack.table_name(SIGNALS_TABLE)?,
             partition: account.partition_key(subject_id),
             rows,
             count: 0,
@@ -224,8 +224,7 @@ impl<'a> History<'a> {
             AttributeValue::S(time.map_or_else(|| none.to_owned(), |time| time.to_string()))
         };
         // "0" sorts before every time, "~" after every time.
-        self.stack
-            .query(self.table, self.partition.clone())
+        partition_query(self.stack, self.table_name, self.partition.clone())
             .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :until")
             .expression_attribute_values(":since", bound(since, "0"))
             .expression_attribute_values(":until", bound(until, "~"))

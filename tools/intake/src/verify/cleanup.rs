@@ -10,7 +10,7 @@ use store::retry::MAX_REQUEST_DURATION;
 
 use super::check_context::CheckContext;
 use super::stored::{read_partitions, rejected_partitions, subject_partitions};
-use crate::items::{batch_delete, key, key_of_partition};
+use crate::items::{batch_delete, item_key, key_of_partition};
 use crate::keys::VerificationKey;
 use crate::output::note;
 use crate::program_name::own_name;
@@ -115,12 +115,12 @@ async fn delete_partitions(
     partitions: Vec<String>,
 ) -> Result<usize> {
     let items = read_partitions(stack, variable, partitions).await?;
-    let keys = items.iter().map(|item| key(item, key_names)).collect();
+    let keys = items.iter().map(|item| item_key(item, key_names)).collect();
     delete_items(stack, variable, keys).await
 }
 
 async fn delete_items(stack: &Stack, variable: &str, keys: Vec<Item>) -> Result<usize> {
-    let table = stack.table(variable)?;
-    batch_delete(&stack.client, table, &keys).await?;
+    let table_name = stack.table_name(variable)?;
+    batch_delete(&stack.dynamodb, table_name, &keys).await?;
     Ok(keys.len())
 }

@@ -14,7 +14,7 @@ use store::rejected_signals::{self, SHARDS};
 
 use super::batch::{SUBJECTS, subject_id};
 use super::check_context::CheckContext;
-use crate::items::{Json, query_items};
+use crate::items::{Json, partition_query, query_items};
 use crate::stack::Stack;
 use crate::stack::variable_names::{CUSTOMERS_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE};
 
@@ -74,10 +74,10 @@ pub(super) async fn read_partitions(
     variable: &str,
     partitions: Vec<String>,
 ) -> Result<Vec<Item>> {
-    let table = stack.table(variable)?;
+    let table_name = stack.table_name(variable)?;
     let queries = partitions
         .into_iter()
-        .map(|partition| query_items(stack.query(table, partition)));
+        .map(|partition| query_items(partition_query(stack, table_name, partition)));
     stream::iter(queries)
         .flatten_unordered(CONCURRENCY)
         .try_collect()

@@ -35,11 +35,11 @@ pub(in crate::import) struct CustomersWriter<'a> {
 
 impl<'a> CustomersWriter<'a> {
     pub(super) fn new(stack: &'a Stack, account: &'a AccountId) -> Result<Self> {
-        let table_name = stack.table(CUSTOMERS_TABLE)?;
+        let table_name = stack.table_name(CUSTOMERS_TABLE)?;
         Ok(Self {
             account,
             table_name,
-            table: CustomersTable::new(stack.client.clone(), table_name),
+            table: CustomersTable::new(stack.dynamodb.clone(), table_name),
         })
     }
 

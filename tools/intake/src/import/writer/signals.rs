@@ -87,11 +87,11 @@ impl<'a> SignalsWriter<'a> {
         account: &'a AccountId,
         retention: Option<Duration>,
     ) -> Result<Self> {
-        let table_name = stack.table(SIGNALS_TABLE)?;
+        let table_name = stack.table_name(SIGNALS_TABLE)?;
         Ok(Self {
             account,
             table_name,
-            table: SignalsTable::new(stack.client.clone(), table_name, retention),
+            table: SignalsTable::new(stack.dynamodb.clone(), table_name, retention),
         })
     }
 

@@ -17,7 +17,7 @@ use store::signals::SignalsTable;
 use super::report::RedriveOutcome;
 use super::{Candidate, RedriveRejected};
 use crate::error::store_error;
-use crate::items::{query_items, text};
+use crate::items::{partition_query, query_items, text};
 use crate::rejected::rejected_signal::RejectedSignal;
 use crate::rejected::rejected_signal_id::SortKeyPattern;
 use crate::rejected::rejected_table::RejectedTable;
@@ -34,8 +34,8 @@ impl RedriveRejected {
     ) -> Result<RedriveOutcome> {
         let stack = rejected.stack;
         let signals = SignalsTable::new(
-            stack.client.clone(),
-            stack.table(SIGNALS_TABLE)?,
+            stack.dynamodb.clone(),
+            stack.table_name(SIGNALS_TABLE)?,
             stack.retention()?,
         );
         let Some(found) = rejected.find(&self.account, &candidate.id).await? else {
@@ -88,7 +88,10 @@ impl RedriveRejected {
                     return Ok(RedriveOutcome::Rejected(vec![error]));
                 }
                 ItemOutcome::Unacknowledged(error) => {
-                    return Err(store_error(rejected.stack.table(SIGNALS_TABLE)?, &error));
+                    return Err(store_error(
+                        rejected.stack.table_name(SIGNALS_TABLE)?,
+                        &error,
+                    ));
                 }
             }
         }
@@ -104,8 +107,7 @@ impl RedriveRejected {
         let stack = rejected.stack;
         let partition = self.account.partition_key(signal.subject_id());
         let SortKeyPattern { day, end } = candidate.id.stored_sort_key();
-        let query = stack
-            .query(stack.table(SIGNALS_TABLE)?, partition)
+        let query = partition_query(stack, stack.table_name(SIGNALS_TABLE)?, partition)
             .key_condition_expression("pk = :pk AND begins_with(sk, :day)")
             .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
             .projection_expression("sk");

@@ -1,0 +1,23 @@
+//! `keys publish`: writes the key snapshot.
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use super::key_table::KeyTable;
+use super::snapshot::{bucket, write_snapshot};
+use crate::output::Format;
+
+pub(super) async fn publish(key_table: &KeyTable<'_>, format: Format) -> Result<()> {
+    let bucket = bucket(key_table.stack)
+        .await?
+        .context("This stack has no bucket for a key snapshot.")?;
+    let written = write_snapshot(&bucket, key_table).await;
+    // The revocations that this may have written to the table do not need a second attempt: when the
+    // first one fails, so does the command.
+    key_table.skip_publication();
+    let count = written?;
+    format.print(
+        &format!("Published {count} key(s)."),
+        &json!({"published": count}),
+    )
+}
