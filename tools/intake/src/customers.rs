@@ -2,7 +2,9 @@
 
 mod erase;
 mod export;
-mod profiles;
+mod find;
+mod profile;
+mod show;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -80,8 +82,8 @@ pub(crate) struct Target {
 impl CustomersCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
-            Self::Show { target, times } => profiles::show(stack, &target, times, format).await,
-            Self::Find { account, email } => profiles::find(stack, &account, &email, format).await,
+            Self::Show { target, times } => show::show(stack, &target, times, format).await,
+            Self::Find { account, email } => find::find(stack, &account, &email, format).await,
             Self::Export(Target { account, id }) => {
                 export::export(stack, &account, &id, format).await
             }

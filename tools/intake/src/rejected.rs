@@ -17,7 +17,7 @@ use crate::stack::Stack;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RejectedCommand {
-    /// List rejected signals with their errors; with --json also their payloads
+    /// List rejected signals with their first error; with --json with all errors and the payloads
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod rejected list --account shop --since 7d\n  \
         cargo intake --stack intake-prod rejected list --account shop --json > rejected.ndjson"
@@ -37,10 +37,10 @@ pub(crate) enum RejectedCommand {
 
 impl RejectedCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let rejected = RejectedTable::new(stack)?;
+        let rejected_table = RejectedTable::new(stack)?;
         match self {
-            Self::List(list) => list.run(&rejected, format).await,
-            Self::Redrive(redrive) => redrive.run(&rejected, format).await,
+            Self::List(list) => list.run(&rejected_table, format).await,
+            Self::Redrive(redrive) => redrive.run(&rejected_table, format).await,
         }
     }
 }

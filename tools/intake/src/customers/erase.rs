@@ -14,7 +14,7 @@ use serde_json::json;
 use store::attributes::Item;
 use store::retry::MAX_REQUEST_DURATION;
 
-use super::profiles::find_profile;
+use super::profile::find_profile;
 use crate::confirm::confirm;
 use crate::error::call_error;
 use crate::interrupt::until_interrupted;
@@ -84,7 +84,7 @@ impl CustomerErasure<'_> {
             .context("Interrupted. To erase what is left, run the command again.")?;
         found.profiles += second.found.profiles;
         found.signals += second.found.signals;
-        found.rejected.extend(second.found.rejected);
+        found.rejected_keys.extend(second.found.rejected_keys);
         let printed = self.print(&found, format);
         // An error of the queues is returned last, so that the operator has the line for the record
         // in any case.
@@ -100,7 +100,7 @@ impl CustomerErasure<'_> {
             "id": id,
             "profiles": erased.profiles,
             "signals": erased.signals,
-            "rejectedSignals": erased.rejected.len(),
+            "rejectedSignals": erased.rejected_keys.len(),
         });
         let counts = erased.counts();
         let text = format!("Erased {id:?} in the account {account} at {erased_at}: {counts}.");
@@ -114,11 +114,11 @@ impl CustomerErasure<'_> {
         let profile = find_profile(stack, account, id).await?;
         let signals = count_signals(stack, account, id).await?;
         let rejected_table = RejectedTable::new(stack)?;
-        let rejected = rejected_table.find_keys_by_subject(account, id).await?;
+        let rejected_keys = rejected_table.find_keys_by_subject(account, id).await?;
         Ok(StoredOfCustomer {
             profiles: usize::from(profile.is_some()),
             signals,
-            rejected,
+            rejected_keys,
         })
     }
 
@@ -146,7 +146,9 @@ impl CustomerErasure<'_> {
         let Self {
             stack, account, id, ..
         } = self;
-        RejectedTable::new(stack)?.delete(&found.rejected).await?;
+        RejectedTable::new(stack)?
+            .delete(&found.rejected_keys)
+            .await?;
         delete_signals(stack, account, id).await?;
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
         let profile = key_of_partition(account.partition_key(id));
@@ -164,23 +166,23 @@ struct StoredOfCustomer {
     profiles: usize,
     signals: usize,
     /// The keys of the rejected signals.
-    rejected: Vec<Item>,
+    rejected_keys: Vec<Item>,
 }
 
 impl StoredOfCustomer {
     fn is_empty(&self) -> bool {
-        self.profiles == 0 && self.signals == 0 && self.rejected.is_empty()
+        self.profiles == 0 && self.signals == 0 && self.rejected_keys.is_empty()
     }
 
     fn counts(&self) -> String {
         let Self {
             profiles,
             signals,
-            rejected,
+            rejected_keys,
         } = self;
         format!(
             "{profiles} profile(s), {signals} signal(s), {} rejected signal(s)",
-            rejected.len()
+            rejected_keys.len()
         )
     }
 }

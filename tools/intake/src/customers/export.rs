@@ -9,7 +9,7 @@ use model::account::AccountId;
 use model::timestamp::Timestamp;
 use store::attributes::Item;
 
-use super::profiles::{find_profile, profile_json};
+use super::profile::{find_profile, profile_json};
 use crate::items::{get_item, json_object, partition_query, query_items};
 use crate::output::{Format, note, to_json};
 use crate::rejected::RejectedTable;
@@ -49,21 +49,24 @@ pub(super) async fn export(
     document.write(&format!(
         r#"{{"exportedAt":"{exported_at}","accountId":"{account}","id":{quoted_id},"profile":{profile_json},"signals":"#
     ))?;
-    let signals = document.write_array(signals).await?;
+    let signal_count = document.write_array(signals).await?;
     document.write(",\"rejectedSignals\":")?;
-    let rejected = Box::pin(rejected_signals(stack, rejected_keys)?);
-    let rejected = document.write_array(rejected).await?;
+    let rejected_signals = Box::pin(read_rejected_signals(stack, rejected_keys)?);
+    let rejected_count = document.write_array(rejected_signals).await?;
     document.write("}\n")?;
     document.flush()?;
-    let profiles = usize::from(profile.is_some());
+    let profile_count = usize::from(profile.is_some());
     note(&format!(
-        "Exported {id:?} of the account {account}: {profiles} profile(s), {signals} signal(s), {rejected} rejected signal(s)."
+        "Exported {id:?} of the account {account}: {profile_count} profile(s), {signal_count} signal(s), {rejected_count} rejected signal(s)."
     ));
     Ok(())
 }
 
 /// The rejected signals with these keys, but for those that have expired since their keys were read.
-fn rejected_signals(stack: &Stack, keys: Vec<Item>) -> Result<impl Stream<Item = Result<Item>>> {
+fn read_rejected_signals(
+    stack: &Stack,
+    keys: Vec<Item>,
+) -> Result<impl Stream<Item = Result<Item>>> {
     let table_name = stack.table_name(REJECTED_SIGNALS_TABLE)?;
     let items = stream::iter(keys).then(move |key| get_item(stack, table_name, key));
     Ok(items.try_filter_map(async |item| Ok(item)))

@@ -24,13 +24,17 @@ pub(crate) struct ListRejected {
 }
 
 impl ListRejected {
-    pub(super) async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
+    pub(super) async fn run(
+        &self,
+        rejected_table: &RejectedTable<'_>,
+        format: Format,
+    ) -> Result<()> {
         let account = &self.account;
         let heading = ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"];
         let mut table = PrintedTable::new(format, heading).cut_to_terminal();
         let mut is_empty = true;
         for day in days(self.since, Timestamp::now()) {
-            let signals = rejected.read_day(account, &day, self.since).await?;
+            let signals = rejected_table.read_day(account, &day, self.since).await?;
             if signals.is_empty() {
                 continue;
             }

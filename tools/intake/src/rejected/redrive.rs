@@ -59,13 +59,18 @@ struct Candidate {
 }
 
 impl RedriveRejected {
-    pub(super) async fn run(&self, rejected: &RejectedTable<'_>, format: Format) -> Result<()> {
+    pub(super) async fn run(
+        &self,
+        rejected_table: &RejectedTable<'_>,
+        format: Format,
+    ) -> Result<()> {
         let mut report = RedriveReport::new(format, self.dry_run);
         if let Some(file) = &self.from {
             let candidates = read_edited(file)?;
-            self.redrive_all(rejected, &candidates, &mut report).await?;
+            self.redrive_all(rejected_table, &candidates, &mut report)
+                .await?;
         } else {
-            self.redrive_as_sent(rejected, &mut report).await?;
+            self.redrive_as_sent(rejected_table, &mut report).await?;
         }
         report.finish()
     }
@@ -73,13 +78,15 @@ impl RedriveRejected {
     /// Redrives signals with the payloads that clients sent: they may have become valid since.
     async fn redrive_as_sent(
         &self,
-        rejected: &RejectedTable<'_>,
+        rejected_table: &RejectedTable<'_>,
         report: &mut RedriveReport,
     ) -> Result<()> {
         let mut missing: BTreeSet<&str> = self.ids.iter().map(String::as_str).collect();
         for day in days(self.since, Timestamp::now()) {
             let mut candidates = Vec::new();
-            let signals = rejected.read_day(&self.account, &day, self.since).await?;
+            let signals = rejected_table
+                .read_day(&self.account, &day, self.since)
+                .await?;
             for signal in signals {
                 let names = [signal.id.to_string(), signal.id.short()];
                 let is_named = names.iter().any(|name| self.ids.contains(name));
@@ -94,7 +101,8 @@ impl RedriveRejected {
                     payload: signal.payload,
                 });
             }
-            self.redrive_all(rejected, &candidates, report).await?;
+            self.redrive_all(rejected_table, &candidates, report)
+                .await?;
         }
         for id in missing {
             report.add(id, &RedriveOutcome::Missing);
@@ -104,13 +112,13 @@ impl RedriveRejected {
 
     async fn redrive_all(
         &self,
-        rejected: &RejectedTable<'_>,
+        rejected_table: &RejectedTable<'_>,
         candidates: &[Candidate],
         report: &mut RedriveReport,
     ) -> Result<()> {
         let work: Vec<_> = candidates
             .iter()
-            .map(|candidate| self.redrive_one(rejected, candidate))
+            .map(|candidate| self.redrive_one(rejected_table, candidate))
             .collect();
         let outcomes = stream::iter(work).buffered(CONCURRENT_SIGNALS);
         let mut finished = stream::iter(candidates).zip(outcomes);

@@ -63,7 +63,7 @@ pub(crate) struct EraseSignals {
 /// How many signals were found or deleted.
 struct SignalErasureCounts {
     signals: usize,
-    rejected: usize,
+    rejected_signals: usize,
 }
 
 impl EraseSignals {
@@ -80,13 +80,16 @@ impl EraseSignals {
         let target = self.target();
         note(&format!("Counting {target} ..."));
         let found = self.count(stack).await?;
-        let SignalErasureCounts { signals, rejected } = found;
+        let SignalErasureCounts {
+            signals,
+            rejected_signals,
+        } = found;
         if self.dry_run {
             return self.print(&found, format);
         }
-        if signals + rejected > 0 {
+        if signals + rejected_signals > 0 {
             let question = format!(
-                "Erase {signals} signal(s) and {rejected} rejected signal(s): {target}? This cannot be undone."
+                "Erase {signals} signal(s) and {rejected_signals} rejected signal(s): {target}? This cannot be undone."
             );
             confirm_by_name(&question, &self.signal_type, self.yes)?;
         }
@@ -120,14 +123,17 @@ impl EraseSignals {
             Ok(())
         })
         .await?;
-        let rejected = self.find_rejected(stack).await?.len();
-        Ok(SignalErasureCounts { signals, rejected })
+        let rejected_keys = self.find_rejected_keys(stack).await?;
+        Ok(SignalErasureCounts {
+            signals,
+            rejected_signals: rejected_keys.len(),
+        })
     }
 
     /// Deletes the signals. `expected` is how many were counted before.
     async fn delete(&self, stack: &Stack, expected: usize) -> Result<SignalErasureCounts> {
-        let rejected = self.find_rejected(stack).await?;
-        RejectedTable::new(stack)?.delete(&rejected).await?;
+        let rejected_keys = self.find_rejected_keys(stack).await?;
+        RejectedTable::new(stack)?.delete(&rejected_keys).await?;
         let table_name = stack.table_name(SIGNALS_TABLE)?;
         let mut signals = 0;
         let mut noted_at = Instant::now();
@@ -148,7 +154,7 @@ impl EraseSignals {
         .await?;
         Ok(SignalErasureCounts {
             signals,
-            rejected: rejected.len(),
+            rejected_signals: rejected_keys.len(),
         })
     }
 
@@ -179,27 +185,30 @@ impl EraseSignals {
     }
 
     /// Finds the keys of the rejected signals.
-    async fn find_rejected(&self, stack: &Stack) -> Result<Vec<Item>> {
+    async fn find_rejected_keys(&self, stack: &Stack) -> Result<Vec<Item>> {
         RejectedTable::new(stack)?
             .find_keys_by_type(&self.account, &self.signal_type, self.since, self.until)
             .await
     }
 
     fn print(&self, counts: &SignalErasureCounts, format: Format) -> Result<()> {
-        let SignalErasureCounts { signals, rejected } = counts;
+        let SignalErasureCounts {
+            signals,
+            rejected_signals,
+        } = counts;
         let target = self.target();
-        let found = format!("{signals} signal(s), {rejected} rejected signal(s)");
+        let found = format!("{signals} signal(s), {rejected_signals} rejected signal(s)");
         if self.dry_run {
             let json = json!({
                 "accountId": self.account, "type": self.signal_type, "since": self.since, "until": self.until,
-                "signals": signals, "rejectedSignals": rejected,
+                "signals": signals, "rejectedSignals": rejected_signals,
             });
             return format.print(&format!("Would erase {target}: {found}."), &json);
         }
         let erased_at = Timestamp::now();
         let json = json!({
             "erasedAt": erased_at, "accountId": self.account, "type": self.signal_type, "since": self.since,
-            "until": self.until, "signals": signals, "rejectedSignals": rejected,
+            "until": self.until, "signals": signals, "rejectedSignals": rejected_signals,
         });
         format.print(&format!("Erased {target}, at {erased_at}: {found}."), &json)
     }

@@ -178,11 +178,11 @@ impl<'a> History<'a> {
             let mut signals: Vec<Item> = query_items(self.query(Some(since), None))
                 .try_collect()
                 .await?;
-            let keys: HashSet<_> = signals.iter().filter_map(key).collect();
-            signals.retain(|signal| key(signal).is_some_and(|key| !listed.contains(&key)));
+            let sort_keys: HashSet<_> = signals.iter().filter_map(sort_key).collect();
+            signals.retain(|signal| sort_key(signal).is_some_and(|key| !listed.contains(&key)));
             self.write(&signals)?;
             // The next read reaches less far back: it does not find other keys again.
-            listed = keys;
+            listed = sort_keys;
             tokio::time::sleep(INTERVAL).await;
         }
     }
@@ -199,19 +199,19 @@ impl<'a> History<'a> {
     }
 
     fn add(&mut self, signal: &Item) -> Result<()> {
-        let index = index(signal);
+        let index = index_in_request(signal);
         let mut json = json_object(signal, &["pk", "sk", "accountId"]);
         if let Some(index) = &index {
             json.insert("index", Json(index));
         }
-        let text = |name| text(signal, name).unwrap_or_default();
+        let attribute = |name| text(signal, name).unwrap_or_default();
         // A signal has one of the two.
-        let action = [text("eventType"), text("stepNodeId")].concat();
+        let signal_type = [attribute("eventType"), attribute("stepNodeId")].concat();
         let data = signal.get("data").map(display).unwrap_or_default();
         let cells = [
-            text("receivedAt"),
-            &action,
-            text("eventflowIdentifier"),
+            attribute("receivedAt"),
+            &signal_type,
+            attribute("eventflowIdentifier"),
             &data,
         ];
         self.rows.add(&json, cells)
@@ -231,13 +231,13 @@ impl<'a> History<'a> {
     }
 }
 
-fn key(signal: &Item) -> Option<String> {
+fn sort_key(signal: &Item) -> Option<String> {
     text(signal, "sk").map(ToOwned::to_owned)
 }
 
 /// The index of the signal in its request, which is only in its key: an import needs it to store
 /// the signal again.
-fn index(signal: &Item) -> Option<AttributeValue> {
+fn index_in_request(signal: &Item) -> Option<AttributeValue> {
     let index: u64 = text(signal, "sk")?.rsplit('#').next()?.parse().ok()?;
     Some(AttributeValue::N(index.to_string()))
 }

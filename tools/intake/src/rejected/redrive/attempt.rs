@@ -29,17 +29,17 @@ impl RedriveRejected {
     /// run stores and deletes nothing.
     pub(super) async fn redrive_one(
         &self,
-        rejected: &RejectedTable<'_>,
+        rejected_table: &RejectedTable<'_>,
         candidate: &Candidate,
     ) -> Result<RedriveOutcome> {
-        let stack = rejected.stack;
+        let stack = rejected_table.stack;
         let signals = SignalsTable::new(
             stack.dynamodb.clone(),
             stack.table_name(SIGNALS_TABLE)?,
             stack.retention()?,
         );
-        let Some(found) = rejected.find(&self.account, &candidate.id).await? else {
-            let is_stored = self.is_stored(rejected, candidate).await?;
+        let Some(found) = rejected_table.find(&self.account, &candidate.id).await? else {
+            let is_stored = self.is_stored(rejected_table, candidate).await?;
             if is_stored {
                 return Ok(RedriveOutcome::Accepted);
             }
@@ -56,10 +56,10 @@ impl RedriveRejected {
         if self.dry_run {
             return Ok(RedriveOutcome::Accepted);
         }
-        let outcome = self.store(rejected, &signals, &found, signal).await?;
+        let outcome = self.store(rejected_table, &signals, &found, signal).await?;
         if let RedriveOutcome::Accepted = outcome {
             let key = candidate.id.key(&self.account);
-            rejected.delete(&[key]).await?;
+            rejected_table.delete(&[key]).await?;
         }
         Ok(outcome)
     }
@@ -67,7 +67,7 @@ impl RedriveRejected {
     /// Stores a signal as if it had been valid in the request that it came with.
     async fn store(
         &self,
-        rejected: &RejectedTable<'_>,
+        rejected_table: &RejectedTable<'_>,
         signals: &SignalsTable,
         found: &RejectedSignal,
         signal: Signal<'_>,
@@ -89,7 +89,7 @@ impl RedriveRejected {
                 }
                 ItemOutcome::Unacknowledged(error) => {
                     return Err(store_error(
-                        rejected.stack.table_name(SIGNALS_TABLE)?,
+                        rejected_table.stack.table_name(SIGNALS_TABLE)?,
                         &error,
                     ));
                 }
@@ -100,11 +100,15 @@ impl RedriveRejected {
 
     /// Whether the signal of a candidate is stored already. An earlier run did that, and deleted the
     /// rejected signal.
-    async fn is_stored(&self, rejected: &RejectedTable<'_>, candidate: &Candidate) -> Result<bool> {
+    async fn is_stored(
+        &self,
+        rejected_table: &RejectedTable<'_>,
+        candidate: &Candidate,
+    ) -> Result<bool> {
         let Ok(signal) = parse(&candidate.payload, 0) else {
             return Ok(false);
         };
-        let stack = rejected.stack;
+        let stack = rejected_table.stack;
         let partition = self.account.partition_key(signal.subject_id());
         let SortKeyPattern { day, end } = candidate.id.stored_sort_key();
         let query = partition_query(stack, stack.table_name(SIGNALS_TABLE)?, partition)
@@ -121,8 +125,8 @@ impl RedriveRejected {
 /// Parses a payload as the function parses the signal at `index` of a request.
 ///
 /// # Errors
-/// The payload breaks rules of the API, or it is not JSON. A payload in the table is not JSON only if
-/// it was too long and is cut off: the function keeps the signals of no request that is not JSON.
+/// The payload breaks rules of the API, or it is invalid JSON. The function keeps signals only of
+/// requests that are JSON, so a payload is invalid JSON only when it was truncated.
 fn parse(payload: &str, index: usize) -> Result<Signal<'_>, Vec<FieldError>> {
     let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
     let path = JsonPointer::Element(&signals, index);
@@ -134,5 +138,5 @@ fn parse(payload: &str, index: usize) -> Result<Signal<'_>, Vec<FieldError>> {
         );
         return Err(vec![error]);
     };
-    Signal::parse(text.value(), index, &path).map_err(|rejected| rejected.errors)
+    Signal::parse(text.value(), index, &path).map_err(|invalid| invalid.errors)
 }
