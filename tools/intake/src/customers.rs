@@ -10,7 +10,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
 
-use self::erase::CustomerErasure;
+use self::erase::EraseCustomer;
 use crate::output::Format;
 use crate::stack::Stack;
 
@@ -53,19 +53,7 @@ pub(crate) enum CustomersCommand {
 
     /// Erase everything that is stored of a customer or an emitter: the profile, the signals, the
     /// rejected signals
-    #[command(after_help = erase::help())]
-    Erase {
-        #[command(flatten)]
-        target: Target,
-
-        /// Do not ask for confirmation
-        #[arg(long)]
-        yes: bool,
-
-        /// Erase although messages are in the overflow queue or in its dead-letter queue
-        #[arg(long)]
-        anyway: bool,
-    },
+    Erase(EraseCustomer),
 }
 
 #[derive(Args, Debug)]
@@ -87,19 +75,7 @@ impl CustomersCommand {
             Self::Export(Target { account, id }) => {
                 export::export(stack, &account, &id, format).await
             }
-            Self::Erase {
-                target: Target { account, id },
-                yes,
-                anyway,
-            } => {
-                let erasure = CustomerErasure {
-                    stack,
-                    account: &account,
-                    id: &id,
-                    anyway,
-                };
-                erasure.run(yes, format).await
-            }
+            Self::Erase(erase) => erase.run(stack, format).await,
         }
     }
 }

@@ -13,6 +13,7 @@ mod confirm;
 mod contracts;
 mod customers;
 mod doctor;
+mod erasure;
 mod error;
 mod http;
 mod import;

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use self::queues::QueueCounts;
-pub(crate) use self::queues::{Queues, refuse_while_queued};
+pub(crate) use self::queues::Queues;
 use crate::confirm::confirm;
 use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;

@@ -1,8 +1,6 @@
 //! `accounts erase`: revokes the keys of an account, and deletes all that is stored under it.
 //!
-//! It revokes the keys first, so that functions add nothing while it reads the tables. It keeps no
-//! record of its progress: a second run finds what is left. It prints a line for the operator's
-//! record of erasures: a restore of a table brings back what was erased before.
+//! It revokes the keys first, so that functions add nothing while it reads the tables.
 
 use std::time::Duration;
 
@@ -17,11 +15,10 @@ use store::attributes::Item;
 use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
-use crate::interrupt::until_interrupted;
+use crate::erasure::{ErasureArgs, refuse_while_queued, until_erased, wait_for_functions};
 use crate::items::{batch_delete, item_key, partition_prefix, scan_table};
 use crate::keys::{KeyTable, StoredKey, no_such_key, snapshot};
 use crate::output::{Format, note};
-use crate::overflow::refuse_while_queued;
 use crate::stack::Stack;
 use crate::stack::variable_names::{
     CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
@@ -33,13 +30,8 @@ pub(crate) struct EraseAccount {
     #[arg(value_name = "ACCOUNT")]
     account: AccountId,
 
-    /// Do not ask for confirmation
-    #[arg(long)]
-    yes: bool,
-
-    /// Erase although messages are in the overflow queue or in its dead-letter queue
-    #[arg(long)]
-    anyway: bool,
+    #[command(flatten)]
+    erasure: ErasureArgs,
 }
 
 /// How long functions cache a key: `POSITIVE_TTL` in shared/service/src/auth/cache.rs.
@@ -102,7 +94,7 @@ impl AccountErasureCounts {
 }
 
 /// What an erasure did.
-struct AccountErasure {
+struct AccountErasureOutcome {
     counts: AccountErasureCounts,
     /// Whether the key snapshot has the revocations. Without it, the erasure goes on.
     published: Result<()>,
@@ -112,8 +104,7 @@ impl EraseAccount {
     pub(super) async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
         let Self {
             account,
-            yes,
-            anyway,
+            erasure: ErasureArgs { yes, anyway },
         } = self;
         refuse_while_queued(stack, *anyway).await?;
         let key_table = KeyTable::new(stack)?;
@@ -128,21 +119,18 @@ impl EraseAccount {
             "Erase everything that is stored of the account {account}, and revoke {active} key(s)? This cannot be undone."
         );
         confirm_by_name(&question, account.as_str(), *yes)?;
-        // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the process.
-        let work = Box::pin(revoke_and_delete(&key_table, account, &api_keys, *anyway));
-        let erasure = until_interrupted(work)
-            .await?
-            .context("Interrupted. To erase what is left, run the command again.")?;
-        if api_keys.is_empty() && erasure.counts.are_zero() {
+        let work = revoke_and_delete(&key_table, account, &api_keys, *anyway);
+        let outcome = until_erased(work).await?;
+        if api_keys.is_empty() && outcome.counts.are_zero() {
             bail!("The account {account} has no key, and there is no data of it.");
         }
-        let printed = print(account, &erasure.counts, active, format);
+        let printed = print(account, &outcome.counts, active, format);
         if snapshot::has_bucket(stack) {
             note(LATE_SIGNALS);
         }
         // An error of the snapshot is returned last, so that the operator has the line for the record
         // in any case.
-        erasure.published.and(printed)
+        outcome.published.and(printed)
     }
 }
 
@@ -180,7 +168,7 @@ async fn revoke_and_delete(
     account: &AccountId,
     api_keys: &[StoredKey],
     anyway: bool,
-) -> Result<AccountErasure> {
+) -> Result<AccountErasureOutcome> {
     let stack = key_table.stack;
     let last_revocation = revoke_all(key_table, api_keys).await;
     // The snapshot is also written when an earlier run revoked the keys, and could not write it.
@@ -189,13 +177,13 @@ async fn revoke_and_delete(
     } else {
         snapshot::publish_change(key_table).await
     };
-    wait_for_functions(last_revocation?).await;
+    wait_while_keys_are_cached(last_revocation?).await;
     // Signals that clients sent until now may be queued.
     refuse_while_queued(stack, anyway)
         .await
         .context("The keys are revoked, and nothing is deleted")?;
     let counts = delete_all(stack, account).await?;
-    Ok(AccountErasure { counts, published })
+    Ok(AccountErasureOutcome { counts, published })
 }
 
 async fn delete_all(stack: &Stack, account: &AccountId) -> Result<AccountErasureCounts> {
@@ -229,21 +217,17 @@ async fn revoke_all(key_table: &KeyTable<'_>, api_keys: &[StoredKey]) -> Result<
 }
 
 /// Waits while functions may still accept a key of the account.
-async fn wait_for_functions(last_revocation: Option<Timestamp>) {
+async fn wait_while_keys_are_cached(last_revocation: Option<Timestamp>) {
     let Some(revoked_at) = last_revocation else {
         return;
     };
     let until = revoked_at.plus(REVOCATION_DELAY);
     let left = until.duration_since(Timestamp::now());
-    if left.is_zero() {
-        return;
-    }
-    note(&format!(
-        "Waiting {} s: functions accept a key for up to {} s after its revocation.",
-        left.as_secs(),
+    let reason = format!(
+        "functions accept a key for up to {} s after its revocation.",
         KEY_CACHED_FOR.as_secs()
-    ));
-    tokio::time::sleep(left).await;
+    );
+    wait_for_functions(left, &reason).await;
 }
 
 /// Deletes what a table has of the account. Returns how many items that were.

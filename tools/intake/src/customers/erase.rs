@@ -1,12 +1,11 @@
 //! `customers erase`: deletes everything that is stored of a customer or an emitter.
 //!
-//! It keeps no record of its progress: what is deleted is not found again, so a second run deletes
-//! what is left. It looks a second time itself, also when it found nothing: a request that came
-//! before may still store or defer something. It prints a line for the operator's record of
-//! erasures: a restore of a table brings back what was erased before.
+//! It looks a second time, also when it found nothing: a request that came before may still store or
+//! defer something.
 
 use anyhow::{Context as _, Result};
 use aws_sdk_dynamodb::types::Select;
+use clap::Args;
 use futures_util::TryStreamExt as _;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
@@ -14,22 +13,22 @@ use serde_json::json;
 use store::attributes::Item;
 use store::retry::MAX_REQUEST_DURATION;
 
+use super::Target;
 use super::profile::find_profile;
 use crate::confirm::confirm;
+use crate::erasure::{ErasureArgs, refuse_while_queued, until_erased, wait_for_functions};
 use crate::error::call_error;
-use crate::interrupt::until_interrupted;
 use crate::items::{batch_delete, key_of_partition, partition_query, query_items};
 use crate::output::{Format, note};
-use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
 use crate::stack::Stack;
 use crate::stack::variable_names::{CUSTOMERS_TABLE, SIGNALS_TABLE};
 
 /// How many keys of signals are read before they are deleted: a history may be longer than the
 /// memory.
-const DELETED_AT_ONCE: usize = 1_000;
+const DELETION_BATCH_SIZE: usize = 1_000;
 
-pub(super) fn help() -> String {
+fn help() -> String {
     let seconds = MAX_REQUEST_DURATION.as_secs();
     format!(
         "Example:\n  cargo intake --stack intake-prod customers erase --account shop customer-17\n\n\
@@ -40,13 +39,14 @@ pub(super) fn help() -> String {
     )
 }
 
-/// An erasure of a customer or an emitter.
-pub(super) struct CustomerErasure<'a> {
-    pub(super) stack: &'a Stack,
-    pub(super) account: &'a AccountId,
-    pub(super) id: &'a str,
-    /// Whether it goes on while messages are queued.
-    pub(super) anyway: bool,
+#[derive(Args, Debug)]
+#[command(after_help = help())]
+pub(crate) struct EraseCustomer {
+    #[command(flatten)]
+    target: Target,
+
+    #[command(flatten)]
+    erasure: ErasureArgs,
 }
 
 /// What was found when the erasure looked again.
@@ -56,17 +56,12 @@ struct SecondLook {
     queues: Result<()>,
 }
 
-impl CustomerErasure<'_> {
-    pub(super) async fn run(self, yes: bool, format: Format) -> Result<()> {
-        let Self {
-            stack,
-            account,
-            id,
-            anyway,
-        } = self;
-        refuse_while_queued(stack, anyway).await?;
+impl EraseCustomer {
+    pub(super) async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
+        let Target { account, id } = &self.target;
+        refuse_while_queued(stack, self.erasure.anyway).await?;
         note(&format!("Counting what is stored of {id:?} ..."));
-        let mut found = self.look().await?;
+        let mut found = self.look(stack).await?;
         if found.is_empty() {
             note(&format!(
                 "Nothing is stored of {id:?} in the account {account}."
@@ -75,13 +70,8 @@ impl CustomerErasure<'_> {
         let counts = found.counts();
         let question =
             format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone.");
-        confirm(&question, yes)?;
-        // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the
-        // process.
-        let work = Box::pin(self.delete_twice(&found));
-        let second = until_interrupted(work)
-            .await?
-            .context("Interrupted. To erase what is left, run the command again.")?;
+        confirm(&question, self.erasure.yes)?;
+        let second = until_erased(self.delete_twice(stack, &found)).await?;
         found.profiles += second.found.profiles;
         found.signals += second.found.signals;
         found.rejected_keys.extend(second.found.rejected_keys);
@@ -92,7 +82,7 @@ impl CustomerErasure<'_> {
     }
 
     fn print(&self, erased: &StoredOfCustomer, format: Format) -> Result<()> {
-        let Self { account, id, .. } = self;
+        let Target { account, id } = &self.target;
         let erased_at = Timestamp::now();
         let json = json!({
             "erasedAt": erased_at,
@@ -107,10 +97,8 @@ impl CustomerErasure<'_> {
         format.print(&text, &json)
     }
 
-    async fn look(&self) -> Result<StoredOfCustomer> {
-        let Self {
-            stack, account, id, ..
-        } = self;
+    async fn look(&self, stack: &Stack) -> Result<StoredOfCustomer> {
+        let Target { account, id } = &self.target;
         let profile = find_profile(stack, account, id).await?;
         let signals = count_signals(stack, account, id).await?;
         let rejected_table = RejectedTable::new(stack)?;
@@ -123,29 +111,24 @@ impl CustomerErasure<'_> {
     }
 
     /// Deletes what was found, and what requests have stored that functions received before.
-    async fn delete_twice(&self, found: &StoredOfCustomer) -> Result<SecondLook> {
-        self.delete(found).await?;
-        let seconds = MAX_REQUEST_DURATION.as_secs();
-        note(&format!(
-            "Waiting {seconds} s: a request that a function received before may store something until then."
-        ));
-        tokio::time::sleep(MAX_REQUEST_DURATION).await;
+    async fn delete_twice(&self, stack: &Stack, found: &StoredOfCustomer) -> Result<SecondLook> {
+        self.delete(stack, found).await?;
+        let reason = "a request that a function received before may store something until then.";
+        wait_for_functions(MAX_REQUEST_DURATION, reason).await;
         // The messages are counted before the second look, which finds what was drained until then.
-        let queues = refuse_while_queued(self.stack, self.anyway)
+        let queues = refuse_while_queued(stack, self.erasure.anyway)
             .await
             .context("What is stored is erased, but requests that came before were deferred");
-        let late = self.look().await?;
-        self.delete(&late).await?;
+        let late = self.look(stack).await?;
+        self.delete(stack, &late).await?;
         Ok(SecondLook {
             found: late,
             queues,
         })
     }
 
-    async fn delete(&self, found: &StoredOfCustomer) -> Result<()> {
-        let Self {
-            stack, account, id, ..
-        } = self;
+    async fn delete(&self, stack: &Stack, found: &StoredOfCustomer) -> Result<()> {
+        let Target { account, id } = &self.target;
         RejectedTable::new(stack)?
             .delete(&found.rejected_keys)
             .await?;
@@ -205,7 +188,7 @@ async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<
     let table_name = stack.table_name(SIGNALS_TABLE)?;
     let query = partition_query(stack, table_name, account.partition_key(id))
         .projection_expression("pk, sk");
-    let mut batches = query_items(query).try_chunks(DELETED_AT_ONCE);
+    let mut batches = query_items(query).try_chunks(DELETION_BATCH_SIZE);
     while let Some(keys) = batches.try_next().await.map_err(|error| error.1)? {
         batch_delete(&stack.dynamodb, table_name, &keys).await?;
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context as _, Error, Result, anyhow, ensure};
+use anyhow::{Context as _, Error, Result, anyhow};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::QueueAttributeName;
@@ -118,27 +118,6 @@ impl<'a> Queues<'a> {
         let response = call.send().await.map_err(|error| call_error(&error))?;
         Ok(response.attributes.unwrap_or_default())
     }
-}
-
-/// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow
-/// function stores what is in them later, what was erased may come back.
-pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
-    if anyway {
-        return Ok(());
-    }
-    let Some(queues) = Queues::find(stack)? else {
-        return Ok(());
-    };
-    let counts = queues.count().await?;
-    let overflow = counts.overflow.total();
-    let dead_letters = counts.dead_letters.total();
-    ensure!(
-        overflow == 0 && dead_letters == 0,
-        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be stored \
-         after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
-         dead letters back), or add --anyway, and erase again when the queues are empty."
-    );
-    Ok(())
 }
 
 /// What a failed call to SQS means to an operator. Every one of these errors ends the command.

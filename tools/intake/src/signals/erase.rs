@@ -2,13 +2,10 @@
 //! client that sent what it must not.
 //!
 //! The table has no index by type, so the command reads all of it: once to count, once to delete.
-//! It keeps no record of its progress: what is deleted is not found again, so a second run deletes
-//! what is left. It prints a line for the operator's record of erasures: a restore of a table brings
-//! back what was erased before.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -20,10 +17,9 @@ use store::attributes::Item;
 use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
-use crate::interrupt::until_interrupted;
+use crate::erasure::{ErasureArgs, refuse_while_queued, until_erased, wait_for_functions};
 use crate::items::{batch_delete, item_key, partition_prefix, scan_table};
 use crate::output::{Format, NOTE_INTERVAL, note};
-use crate::overflow::refuse_while_queued;
 use crate::rejected::RejectedTable;
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
@@ -51,13 +47,8 @@ pub(crate) struct EraseSignals {
     #[arg(long)]
     dry_run: bool,
 
-    /// Do not ask for confirmation
-    #[arg(long)]
-    yes: bool,
-
-    /// Erase although messages are in the overflow queue or in its dead-letter queue
-    #[arg(long)]
-    anyway: bool,
+    #[command(flatten)]
+    erasure: ErasureArgs,
 }
 
 /// How many signals were found or deleted.
@@ -75,8 +66,11 @@ impl EraseSignals {
             "--until must not be in the future: what arrives after the erasure would stay."
         );
         // A deferred signal has the time of its first arrival, so what waits belongs to the period.
-        refuse_while_queued(stack, self.anyway || self.dry_run).await?;
-        wait_for_functions(self.until, now).await;
+        refuse_while_queued(stack, self.erasure.anyway || self.dry_run).await?;
+        let left = self.until.plus(MAX_REQUEST_DURATION).duration_since(now);
+        let reason =
+            "a request that a function received before --until may store something until then.";
+        wait_for_functions(left, reason).await;
         let target = self.target();
         note(&format!("Counting {target} ..."));
         let found = self.count(stack).await?;
@@ -91,14 +85,9 @@ impl EraseSignals {
             let question = format!(
                 "Erase {signals} signal(s) and {rejected_signals} rejected signal(s): {target}? This cannot be undone."
             );
-            confirm_by_name(&question, &self.signal_type, self.yes)?;
+            confirm_by_name(&question, &self.signal_type, self.erasure.yes)?;
         }
-        // The command listens for Ctrl-C only after the answer: until then, Ctrl-C ends the
-        // process.
-        let work = Box::pin(self.delete(stack, signals));
-        let erased = until_interrupted(work)
-            .await?
-            .context("Interrupted. To erase what is left, run the command again.")?;
+        let erased = until_erased(self.delete(stack, signals)).await?;
         self.print(&erased, format)
     }
 
@@ -211,17 +200,5 @@ impl EraseSignals {
             "until": self.until, "signals": signals, "rejectedSignals": rejected_signals,
         });
         format.print(&format!("Erased {target}, at {erased_at}: {found}."), &json)
-    }
-}
-
-/// Waits until no function handles a request any more that arrived before `until`.
-async fn wait_for_functions(until: Timestamp, now: Timestamp) {
-    let left = until.plus(MAX_REQUEST_DURATION).duration_since(now);
-    if left > Duration::ZERO {
-        note(&format!(
-            "Waiting {} s: a request that a function received before --until may store something until then.",
-            left.as_secs().max(1)
-        ));
-        tokio::time::sleep(left).await;
     }
 }
