@@ -1,4 +1,4 @@
-//! `accounts`.
+//! `accounts usage` counts the log lines of requests, and `accounts erase` leaves nothing of an account.
 
 use model::timestamp::Timestamp;
 use serde_json::json;

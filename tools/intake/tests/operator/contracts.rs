@@ -1,4 +1,4 @@
-//! `contracts infer` and `contracts check`.
+//! `contracts infer` writes event contracts, and `contracts check` judges stored signals by them.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `customers erase`.
+//! `customers erase` deletes what is stored of a customer or an emitter, and nothing else.
 
 use model::timestamp::Timestamp;
 use serde_json::json;

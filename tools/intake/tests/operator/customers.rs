@@ -1,4 +1,4 @@
-//! `customers show`, `customers find` and `customers export`.
+//! `customers show`, `find` and `export` print what is stored of a customer.
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};

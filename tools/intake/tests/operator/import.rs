@@ -1,4 +1,4 @@
-//! `import`.
+//! `import` stores the valid lines of a file, and reports the others.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;

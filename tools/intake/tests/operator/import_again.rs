@@ -1,4 +1,4 @@
-//! `import` of what the other commands list.
+//! `import` stores what the other commands list as it was.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! An import that ends in the middle of its file.
+//! An import that ends in the middle of its file is completed by a second run.
 
 use serde_json::{Value, json};
 use testkit::TestApp;

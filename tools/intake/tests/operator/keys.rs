@@ -1,4 +1,4 @@
-//! `keys`.
+//! `keys` creates, imports, lists, rotates and revokes keys in the key table.
 
 use std::time::Duration;
 

@@ -1,5 +1,22 @@
 //! `cargo intake` as an operator runs it: a process with an exit code, standard output and standard
 //! error, on the emulator of a test and beside the functions.
+//!
+//! | command or rule | modules |
+//! |---|---|
+//! | how a command finds its stack, help and version | `configuration` |
+//! | `keys` | `keys`; `key_revocation`, and `key_snapshot` for what each command writes into it |
+//! | `accounts` | `accounts` |
+//! | `customers` | `customers`; `customer_erasure` |
+//! | `signals` | `signals` for `list`, `signal_erasure` |
+//! | `rejected` | `rejected_signals` |
+//! | `overflow`, and erasures while messages are queued | `overflow` |
+//! | `contracts` | `contracts` |
+//! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `sample_data` |
+//! | `verify` | `verify` |
+//! | `doctor` | `doctor` |
+//! | no command reaches another account | `account_isolation` |
+//! | confirmations and hidden input in a terminal | `terminal` |
+//! | what tests of several commands are made of | `support` |
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! `rejected`.
+//! `rejected` lists rejected signals, and stores those that have become valid.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;

@@ -1,4 +1,4 @@
-//! `signals erase`: the erasure of a type of signals.
+//! `signals erase` deletes the signals of one type, account and period.
 
 use emulator::sqs::FakeSqs;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `signals list`.
+//! `signals list` writes the signals of a subject in the order of their arrival.
 
 use std::io::Read as _;
 use std::ops::Range;
