@@ -1,10 +1,10 @@
 //! What a failed call to DynamoDB means to an operator: what failed, and what to do. Must not know
 //! which command made the call.
 //!
-//! The tool has no error type of its own. A failure is one of [`StoreError`] until this file makes a
-//! sentence of it; from then on it is an [`anyhow::Error`], which ends the command and which `main`
-//! prints. A command reads a [`StoreError`] itself only where a refused item does not end it: the
-//! import and the redrive report that item and go on.
+//! DynamoDB's errors become sentences here; S3's, SQS's and CloudFormation's do beside their calls. A
+//! sentence is an [`anyhow::Error`], which ends the command and which `main` prints. Three places look at
+//! the kind of a failure themselves: the import and the redrive report a refused item and go on, and the
+//! key table tells a failed condition from a failed call.
 //!
 //! An SDK error may hold an item, so only its code and DynamoDB's message are passed on.
 
@@ -40,7 +40,7 @@ pub(crate) fn store_error(table_name: &str, error: &StoreError) -> Error {
     anyhow!("Table {table_name}: {} ({error})", explain(error))
 }
 
-/// What an operator can do. Nothing else of the tool looks at why a call failed.
+/// What an operator can do about a failed call.
 fn explain(error: &StoreError) -> &'static str {
     match error {
         StoreError::Unavailable(cause) => explain_cause(cause),

@@ -115,7 +115,7 @@ impl Stack {
     /// queue.
     ///
     /// # Errors
-    /// Only one of the two is known: an erasure must count the messages of both.
+    /// Only one of the two is known: the counts of that one would pass for those of both.
     pub(crate) fn queue_urls(&self) -> Result<Option<QueueUrls<'_>>> {
         let has_overflow = self.variables.find(OVERFLOW_QUEUE_URL).is_some();
         let has_dead_letters = self.variables.find(DEAD_LETTER_QUEUE_URL).is_some();

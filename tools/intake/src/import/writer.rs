@@ -1,4 +1,5 @@
-//! Stores a chunk as the functions would store its lines. Must not know where the lines come from.
+//! Parses and stores the lines of a chunk as the functions would. Must not know how a file is divided
+//! into chunks.
 
 mod customers;
 mod signals;

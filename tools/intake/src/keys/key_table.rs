@@ -1,5 +1,5 @@
 //! The operator's access to the table ApiKeys: by the id of a key, where the functions know only
-//! its hash. Must not know which command asks.
+//! its hash. Must not know how the key snapshot is written.
 
 use std::cell::Cell;
 

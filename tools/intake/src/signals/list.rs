@@ -1,5 +1,5 @@
 //! `signals list`: the signals of one customer or emitter in order of arrival, which are one partition
-//! of the table, and those that arrive from now on. Must not know how a signal is stored.
+//! of the table, and those that arrive from now on. Must not know what the data of a signal has.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
