@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use crate::import::Import;
 use crate::output::{Format, note, print_line};
 use crate::program_name::{as_typed, own_name};
-use crate::stack::{StackArgs, local_account};
+use crate::stack::{Stack, StackArgs, local_account};
 use crate::verify::Verify;
 use crate::{accounts, contracts, customers, doctor, keys, overflow, rejected, signals};
 
@@ -39,6 +39,22 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(flatten)]
+    OnStack(StackCommand),
+
+    /// Write a script that completes the commands of an installed `intake` in this shell
+    #[command(
+        after_help = "Example:\n  intake completions bash > ~/.local/share/bash-completion/completions/intake"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// The commands that work on a stack.
+#[derive(Debug, Subcommand)]
+enum StackCommand {
     /// Create, import, list, rotate and revoke the API keys of accounts
     #[command(subcommand)]
     Keys(keys::KeysCommand),
@@ -77,15 +93,6 @@ enum Command {
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod doctor\n\n\
         It changes nothing. The exit code is 1 when something is wrong.")]
     Doctor,
-
-    /// Write a script that completes the commands of an installed `intake` in this shell
-    #[command(
-        after_help = "Example:\n  intake completions bash > ~/.local/share/bash-completion/completions/intake"
-    )]
-    Completions {
-        /// The shell
-        shell: Shell,
-    },
 }
 
 impl Options {
@@ -102,14 +109,14 @@ impl Options {
         }
         let account = match local_account(&arguments) {
             Some(Ok(account)) => account,
-            // The stack is missing, and not the account.
+            // The account is missing because the file of the local stack cannot be read.
             Some(Err(error)) => {
                 note(&format!("error: {error:#}"));
                 std::process::exit(1)
             }
             None => error.exit(),
         };
-        // What follows `--` is an id.
+        // The option is put before `--`: clap takes what follows `--` for an id.
         let end = arguments
             .iter()
             .position(|argument| argument == "--")
@@ -132,23 +139,29 @@ impl Options {
         } else {
             Format::Text
         };
-        if let Command::Completions { shell } = self.command {
-            return completions(shell);
-        }
-        let stack = self.stack_args.connect().await?;
         match self.command {
-            // It has returned above, since it needs no stack.
-            Command::Completions { .. } => Ok(()),
-            Command::Keys(command) => command.run(&stack, format).await,
-            Command::Accounts(command) => command.run(&stack, format).await,
-            Command::Customers(command) => command.run(&stack, format).await,
-            Command::Signals(command) => command.run(&stack, format).await,
-            Command::Rejected(command) => command.run(&stack, format).await,
-            Command::Overflow(command) => command.run(&stack, format).await,
-            Command::Contracts(command) => command.run(&stack).await,
-            Command::Import(import) => import.run(&stack, format).await,
-            Command::Verify(verify) => verify.run(&stack, format).await,
-            Command::Doctor => doctor::run(&stack, format).await,
+            Command::Completions { shell } => completions(shell),
+            Command::OnStack(command) => {
+                let stack = self.stack_args.connect().await?;
+                command.run(&stack, format).await
+            }
+        }
+    }
+}
+
+impl StackCommand {
+    async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        match self {
+            Self::Keys(command) => command.run(stack, format).await,
+            Self::Accounts(command) => command.run(stack, format).await,
+            Self::Customers(command) => command.run(stack, format).await,
+            Self::Signals(command) => command.run(stack, format).await,
+            Self::Rejected(command) => command.run(stack, format).await,
+            Self::Overflow(command) => command.run(stack, format).await,
+            Self::Contracts(command) => command.run(stack).await,
+            Self::Import(import) => import.run(stack, format).await,
+            Self::Verify(verify) => verify.run(stack, format).await,
+            Self::Doctor => doctor::run(stack, format).await,
         }
     }
 }

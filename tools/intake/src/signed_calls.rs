@@ -161,7 +161,7 @@ impl<'a> SigningClient<'a> {
     }
 }
 
-/// Whether another attempt would be answered in the same way.
+/// Whether no further attempt is needed.
 fn is_final(answer: &Result<Received>) -> bool {
     let Ok(received) = answer else { return false };
     let is_throttled = String::from_utf8_lossy(&received.body).contains("Throttl");

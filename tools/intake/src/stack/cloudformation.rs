@@ -61,7 +61,7 @@ impl<T> Default for Members<T> {
     }
 }
 
-/// Why a stack is not described. It ends the command.
+/// Why a stack is not described.
 #[derive(Debug)]
 pub(super) enum NotDescribed {
     /// There is no such stack.

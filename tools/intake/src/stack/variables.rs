@@ -94,7 +94,7 @@ impl StackVariables {
     }
 }
 
-/// What it means to an operator that a stack was not described. It ends the command.
+/// The error that tells an operator why a stack was not described.
 fn explain(why: &NotDescribed, name: &str, config: &SdkConfig) -> anyhow::Error {
     let region = config.region().map(ToString::to_string).unwrap_or_default();
     match why {

@@ -1,5 +1,5 @@
-//! Removes what `verify` stored: by the partitions that were written to, as it is read back. Must not
-//! know what is correct.
+//! Removes what `verify` stored, from the partitions that it wrote to. Must not know which items are
+//! correct.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Requests for what a deployment can break: the table of the keys, API Gateway, what it hands
-//! over, and what functions store. The rules of the functions have tests of their own: the same
-//! program is deployed.
+//! Requests that check what a deployment can get wrong: the key table, API Gateway, what it passes
+//! through to the functions, and the table of the customers. They do not check the rules of the
+//! functions, which have tests of their own, and are the same in every deployment.
 
 use model::api_key::KEY_PREFIX;
 use model::limits::MAX_BODY_BYTES;
