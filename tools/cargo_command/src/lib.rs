@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// The variables that describe their package to programs that cargo runs. Its configuration, such
-/// as `CARGO_HOME` and `CARGO_TARGET_DIR`, begins with none of these.
-const PACKAGE_VARIABLES: [&str; 6] = [
+/// How the variables begin that describe a package to programs that cargo runs. Cargo's configuration,
+/// such as `CARGO_HOME` and `CARGO_TARGET_DIR`, begins with none of these.
+const PACKAGE_VARIABLE_PREFIXES: [&str; 6] = [
     "CARGO_BIN_",
     "CARGO_CRATE_NAME",
     "CARGO_MANIFEST_",
@@ -30,9 +30,9 @@ pub fn cargo_command(program: impl AsRef<OsStr>) -> Command {
 }
 
 fn is_package_variable(name: &str) -> bool {
-    PACKAGE_VARIABLES
+    PACKAGE_VARIABLE_PREFIXES
         .iter()
-        .any(|start| name.starts_with(start))
+        .any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub(crate) struct Target {
 
     /// The customerId (or the emitterId, to export or erase), as the client sent it
     #[arg(value_name = "ID", allow_hyphen_values = true)]
-    id: String,
+    subject_id: String,
 }
 
 impl CustomersCommand {
@@ -72,9 +72,10 @@ impl CustomersCommand {
         match self {
             Self::Show { target, times } => show::show(stack, &target, times, format).await,
             Self::Find { account, email } => find::find(stack, &account, &email, format).await,
-            Self::Export(Target { account, id }) => {
-                export::export(stack, &account, &id, format).await
-            }
+            Self::Export(Target {
+                account,
+                subject_id,
+            }) => export::export(stack, &account, &subject_id, format).await,
             Self::Erase(erase) => erase.run(stack, format).await,
         }
     }

@@ -16,7 +16,7 @@ use aws_smithy_types::byte_stream::ByteStream;
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause before each further attempt.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_DURATION: Duration = Duration::from_secs(1);
 
 /// Sends requests, on connections that it keeps.
 pub(crate) struct HttpClient {
@@ -26,7 +26,7 @@ pub(crate) struct HttpClient {
 }
 
 /// A response with its whole body.
-pub(crate) struct Received {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: Headers,
     pub(crate) body: Vec<u8>,
@@ -47,7 +47,7 @@ impl HttpClient {
         url: String,
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
         body: Vec<u8>,
-    ) -> Result<Received> {
+    ) -> Result<HttpResponse> {
         let mut request = HttpRequest::new(SdkBody::from(body));
         request.set_method(method)?;
         request
@@ -63,10 +63,10 @@ impl HttpClient {
             .with_context(|| format!("no response within {} s", self.timeout.as_secs()))?
     }
 
-    async fn exchange(&self, request: HttpRequest) -> Result<Received> {
+    async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse> {
         let mut response = self.connector.call(request).await?;
         let body = ByteStream::new(response.take_body()).collect().await?;
-        Ok(Received {
+        Ok(HttpResponse {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
             body: body.to_vec(),
@@ -86,7 +86,7 @@ pub(crate) async fn attempt_until_final<T>(
         if is_final(&outcome) {
             break;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(PAUSE_DURATION).await;
         outcome = attempt().await;
     }
     outcome

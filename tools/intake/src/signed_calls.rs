@@ -16,7 +16,7 @@ use aws_sigv4::sign::v4::SigningParams;
 use aws_smithy_runtime_api::client::identity::Identity;
 use serde_json::Value;
 
-use crate::http::{HttpClient, Received, attempt_until_final};
+use crate::http::{HttpClient, HttpResponse, attempt_until_final};
 use crate::service_address::service_address;
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -94,7 +94,7 @@ impl<'a> SigningClient<'a> {
         let body = body.to_string();
         let answer = self.post(&json_service.service, &headers, &body).await;
         answer
-            .and_then(|received| read(&received))
+            .and_then(|response| read(&response))
             .with_context(|| operation.to_owned())
     }
 
@@ -104,7 +104,7 @@ impl<'a> SigningClient<'a> {
         service: &Service,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> Result<Received> {
+    ) -> Result<HttpResponse> {
         let attempt = || self.send(service, headers, body);
         attempt_until_final(ATTEMPTS, attempt, is_final).await
     }
@@ -114,7 +114,7 @@ impl<'a> SigningClient<'a> {
         service: &Service,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> Result<Received> {
+    ) -> Result<HttpResponse> {
         let region = self.config.region().context("No AWS region")?.as_ref();
         let url = service_address(service.name, service.endpoint_variable, region).await?;
         let call = UnsignedCall {
@@ -162,23 +162,23 @@ impl<'a> SigningClient<'a> {
 }
 
 /// Whether no further attempt is needed.
-fn is_final(answer: &Result<Received>) -> bool {
-    let Ok(received) = answer else { return false };
-    let is_throttled = String::from_utf8_lossy(&received.body).contains("Throttl");
-    received.status == 200 || (received.status < 500 && !is_throttled)
+fn is_final(answer: &Result<HttpResponse>) -> bool {
+    let Ok(response) = answer else { return false };
+    let is_throttled = String::from_utf8_lossy(&response.body).contains("Throttl");
+    response.status == 200 || (response.status < 500 && !is_throttled)
 }
 
 /// The answer, or why the service refused the call, in its own words.
-fn read(received: &Received) -> Result<Value> {
-    let answer = serde_json::from_slice::<Value>(&received.body);
-    if received.status == 200 {
+fn read(response: &HttpResponse) -> Result<Value> {
+    let answer = serde_json::from_slice::<Value>(&response.body);
+    if response.status == 200 {
         return Ok(answer?);
     }
     let answer = answer.unwrap_or_default();
     let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default();
     bail!(
         "{} {} {}{}",
-        received.status,
+        response.status,
         text("__type"),
         text("message"),
         text("Message")

@@ -27,11 +27,11 @@ use clap::Args;
 use model::account::{AccountId, VERIFICATION_PREFIX};
 use model::timestamp::Timestamp;
 
-use self::api::{Api, Call, PING};
+use self::api::{Api, ApiRequest, PING};
 use self::check_context::CheckContext;
 use self::cleanup::{clean_up, clean_up_abandoned};
 use self::report::Report;
-use self::requests::SIGNALS_HANDED_OVER;
+use self::requests::PASS_THROUGH_SIGNALS;
 use self::rounds::SIGNALS_OF_ROUND;
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
@@ -73,7 +73,7 @@ pub(crate) struct Verify {
 
 fn help_of_signals() -> String {
     format!(
-        "How many signals to send, rounded up to a multiple of {SIGNALS_OF_ROUND}; {SIGNALS_HANDED_OVER} more come in compressed \
+        "How many signals to send, rounded up to a multiple of {SIGNALS_OF_ROUND}; {PASS_THROUGH_SIGNALS} more come in compressed \
          and large batches"
     )
 }
@@ -151,12 +151,12 @@ impl Verify {
             "1/3 Keys, customers, API Gateway, under the account {} ...",
             context.account
         ));
-        let ping = Call::new("GET", PING);
+        let ping = ApiRequest::new("GET", PING);
         let answered = context.sender.api.send(&ping).await;
         answered.context("The API does not answer")?;
         requests::check_keys(context).await;
         requests::update_customer(context).await;
-        requests::check_handing_over(context).await;
+        requests::check_pass_through(context).await;
         let is_gateway = !stack.is_local && context.sender.api.base_url.starts_with("https:");
         requests::check_gateway(context, is_gateway).await;
         note("2/3 Batches ...");

@@ -58,18 +58,22 @@ struct SecondLook {
 
 impl EraseCustomer {
     pub(super) async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
-        let Target { account, id } = &self.target;
+        let Target {
+            account,
+            subject_id,
+        } = &self.target;
         refuse_while_queued(stack, self.erasure.anyway).await?;
-        note(&format!("Counting what is stored of {id:?} ..."));
+        note(&format!("Counting what is stored of {subject_id:?} ..."));
         let mut found = self.look(stack).await?;
         if found.is_empty() {
             note(&format!(
-                "Nothing is stored of {id:?} in the account {account}."
+                "Nothing is stored of {subject_id:?} in the account {account}."
             ));
         }
         let counts = found.counts();
-        let question =
-            format!("Erase {counts} of {id:?} in the account {account}? This cannot be undone.");
+        let question = format!(
+            "Erase {counts} of {subject_id:?} in the account {account}? This cannot be undone."
+        );
         confirm(&question, self.erasure.yes)?;
         let second = until_erased(self.delete_twice(stack, &found)).await?;
         found.profiles += second.found.profiles;
@@ -82,27 +86,36 @@ impl EraseCustomer {
     }
 
     fn print(&self, erased: &StoredOfCustomer, format: Format) -> Result<()> {
-        let Target { account, id } = &self.target;
+        let Target {
+            account,
+            subject_id,
+        } = &self.target;
         let erased_at = Timestamp::now();
         let json = json!({
             "erasedAt": erased_at,
             "accountId": account,
-            "id": id,
+            "id": subject_id,
             "profiles": erased.profiles,
             "signals": erased.signals,
             "rejectedSignals": erased.rejected_keys.len(),
         });
         let counts = erased.counts();
-        let text = format!("Erased {id:?} in the account {account} at {erased_at}: {counts}.");
+        let text =
+            format!("Erased {subject_id:?} in the account {account} at {erased_at}: {counts}.");
         format.print(&text, &json)
     }
 
     async fn look(&self, stack: &Stack) -> Result<StoredOfCustomer> {
-        let Target { account, id } = &self.target;
-        let profile = find_profile(stack, account, id).await?;
-        let signals = count_signals(stack, account, id).await?;
+        let Target {
+            account,
+            subject_id,
+        } = &self.target;
+        let profile = find_profile(stack, account, subject_id).await?;
+        let signals = count_signals(stack, account, subject_id).await?;
         let rejected_table = RejectedTable::new(stack)?;
-        let rejected_keys = rejected_table.find_keys_by_subject(account, id).await?;
+        let rejected_keys = rejected_table
+            .find_keys_by_subject(account, subject_id)
+            .await?;
         Ok(StoredOfCustomer {
             profiles: usize::from(profile.is_some()),
             signals,
@@ -128,13 +141,16 @@ impl EraseCustomer {
     }
 
     async fn delete(&self, stack: &Stack, found: &StoredOfCustomer) -> Result<()> {
-        let Target { account, id } = &self.target;
+        let Target {
+            account,
+            subject_id,
+        } = &self.target;
         RejectedTable::new(stack)?
             .delete(&found.rejected_keys)
             .await?;
-        delete_signals(stack, account, id).await?;
+        delete_signals(stack, account, subject_id).await?;
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
-        let profile = key_of_partition(account.partition_key(id));
+        let profile = key_of_partition(account.partition_key(subject_id));
         batch_delete(
             &stack.dynamodb,
             stack.table_name(CUSTOMERS_TABLE)?,
@@ -170,9 +186,9 @@ impl StoredOfCustomer {
     }
 }
 
-async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<usize> {
+async fn count_signals(stack: &Stack, account: &AccountId, subject_id: &str) -> Result<usize> {
     let table_name = stack.table_name(SIGNALS_TABLE)?;
-    let mut pages = partition_query(stack, table_name, account.partition_key(id))
+    let mut pages = partition_query(stack, table_name, account.partition_key(subject_id))
         .select(Select::Count)
         .into_paginator()
         .send();
@@ -184,9 +200,9 @@ async fn count_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<u
     Ok(count)
 }
 
-async fn delete_signals(stack: &Stack, account: &AccountId, id: &str) -> Result<()> {
+async fn delete_signals(stack: &Stack, account: &AccountId, subject_id: &str) -> Result<()> {
     let table_name = stack.table_name(SIGNALS_TABLE)?;
-    let query = partition_query(stack, table_name, account.partition_key(id))
+    let query = partition_query(stack, table_name, account.partition_key(subject_id))
         .projection_expression("pk, sk");
     let mut batches = query_items(query).try_chunks(DELETION_BATCH_SIZE);
     while let Some(keys) = batches.try_next().await.map_err(|error| error.1)? {

@@ -25,26 +25,28 @@ const CANNOT_WRITE: &str = "Cannot write to standard output";
 pub(super) async fn export(
     stack: &Stack,
     account: &AccountId,
-    id: &str,
+    subject_id: &str,
     format: Format,
 ) -> Result<()> {
-    let profile = find_profile(stack, account, id).await?;
+    let profile = find_profile(stack, account, subject_id).await?;
     let query = partition_query(
         stack,
         stack.table_name(SIGNALS_TABLE)?,
-        account.partition_key(id),
+        account.partition_key(subject_id),
     );
     let mut signals = Box::pin(query_items(query).peekable());
     let rejected_table = RejectedTable::new(stack)?;
-    let rejected_keys = rejected_table.find_keys_by_subject(account, id).await?;
+    let rejected_keys = rejected_table
+        .find_keys_by_subject(account, subject_id)
+        .await?;
     let has_signals = signals.as_mut().peek().await.is_some();
     ensure!(
         profile.is_some() || has_signals || !rejected_keys.is_empty(),
-        "Nothing is stored of {id:?} in the account {account}."
+        "Nothing is stored of {subject_id:?} in the account {account}."
     );
     let mut document = Document::new(format);
     let exported_at = Timestamp::now();
-    let quoted_id = to_json(&id)?;
+    let quoted_id = to_json(&subject_id)?;
     let profile_json = to_json(&profile.as_ref().map(profile_json))?;
     document.write(&format!(
         r#"{{"exportedAt":"{exported_at}","accountId":"{account}","id":{quoted_id},"profile":{profile_json},"signals":"#
@@ -57,7 +59,7 @@ pub(super) async fn export(
     document.flush()?;
     let profile_count = usize::from(profile.is_some());
     note(&format!(
-        "Exported {id:?} of the account {account}: {profile_count} profile(s), {signal_count} signal(s), {rejected_count} rejected signal(s)."
+        "Exported {subject_id:?} of the account {account}: {profile_count} profile(s), {signal_count} signal(s), {rejected_count} rejected signal(s)."
     ));
     Ok(())
 }

@@ -22,9 +22,9 @@ pub(super) fn profile_json(item: &Item) -> BTreeMap<&str, Json<'_>> {
 pub(super) async fn find_profile(
     stack: &Stack,
     account: &AccountId,
-    id: &str,
+    subject_id: &str,
 ) -> Result<Option<Item>> {
     let table_name = stack.table_name(CUSTOMERS_TABLE)?;
-    let key = key_of_partition(account.partition_key(id));
+    let key = key_of_partition(account.partition_key(subject_id));
     get_item(stack, table_name, key).await
 }

@@ -19,9 +19,12 @@ pub(super) async fn show(
     times: bool,
     format: Format,
 ) -> Result<()> {
-    let Target { account, id } = target;
-    let Some(item) = find_profile(stack, account, id).await? else {
-        bail!("The account {account} has no customer {id:?}.");
+    let Target {
+        account,
+        subject_id,
+    } = target;
+    let Some(item) = find_profile(stack, account, subject_id).await? else {
+        bail!("The account {account} has no customer {subject_id:?}.");
     };
     if times {
         print_times(stack, &item, format)

@@ -35,16 +35,16 @@ pub(super) async fn check(
     let messages = counts.overflow.total();
     let function =
         function.context("the stack does not name its overflow function: deploy this version")?;
-    let of_function = |namespace, name| Metric {
+    let function_sum = |namespace, name| Metric {
         namespace,
         name,
         dimension: "FunctionName",
         value: function,
         statistic: "Sum",
     };
-    let failures = read(client, &of_function("Intake", "DrainFailures")).await?;
-    let crashes = read(client, &of_function("AWS/Lambda", "Errors")).await?;
-    let throttles = read(client, &of_function("AWS/Lambda", "Throttles")).await?;
+    let failures = read(client, &function_sum("Intake", "DrainFailures")).await?;
+    let crashes = read(client, &function_sum("AWS/Lambda", "Errors")).await?;
+    let throttles = read(client, &function_sum("AWS/Lambda", "Throttles")).await?;
     let age = Metric {
         namespace: "AWS/SQS",
         name: "ApproximateAgeOfOldestMessage",

@@ -46,7 +46,7 @@ pub(super) struct LineContent<'a> {
     /// The time that the line has itself.
     time: Option<Timestamp>,
     /// Where the signal was before, if the line says so.
-    pub(super) origin: Option<Origin>,
+    pub(super) place: Option<PlaceInRequest>,
 }
 
 /// The requests that a client would have sent for a line.
@@ -59,7 +59,7 @@ enum LineRequests<'a> {
 }
 
 /// The request that a signal came with, and its index in that request.
-pub(super) struct Origin {
+pub(super) struct PlaceInRequest {
     pub(super) request_identifier: RequestIdentifier,
     pub(super) index: usize,
 }
@@ -131,14 +131,14 @@ impl<'a> LineContent<'a> {
             ImportKind::Customers => Ok(Self {
                 requests: LineRequests::Rewritten(customer_requests(fields)),
                 time: Some(time),
-                origin: None,
+                place: None,
             }),
             ImportKind::Signals => {
-                let origin = take_origin(&mut fields)?;
+                let place = take_place(&mut fields)?;
                 Ok(Self {
                     requests: LineRequests::Rewritten(vec![write_object(&fields)]),
                     time: Some(time),
-                    origin,
+                    place,
                 })
             }
         }
@@ -149,7 +149,7 @@ impl<'a> LineContent<'a> {
         Self {
             requests: LineRequests::AsSent(line),
             time: None,
-            origin: None,
+            place: None,
         }
     }
 
@@ -175,7 +175,7 @@ impl<'a> LineContent<'a> {
 
 /// Takes the fields that make the key of a signal beside the time. Only a line of `signals list
 /// --json` has `requestIdentifier`.
-fn take_origin(fields: &mut Fields<'_>) -> Result<Option<Origin>, LineError> {
+fn take_place(fields: &mut Fields<'_>) -> Result<Option<PlaceInRequest>, LineError> {
     let Some(identifier) = take_field(fields, "requestIdentifier") else {
         return Ok(None);
     };
@@ -184,7 +184,7 @@ fn take_origin(fields: &mut Fields<'_>) -> Result<Option<Origin>, LineError> {
     // The expiry is computed anew: the retention may have changed.
     take_field(fields, "expiresAt");
     restore_unknown_fields(fields);
-    Ok(Some(Origin {
+    Ok(Some(PlaceInRequest {
         request_identifier,
         index,
     }))

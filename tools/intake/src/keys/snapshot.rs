@@ -29,7 +29,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const ATTEMPTS: u32 = 20;
 
 /// The longest pause before the next attempt.
-const PAUSE: Duration = Duration::from_millis(500);
+const MAX_PAUSE: Duration = Duration::from_millis(500);
 
 /// Whether the stack has a bucket for the snapshot.
 pub(crate) fn has_bucket(stack: &Stack) -> bool {
@@ -152,7 +152,7 @@ async fn replace<T>(
         match written {
             Ok(()) => return Ok(result),
             Err(S3Error::Changed) => {
-                let pause = PAUSE.mul_f64(fastrand::f64());
+                let pause = MAX_PAUSE.mul_f64(fastrand::f64());
                 tokio::time::sleep(pause).await;
             }
             Err(error) => return Err(explain(bucket, &error)),

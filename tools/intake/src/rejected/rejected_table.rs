@@ -21,7 +21,7 @@ use crate::time_args::subtract;
 
 /// How long a rejected signal may wait before it is stored: SQS's longest retention in the overflow
 /// queue, and once more in the dead-letter queue.
-const QUEUED: Duration = Duration::from_hours(2 * 14 * 24);
+const MAX_QUEUED_DURATION: Duration = Duration::from_hours(2 * 14 * 24);
 
 /// How long after its expiry DynamoDB may take to delete an item: "within a few days".
 const DELETION_DELAY: Duration = Duration::from_hours(10 * 24);
@@ -145,7 +145,7 @@ impl<'a> RejectedTable<'a> {
 /// The days from `since` to `now`, oldest first. Days so long ago that no item of them can exist any
 /// more are left out.
 pub(super) fn days(since: Timestamp, now: Timestamp) -> Vec<String> {
-    let oldest = subtract(now, QUEUED + RETENTION + DELETION_DELAY);
+    let oldest = subtract(now, MAX_QUEUED_DURATION + RETENTION + DELETION_DELAY);
     let mut time = since.max(oldest);
     let mut days = vec![time.day()];
     while days.last().is_some_and(|last| *last < now.day()) {

@@ -32,7 +32,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const LOOK_BACK: Duration = Duration::from_secs(30);
 
 /// How many signals are written at once.
-const PAGE: usize = 1_000;
+const PAGE_SIZE: usize = 1_000;
 
 #[derive(Args, Debug)]
 pub(crate) struct ListSignals {
@@ -147,7 +147,7 @@ impl<'a> History<'a> {
     ) -> Result<bool> {
         let query = self.query(since, until);
         let Some(limit) = limit else {
-            let mut pages = query_items(query).try_chunks(PAGE);
+            let mut pages = query_items(query).try_chunks(PAGE_SIZE);
             while let Some(page) = pages.try_next().await.map_err(|error| error.1)? {
                 self.write(&page)?;
             }

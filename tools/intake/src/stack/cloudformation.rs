@@ -6,7 +6,7 @@ use aws_config::SdkConfig;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::http::Received;
+use crate::http::HttpResponse;
 use crate::signed_calls::{Service, SigningClient};
 
 const CLOUDFORMATION: Service = Service {
@@ -105,7 +105,7 @@ pub(super) async fn describe(config: &SdkConfig, stack: &str) -> Result<Descript
     read(&received)
 }
 
-fn read(received: &Received) -> Result<Description, NotDescribed> {
+fn read(received: &HttpResponse) -> Result<Description, NotDescribed> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct DescribeStacksResponse {

@@ -23,7 +23,7 @@ use crate::http::CONNECT_TIMEOUT;
 
 /// The outputs and the parameters of template.yaml that the tool needs, each with the variable that
 /// it stands for.
-const OUTPUTS: [(&str, &str); 13] = [
+const OUTPUTS_AND_PARAMETERS: [(&str, &str); 13] = [
     ("ApiKeysTableName", API_KEYS_TABLE),
     ("CustomersTableName", CUSTOMERS_TABLE),
     ("SignalsTableName", SIGNALS_TABLE),
@@ -97,7 +97,7 @@ impl StackArgs {
                 false,
             ));
         };
-        let variables = StackVariables::read_stack(&config, &name, &OUTPUTS).await?;
+        let variables = StackVariables::read_stack(&config, &name, &OUTPUTS_AND_PARAMETERS).await?;
         Ok(Stack {
             arguments: format!(" --stack {name}"),
             name: Some(name),

@@ -31,9 +31,9 @@ pub(super) struct Api {
     key: String,
 }
 
-/// A request.
+/// A request, as a client application makes it.
 #[derive(Clone)]
-pub(super) struct Call {
+pub(super) struct ApiRequest {
     method: &'static str,
     path: &'static str,
     /// Headers that replace those of the same name that each request has. A header without a value is
@@ -65,38 +65,41 @@ impl Api {
 
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call
     /// the function.
-    pub(super) async fn send(&self, call: &Call) -> Result<ApiResponse> {
+    pub(super) async fn send(&self, request: &ApiRequest) -> Result<ApiResponse> {
         let is_throttled = |response: &ApiResponse| response.status == 429;
         let is_final = |response: &Result<ApiResponse>| !response.as_ref().is_ok_and(is_throttled);
-        attempt_until_final(THROTTLED_ATTEMPTS, || self.send_once(call), is_final).await
+        attempt_until_final(THROTTLED_ATTEMPTS, || self.send_once(request), is_final).await
     }
 
-    async fn send_once(&self, call: &Call) -> Result<ApiResponse> {
+    async fn send_once(&self, request: &ApiRequest) -> Result<ApiResponse> {
         let authorization = bearer(&self.key);
         let mut headers = BTreeMap::from([
             ("authorization", Some(authorization.as_str())),
             ("host", self.host.as_deref()),
         ]);
-        for (name, value) in &call.headers {
+        for (name, value) in &request.headers {
             headers.insert(name, value.as_deref());
         }
-        let with_value = headers
+        let headers_with_value = headers
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)));
-        let url = format!("{}{}", self.base_url, call.path);
+        let url = format!("{}{}", self.base_url, request.path);
         let began = Instant::now();
-        let body = call.bytes()?;
-        let received = self.client.send(call.method, url, with_value, body).await?;
+        let body = request.bytes()?;
+        let response = self
+            .client
+            .send(request.method, url, headers_with_value, body)
+            .await?;
         Ok(ApiResponse {
-            status: received.status,
-            headers: received.headers,
-            body: serde_json::from_slice(&received.body).unwrap_or_default(),
+            status: response.status,
+            headers: response.headers,
+            body: serde_json::from_slice(&response.body).unwrap_or_default(),
             took: began.elapsed(),
         })
     }
 }
 
-impl Call {
+impl ApiRequest {
     /// A request without a body.
     pub(super) fn new(method: &'static str, path: &'static str) -> Self {
         Self {
@@ -110,11 +113,11 @@ impl Call {
 
     /// A `POST` request with this JSON.
     pub(super) fn post(path: &'static str, body: impl Into<String>) -> Self {
-        let call = Self {
+        let request = Self {
             body: body.into(),
             ..Self::new("POST", path)
         };
-        call.header("content-type", "application/json")
+        request.header("content-type", "application/json")
     }
 
     pub(super) fn method(self, method: &'static str) -> Self {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::api::{Call, SIGNALS};
+use super::api::{ApiRequest, SIGNALS};
 use super::expected_response::ExpectedResponse;
 
-/// The customers (even numbers) and emitters that signals are for.
-pub(super) const SUBJECTS: usize = 100;
+/// How many customers (even numbers) and emitters the signals are for.
+pub(super) const SUBJECT_COUNT: usize = 100;
 
 /// A request with signals.
 pub(super) struct SentBatch {
@@ -25,13 +25,13 @@ impl SentBatch {
         let identifier = uuid::Uuid::new_v4().to_string();
         let signal = |n: usize| {
             let data = json!({"request": identifier, "n": n, "price": 12.5, "note": "é\n😀", "list": [1, true, null, {}]});
-            let id = subject_id(n % SUBJECTS);
-            let action = if n < valid { "view" } else { "" };
+            let id = subject_id(n % SUBJECT_COUNT);
+            let signal_type = if n < valid { "view" } else { "" };
             if n.is_multiple_of(2) {
-                json!({"customerId": id, "eventType": action, "data": data})
+                json!({"customerId": id, "eventType": signal_type, "data": data})
             } else {
                 let flow = uuid::Uuid::new_v4();
-                json!({"emitterId": id, "stepNodeId": action, "eventflowIdentifier": flow, "data": data})
+                json!({"emitterId": id, "stepNodeId": signal_type, "eventflowIdentifier": flow, "data": data})
             }
         };
         let signals = (0..valid.saturating_add(invalid)).map(signal).collect();
@@ -43,9 +43,9 @@ impl SentBatch {
         }
     }
 
-    pub(super) fn call(&self) -> Call {
+    pub(super) fn request(&self) -> ApiRequest {
         let body = json!({"requestIdentifier": self.identifier, "signals": self.signals});
-        Call::post(SIGNALS, body.to_string())
+        ApiRequest::post(SIGNALS, body.to_string())
     }
 
     /// What every response has to be.

@@ -3,7 +3,7 @@
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use super::api::{Api, Call};
+use super::api::{Api, ApiRequest};
 use super::checks::Checks;
 use super::expected_response::ExpectedResponse;
 use super::sending::Sender;
@@ -26,15 +26,15 @@ impl<'a> CheckContext<'a> {
         }
     }
 
-    /// Sends a call, and adds the check that the response is as expected.
+    /// Sends a request, and adds the check that the response is as expected.
     pub(super) async fn check(
         &self,
         promise: &'static str,
         name: &str,
-        call: &Call,
+        request: &ApiRequest,
         expected: &ExpectedResponse,
     ) {
-        let response = self.sender.send(call).await;
+        let response = self.sender.send(request).await;
         self.checks.add(promise, name, expected.outcome(&response));
     }
 }

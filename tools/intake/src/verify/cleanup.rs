@@ -21,7 +21,8 @@ use crate::stack::variable_names::{
 
 /// How long a function may still work on a request that was given up: as long as on any request, and
 /// two seconds on its way.
-const ABANDONED_REQUESTS: Duration = MAX_REQUEST_DURATION.saturating_add(Duration::from_secs(2));
+const ABANDONED_REQUEST_DURATION: Duration =
+    MAX_REQUEST_DURATION.saturating_add(Duration::from_secs(2));
 
 /// What was removed, and what was not.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -48,17 +49,17 @@ pub(super) async fn clean_up_abandoned(
     key: &VerificationKey<'_>,
     context: &CheckContext<'_>,
 ) -> Vec<String> {
-    let at_once = clean_up(stack, key, context).await;
+    let first = clean_up(stack, key, context).await;
     note(&format!(
         "Once more in {} s: functions may still work on requests.",
-        ABANDONED_REQUESTS.as_secs()
+        ABANDONED_REQUEST_DURATION.as_secs()
     ));
-    tokio::time::sleep(ABANDONED_REQUESTS).await;
+    tokio::time::sleep(ABANDONED_REQUEST_DURATION).await;
     let last = clean_up(stack, key, context).await;
     for left in &last.left {
         note(&format!("Not removed: {left}"));
     }
-    at_once.removed
+    first.removed
 }
 
 /// Removes what the run stored: the key first, so that nothing is added.

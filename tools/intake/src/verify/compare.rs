@@ -101,13 +101,13 @@ struct SignalFaults {
 
 /// The place of a signal among those that were sent.
 #[derive(PartialEq, Eq, Hash)]
-struct SignalPlace<'a> {
+struct PlaceInRequest<'a> {
     /// The requestIdentifier of its batch.
     identifier: &'a str,
     index: usize,
 }
 
-impl fmt::Display for SignalPlace<'_> {
+impl fmt::Display for PlaceInRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { identifier, index } = self;
         write!(
@@ -131,7 +131,7 @@ fn signal_faults(
     retention: Option<Duration>,
 ) -> SignalFaults {
     let mut faults = SignalFaults::default();
-    let mut copies: HashMap<SignalPlace<'_>, usize> = HashMap::new();
+    let mut copies: HashMap<PlaceInRequest<'_>, usize> = HashMap::new();
     for item in stored {
         let identifier = text(item, "requestIdentifier").unwrap_or_default();
         let key = text(item, "sk").unwrap_or_default();
@@ -143,12 +143,12 @@ fn signal_faults(
         if !holds_what_was_sent || !expires_after(item, retention) {
             faults.wrong.push(format!("the item with the key {key}"));
         }
-        let place = SignalPlace { identifier, index };
+        let place = PlaceInRequest { identifier, index };
         *copies.entry(place).or_default() += 1;
     }
     for (identifier, batch) in batches {
         for index in 0..batch.valid {
-            let place = SignalPlace { identifier, index };
+            let place = PlaceInRequest { identifier, index };
             match copies.get(&place) {
                 None if batch.is_acknowledged => faults.lost.push(place.to_string()),
                 None | Some(1) => {}

@@ -6,7 +6,7 @@ use model::api_key::KEY_PREFIX;
 use model::limits::MAX_BODY_BYTES;
 use serde_json::{Value, json};
 
-use super::api::{CUSTOMERS, Call, PING, SIGNALS};
+use super::api::{ApiRequest, CUSTOMERS, PING, SIGNALS};
 use super::batch::{SentBatch, subject_id};
 use super::check_context::CheckContext;
 use super::expected_response::ExpectedResponse;
@@ -18,8 +18,8 @@ const COMPRESSED_SIGNALS: usize = 25;
 /// How many signals the largest body has: blanks fill it.
 const SIGNALS_OF_LARGEST_BODY: usize = 1;
 
-/// How many signals [`check_handing_over`] sends.
-pub(super) const SIGNALS_HANDED_OVER: usize = COMPRESSED_SIGNALS + SIGNALS_OF_LARGEST_BODY;
+/// How many signals [`check_pass_through`] sends.
+pub(super) const PASS_THROUGH_SIGNALS: usize = COMPRESSED_SIGNALS + SIGNALS_OF_LARGEST_BODY;
 
 /// The customer whose profile is updated.
 pub(super) const UPDATED_CUSTOMER: usize = 0;
@@ -29,7 +29,7 @@ const TOO_LARGE_FOR_GATEWAY: usize = 11 * 1024 * 1024;
 
 /// Sends requests with a valid API key, with none and with a wrong one.
 pub(super) async fn check_keys(context: &CheckContext<'_>) {
-    let ping = || Call::new("GET", PING);
+    let ping = || ApiRequest::new("GET", PING);
     let wrong = format!("{KEY_PREFIX}{}", "0".repeat(64));
     let answered = ExpectedResponse::status(200).body("/response", json!("pong"));
     let missing = ExpectedResponse::problem(401, "unauthorized")
@@ -61,11 +61,11 @@ pub(super) async fn update_customer(context: &CheckContext<'_>) {
     ];
     for (method, data) in updates {
         let body = json!({"customerId": subject_id(UPDATED_CUSTOMER), "customerData": data});
-        let call = Call::post(CUSTOMERS, body.to_string()).method(method);
+        let request = ApiRequest::post(CUSTOMERS, body.to_string()).method(method);
         let expected =
             ExpectedResponse::status(200).body("/customerId", json!(subject_id(UPDATED_CUSTOMER)));
         let name = format!("{method} of a customer");
-        context.check("Customers", &name, &call, &expected).await;
+        context.check("Customers", &name, &request, &expected).await;
     }
 }
 
@@ -74,12 +74,12 @@ pub(super) fn updated_fields() -> Value {
     json!({"email": "a@example.com", "city": "Paris", "firstName": "Zoë 😀"})
 }
 
-/// Sends what API Gateway has to hand over unchanged: a compressed body, the largest body, and a
+/// Sends what API Gateway has to pass through unchanged: a compressed body, the largest body, and a
 /// preflight request, which has no key.
-pub(super) async fn check_handing_over(context: &CheckContext<'_>) {
+pub(super) async fn check_pass_through(context: &CheckContext<'_>) {
     let batch = SentBatch::new(COMPRESSED_SIGNALS, 0);
     let zipped = batch
-        .call()
+        .request()
         .gzip()
         .header("user-agent", "curl/8.7.1")
         .header("accept", "*/*");
@@ -87,13 +87,13 @@ pub(super) async fn check_handing_over(context: &CheckContext<'_>) {
     context.checks.add("Endpoints", "gzip", answered.outcome());
 
     let batch = SentBatch::new(SIGNALS_OF_LARGEST_BODY, 0);
-    let largest = batch.call().padded_to(MAX_BODY_BYTES);
+    let largest = batch.request().padded_to(MAX_BODY_BYTES);
     let answered = context.sender.send_batch(batch, &largest).await;
     context
         .checks
         .add("Limits", "A body of 4 MiB", answered.outcome());
 
-    let preflight = Call::new("OPTIONS", SIGNALS).key(None);
+    let preflight = ApiRequest::new("OPTIONS", SIGNALS).key(None);
     let expected = ExpectedResponse::status(204).header("allow", "POST");
     context
         .check("Endpoints", "OPTIONS without a key", &preflight, &expected)
@@ -103,37 +103,42 @@ pub(super) async fn check_handing_over(context: &CheckContext<'_>) {
 /// A request that API Gateway answers by itself, and the status of its answer.
 struct GatewayCheck {
     name: &'static str,
-    call: Call,
+    request: ApiRequest,
     status: u16,
 }
 
 /// Sends requests that API Gateway answers by itself. On other stacks, the checks are skipped.
 pub(super) async fn check_gateway(context: &CheckContext<'_>, is_gateway: bool) {
-    let no_route = Call::post("/api/no-such-path", "{}");
-    let other_host = Call::new("GET", PING).header("host", "another.invalid");
-    let too_large = Call::post(SIGNALS, "{}").padded_to(TOO_LARGE_FOR_GATEWAY);
+    let no_route = ApiRequest::post("/api/no-such-path", "{}");
+    let other_host = ApiRequest::new("GET", PING).header("host", "another.invalid");
+    let too_large = ApiRequest::post(SIGNALS, "{}").padded_to(TOO_LARGE_FOR_GATEWAY);
     let checks = [
         GatewayCheck {
             name: "404: no route",
-            call: no_route,
+            request: no_route,
             status: 404,
         },
         GatewayCheck {
             name: "403: another host name",
-            call: other_host,
+            request: other_host,
             status: 403,
         },
         GatewayCheck {
             name: "413: a body of 11 MB",
-            call: too_large,
+            request: too_large,
             status: 413,
         },
     ];
     let promise = "Responses of API Gateway";
-    for GatewayCheck { name, call, status } in checks {
+    for GatewayCheck {
+        name,
+        request,
+        status,
+    } in checks
+    {
         if is_gateway {
             let expected = ExpectedResponse::gateway(status);
-            context.check(promise, name, &call, &expected).await;
+            context.check(promise, name, &request, &expected).await;
         } else {
             let skipped = CheckOutcome::skipped("only API Gateway shows it");
             context.checks.add(promise, name, skipped);

@@ -52,7 +52,7 @@ pub(super) const SIGNALS_OF_ROUND: NonZeroUsize = {
 };
 
 /// Whether the responses to a batch were as expected, or else the first differences.
-struct Delivery {
+struct BatchResponses {
     first: Result<(), String>,
     /// The response to the retry, if the batch was sent twice.
     retry: Option<Result<(), String>>,
@@ -61,24 +61,24 @@ struct Delivery {
 /// Sends about this many signals. The batches of every other round are sent twice.
 pub(super) async fn send_batches(context: &CheckContext<'_>, signals: usize) {
     let rounds = signals.div_ceil(SIGNALS_OF_ROUND.get());
-    let mut deliveries = Vec::new();
+    let mut sends = Vec::new();
     for round in 0..rounds {
         let is_retried = round.is_multiple_of(2);
         for size in SIZES_OF_ROUND {
-            deliveries.push(deliver(context, size, is_retried));
+            sends.push(send_batch_and_retry(context, size, is_retried));
         }
     }
-    let deliveries: Vec<Delivery> = stream::iter(deliveries)
+    let batch_responses: Vec<BatchResponses> = stream::iter(sends)
         .buffer_unordered(CONCURRENCY)
         .collect()
         .await;
-    let requests = deliveries.len();
+    let requests = batch_responses.len();
     let mut retries = 0;
     let mut faults = Vec::new();
     let mut faults_of_retries = Vec::new();
-    for delivery in deliveries {
-        faults.extend(delivery.first.err());
-        if let Some(retry) = delivery.retry {
+    for responses in batch_responses {
+        faults.extend(responses.first.err());
+        if let Some(retry) = responses.retry {
             retries += 1;
             faults_of_retries.extend(retry.err());
         }
@@ -98,17 +98,21 @@ pub(super) async fn send_batches(context: &CheckContext<'_>, signals: usize) {
 }
 
 /// Sends a batch, and a second time if `is_retried`.
-async fn deliver(context: &CheckContext<'_>, size: BatchSize, is_retried: bool) -> Delivery {
+async fn send_batch_and_retry(
+    context: &CheckContext<'_>,
+    size: BatchSize,
+    is_retried: bool,
+) -> BatchResponses {
     let batch = SentBatch::new(size.valid, size.invalid);
-    let call = batch.call();
-    let AnsweredBatch { response, expected } = context.sender.send_batch(batch, &call).await;
+    let request = batch.request();
+    let AnsweredBatch { response, expected } = context.sender.send_batch(batch, &request).await;
     let accepted = expected.clone().body("/replayed", json!(false));
     let first = accepted.check(&response).map(drop);
     let mut retry = None;
     if is_retried {
-        let response = context.sender.send(&call).await;
+        let response = context.sender.send(&request).await;
         let replayed = expected.body("/replayed", json!(true));
         retry = Some(replayed.check(&response).map(drop));
     }
-    Delivery { first, retry }
+    BatchResponses { first, retry }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::api::{Api, ApiResponse, Call};
+use super::api::{Api, ApiRequest, ApiResponse};
 use super::batch::SentBatch;
 use super::expected_response::ExpectedResponse;
 use crate::check_result::CheckOutcome;
@@ -29,19 +29,19 @@ impl Sender {
         }
     }
 
-    pub(super) async fn send(&self, call: &Call) -> Result<ApiResponse> {
-        let response = self.api.send(call).await;
+    pub(super) async fn send(&self, request: &ApiRequest) -> Result<ApiResponse> {
+        let response = self.api.send(request).await;
         let deferred = response.as_ref().map_or(0, ApiResponse::deferred);
         self.deferred.update(|before| before + deferred);
         response
     }
 
     /// Sends a batch.
-    pub(super) async fn send_batch(&self, batch: SentBatch, call: &Call) -> AnsweredBatch {
+    pub(super) async fn send_batch(&self, batch: SentBatch, request: &ApiRequest) -> AnsweredBatch {
         let identifier = batch.identifier.clone();
         let expected = batch.expected();
         self.batches.borrow_mut().insert(identifier.clone(), batch);
-        let response = self.send(call).await;
+        let response = self.send(request).await;
         let is_acknowledged = response
             .as_ref()
             .is_ok_and(|response| response.status == 200);

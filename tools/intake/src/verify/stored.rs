@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use store::attributes::Item;
 use store::rejected_signals::{self, SHARDS};
 
-use super::batch::{SUBJECTS, subject_id};
+use super::batch::{SUBJECT_COUNT, subject_id};
 use super::check_context::CheckContext;
 use crate::items::{Json, partition_query, query_items};
 use crate::stack::Stack;
@@ -51,7 +51,7 @@ fn profile_fields(item: &Item) -> Value {
 
 /// The partition of each customer and emitter.
 pub(super) fn subject_partitions(account: &AccountId) -> Vec<String> {
-    (0..SUBJECTS)
+    (0..SUBJECT_COUNT)
         .map(|who| account.partition_key(&subject_id(who)))
         .collect()
 }

@@ -11,7 +11,7 @@ use crate::support::operator::{CommandOutput, Operator};
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 
 const BOTH_ACCEPTED: &str =
-    "2 accepted, 0 still rejected, 0 would already be expired, 0 not found.\n";
+    "2 accepted, 0 still rejected, 0 would already be expired, 0 missing.\n";
 
 /// Sends one valid signal between two invalid ones.
 async fn send(app: &TestApp, received_at: Timestamp) {
@@ -123,7 +123,7 @@ async fn edited_rejected_signals_are_redriven_and_deleted() {
     let dry = redrive(&operator, &["--from", "edited", "--dry-run"]).success();
     assert_eq!(
         dry.stdout,
-        "2 would be accepted, 0 still rejected, 0 would already be expired, 0 not found.\n"
+        "2 would be accepted, 0 still rejected, 0 would already be expired, 0 missing.\n"
     );
     assert_eq!(app.items("SignalsTable").await.len(), 1);
 
@@ -169,7 +169,7 @@ async fn redrive_that_is_run_again_finds_what_it_stored_and_nothing_else() {
     operator.file("never-rejected", &never_rejected);
     let unknown = redrive(&operator, &["--from", "never-rejected"]);
     assert_eq!(unknown.code, Some(1));
-    let counts = "1 accepted, 0 still rejected, 0 would already be expired, 1 not found.\n";
+    let counts = "1 accepted, 0 still rejected, 0 would already be expired, 1 missing.\n";
     assert!(unknown.stdout.ends_with(counts), "{}", unknown.stdout);
 }
 
@@ -231,7 +231,7 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     assert_eq!(none.code, Some(1));
     assert!(
         none.stderr
-            .ends_with("error: 1 of the rejected signals do not exist.\n"),
+            .ends_with("error: 1 of the rejected signals are missing.\n"),
         "{}",
         none.stderr
     );
@@ -242,7 +242,7 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
         assert_eq!(rows.len(), 1, "{rows:?}");
         assert_eq!(rows[0]["outcome"], "accepted");
     }
-    let counts = "1 accepted, 1 still rejected, 0 would already be expired, 0 not found.\n";
+    let counts = "1 accepted, 1 still rejected, 0 would already be expired, 0 missing.\n";
     assert!(redrive(&operator, &[]).success().stdout.ends_with(counts));
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
 }

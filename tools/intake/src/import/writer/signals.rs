@@ -126,18 +126,18 @@ impl<'a> SignalsWriter<'a> {
                 report.add(line.number, LineOutcome::Expired);
                 continue;
             }
-            let place = PlaceInRequest::find(chunk, line)?;
-            let Some(signal) = parse_signal(line, place.index, report) else {
+            let (identifier, index) = identifier_and_index(chunk, line)?;
+            let Some(signal) = parse_signal(line, index, report) else {
                 continue;
             };
             let request_key = RequestKey {
                 received_at: line.time,
-                identifier: place.identifier.as_sent(),
+                identifier: identifier.as_sent(),
             };
             let request = requests
                 .entry(request_key)
-                .or_insert_with(|| ImportedRequest::new(line.time, place.identifier));
-            request.insert(place.index, line.number, signal);
+                .or_insert_with(|| ImportedRequest::new(line.time, identifier));
+            request.insert(index, line.number, signal);
         }
         Ok(requests.into_values().collect())
     }
@@ -183,26 +183,17 @@ impl<'a> SignalsWriter<'a> {
     }
 }
 
-/// The request that a signal is stored with, and its index in that request.
-struct PlaceInRequest<'a> {
-    identifier: &'a RequestIdentifier,
-    index: usize,
-}
-
-impl<'a> PlaceInRequest<'a> {
-    /// The place that the line says, or its place in the chunk.
-    fn find(chunk: &'a Chunk, line: &'a ParsedLine<'_>) -> Result<Self> {
-        if let Some(origin) = &line.content.origin {
-            return Ok(Self {
-                identifier: &origin.request_identifier,
-                index: origin.index,
-            });
-        }
-        Ok(Self {
-            identifier: &chunk.identifier,
-            index: usize::try_from(line.number - chunk.first_line)?,
-        })
+/// The identifier of the request that a signal is stored with, and its index in that request: those
+/// that the line has, or those of its place in the chunk.
+fn identifier_and_index<'a>(
+    chunk: &'a Chunk,
+    line: &'a ParsedLine<'_>,
+) -> Result<(&'a RequestIdentifier, usize)> {
+    if let Some(place) = &line.content.place {
+        return Ok((&place.request_identifier, place.index));
     }
+    let index = usize::try_from(line.number - chunk.first_line)?;
+    Ok((&chunk.identifier, index))
 }
 
 /// Parses the signal of a line. `None` if it is not valid, which goes to the report.

@@ -108,8 +108,7 @@ impl RedriveReport {
     /// Prints the counts.
     ///
     /// # Errors
-    /// A signal was not found, no signal was accepted of those that were, or the results could not
-    /// be printed.
+    /// A signal is missing, none of the others was accepted, or the results could not be printed.
     pub(super) fn finish(self) -> Result<()> {
         let RedriveCounts {
             accepted,
@@ -124,12 +123,12 @@ impl RedriveReport {
                 "accepted"
             };
             print_line(&format!(
-                "{accepted} {verb}, {rejected} still rejected, {expired} would already be expired, {missing} not found."
+                "{accepted} {verb}, {rejected} still rejected, {expired} would already be expired, {missing} missing."
             ))?;
         }
         ensure!(
             missing == 0,
-            "{missing} of the rejected signals do not exist."
+            "{missing} of the rejected signals are missing."
         );
         let verb = if self.dry_run { "would be" } else { "was" };
         ensure!(
