@@ -178,3 +178,34 @@ fn faults_of(stack: &Stack, expected: &ExpectedTable, table: &TableDescription) 
     }
     faults
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_the_template_have_what_doctor_expects_of_them() {
+        let template = include_str!("../../../../template.yaml");
+        for expected in expected() {
+            let table = format!("{}Table", expected.name);
+            let (_, from_table) = template.split_once(&format!("\n  {table}:\n")).unwrap();
+            let (resource, _) = from_table.split_once("\n\n").unwrap();
+            let stream = resource
+                .split_once("StreamViewType: ")
+                .and_then(|(_, rest)| rest.lines().next());
+            let expected_stream = expected.stream.as_ref().map(StreamViewType::as_str);
+            assert_eq!(stream, expected_stream, "{table}");
+            let expires =
+                resource.contains(&format!("AttributeName: {TIME_TO_LIVE}, Enabled: true"));
+            assert_eq!(expires, expected.expires, "{table}");
+            let recovery = format!("PointInTimeRecoveryEnabled: {}", expected.is_backed_up);
+            for line in [
+                "PAY_PER_REQUEST",
+                recovery.as_str(),
+                "DeletionProtectionEnabled: !Ref DeletionProtection",
+            ] {
+                assert!(resource.contains(line), "{table}: {line}");
+            }
+        }
+    }
+}

@@ -159,3 +159,23 @@ async fn ensure_region_and_credentials(config: &SdkConfig) -> Result<()> {
     credentials.ok().context(NO_CREDENTIALS)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::OUTPUTS_AND_PARAMETERS;
+
+    #[test]
+    fn outputs_and_parameters_that_the_tool_reads_are_in_the_template() {
+        let template = include_str!("../../../../template.yaml");
+        let (_, from_parameters) = template.split_once("\nParameters:\n").unwrap();
+        let (parameters, _) = from_parameters.split_once("\nResources:\n").unwrap();
+        let (_, outputs) = template.split_once("\nOutputs:\n").unwrap();
+        for (name, _) in OUTPUTS_AND_PARAMETERS {
+            let entry = format!("  {name}:\n");
+            assert!(
+                parameters.contains(&entry) || outputs.contains(&entry),
+                "template.yaml has no parameter and no output {name}"
+            );
+        }
+    }
+}

@@ -8,7 +8,7 @@ use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Tables, TestApp};
 
 use crate::support::fake_aws::run_at_aws;
-use crate::support::operator::{Operator, VARIABLES, install};
+use crate::support::operator::{Operator, install};
 
 #[test]
 fn missing_region_credentials_or_table_is_an_error() {
@@ -130,20 +130,6 @@ fn env_file_is_found_from_any_folder_of_the_repository() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_queues_and_retention_of_a_deployed_stack_are_read_from_its_outputs() {
-    // With the names of template.yaml, so that the test fails when one is renamed.
-    let template = include_str!("../../../../template.yaml");
-    let names = VARIABLES.map(|(_, table)| format!("{table}Name"));
-    for name in names.iter().map(String::as_str).chain([
-        "OverflowQueueUrl",
-        "OverflowFunctionName",
-        "OverflowDeadLetterQueueUrl",
-        "SignalRetentionDays",
-    ]) {
-        assert!(
-            template.contains(&format!("\n  {name}:\n")),
-            "template.yaml has no {name}"
-        );
-    }
     // --stack takes precedence over the variables, which name another table.
     let listed = run_at_aws(None, &["--stack", "intake-test", "keys", "list", "--json"])
         .await

@@ -190,6 +190,61 @@ async fn imported_key_is_read_from_standard_input_and_accepted() {
 }
 
 #[test]
+fn imported_key_with_the_prefix_of_a_verification_key_is_an_error() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let import = ["keys", "import", "--account", "shop", "--name", "web"];
+    let key = format!("intake_vk_{}", "7".repeat(64));
+    let error = operator.run_with(&import, &key).error_message();
+    assert!(
+        error.ends_with("is one of `cargo intake verify`: functions would reject it"),
+        "{error}"
+    );
+    assert!(operator.list_keys().is_empty());
+}
+
+#[test]
+fn name_of_a_key_that_is_blank_too_long_or_not_printable_is_an_error() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    for name in ["", " ", "a\tb", &"n".repeat(65)] {
+        let refused = operator.run_keys_create(name, &[]);
+        assert_eq!(refused.code, Some(2), "{name:?}: {refused:?}");
+        assert!(
+            refused
+                .stderr
+                .contains("a key's name is 1 to 64 printable characters"),
+            "{refused:?}"
+        );
+    }
+    operator.run_keys_create(&"n".repeat(64), &[]).success();
+    assert_eq!(operator.list_keys().len(), 1);
+}
+
+#[test]
+fn created_key_that_cannot_be_printed_is_stored_and_to_be_revoked() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let create = ["keys", "create", "--account", "shop", "--name", "web"];
+    let output = operator.command(&create).stdout(writer).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let id = id_of(&operator, "active");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.starts_with(&format!("error: The key {id} was stored but not printed: ")),
+        "{stderr}"
+    );
+    assert!(
+        stderr.ends_with(&format!(
+            "Revoke it with `cargo intake keys revoke {id}`.\n"
+        )),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn unknown_key_id_is_an_error() {
     let app = TestApp::start();
     let operator = Operator::new(&app);

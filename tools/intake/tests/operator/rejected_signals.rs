@@ -2,11 +2,13 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
+use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::{RequestBuilder, Tables, TestApp};
 
 use crate::support::clock::hours_ago;
 use crate::support::operator::{CommandOutput, Operator};
+use crate::support::requests::send_rejected;
 
 const REQUEST: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
 
@@ -291,4 +293,49 @@ async fn redrive_of_an_invalid_file_is_an_error() {
     let missing = redrive(&operator, &["--from", "none"]).error_message();
     assert!(missing.starts_with("Cannot read none:"), "{missing}");
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
+}
+
+#[tokio::test]
+async fn truncated_payload_that_is_redriven_as_sent_stays_rejected() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let key = app.key("shop").await;
+    let data = json!({"text": "x".repeat(500_000)});
+    let signal = json!({"customerId": "", "eventType": "t", "data": data});
+    send_rejected(&app, &key, json!([signal])).await;
+    assert_eq!(list(&operator)[0]["truncated"], true);
+
+    let redriven = redrive(&operator, &["--json"]);
+    assert_eq!(redriven.code, Some(1));
+    let rows = redriven.json();
+    assert_eq!(rows[0]["outcome"], "rejected");
+    assert_eq!(
+        rows[0]["errors"][0]["message"],
+        "signals[0] was truncated: redrive it from a file."
+    );
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redriven_signal_that_dynamodb_refuses_stays_rejected() {
+    let app = TestApp::start();
+    let refused = Fault::Invalid.where_body_has("an-invalid-value");
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), refused)
+        .await
+        .unwrap();
+    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    send(&app, hours_ago(1)).await;
+    let edited = run_list(&operator, &["--json"])
+        .stdout
+        .replace("\"data\":7", "\"data\":{\"x\":\"an-invalid-value\"}")
+        .replace("undefined", "bob");
+    operator.file("edited", &edited);
+
+    let redriven = redrive(&operator, &["--from", "edited", "--json"]).success();
+    let rows = redriven.json();
+    let outcomes: Vec<_> = rows.iter().map(|row| &row["outcome"]).collect();
+    assert_eq!(outcomes, ["rejected", "accepted"]);
+    let kept = list(&operator);
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(kept[0]["id"], rows[0]["id"]);
 }

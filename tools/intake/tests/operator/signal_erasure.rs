@@ -1,6 +1,7 @@
 //! `signals erase` deletes the signals of one type, account and period.
 
 use emulator::sqs::FakeSqs;
+use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
@@ -105,6 +106,27 @@ async fn erasure_by_type_refuses_a_period_that_is_not_over() {
         "--until must not be in the future: what arrives after the erasure would stay."
     );
     assert_eq!(erase("1h", "2h"), "--since must be before --until.");
+}
+
+#[test]
+fn erasure_by_type_of_a_period_that_has_just_ended_waits_for_functions() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let now = Timestamp::now().to_string();
+    let erase = [&ERASE[..8], &["--until", &now, "--dry-run"]].concat();
+    let waiting = RunningCommand::start(&operator, &erase);
+    let note = waiting.note();
+    assert!(
+        note.starts_with("Waiting ")
+            && note.ends_with(
+                " s: a request that a function received before --until may store something until then."
+            ),
+        "{note}"
+    );
+    let ended = waiting.end("KILL");
+    assert_eq!(ended.stdout, Vec::<String>::new());
+    // It counts only after the wait.
+    assert_eq!(ended.stderr, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
