@@ -21,23 +21,23 @@ pub(crate) struct CheckOutcome {
 }
 
 impl CheckOutcome {
-    fn new(result: CheckResult, seen: String) -> Self {
+    fn new(result: CheckResult, seen: &str) -> Self {
         Self {
             result,
-            seen: commands_as_typed(&seen),
+            seen: commands_as_typed(seen),
         }
     }
 
     pub(crate) fn held(seen: impl Into<String>) -> Self {
-        Self::new(CheckResult::Held, seen.into())
+        Self::new(CheckResult::Held, &seen.into())
     }
 
     pub(crate) fn failed(seen: impl Into<String>) -> Self {
-        Self::new(CheckResult::Failed, seen.into())
+        Self::new(CheckResult::Failed, &seen.into())
     }
 
     pub(crate) fn skipped(reason: impl Into<String>) -> Self {
-        Self::new(CheckResult::Skipped, reason.into())
+        Self::new(CheckResult::Skipped, &reason.into())
     }
 
     /// The check failed if there are `faults`.

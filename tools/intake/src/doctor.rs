@@ -40,13 +40,13 @@ struct DoctorFinding {
 }
 
 fn print(findings: &[DoctorFinding], failed: usize, format: Format) -> Result<()> {
-    let mut table = PrintedTable::new(format, ["RESULT", "CHECK", "SEEN"]);
+    let mut rows = PrintedTable::new(format, ["RESULT", "CHECK", "SEEN"]);
     for DoctorFinding { check, outcome } in findings {
         let CheckOutcome { result, seen } = outcome;
         let json = json!({"check": check, "result": result, "seen": seen});
-        table.add(&json, [result.as_str(), check, seen])?;
+        rows.add(&json, [result.as_str(), check, seen])?;
     }
-    table.print()?;
+    rows.print()?;
     match format {
         Format::Json => Ok(()),
         Format::Text => print_line(&format!("{} checks, {failed} failed.", findings.len())),

@@ -55,7 +55,7 @@ async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
         overflow,
         dead_letters,
     } = queues.count().await?;
-    let mut table = PrintedTable::new(format, ["QUEUE", "WAITING", "IN FLIGHT", "DELAYED"]);
+    let mut rows = PrintedTable::new(format, ["QUEUE", "WAITING", "IN FLIGHT", "DELAYED"]);
     for (queue, counts) in [("overflow", overflow), ("dead-letter", dead_letters)] {
         let json = json!({
             "queue": queue,
@@ -69,9 +69,9 @@ async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
             &counts.in_flight.to_string(),
             &counts.delayed.to_string(),
         ];
-        table.add(&json, cells)?;
+        rows.add(&json, cells)?;
     }
-    table.print()
+    rows.print()
 }
 
 /// Has SQS move the messages of the dead-letter queue back.

@@ -94,10 +94,10 @@ pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Re
         .name
         .as_deref()
         .context("Only a deployed stack has logs to count: give --stack NAME.")?;
-    let rows = query_logs(stack, name, since)
+    let log_rows = query_logs(stack, name, since)
         .await
         .context("The logs of the functions cannot be read")?;
-    if rows.is_empty() {
+    if log_rows.is_empty() {
         note(&format!("No request with a known key since {since}."));
         return Ok(());
     }
@@ -109,8 +109,8 @@ pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Re
         "REJECTED",
         "LAST SEEN",
     ];
-    let mut table = PrintedTable::new(format, heading);
-    for row in &rows {
+    let mut rows = PrintedTable::new(format, heading);
+    for row in &log_rows {
         let usage = KeyUsage::read(row);
         let cells = [
             usage.account,
@@ -120,9 +120,9 @@ pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Re
             usage.rejected,
             usage.last_seen.as_str(),
         ];
-        table.add(&usage.json()?, cells)?;
+        rows.add(&usage.json()?, cells)?;
     }
-    table.cut_to_terminal().print()
+    rows.cut_to_terminal().print()
 }
 
 /// Has CloudWatch Logs run [`QUERY`], and waits for its results.

@@ -31,7 +31,7 @@ impl ListRejected {
     ) -> Result<()> {
         let account = &self.account;
         let heading = ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"];
-        let mut table = PrintedTable::new(format, heading).cut_to_terminal();
+        let mut rows = PrintedTable::new(format, heading).cut_to_terminal();
         let mut is_empty = true;
         for day in days(self.since, Timestamp::now()) {
             let signals = rejected_table.read_day(account, &day, self.since).await?;
@@ -40,10 +40,10 @@ impl ListRejected {
             }
             is_empty = false;
             for signal in &signals {
-                add_row(&mut table, signal)?;
+                add_row(&mut rows, signal)?;
             }
             // The rows of a day are printed together, so that their columns are equally wide.
-            table.print()?;
+            rows.print()?;
         }
         if is_empty {
             note(&format!(
@@ -55,7 +55,7 @@ impl ListRejected {
 }
 
 /// Adds a signal with its first error. Only its JSON has all of them.
-fn add_row(table: &mut PrintedTable, signal: &RejectedSignal) -> Result<()> {
+fn add_row(rows: &mut PrintedTable, signal: &RejectedSignal) -> Result<()> {
     let error = signal.errors.first();
     let code = error.map_or("", |error| error.code.as_str());
     let message = error.map_or("", |error| error.message.as_str());
@@ -66,5 +66,5 @@ fn add_row(table: &mut PrintedTable, signal: &RejectedSignal) -> Result<()> {
         signal.subject_id.as_deref().unwrap_or("-"),
         message,
     ];
-    table.add(signal, cells)
+    rows.add(signal, cells)
 }

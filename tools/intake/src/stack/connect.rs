@@ -46,8 +46,8 @@ const NO_CREDENTIALS: &str = "No AWS credentials. Sign in (`aws sso login`), cho
 /// Which stack a command works on.
 #[derive(Args, Debug)]
 pub(crate) struct StackArgs {
-    /// The CloudFormation stack whose outputs name the tables [default: INTAKE_STACK]
     #[arg(long, global = true, value_name = "NAME", conflicts_with = "local")]
+    #[arg(help = "The CloudFormation stack whose outputs name the tables [default: INTAKE_STACK]")]
     stack: Option<String>,
 
     /// The stack that `cargo dev` runs, and its account where none is given [FILE: the --env-file

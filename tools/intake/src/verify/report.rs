@@ -47,16 +47,16 @@ impl Report {
     }
 
     fn to_text(&self) -> String {
-        let mut table = PrintedTable::new(Format::Text, ["RESULT", "PROMISE", "CHECK", "SEEN"]);
+        let mut rows = PrintedTable::new(Format::Text, ["RESULT", "PROMISE", "CHECK", "SEEN"]);
         for check in &self.checks {
-            table.add_row([
+            rows.add_row([
                 check.result.as_str(),
                 check.promise,
                 &check.name,
                 &check.detail,
             ]);
         }
-        let mut lines = table.take_lines();
+        let mut lines = rows.take_lines();
         for Check { name, detail, .. } in self.with_result(CheckResult::Failed) {
             lines.push(format!("\nFAILED {name}: {detail}"));
         }

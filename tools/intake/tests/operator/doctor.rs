@@ -1,4 +1,4 @@
-//! `doctor`, over an AWS that answers like that of a healthy stack, with one answer changed.
+//! `doctor` finds each fault of an AWS that answers like that of a healthy stack, with one answer changed.
 
 use emulator::sqs::FakeSqs;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `overflow`, and erasures while messages are queued.
+//! `overflow` counts and redrives messages, and no erasure runs while messages are queued.
 
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The sample data in events/seed, which `cargo dev --seed` imports.
+//! The sample data in events/seed, which `cargo dev --seed` imports, can be imported as it is.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! `verify`, over the functions behind HTTP.
+//! `verify` proves the functions behind HTTP, and finds each promise that they break.
 
 use std::sync::Arc;
 
