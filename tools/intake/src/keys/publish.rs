@@ -12,8 +12,8 @@ pub(super) async fn publish(key_table: &KeyTable<'_>, format: Format) -> Result<
         .await?
         .context("This stack has no bucket for a key snapshot.")?;
     let written = write_snapshot(&bucket, key_table).await;
-    // The revocations that this may have written to the table do not need a second attempt: when the
-    // first one fails, so does the command.
+    // The revocations that this may have written to the table need no second publication: if the first
+    // one failed, the command ends with its error.
     key_table.skip_publication();
     let count = written?;
     format.print(
