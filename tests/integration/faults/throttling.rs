@@ -221,17 +221,3 @@ async fn request_over_the_capacity_of_a_partition_is_stored_as_it_refills() {
     assert_eq!(stored_numbers(&app).await, (0..40).collect::<Vec<_>>());
     assert!(proxy.counts().throttled > 0);
 }
-
-#[tokio::test]
-async fn throttling_uses_no_retry_budget() {
-    let AppBehindProxy { app, proxy, key } =
-        app_behind_proxy(Fault::Throttled.lasting(Duration::from_millis(500))).await;
-    let response = app.send(request_without_identifier(500).key(&key)).await;
-    assert_eq!(response.status, 200);
-    assert!(proxy.counts().faulted > 4, "{:?}", proxy.counts());
-    // The retry budget has 20 retries for other faults. This uses 10.
-    for _ in 0..10 {
-        proxy.set(Fault::InternalServerError.on_call(1));
-        assert_eq!(app.send(customer().key(&key)).await.status, 200);
-    }
-}
