@@ -39,6 +39,8 @@ class Deployment(deployed_stack.DeployedStack):
         self.assertEqual({name: detail for name, detail in failed.items() if name not in by_emulator}, {})
         self.assertLessEqual(by_emulator, set(failed))
         self.assertEqual(done.returncode, 1, done.stderr[-3000:])
+        held = [name for name, check in checks.items() if check["result"] == "held"]
+        self.assertIn("Ping with a valid key", held)
         for table in ("Signals", "RejectedSignals", "Customers", "Idempotency"):
             items = self.aws("dynamodb").scan(TableName=self.outputs[f"{table}TableName"])["Items"]
             self.assertFalse([item for item in items if item["pk"]["S"].startswith(report["account"])], table)

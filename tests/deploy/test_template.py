@@ -62,6 +62,7 @@ class Api(unittest.TestCase):
         for address in ("open", "closed"):
             (api,) = of_type(template.processed(template.written(), DefaultAddress=address), "AWS::ApiGatewayV2::Api").values()
             servers = api["Properties"]["Body"]["servers"]
+            self.assertTrue(servers)
             self.assertTrue(all("x-amazon-apigateway-endpoint-configuration" in server for server in servers))
             # API Gateway warns of a server without a url.
             if any("url" not in server for server in servers):

@@ -15,4 +15,6 @@ static CHECK: LazyLock<Check> = LazyLock::new(|| {
     check
 });
 
-fuzz_target!(|input: &[u8]| CHECK(input));
+fuzz_target!(|input: &[u8]| {
+    CHECK(input);
+});

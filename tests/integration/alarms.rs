@@ -40,9 +40,11 @@ fn latency_alarm_fires_for_requests_that_wait_for_dynamodb_until_they_go_to_the_
     let latency = &monitoring["Resources"]["LatencyAlarm"]["Properties"];
     assert_eq!(latency["ComparisonOperator"], "GreaterThanThreshold");
     let threshold = Duration::from_millis(latency["Threshold"].as_u64().unwrap());
+    // Cold starts and calls that are made a second time take less than half of this time.
+    let expected = PATIENCE_BEFORE_QUEUE / 2..=PATIENCE_BEFORE_QUEUE;
     assert!(
-        threshold <= PATIENCE_BEFORE_QUEUE,
-        "{threshold:?} is longer than {PATIENCE_BEFORE_QUEUE:?}"
+        expected.contains(&threshold),
+        "{threshold:?} is not in {expected:?}"
     );
 }
 

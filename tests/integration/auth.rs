@@ -18,7 +18,8 @@ async fn status_at(app: &TestApp, key: &str, at: Timestamp) -> u16 {
 
 #[tokio::test]
 async fn unauthorized_response_says_only_whether_a_key_was_sent() {
-    let app = TestApp::start();
+    let (app, valid) = TestApp::with_key("shop").await;
+    assert_eq!(status_at(&app, &valid, NOW).await, 200);
     let revoked = app
         .key_with("shop", |entry| entry.revoked_at = Some(NOW))
         .await;
@@ -55,7 +56,9 @@ async fn unauthorized_response_says_only_whether_a_key_was_sent() {
 
 #[tokio::test]
 async fn missing_key_is_a_401_before_any_other_error() {
-    let app = TestApp::start();
+    let (app, key) = TestApp::with_key("shop").await;
+    let with_key = RequestBuilder::customer("not json").key(&key);
+    assert_eq!(app.send(with_key).await.status, 400);
     let large = " ".repeat(5 * 1024 * 1024);
     for call in [
         RequestBuilder::customer("not json"),
@@ -168,7 +171,9 @@ async fn verification_key_is_accepted_for_accounts_of_verify_only() {
 
 #[tokio::test]
 async fn key_with_a_corrupt_item_cannot_be_checked() {
-    let (app, key) = TestApp::with_key("shop").await;
+    let (app, another_key) = TestApp::with_key("shop").await;
+    assert_eq!(status_at(&app, &another_key, NOW).await, 200);
+    let key = app.key("shop").await;
     set_key_attribute(&app, &key, "only", "everything").await;
     app.send(RequestBuilder::ping().key(&key))
         .await

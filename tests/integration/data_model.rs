@@ -109,9 +109,11 @@ async fn stored_attributes_are_the_documented_ones_with_their_types() {
 #[tokio::test]
 async fn examples_are_items_that_the_functions_store() {
     let items = stored().await;
+    let mut examples = 0;
     for table in TABLES {
         let found: Vec<_> = items[table].iter().map(item_json).collect();
         for example in page().code(table, "json") {
+            examples += 1;
             let (mut example, mut found): (Value, _) =
                 (serde_json::from_str(example).unwrap(), found.clone());
             // The id of an update is random, and so are the lower bits of its fence.
@@ -133,4 +135,5 @@ async fn examples_are_items_that_the_functions_store() {
             );
         }
     }
+    assert!(examples >= 2, "the page has {examples} examples of items");
 }

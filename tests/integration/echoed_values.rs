@@ -19,7 +19,8 @@ async fn error_response_contains_no_sent_value() {
             RequestBuilder::signals(&body),
         ] {
             let response = app.send(call.key(&key)).await;
-            assert_eq!(response.status, 400);
+            response.assert_problem(400, "validation-failed");
+            assert!(!response.field_errors().is_empty(), "{}", response.text);
             assert!(
                 !response.text.contains(canary) && !response.text.contains(&key),
                 "{}",

@@ -138,6 +138,7 @@ async fn assert_statuses(app: &TestApp, cases: impl IntoIterator<Item = (impl As
 #[tokio::test]
 async fn invalid_authorization_header_is_a_401() {
     let (app, key) = TestApp::with_key("shop").await;
+    assert_statuses(&app, [(ping(&key, |_| {}), 200)]).await;
     let bearer = format!("Bearer {key}");
     for value in [
         json!(null),

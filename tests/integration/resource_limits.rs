@@ -22,6 +22,7 @@ use testkit::function_process::FunctionProcess;
 use testkit::{TestApp, build_functions, emulator_options};
 
 use self::body::HostileBody;
+use crate::support::app_behind_proxy::assert_faulted;
 
 /// Memory limit of a process that serves one request, in bytes.
 const MAX_MEMORY: u64 = 64_000_000;
@@ -124,6 +125,10 @@ async fn measure(
     let is_late = body.status == 200 && response["statusCode"] == 503;
     if !is_late {
         assert_response(body, &response);
+    }
+    // A function that responds with a 503 without a write uses little, and must not pass.
+    if body.status == 503 {
+        assert_faulted(&proxy);
     }
     Usage {
         body: body.name,

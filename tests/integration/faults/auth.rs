@@ -161,6 +161,9 @@ async fn without_the_key_table_an_unknown_key_is_a_503_and_a_cached_invalid_key_
 #[tokio::test]
 async fn look_up_that_dynamodb_rejects_is_a_503() {
     let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
+    let another_key = app.key("shop").await;
+    let ping = RequestBuilder::ping().key(&another_key);
+    assert_eq!(app.send(ping).await.status, 200);
     proxy.set(Fault::Invalid.always().for_operation("GetItem"));
     app.send(RequestBuilder::ping().key(&key))
         .await

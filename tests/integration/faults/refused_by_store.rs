@@ -50,11 +50,8 @@ async fn signal_that_dynamodb_rejects_is_rejected_alone() {
 
 #[tokio::test]
 async fn batch_that_dynamodb_rejects_whole_is_a_400() {
-    let AppBehindProxy {
-        app,
-        proxy: _proxy,
-        key,
-    } = app_behind_proxy(Fault::Invalid.where_body_has("view")).await;
+    let AppBehindProxy { app, proxy, key } =
+        app_behind_proxy(Fault::Invalid.where_body_has("view")).await;
     // The first attempt, and a retry: nothing is stored, so nothing is replayed.
     for _ in 0..2 {
         let response = app.send(request_with_identifier(30).key(&key)).await;
@@ -63,6 +60,9 @@ async fn batch_that_dynamodb_rejects_whole_is_a_400() {
         assert_eq!(counts, [json!(0), json!(30), json!(false)]);
     }
     assert_eq!(stored_numbers(&app).await, Vec::<usize>::new());
+    proxy.set(Plan::none());
+    let response = app.send(request_with_identifier(30).key(&key)).await;
+    assert_eq!(response.json()["accepted"], 30, "{}", response.text);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde_json::json;
 use testkit::RequestBuilder;
 use testkit::fault_proxy::Plan;
 
-use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy, assert_faulted};
 use crate::support::overflow_stack::OverflowStack;
 use crate::support::requests::{customer, request_without_identifier, signals, stored_numbers};
 
@@ -26,6 +26,8 @@ async fn dropped_connections_fail_no_request() {
             proxy.forget_connections();
             let response = app.send(call.key(&key)).await;
             assert_eq!(response.status, 200, "{}", response.text);
+            // A call on a dropped connection counts as faulted.
+            assert_faulted(&proxy);
             assert_eq!(stored_numbers(&app).await.len(), 400 + again);
             let before = proxy.counts().calls();
             assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200);
@@ -60,4 +62,5 @@ async fn dropped_connections_defer_at_most_one_request() {
         }
     }
     assert!(deferred <= 1, "{deferred} requests are deferred");
+    assert_faulted(&stack.proxy);
 }

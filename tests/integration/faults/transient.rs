@@ -8,7 +8,9 @@ use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
 use super::FAILURES;
-use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_key_proxy, app_behind_proxy};
+use crate::support::app_behind_proxy::{
+    AppBehindProxy, app_behind_key_proxy, app_behind_proxy, assert_faulted,
+};
 use crate::support::requests::{
     REQUEST_IDENTIFIER, assert_unavailable, customer, request_with_identifier,
     request_without_identifier, stored_numbers,
@@ -72,12 +74,9 @@ async fn transient_fault_without_identifier_stores_signals_once() {
 #[tokio::test]
 async fn customer_created_by_a_lost_attempt_is_created() {
     for fault in transient() {
-        let AppBehindProxy {
-            app,
-            proxy: _proxy,
-            key,
-        } = app_behind_proxy(fault.on_call(1)).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.on_call(1)).await;
         let response = app.send(customer().key(&key)).await;
+        assert_faulted(&proxy);
         let result = &response.json()["result"];
         assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
         assert_eq!(result, "created", "{fault:?}: {}", response.text);
@@ -95,6 +94,7 @@ async fn transient_fault_of_the_key_table_fails_no_request() {
         proxy.set(fault.on_call(1));
         let response = app.send(RequestBuilder::ping().key(&key)).await;
         assert_eq!(response.status, 200, "{fault:?}");
+        assert_faulted(&proxy);
         let response = app.send(customer().key(&key)).await;
         assert_eq!(response.status, 200, "{fault:?}");
     }
@@ -103,14 +103,11 @@ async fn transient_fault_of_the_key_table_fails_no_request() {
 #[tokio::test]
 async fn hanging_call_is_retried_before_the_deadline() {
     join_all([request_with_identifier(3), customer()].map(async |call| {
-        let AppBehindProxy {
-            app,
-            proxy: _proxy,
-            key,
-        } = app_behind_proxy(Fault::Hanging.on_call(1)).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(Fault::Hanging.on_call(1)).await;
         let began = Instant::now();
         let response = app.send(call.key(&key)).await;
         assert_eq!(response.status, 200, "{}", response.text);
+        assert_faulted(&proxy);
         assert!(
             began.elapsed() < Duration::from_secs(9),
             "{:?}",

@@ -10,7 +10,7 @@ use testkit::function_process::FunctionProcess;
 use testkit::{RequestBuilder, Tables, TestApp, build_functions, emulator_options};
 
 use super::FAILURES;
-use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
+use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy, assert_faulted};
 use crate::support::requests::{
     assert_unavailable, customer, request_with_identifier, request_without_identifier, signals,
     stored_numbers,
@@ -32,11 +32,11 @@ fn lasting() -> impl Iterator<Item = Fault> {
 async fn lasting_fault_is_a_503_before_the_deadline() {
     let timeout = Duration::from_millis(600);
     join_all(lasting().map(async |fault| {
-        let AppBehindProxy {
-            app,
-            proxy: _proxy,
-            key,
-        } = app_behind_proxy(fault.always()).await;
+        let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::none()).await;
+        for call in [customer(), request_without_identifier(1)] {
+            assert_eq!(app.send(call.key(&key)).await.status, 200);
+        }
+        proxy.set(fault.always());
         for call in [
             customer(),
             request_with_identifier(30),
@@ -102,7 +102,7 @@ async fn failing_table_of_rejected_signals_fails_no_request() {
     let response = app.send(call.key(&key)).await;
     assert_eq!(response.status, 200, "{}", response.text);
     assert_eq!(response.json()["accepted"], 1, "{}", response.text);
-    assert!(proxy.counts().faulted > 0);
+    assert_faulted(&proxy);
 }
 
 #[tokio::test]

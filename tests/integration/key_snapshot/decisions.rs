@@ -101,7 +101,13 @@ async fn revocation_in_an_earlier_snapshot_counts() {
 #[tokio::test]
 async fn revocation_in_the_table_counts_after_a_later_snapshot_without_it() {
     let stack = SnapshotStack::start(Plan::none()).await;
-    let key = stack.read_key(|entry| entry.revoked_at = Some(NOW)).await;
+    let key = stack
+        .app
+        .key_with("shop", |entry| entry.revoked_at = Some(NOW))
+        .await;
+    assert_eq!(stack.status(&key, NOW).await, 401);
+    // From here on, the table is unavailable.
+    stack.read_key(|_| {}).await;
     stack.publish(&key, &key_entry("shop"), later(30));
     assert_eq!(stack.status(&key, later(60)).await, 401);
 }
@@ -208,7 +214,8 @@ async fn expiry_in_a_snapshot_of_the_second_of_the_last_read_counts() {
     };
     let stack = SnapshotStack::start(Plan::none()).await;
     let key = stack.app.key("shop").await;
-    stack.ping(&key, NOW.plus(Duration::from_millis(300))).await;
+    let read_at = NOW.plus(Duration::from_millis(300));
+    assert_eq!(stack.status(&key, read_at).await, 200);
     stack.proxy.set(OUTAGE.always());
     // `Last-Modified` has no milliseconds, so the snapshot may be newer than the read.
     stack.publish(&key, &expired, NOW);

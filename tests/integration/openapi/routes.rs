@@ -80,6 +80,7 @@ async fn options_response_equals_the_document_whatever_is_sent() {
 #[test]
 fn responses_of_api_gateway_have_the_schema_of_its_messages() {
     let document = Document::read();
+    let mut compared = 0;
     for operation in document.operations() {
         for (status, response) in operation.definition["responses"].as_object().unwrap() {
             let plain = &document.resolve(response)["content"]["application/json"];
@@ -88,7 +89,9 @@ fn responses_of_api_gateway_have_the_schema_of_its_messages() {
                     plain["schema"],
                     json!({"$ref": "#/components/schemas/GatewayMessage"})
                 );
+                compared += 1;
             }
         }
     }
+    assert!(compared >= 5, "{compared} responses");
 }

@@ -193,7 +193,9 @@ async fn message_of_a_newer_version_is_left_for_a_newer_function() {
 
 #[tokio::test]
 async fn response_is_a_503_when_neither_dynamodb_nor_sqs_acknowledges_an_update() {
-    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
+    stack.store_update(json!({"city": "Bonn"}), NOW).await;
+    stack.proxy.set(Fault::ResetBefore.always());
     stack.sqs.set_unavailable(true);
     let response = stack.update(json!({"city": "Ulm"}), NOW).await;
     response.assert_problem(503, "storage-unavailable");

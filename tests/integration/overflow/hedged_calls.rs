@@ -7,6 +7,7 @@ use serde_json::json;
 use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
 
+use crate::support::app_behind_proxy::assert_faulted;
 use crate::support::clock::NOW;
 use crate::support::overflow_stack::{OverflowStack, assert_stored};
 use crate::support::requests::{batch_with_identifier, signals};
@@ -21,11 +22,13 @@ async fn hanging_call_is_made_again_beside_the_first() {
         let stack = OverflowStack::start(Fault::Hanging.on_call(1).for_operation(operation)).await;
         assert_stored(&stack.send(&batch_with_identifier(signals), NOW).await);
         assert_eq!(stack.stored().await.len(), signals, "{operation}");
+        assert_faulted(&stack.proxy);
     }
     let stack = OverflowStack::start(Fault::Hanging.on_call(1)).await;
     let customer = RequestBuilder::customer(json!({"customerId": "c", "customerData": {}}));
     let response = stack.app.send(customer.key(&stack.key)).await;
     assert_eq!(response.json()["result"], "created", "{}", response.text);
+    assert_faulted(&stack.proxy);
 }
 
 #[tokio::test]
@@ -38,6 +41,7 @@ async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
     ]);
     let stack = OverflowStack::start(plan).await;
     assert_stored(&stack.send(&json!({"signals": signals(1)}), NOW).await);
+    assert_eq!(stack.proxy.counts().calls_of("BatchWriteItem"), 2);
 }
 
 #[tokio::test]

@@ -63,5 +63,8 @@ async fn request_is_deferred_after_one_patience_when_dynamodb_hangs() {
 fn writes_of_a_request_that_has_little_time_leave_the_queue_its_part() {
     let deadline = Deadline::after(Duration::from_secs(3));
     let writes = deadline_of_writes(deadline, true);
-    assert!(writes.remaining() <= Duration::from_millis(500));
+    // The queue has 2.5 of the 3 seconds; 100 ms may have passed since.
+    let expected = Duration::from_millis(400)..=Duration::from_millis(500);
+    let remaining = writes.remaining();
+    assert!(expected.contains(&remaining), "{remaining:?}");
 }

@@ -96,7 +96,9 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
 
 #[tokio::test]
 async fn request_whose_record_is_unknown_gets_no_identifier_to_retry_with() {
-    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
+    let stack = OverflowStack::start(Plan::none()).await;
+    assert_stored(&stack.send(&json!({"signals": signals(2)}), NOW).await);
+    stack.proxy.set(Fault::ResetBefore.always());
     stack.sqs.set_unavailable(true);
     let response = stack.send(&batch_with_identifier(2), NOW).await;
     response.assert_problem(503, "storage-unavailable");

@@ -10,6 +10,13 @@ pub(crate) struct AppBehindProxy {
     pub(crate) key: String,
 }
 
+/// Fails unless the proxy has faulted a call.
+#[track_caller]
+pub(crate) fn assert_faulted(proxy: &FaultProxy) {
+    let counts = proxy.counts();
+    assert!(counts.faulted > 0, "no call was faulted: {counts:?}");
+}
+
 /// An app with a fault proxy before every table but that of the keys.
 pub(crate) async fn app_behind_proxy(plan: impl Into<Plan>) -> AppBehindProxy {
     let emulator = TestApp::emulator();

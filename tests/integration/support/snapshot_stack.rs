@@ -75,11 +75,11 @@ impl SnapshotStack {
         response.assert_problem(503, "storage-unavailable");
     }
 
-    /// A key of the table that this process has read at `NOW`. Since then, the table is
+    /// A valid key of the table that this process has read at `NOW`. Since then, the table is
     /// unavailable.
     pub(crate) async fn read_key(&self, change: impl FnOnce(&mut KeyEntry)) -> String {
         let key = self.app.key_with("shop", change).await;
-        self.ping(&key, NOW).await;
+        assert_eq!(self.status(&key, NOW).await, 200);
         self.proxy.set(OUTAGE.always());
         key
     }
