@@ -91,6 +91,9 @@ async fn run_and_report(arguments: Arguments, programs: PathBuf, seed: u64) -> E
     for line in summary.leaks.iter().take(5) {
         println!("a key or a value is logged: {line}");
     }
+    for event in summary.missing_events() {
+        println!("the run did not contain {event}");
+    }
     if summary.holds() {
         return ExitCode::SUCCESS;
     }

@@ -1,4 +1,4 @@
-//! One run: clients, kills, the drain, and the check. Must not know what is correct.
+//! One run: clients, kills, the drain, and the check. This module must not know what is correct.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -74,6 +74,7 @@ async fn run_local(options: RunOptions, progress: impl Fn(&str) + 'static) -> Re
     };
     let report = checker::check(&record, &stored);
     Ok(Summary {
+        options,
         report,
         leaks: log.leaks,
         counts: traffic.count(&windows, calls, processes, dead_letters),

@@ -1,4 +1,4 @@
-//! The result of a run, as it is printed. Must not know how it came about.
+//! The result of a run, as it is printed.
 
 use std::time::Duration;
 
@@ -8,10 +8,28 @@ use crate::clients::{ClientGroup, UnavailableResponse};
 use crate::consistency::checker::Report;
 use crate::deployment::Deployment;
 use crate::drain::Drained;
+use crate::options::RunOptions;
+
+/// The fewest signals of a run in which messages, imports and faulted calls are expected.
+const MIN_SIGNALS: u64 = 10_000;
+
+/// The fewest signals of a run in which deferred updates are expected: they need a long window.
+const MIN_SIGNALS_FOR_DEFERRED_UPDATES: u64 = 100_000;
+
+/// The shortest outage in which deferred updates are expected.
+const MIN_OUTAGE: Duration = Duration::from_secs(5);
+
+/// The fewest kills of which one is expected to find a process: a function may have none.
+const MIN_KILLS: u64 = 5;
+
+/// The fewest drained messages of which one in twenty is expected to be delivered again.
+const MIN_MESSAGES: u64 = 500;
 
 /// The result of a run.
 #[derive(Debug)]
 pub struct Summary {
+    /// What the run was told.
+    pub(super) options: RunOptions,
     /// What the checker found.
     pub report: Report,
     /// Lines of the log that contain a key or a value.
@@ -122,5 +140,41 @@ impl Summary {
             && counts.processes.errors == 0
             && counts.unexplained_503s == 0
             && counts.dead_letters == 0
+            && self.missing_events().is_empty()
+    }
+
+    /// What the run was told to contain, and did not. A run without its faults proves nothing.
+    pub fn missing_events(&self) -> Vec<&'static str> {
+        let RunOptions {
+            signals,
+            kills,
+            outage,
+            ..
+        } = self.options;
+        let counts = &self.counts;
+        let has_outage = outage.is_some_and(|outage| outage >= MIN_OUTAGE);
+        let is_long = has_outage || signals >= MIN_SIGNALS;
+        let defers_updates = has_outage || signals >= MIN_SIGNALS_FOR_DEFERRED_UPDATES;
+        let events = [
+            ("a killed process", kills >= MIN_KILLS, counts.kills),
+            ("a faulted call", is_long, counts.faulted_calls),
+            ("an imported update", is_long, counts.imported),
+            ("a drained message", is_long, counts.drained.messages),
+            (
+                "a message that is delivered again after its drain",
+                counts.drained.messages >= MIN_MESSAGES,
+                counts.drained.repeated,
+            ),
+            (
+                "a deferred update",
+                defers_updates,
+                counts.customers.deferred,
+            ),
+        ];
+        events
+            .into_iter()
+            .filter(|(_, is_expected, count)| *is_expected && *count == 0)
+            .map(|(event, ..)| event)
+            .collect()
     }
 }

@@ -185,12 +185,13 @@ impl PlannedRun {
 
 impl Measurement {
     /// Whether what must hold does: without a fault nothing is deferred by any build; the first
-    /// build, which is the measured one, loses nothing and acknowledges everything.
+    /// build, which is the measured one, loses nothing, acknowledges everything, and none of its
+    /// processes ends by itself.
     pub(crate) fn holds(&self) -> bool {
-        let acknowledges_all = self.counts.first().is_some_and(|counts| {
-            counts.lost == 0 && counts.unavailable == 0 && counts.failed == 0
+        let keeps_promises = self.counts.first().is_some_and(|counts| {
+            counts.lost == 0 && counts.unavailable == 0 && counts.failed == 0 && counts.ended == 0
         });
-        acknowledges_all && !self.is_disturbed_control()
+        keeps_promises && !self.is_disturbed_control()
     }
 
     /// Whether a run without a fault deferred or refused something: then the machine was too slow.

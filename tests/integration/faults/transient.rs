@@ -63,6 +63,7 @@ async fn transient_fault_without_identifier_stores_signals_once() {
             "{fault:?}: {}",
             response.text
         );
+        assert_faulted(&proxy);
         assert_eq!(
             proxy.counts().calls_of("PutItem"),
             0,
