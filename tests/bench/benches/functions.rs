@@ -9,8 +9,8 @@ use clap::Parser as _;
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<ExitCode> {
     let options = BenchOptions::parse();
-    let is_as_before = bench::run::run(&options).await?;
-    if !is_as_before {
+    let holds = bench::run::run(&options).await?;
+    if !holds {
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,4 @@
-//! The baseline: the committed instruction counts that later counts are compared with. Must not
-//! know how they are counted.
+//! The baseline: the committed instruction counts that later counts are compared with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

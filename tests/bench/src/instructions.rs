@@ -1,5 +1,4 @@
-//! Instructions of a start, the first request and a warm request, by callgrind. Must not know which
-//! goals there are.
+//! Instructions of a start, the first request and a warm request, by callgrind.
 //!
 //! Each count is a difference between runs that end while the function waits for its next event:
 //! nothing is under way then.

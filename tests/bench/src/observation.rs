@@ -1,5 +1,4 @@
-//! Time, memory, calls and connections of a program without callgrind. Must not know which goals
-//! there are.
+//! Time, memory, calls and connections of a program without callgrind.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
 //! The same work in Python and in Node.js: `tests/bench/peers`, and how its packages are installed.
-//! Must not know what is measured.
 //!
 //! Python's packages are installed by their hashes, and Node.js is one of them; npm installs what
 //! package-lock.json names.

@@ -1,4 +1,4 @@
-//! A program as a process over a fake DynamoDB. Must not know what is measured.
+//! A program as a process over a fake DynamoDB.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! The programs that are measured: the functions, and how they are built. Must not know what is
-//! measured.
+//! The programs that are measured: the functions, and how they are built.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

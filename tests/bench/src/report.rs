@@ -1,4 +1,4 @@
-//! Progress on standard error; tables and numbers as Markdown. Must not know what they say.
+//! Progress on standard error; tables and numbers as Markdown.
 
 use std::fmt::Display;
 use std::sync::LazyLock;

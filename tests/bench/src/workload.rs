@@ -1,5 +1,4 @@
-//! The events that are measured: one customer, and a batch of signals. Must not know what they
-//! cost.
+//! The events that are measured: one customer, and a batch of signals.
 
 use anyhow::{Context as _, Result};
 use hyper::body::Bytes;
