@@ -1,4 +1,4 @@
-//! The clients of AWS's services, pointed at a server of a test. Must not know what is called.
+//! The clients of AWS's services, pointed at a server of a test.
 
 use aws::dynamodb::dynamodb;
 use aws::sdk_config::{CONNECT_TIMEOUT, defaults};

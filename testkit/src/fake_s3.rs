@@ -1,5 +1,5 @@
 //! An S3 that keeps objects in memory, within what conditions of a write and dates of an object
-//! promise. Must not know what an object is.
+//! promise.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,4 @@
-//! A `TestApp` behind HTTP, as API Gateway puts the functions there. Must not know what a request
-//! means.
+//! A `TestApp` behind HTTP, as API Gateway puts the functions there.
 
 use std::sync::Arc;
 

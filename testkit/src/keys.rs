@@ -1,4 +1,4 @@
-//! API keys in the key table of a test, and in its key snapshot. Must not know what they are used for.
+//! API keys in the key table of a test, and in its key snapshot.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::ApiKey;

@@ -3,8 +3,8 @@
 //! A function is called in one of two ways: a [`TestApp`] has the three functions in this process,
 //! over an emulator in memory; a [`FunctionProcess`](function_process::FunctionProcess) is a
 //! process of one function as Lambda runs it. Both take events of API Gateway, and the overflow
-//! function those of SQS. Only the endpoints of DynamoDB and SQS and the time of day are replaced,
-//! and nothing is left behind.
+//! function those of SQS. Only the endpoints of DynamoDB, SQS and S3 and the time of day are
+//! replaced, and nothing is left behind.
 //!
 //! | module | is for | must not know |
 //! |---|---|---|

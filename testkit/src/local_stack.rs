@@ -1,5 +1,4 @@
-//! `cargo dev` as a developer starts it: a process, an address, nothing left when it ends. Must not
-//! know what it serves.
+//! `cargo dev` as a developer starts it: a process, an address, nothing left when it ends.
 
 use std::collections::HashMap;
 use std::io::Read;

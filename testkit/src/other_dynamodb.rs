@@ -1,5 +1,5 @@
 //! Another emulator of DynamoDB in place of the embedded one: moto's server, whose address is in
-//! `INTAKE_OTHER_DYNAMODB`. Must not know what is tested.
+//! `INTAKE_OTHER_DYNAMODB`.
 //!
 //! All tests share it, so they run one after the other, and each begins with empty tables.
 

@@ -1,5 +1,4 @@
-//! The programs of the functions as `cargo test` has them, and how they run over an emulator. Must
-//! not know what they do.
+//! The programs of the functions as `cargo test` has them, and how they run over an emulator.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

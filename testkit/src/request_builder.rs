@@ -1,5 +1,4 @@
-//! A request as an event of API Gateway, and the response of a function. Must not know what a
-//! response should be.
+//! A request as an event of API Gateway, and the response of a function.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! template.yaml, and the names of its tables. Must not know what is in a table.
+//! template.yaml, and the names of its tables.
 
 use std::path::Path;
 use std::sync::LazyLock;

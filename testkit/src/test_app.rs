@@ -1,5 +1,4 @@
-//! The three functions in this process over an emulator of their own. Must not know what is sent to
-//! them.
+//! The three functions in this process over an emulator of their own.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-"""Deploys the service to an emulator of AWS and uses it, from nothing but Rust, Python and a package index.
+"""Tests the templates, the roles, the workflows, and the service as it is deployed to an emulator of AWS.
 
     python3 tests/deploy/run.py             every suite but that of the package
     python3 tests/deploy/run.py SUITE ...   these suites

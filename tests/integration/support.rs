@@ -1,4 +1,4 @@
-//! What tests of several areas are made of. Must not know what a test expects.
+//! What tests of several areas are made of.
 //!
 //! | module | is for |
 //! |---|---|

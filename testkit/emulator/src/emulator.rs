@@ -104,8 +104,8 @@ impl Emulator {
         })
     }
 
-    /// Another program that listens at `address`. It is only an address here: the methods that read
-    /// and write items fail.
+    /// Another emulator, a program that listens at `address`. Only its endpoint is known here: the
+    /// methods that read and write items fail, and [`Self::delete_expired_items`] deletes none.
     pub fn remote(address: SocketAddr) -> Self {
         Self {
             address,

@@ -1,6 +1,6 @@
 //! An SQS with an overflow queue and its dead-letter queue, in memory or in a file and within SQS's
 //! limits: `cargo dev` serves it, and tests start private ones. A test may say what the queues
-//! count. Must not know what is in a message.
+//! count.
 
 mod calls;
 mod event_source_mapping;

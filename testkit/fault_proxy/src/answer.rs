@@ -1,4 +1,4 @@
-//! Answers in DynamoDB's place. Must not know which calls get them.
+//! Answers in DynamoDB's place.
 
 use serde_json::json;
 

@@ -1,6 +1,5 @@
 //! The write capacity of an on-demand table: partitions with token buckets, and a table that
-//! doubles when it is throttled for long. Must not know what is written, nor how a refusal is
-//! answered.
+//! doubles when it is throttled for long.
 //!
 //! The figures are those of the DynamoDB developer guide: "Partitions and data distribution",
 //! "Burst and adaptive capacity", "On-demand capacity mode". Reads are not limited here.

@@ -1,5 +1,4 @@
-//! One connection of a client, call by call: carries out the faults. Must not know why a call has
-//! one.
+//! One connection of a client, call by call: carries out the faults.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! In which ways a call fails or is slow. Must not know how a fault is carried out.
+//! In which ways a call fails or is slow.
 
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 //! `cargo dev --faults`.
 //!
 //! It speaks HTTP/1.1 on loopback, knows of a call only its operation and its bytes, and does to
-//! some calls what a [`Plan`] says. It answers no page of a browser. Must not know whether a
-//! function gets over a fault, and repairs none.
+//! some calls what a [`Plan`] says. It answers no page of a browser. This crate must not know
+//! whether a function gets over a fault.
 //!
 //! | module | is for | must not know |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! A TCP server on a free port of loopback. Must not know what is said on a connection.
+//! A TCP server on a free port of loopback.
 
 use std::net::SocketAddr;
 

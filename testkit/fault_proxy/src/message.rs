@@ -1,5 +1,5 @@
 //! HTTP/1.1 messages with a Content-Length, down to their bytes, since a fault may cut or reset
-//! them. Must not know what they mean.
+//! them.
 
 use std::io::{self, ErrorKind};
 

@@ -1,4 +1,4 @@
-//! Which calls have a fault, and which fault. Must not know how a fault is carried out.
+//! Which calls have a fault, and which fault.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};

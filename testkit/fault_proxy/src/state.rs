@@ -1,5 +1,4 @@
-//! What the connections of a proxy share: its plan, its counts, the calls that are held back. Must
-//! not know how a fault is carried out.
+//! What the connections of a proxy share: its plan, its counts, the calls that are held back.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;

@@ -1,5 +1,4 @@
-//! Calls of which DynamoDB does only a part: by a fault, or within the capacity of the tables. Must
-//! not know which fault.
+//! Calls of which DynamoDB does only a part: by a fault, or within the capacity of the tables.
 
 use std::io;
 use std::time::Instant;

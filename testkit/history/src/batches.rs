@@ -1,4 +1,4 @@
-//! Clients that send batches of signals. Must not know what is stored.
+//! Clients that send batches of signals. This module must not know what is stored.
 
 use std::rc::Rc;
 use std::time::Instant;

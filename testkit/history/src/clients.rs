@@ -1,9 +1,9 @@
 //! What all clients do: they have a key, send a request and count what they receive.
 //!
-//! One half retries what got no 200: the same body, so the same requestIdentifier, for about a
-//! minute; a client that sent no identifier retries only with the identifier of a 503. The other
-//! half never retries a 4xx or 5xx, as the client libraries in use. Must not know what is sent, nor
-//! what is stored.
+//! One half retries a request that got a 503 or no response: the same body, so the same
+//! requestIdentifier, for about a minute; a client that sent no identifier retries only with the
+//! identifier of a 503. The other half never retries, like the client libraries in use. This module
+//! must not know what is sent, nor what is stored.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -59,7 +59,7 @@ pub(super) struct Client {
     pub(super) number: u64,
     pub(super) account: u32,
     pub(super) key: String,
-    /// Whether it retries a 4xx or 5xx.
+    /// Whether it retries after a 503 or a missing response.
     pub(super) retries: bool,
     pub(super) seed: u64,
 }

@@ -1,5 +1,5 @@
-//! The clocks of processes, which differ as those of execution environments do. Must not know what
-//! a process does.
+//! The clocks of processes, which differ as those of execution environments do. This module must
+//! not know what a process does.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

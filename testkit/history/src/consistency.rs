@@ -1,5 +1,7 @@
-//! The consistency checker: compares what clients sent and received with what is stored. It must
-//! not know how the service works, and the service nothing of it.
+//! The consistency checker: compares what clients sent and received with what is stored. What is
+//! expected is written out here: no code of the service decides it. There is one exception:
+//! where an update was deferred or sent again, the clocks of the processes order the writes of a
+//! field, so the checker uses the latest time that these clocks may have shown.
 
 pub mod checker;
 mod item;

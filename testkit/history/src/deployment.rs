@@ -1,5 +1,5 @@
 //! What a run needs of AWS: the tables, the queue, the key snapshot, and the three functions, each
-//! behind its own faults. Must not know what is sent.
+//! behind its own faults. This module must not know what is sent.
 
 use std::ops::RangeInclusive;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The drain of the overflow queue during a run: the function gets messages at least once, and again
-//! after a failure. Must not know what is in a message.
+//! The drain of the overflow queue during a run: the function gets messages at least once, and
+//! again after a failure. This module must not know what is in a message.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

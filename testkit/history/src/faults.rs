@@ -1,4 +1,4 @@
-//! The faults of single calls, beside the windows in which many fail. Must not know what is sent.
+//! The faults of single calls, beside the windows in which many fail.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use fault_proxy::{Fault, Rule};
 /// The share of the calls to DynamoDB that are faulted.
 const FAULTS: f64 = 0.1;
 
-/// The faults of DynamoDB: every kind but refused credentials, which end a process.
+/// The faults of DynamoDB that a retry overcomes. Refused credentials are not among them: they end
+/// a process.
 pub(super) fn dynamodb_faults() -> Vec<Rule> {
     vec![
         part_of_faults(Fault::Throttled, 0.2),

@@ -1,5 +1,5 @@
-//! What clients send, generated from their seeds alone: a seed sends the same again. Must not know
-//! what is received.
+//! What clients send, generated from their seeds alone: a seed sends the same again. This module
+//! must not know what is received.
 
 use std::ops::RangeInclusive;
 

@@ -1,6 +1,6 @@
 //! Imports of customers: one for each account writes to the table, past the functions, as `cargo
 //! intake import` does. Its `updatedAt` is up to five minutes ahead, and so are the items that it
-//! leaves. Must not know what is correct.
+//! leaves. This module must not know what is correct.
 
 use std::cell::Cell;
 use std::rc::Rc;

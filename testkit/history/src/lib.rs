@@ -2,8 +2,9 @@
 //! and what must hold at its end.
 //!
 //! In the manner of Jepsen: clients record their requests and the responses, and a checker compares
-//! that with what is stored. The checker knows nothing of how the service works, and the service
-//! nothing of the checker.
+//! that with what is stored. No code of the service decides what the checker expects. The checker
+//! knows one thing of how the service works: where an update of a customer was deferred or sent
+//! again, the clocks of the processes order the writes of a field.
 //!
 //! | module | is for |
 //! |---|---|

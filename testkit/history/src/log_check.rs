@@ -1,5 +1,4 @@
-//! Looks for secrets in what the functions log, and for failures that only the log tells. Must not
-//! know what a line says otherwise.
+//! Looks for secrets in what the functions log, and for failures that only the log tells.
 
 use tokio::sync::mpsc;
 

@@ -1,4 +1,4 @@
-//! What a run is told. Must not know how it is done.
+//! What a run is told.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! All clients of a run, and the processes that are killed while they send. Must not know what is
-//! drained or checked.
+//! All clients of a run, and the processes that are killed while they send. This module must not
+//! know what is drained or checked.
 
 use std::cell::Cell;
 use std::rc::Rc;

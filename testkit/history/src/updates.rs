@@ -1,4 +1,4 @@
-//! Clients that update customers. Must not know what is stored.
+//! Clients that update customers. This module must not know what is stored.
 
 use std::cell::Cell;
 use std::rc::Rc;

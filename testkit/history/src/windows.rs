@@ -1,5 +1,4 @@
-//! Windows of time in which something fails for all environments at once, as it does on AWS. Must
-//! not know what is served meanwhile.
+//! Windows of time in which something fails for all environments at once, as it does on AWS.
 
 use std::time::{Duration, Instant};
 

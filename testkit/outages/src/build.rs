@@ -1,5 +1,4 @@
-//! The builds that are measured: folders with the release programs of the functions. Must not know
-//! how they are measured.
+//! The builds that are measured: folders with the release programs of the functions.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The ways in which DynamoDB fails. Must not know what is sent, but for the id of the hot customer.
+//! The ways in which DynamoDB fails.
 
 use std::time::{Duration, Instant};
 

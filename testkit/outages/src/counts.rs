@@ -1,4 +1,4 @@
-//! What is counted of a build's requests. Must not know how they were sent.
+//! What is counted of a build's requests.
 
 use std::time::{Duration, Instant};
 

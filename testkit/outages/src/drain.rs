@@ -1,4 +1,4 @@
-//! Empties the overflow queue after a run. Must not know what is in a message.
+//! Empties the overflow queue after a run.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

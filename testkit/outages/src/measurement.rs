@@ -1,4 +1,4 @@
-//! One condition of DynamoDB, measured on all builds at once. Must not know how it is printed.
+//! One condition of DynamoDB, measured on all builds at once.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

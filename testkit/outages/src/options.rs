@@ -1,4 +1,4 @@
-//! The command line. Must not know how anything is measured.
+//! The command line.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Whether this machine was too busy for what was measured. Must not know what keeps it busy.
+//! Whether this machine was too busy for what was measured.
 
 /// The time of all processors, in ticks.
 #[derive(Clone, Copy, Debug)]

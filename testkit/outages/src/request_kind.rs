@@ -1,5 +1,4 @@
-//! The kinds of requests: what one of them is, and where it is stored. Must not know when it is
-//! sent.
+//! The kinds of requests: what one of them is, and where it is stored.
 
 use serde_json::{Value, json};
 use testkit::RequestBuilder;

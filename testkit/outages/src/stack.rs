@@ -1,4 +1,4 @@
-//! One build and what it needs of AWS, for one run. Must not know what is measured.
+//! One build and what it needs of AWS, for one run.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which acknowledged requests are not stored. Must not know how they were stored.
+//! Which acknowledged requests are not stored.
 
 use std::collections::HashMap;
 

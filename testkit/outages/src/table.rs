@@ -1,4 +1,4 @@
-//! What was measured, as Markdown. Must not know how anything is measured.
+//! What was measured, as Markdown.
 
 use std::fmt::Write as _;
 

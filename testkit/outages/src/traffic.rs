@@ -1,5 +1,4 @@
-//! Requests at a constant rate, by clients that never retry, and what came of them. Must not know
-//! why a request fails.
+//! Requests at a constant rate, by clients that never retry, and what came of them.
 
 use std::time::{Duration, Instant};
 

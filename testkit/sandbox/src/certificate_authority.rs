@@ -1,4 +1,4 @@
-//! A certificate authority for one run. Must not know who trusts it.
+//! A certificate authority for one run.
 
 use std::sync::Arc;
 

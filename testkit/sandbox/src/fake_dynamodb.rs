@@ -1,5 +1,5 @@
 //! A DynamoDB that stores nothing: it answers each call as if it had succeeded, after a delay, and
-//! counts it. Must not know what was stored, nor who calls.
+//! counts it.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! The targets of the deliver function at one endpoint: an EventBridge bus, a Firehose stream and a
 //! bucket of S3. This file is the server, and how a test has it fail; `targets` has what each
-//! target takes. Must not know what an event is about.
+//! target takes.
 
 mod targets;
 

@@ -1,6 +1,5 @@
 //! One process of a function as Lambda runs it: it takes its events from a Runtime API and calls
-//! DynamoDB at an endpoint. Must not know what is measured or expected, nor what answers at the
-//! endpoint.
+//! DynamoDB at an endpoint.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
 //! An HTTP/1.1 server on loopback whose connections are kept, plain or over TLS. It answers no page
-//! of a browser. Must not know what is asked for.
+//! of a browser.
 
 use std::convert::Infallible;
 use std::future::Future;

@@ -1,6 +1,6 @@
 //! A function that runs in as many processes as its events need, as on Lambda: an idle process
 //! serves an event, or else a new one is started. A process is replaced after some events, or when
-//! its program has changed. Must not know what is in an event.
+//! its program has changed.
 
 mod options;
 mod processes;

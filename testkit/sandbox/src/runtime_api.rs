@@ -1,6 +1,5 @@
 //! Lambda's Runtime API for one process: gives it events, takes its responses, and holds its
-//! request for the next event while there is none. Must not know what is in an event or in a
-//! response.
+//! request for the next event while there is none.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

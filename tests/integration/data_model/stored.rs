@@ -1,5 +1,5 @@
-//! Requests that together store every attribute of docs/data-model.md. Must not know what the page
-//! says of them.
+//! Requests that together store every attribute of docs/data-model.md. This module must not know
+//! what the page says of them.
 
 use std::collections::HashMap;
 use std::time::Duration;

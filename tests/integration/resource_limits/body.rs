@@ -1,4 +1,4 @@
-//! A hostile request, and the parts that hostile bodies are made of. Must not know which there are.
+//! A hostile request, and the parts that hostile bodies are made of.
 
 use std::io::Write as _;
 

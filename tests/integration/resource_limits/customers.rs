@@ -1,5 +1,5 @@
-//! Requests with one customer, and bodies that are not JSON, or not read that far. Must not know
-//! what they may cost.
+//! Requests with one customer, and bodies that are not JSON, or not read that far. This module must
+//! not know what they may cost.
 
 use flate2::Compression;
 use model::limits::MAX_BODY_BYTES;

@@ -1,4 +1,4 @@
-//! Requests with a batch of signals. Must not know what they may cost.
+//! Requests with a batch of signals. This module must not know what they may cost.
 
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNAL_BYTES, MAX_SIGNALS_PER_REQUEST};
 use testkit::RequestBuilder;

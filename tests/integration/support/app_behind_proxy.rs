@@ -1,4 +1,4 @@
-//! An app whose calls to DynamoDB pass a fault proxy. Must not know what a test expects.
+//! An app whose calls to DynamoDB pass a fault proxy.
 
 use testkit::TestApp;
 use testkit::fault_proxy::{FaultProxy, Plan};

@@ -1,5 +1,4 @@
-//! A process of the deliver function with its targets, and records of its stream. Must not know what
-//! a test expects.
+//! A process of the deliver function with its targets, and records of its stream.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

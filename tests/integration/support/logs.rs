@@ -1,5 +1,4 @@
-//! What functions in this process, and functions in processes of their own, write to the log. Must
-//! not know what a test expects.
+//! What functions in this process, and functions in processes of their own, write to the log.
 
 use std::io;
 use std::sync::{Arc, LazyLock, Mutex};

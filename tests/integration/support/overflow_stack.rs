@@ -1,5 +1,4 @@
-//! An app with an overflow queue: batches and updates that are deferred, and their drain. Must not
-//! know what a test expects.
+//! An app with an overflow queue: batches and updates that are deferred, and their drain.
 
 use std::fmt::Display;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folder that the repository is in.
+/// The root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")

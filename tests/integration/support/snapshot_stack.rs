@@ -1,4 +1,4 @@
-//! An app with a key snapshot, and what is in the snapshot. Must not know what a test expects.
+//! An app with a key snapshot, and what is in the snapshot.
 
 use emulator::sqs::FakeSqs;
 use model::api_key::KeyHash;

@@ -1,5 +1,5 @@
-//! The file in which an emulator keeps its items: one emulator's at a time. Must not know what is in
-//! it.
+//! The file in which an emulator keeps its items: one emulator's at a time. This module must not
+//! know what is in it.
 
 use std::fs::{File, TryLockError};
 use std::io::Read as _;

@@ -1,7 +1,7 @@
 //! dynoxide's server behind a guard. The server answers pages of every origin, and only a port can
 //! be its listener. So it accepts the one connection over which the guard hands on what other
-//! programs ask, and never another: whatever else finds its port is not answered. Must not know
-//! what is asked for.
+//! programs ask, and never another: whatever else finds its port is not answered. This module must
+//! not know what is asked for.
 
 use std::future::Future;
 use std::net::Ipv4Addr;

@@ -1,5 +1,5 @@
-//! The items of an emulator, which this process reads and writes without a request over HTTP. Must
-//! not know what an item is about.
+//! The items of an emulator, which this process reads and writes without a request over HTTP. This
+//! module must not know what an item is about.
 
 use std::collections::BTreeMap;
 

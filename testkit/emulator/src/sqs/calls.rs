@@ -1,5 +1,4 @@
-//! The calls of SQS's API: their parameters, within SQS's limits, and their answers. Must not know
-//! how the queues are kept.
+//! The calls of SQS's API: their parameters, within SQS's limits, and their answers.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! The event source mapping of the overflow queue, which on AWS is a part of Lambda ("Using Lambda
 //! with Amazon SQS" in its developer guide): receives messages, invokes the function with them as
-//! an event, and deletes those that the function has drained. Must not know what is in a message,
-//! nor how the function is invoked.
+//! an event, and deletes those that the function has drained. This module must not know what is in
+//! a message, nor how the function is invoked.
 
 use std::sync::Arc;
 use std::time::Duration;

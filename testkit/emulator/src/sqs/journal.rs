@@ -1,5 +1,5 @@
-//! A file with a line of JSON for each change, so that a process that is killed loses none. Must
-//! not know what changes.
+//! A file with a line of JSON for each change, so that a process that is killed loses none. This
+//! module must not know what changes.
 
 use std::fs::File;
 use std::io::{self, Write as _};

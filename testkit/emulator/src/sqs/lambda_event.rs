@@ -1,5 +1,5 @@
-//! What Lambda makes of messages for a function, and of the function's response. Must not know what
-//! is in a message.
+//! What Lambda makes of messages for a function, and of the function's response. This module must
+//! not know what is in a message.
 
 use serde_json::{Value, json};
 

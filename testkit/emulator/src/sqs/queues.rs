@@ -1,5 +1,5 @@
-//! The queues and what changes them, in memory or kept in a file. Must not know what is in a
-//! message, nor how a call is written.
+//! The queues and what changes them, in memory or kept in a file. This module must not know what is
+//! in a message, nor how a call is written.
 
 use std::collections::VecDeque;
 use std::io;

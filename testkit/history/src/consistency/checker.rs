@@ -1,4 +1,4 @@
-//! What must hold at the end of a run. Must not know how the service works.
+//! What must hold at the end of a run.
 //!
 //! - An acknowledged signal is stored exactly once, a rejected one not at all, and one of which the
 //!   client knows nothing at most once. Nothing is stored that was not sent. Each item holds what

@@ -1,5 +1,5 @@
-//! Reads an item of the table of signals, as docs/data-model.md describes it. Must not know what
-//! was sent.
+//! Reads an item of the table of signals, as docs/data-model.md describes it. This module must not
+//! know what was sent.
 
 use std::time::Duration;
 

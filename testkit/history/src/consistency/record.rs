@@ -1,4 +1,5 @@
-//! What clients sent and received, and what was found stored. Must not know what is correct.
+//! What clients sent and received, and what was found stored. This module must not know what is
+//! correct.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

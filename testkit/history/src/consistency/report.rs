@@ -1,5 +1,5 @@
-//! What the checker found: how often each kind of violation occurs, and examples. Must not know how
-//! a violation is found.
+//! What the checker found: how often each kind of violation occurs, and examples. This module must
+//! not know how a violation is found.
 
 use std::collections::BTreeMap;
 use std::fmt;

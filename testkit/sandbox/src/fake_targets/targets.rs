@@ -1,5 +1,5 @@
-//! What each target takes, within its limits, and what it answers. Each records what it took and can
-//! be made to fail. Must not know how a request is received.
+//! What each target takes, within its limits, and what it answers. Each records what it took and
+//! can be made to fail.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How a pool is run, and what it reports. Must not know how a process is chosen.
+//! How a pool is run, and what it reports.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::RangeInclusive;

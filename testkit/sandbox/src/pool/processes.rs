@@ -1,5 +1,5 @@
-//! The running processes of one function, and which of them gets the next event. Must not know how
-//! a process is started, nor what becomes of an event.
+//! The running processes of one function, and which of them gets the next event. This module must
+//! not know how a process is started, nor what becomes of an event.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
