@@ -248,13 +248,16 @@ impl TestApp {
     }
 
     /// The history of a customer or an emitter, oldest first.
-    pub async fn history(&self, account: &str, who: &str) -> Vec<Item> {
+    pub async fn history(&self, account: &str, subject_id: &str) -> Vec<Item> {
         let query = self
             .client
             .query()
             .table_name(Tables::name("SignalsTable"))
             .key_condition_expression("pk = :pk")
-            .expression_attribute_values(":pk", AttributeValue::S(format!("{account}#{who}")))
+            .expression_attribute_values(
+                ":pk",
+                AttributeValue::S(format!("{account}#{subject_id}")),
+            )
             .consistent_read(true);
         query
             .into_paginator()

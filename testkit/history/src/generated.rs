@@ -14,7 +14,7 @@ const SUBJECTS_PER_ACCOUNT: u32 = 10_000_000;
 pub(super) const CANARY: &str = "canary-7e1d";
 
 /// Customers and emitters of an account that signals are for.
-const WHO: u32 = 400;
+const SUBJECTS_WITH_SIGNALS: u32 = 400;
 
 /// Fields of a customer that are written.
 pub(super) const FIELDS: [&str; 4] = ["email", "city", "phoneNumber", "nickname"];
@@ -52,12 +52,12 @@ impl GeneratedBatch {
         let mut sent = Vec::with_capacity(size);
         let mut signals = String::from("[");
         for n in 0..size {
-            let who = random.u32(..WHO);
+            let subject_in_account = random.u32(..SUBJECTS_WITH_SIGNALS);
             let is_rejected = some_break && random.u8(..20) == 0;
             let signal = GeneratedSignal {
                 account_id: &account_id(account),
-                subject_id: &format!("{CANARY}-{who}"),
-                who,
+                subject_id: &format!("{CANARY}-{subject_in_account}"),
+                subject_in_account,
                 // An empty one breaks the contract.
                 action: if is_rejected { "" } else { "view" },
                 request: number,
@@ -68,7 +68,7 @@ impl GeneratedBatch {
                 signals.push(',');
             }
             sent.push(SentSignal {
-                who: subject(account, who),
+                subject: subject_number(account, subject_in_account),
                 is_rejected,
                 content: signal.stored(is_rejected),
             });
@@ -101,8 +101,8 @@ impl GeneratedBatch {
 }
 
 /// The number of a customer or an emitter of an account, unlike those of all other accounts.
-pub(super) fn subject(account: u32, who: u32) -> u32 {
-    account * SUBJECTS_PER_ACCOUNT + who
+pub(super) fn subject_number(account: u32, subject_in_account: u32) -> u32 {
+    account * SUBJECTS_PER_ACCOUNT + subject_in_account
 }
 
 /// The id of the `account`-th account.
@@ -120,7 +120,7 @@ fn uuid_of(bits: u128) -> String {
 #[derive(Clone, Debug)]
 pub(super) struct GeneratedUpdate {
     /// The number of the customer within the account.
-    pub(super) customer: u32,
+    pub(super) customer_in_account: u32,
     pub(super) fields: Vec<(&'static str, Option<String>)>,
 }
 
@@ -130,7 +130,7 @@ impl GeneratedUpdate {
     pub(super) fn random(random: &mut fastrand::Rng, client: u64, number: u64) -> Self {
         let first_customer =
             u32::try_from(number / UPDATES_BEFORE_NEXT_CUSTOMERS).unwrap() * CUSTOMERS_AT_ONCE;
-        let customer = first_customer + random.u32(..CUSTOMERS_AT_ONCE);
+        let customer_in_account = first_customer + random.u32(..CUSTOMERS_AT_ONCE);
         let mut fields = FIELDS.to_vec();
         random.shuffle(&mut fields);
         fields.truncate(random.usize(1..=3));
@@ -142,7 +142,7 @@ impl GeneratedUpdate {
             written.push((field, is_set.then(|| value.clone())));
         }
         Self {
-            customer,
+            customer_in_account,
             fields: written,
         }
     }
@@ -152,10 +152,10 @@ impl GeneratedUpdate {
     pub(super) fn imported(random: &mut fastrand::Rng, number: u64) -> Self {
         let first_customer =
             u32::try_from(number / UPDATES_BEFORE_NEXT_CUSTOMERS).unwrap() * CUSTOMERS_AT_ONCE;
-        let customer = first_customer + 2 * random.u32(..CUSTOMERS_AT_ONCE);
+        let customer_in_account = first_customer + 2 * random.u32(..CUSTOMERS_AT_ONCE);
         let value = format!("{CANARY}-import-{number}");
         Self {
-            customer,
+            customer_in_account,
             fields: vec![(IMPORTED_FIELD, Some(value))],
         }
     }
@@ -166,7 +166,7 @@ impl GeneratedUpdate {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), json!(value)))
             .collect();
-        let customer = format!("{CANARY}-{}", self.customer);
+        let customer = format!("{CANARY}-{}", self.customer_in_account);
         json!({"customerId": customer, "customerData": data}).to_string()
     }
 }

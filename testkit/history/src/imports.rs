@@ -14,7 +14,7 @@ use store::customers::CustomersTable;
 
 use crate::clients::{ClientGroup, add, now, pause};
 use crate::consistency::{ClientOutcome, RecordedUpdate};
-use crate::generated::{GeneratedUpdate, account_id, subject};
+use crate::generated::{GeneratedUpdate, account_id, subject_number};
 
 /// How far ahead a time of an import may be, in seconds. `cargo intake import` refuses more.
 const MAX_SECONDS_AHEAD: u64 = 5 * 60;
@@ -69,7 +69,7 @@ impl Import {
             Ok(false) | Err(_) => ClientOutcome::Unknown,
         };
         RecordedUpdate {
-            customer: subject(self.account, profile.customer),
+            customer: subject_number(self.account, profile.customer_in_account),
             sent,
             outcome,
             latest_clock: ended,

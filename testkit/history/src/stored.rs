@@ -8,7 +8,7 @@ use serde_json::Value;
 use testkit::Tables;
 
 use crate::consistency::{Stored, StoredSignal, kept_signal, stored_signal};
-use crate::generated::{CANARY, subject};
+use crate::generated::{CANARY, subject_number};
 
 /// The attributes of a customer's item that are not fields of the profile, as docs/data-model.md
 /// lists them. They are written out, so that no code of the service decides what a field is.
@@ -45,8 +45,8 @@ pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
     });
     let mut customers = HashMap::new();
     for_each("CustomersTable", &mut |item| {
-        let who = who(text(&item["accountId"]), text(&item["customerId"]));
-        customers.insert(who.unwrap_or(u32::MAX), profile_fields(item));
+        let subject = subject_of(text(&item["accountId"]), text(&item["customerId"]));
+        customers.insert(subject.unwrap_or(u32::MAX), profile_fields(item));
     });
     Stored {
         signals: signals.into_iter().map(|keyed| keyed.signal).collect(),
@@ -68,11 +68,11 @@ impl KeyedSignal {
         let sort = text(&item["sk"]).to_owned();
         // An item has only one of them.
         let subject_id = text(&item["customerId"]).max(text(&item["emitterId"]));
-        let who = who(text(&item["accountId"]), subject_id);
+        let subject = subject_of(text(&item["accountId"]), subject_id);
         Self {
             partition,
             sort,
-            signal: stored_signal(item, who, Some(retention)),
+            signal: stored_signal(item, subject, Some(retention)),
         }
     }
 }
@@ -96,8 +96,8 @@ fn text(value: &Value) -> &str {
 }
 
 /// The number of a customer or an emitter, out of its account and its id.
-pub(super) fn who(account_id: &str, id: &str) -> Option<u32> {
+fn subject_of(account_id: &str, id: &str) -> Option<u32> {
     let account = account_id.strip_prefix("history-")?.parse().ok()?;
     let number = id.strip_prefix(CANARY)?.strip_prefix('-')?.parse().ok()?;
-    Some(subject(account, number))
+    Some(subject_number(account, number))
 }

@@ -8,7 +8,7 @@ use testkit::RequestBuilder;
 
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
 use crate::consistency::{ClientOutcome, Micros, RecordedUpdate};
-use crate::generated::{GeneratedUpdate, subject};
+use crate::generated::{GeneratedUpdate, subject_number};
 
 /// What came of an update after its last attempt.
 struct UpdateResult {
@@ -50,8 +50,11 @@ async fn send_update(
     let is_acknowledged = matches!(outcome, ClientOutcome::Acknowledged(_));
     add(&group.counts.acknowledged, u64::from(is_acknowledged));
     add(&group.counts.deferred, u64::from(is_deferred));
-    let GeneratedUpdate { customer, fields } = profile;
-    let customer = subject(client.account, customer);
+    let GeneratedUpdate {
+        customer_in_account,
+        fields,
+    } = profile;
+    let customer = subject_number(client.account, customer_in_account);
     group.record.borrow_mut().updates.push(RecordedUpdate {
         customer,
         sent,
@@ -70,7 +73,7 @@ async fn send_until_answered(
     random: &mut fastrand::Rng,
 ) -> UpdateResult {
     let began = Instant::now();
-    let mut applied = UpdateResult {
+    let mut result = UpdateResult {
         outcome: ClientOutcome::Unknown,
         is_deferred: false,
         is_repeated: false,
@@ -79,25 +82,25 @@ async fn send_until_answered(
     loop {
         let request = RequestBuilder::customer(profile.body());
         let received = group.send(client, request).await;
-        applied.latest_clock = applied.latest_clock.max(received.latest_clock);
+        result.latest_clock = result.latest_clock.max(received.latest_clock);
         if let Some(Response { status, body }) = received.response {
             match status {
                 200 => {
-                    applied.outcome = ClientOutcome::Acknowledged(now());
-                    applied.is_deferred = body["result"] == "deferred";
-                    return applied;
+                    result.outcome = ClientOutcome::Acknowledged(now());
+                    result.is_deferred = body["result"] == "deferred";
+                    return result;
                 }
                 503 => {}
                 _ => {
-                    let customer = profile.customer;
+                    let customer = profile.customer_in_account;
                     panic!("an update of customer {customer}: {status} {body}");
                 }
             }
         }
         if !client.retries || began.elapsed() >= RETRY_TIMEOUT {
-            return applied;
+            return result;
         }
-        applied.is_repeated = true;
+        result.is_repeated = true;
         pause(random).await;
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct BuildCounts {
     pub(crate) environments: usize,
     /// Processes that ended by themselves.
     pub(crate) ended: u64,
-    /// The longest time that a request was sent after it was due.
+    /// The longest time that a request was sent after its planned time.
     pub(crate) longest_delay: Duration,
 }
 

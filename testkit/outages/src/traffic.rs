@@ -76,12 +76,12 @@ pub(crate) enum RequestOutcome {
 #[derive(Clone, Debug)]
 pub(crate) struct SentRequests {
     pub(crate) requests: Vec<SentRequest>,
-    /// The longest time that a request was sent after it was due.
+    /// The longest time that a request was sent after its planned time.
     pub(crate) longest_delay: Duration,
 }
 
 /// A request that is to be sent.
-struct Due {
+struct PlannedRequest {
     at: Instant,
     customer_id: String,
     is_hot: bool,
@@ -97,13 +97,15 @@ impl Traffic {
     pub(crate) async fn send(&self, events: &EventQueue, key: &str) -> Result<SentRequests> {
         let mut sending = JoinSet::new();
         let mut longest_delay = Duration::ZERO;
-        for (number, due) in self.due().into_iter().enumerate() {
-            sleep_until(due.at.into()).await;
-            longest_delay = longest_delay.max(due.at.elapsed());
-            let request = self.kind.request(number, &due.customer_id, due.signals);
-            let items = self.kind.items(due.signals);
+        for (number, planned) in self.planned().into_iter().enumerate() {
+            sleep_until(planned.at.into()).await;
+            longest_delay = longest_delay.max(planned.at.elapsed());
+            let request = self
+                .kind
+                .request(number, &planned.customer_id, planned.signals);
+            let items = self.kind.items(planned.signals);
             let event = request.key(key).event();
-            sending.spawn(send(events.clone(), event, due, items));
+            sending.spawn(send(events.clone(), event, planned, items));
         }
         let mut requests = Vec::new();
         while let Some(request) = sending.join_next().await {
@@ -116,20 +118,20 @@ impl Traffic {
     }
 
     /// All requests in their order.
-    fn due(&self) -> Vec<Due> {
+    fn planned(&self) -> Vec<PlannedRequest> {
         let interval = Duration::from_secs(1) / self.rate;
-        let mut due = Vec::new();
+        let mut planned = Vec::new();
         let mut at = self.begin;
         for number in 0.. {
             if at >= self.end {
                 break;
             }
-            due.push(self.steady(number, at));
+            planned.push(self.steady(number, at));
             at += interval;
         }
         for (number, volley) in self.volleys.iter().enumerate() {
             for request in 0..volley.requests {
-                due.push(Due {
+                planned.push(PlannedRequest {
                     at: volley.at,
                     customer_id: format!("volley-{number}-{request}"),
                     is_hot: false,
@@ -137,19 +139,19 @@ impl Traffic {
                 });
             }
         }
-        due.sort_by_key(|due| due.at);
-        due
+        planned.sort_by_key(|request| request.at);
+        planned
     }
 
     /// The `number`-th of the requests at a constant rate.
-    fn steady(&self, number: u64, at: Instant) -> Due {
+    fn steady(&self, number: u64, at: Instant) -> PlannedRequest {
         let is_hot = self.has_hot_customer && number.is_multiple_of(HOT_SHARE);
         let customer_id = if is_hot {
             HOT_CUSTOMER.to_owned()
         } else {
             format!("steady-{number}")
         };
-        Due {
+        PlannedRequest {
             at,
             customer_id,
             is_hot,
@@ -159,7 +161,12 @@ impl Traffic {
 }
 
 /// Sends the event of a request of which this many items are stored.
-async fn send(events: EventQueue, event: String, due: Due, items: u64) -> SentRequest {
+async fn send(
+    events: EventQueue,
+    event: String,
+    planned: PlannedRequest,
+    items: u64,
+) -> SentRequest {
     let began = Instant::now();
     let responding = events.invoke(event.into());
     let outcome = match tokio::time::timeout(RESPONSE_TIMEOUT, responding).await {
@@ -167,7 +174,7 @@ async fn send(events: EventQueue, event: String, due: Due, items: u64) -> SentRe
         Ok(None) | Err(_) => RequestOutcome::Failed,
     };
     SentRequest {
-        customer_id: (!due.is_hot).then_some(due.customer_id),
+        customer_id: (!planned.is_hot).then_some(planned.customer_id),
         items,
         began,
         ended: Instant::now(),
@@ -245,11 +252,17 @@ mod tests {
                 signals: 500,
             }],
         };
-        let due = traffic.due();
-        assert!(due.is_sorted_by_key(|due| due.at));
-        assert!(due.iter().all(|due| due.at < end));
-        assert_eq!(due.len(), 60 + 7);
-        assert_eq!(due.iter().filter(|due| due.is_hot).count(), 6);
-        assert_eq!(due.iter().filter(|due| due.signals == 500).count(), 7);
+        let planned = traffic.planned();
+        assert!(planned.is_sorted_by_key(|request| request.at));
+        assert!(planned.iter().all(|request| request.at < end));
+        assert_eq!(planned.len(), 60 + 7);
+        assert_eq!(planned.iter().filter(|request| request.is_hot).count(), 6);
+        assert_eq!(
+            planned
+                .iter()
+                .filter(|request| request.signals == 500)
+                .count(),
+            7
+        );
     }
 }

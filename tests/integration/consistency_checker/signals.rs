@@ -32,19 +32,19 @@ fn content(request: u64, index: u64) -> Fingerprint {
 }
 
 /// A signal of this customer in a request, which the response does not reject.
-fn accepted(who: u32, request: u64, index: u64) -> SentSignal {
+fn accepted(subject: u32, request: u64, index: u64) -> SentSignal {
     SentSignal {
-        who,
+        subject,
         is_rejected: false,
         content: content(request, index),
     }
 }
 
 /// A signal of this customer in a request, which the response rejects.
-fn rejected(who: u32, request: u64, index: u64) -> SentSignal {
+fn rejected(subject: u32, request: u64, index: u64) -> SentSignal {
     SentSignal {
         is_rejected: true,
-        ..accepted(who, request, index)
+        ..accepted(subject, request, index)
     }
 }
 
@@ -98,10 +98,10 @@ fn consistent_items() -> Stored {
 }
 
 /// The item of a signal of this customer in a request.
-fn item(who: u32, request: u64, index: u64) -> StoredSignal {
+fn item(subject: u32, request: u64, index: u64) -> StoredSignal {
     let identifier = if request == 7 { NAMED } else { GENERATED };
     StoredSignal {
-        who: Some(who),
+        subject: Some(subject),
         request,
         index,
         content: content(request, index),
@@ -159,7 +159,7 @@ fn signal_stored_twice_is_a_duplicate_acknowledged_or_not() {
 #[test]
 fn signal_not_sent_misplaced_or_rejected_is_a_phantom() {
     let of_unknown_customer = StoredSignal {
-        who: None,
+        subject: None,
         ..item(0, 99, 0)
     };
     for phantom in [

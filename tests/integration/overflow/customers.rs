@@ -122,7 +122,7 @@ async fn field_that_is_changed_during_the_drain_is_kept() {
         .await;
     stack.store_update(json!({"city": "Bonn"}), later(1)).await;
     let update = stack.store_update(json!({"zip": "53111"}), later(2));
-    stack.drain_with_between(&messages, update).await;
+    stack.drain_with_work_before_write(&messages, update).await;
     let item = stack.customer().await;
     assert_eq!(text(&item, "city"), Some("Bonn"));
     assert_eq!(text(&item, "zip"), Some("53111"));
@@ -142,7 +142,7 @@ async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
             .store_update(json!({"state": "NRW"}), later(180))
             .await;
     };
-    stack.drain_with_between(&messages, update).await;
+    stack.drain_with_work_before_write(&messages, update).await;
     let item = stack.customer().await;
     assert_eq!(text(&item, "city"), Some("Bonn"));
     assert_eq!(text(&item, "zip"), Some("89073"));
@@ -161,7 +161,7 @@ async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
         .await;
     stack.store_update(json!({"city": "Bonn"}), later(1)).await;
     let erase = Box::pin(stack.erase());
-    stack.drain_with_between(&messages, erase).await;
+    stack.drain_with_work_before_write(&messages, erase).await;
     let item = stack.customer().await;
     assert_eq!(text(&item, "city"), Some("Ulm"));
     assert_eq!(text(&item, "zip"), Some("89073"));
@@ -187,7 +187,7 @@ async fn message_of_a_newer_version_is_left_for_a_newer_function() {
     for message in &mut messages {
         *message = message.replace("\"version\":1", "\"version\":2");
     }
-    assert_eq!(stack.undrained(&messages).await, messages);
+    assert_eq!(stack.drain_and_return_failed(&messages).await, messages);
     assert_eq!(stack.sqs.take_messages(), NO_MESSAGES, "no dead letter");
 }
 

@@ -19,7 +19,7 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     stack.send(&batch_with_identifier(60), NOW).await;
     let messages = stack.sqs.take_messages();
     assert_eq!(
-        stack.undrained(&messages).await,
+        stack.drain_and_return_failed(&messages).await,
         messages,
         "DynamoDB is still unavailable"
     );
@@ -27,7 +27,7 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
         .proxy
         .set(Fault::ResetBefore.always().for_operation("PutItem"));
     assert_eq!(
-        stack.undrained(&messages).await,
+        stack.drain_and_return_failed(&messages).await,
         messages,
         "the record cannot be written"
     );
@@ -37,7 +37,7 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
             .where_body_has("\"59\"")
             .for_operation("BatchWriteItem"),
     );
-    assert_eq!(stack.undrained(&messages).await, messages);
+    assert_eq!(stack.drain_and_return_failed(&messages).await, messages);
     assert_eq!(stack.stored().await.len(), 50);
     stack.proxy.set(Plan::none());
     // SQS may deliver a message twice.
@@ -75,7 +75,7 @@ async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
         stack.proxy.set(fault.where_body_has("hot-customer"));
         let mut drained_at = None;
         let drain = async {
-            let failed = stack.undrained(&messages).await;
+            let failed = stack.drain_and_return_failed(&messages).await;
             drained_at = Some(Instant::now());
             failed
         };
@@ -133,7 +133,7 @@ async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
     assert_eq!(stack.sqs.take_messages(), NO_MESSAGES);
     stack.sqs.set_unavailable(true);
     assert_eq!(
-        stack.undrained(&unreadable).await,
+        stack.drain_and_return_failed(&unreadable).await,
         unreadable,
         "they are delivered again and not lost"
     );

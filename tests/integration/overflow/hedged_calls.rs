@@ -9,7 +9,7 @@ use testkit::fault_proxy::{Fault, Plan};
 
 use crate::support::app_behind_proxy::assert_faulted;
 use crate::support::clock::NOW;
-use crate::support::overflow_stack::{OverflowStack, assert_stored};
+use crate::support::overflow_stack::{OverflowStack, assert_not_deferred};
 use crate::support::requests::{batch_with_identifier, signals};
 
 #[tokio::test]
@@ -20,7 +20,7 @@ async fn hanging_call_is_made_again_beside_the_first() {
         ("BatchWriteItem", 60),
     ] {
         let stack = OverflowStack::start(Fault::Hanging.on_call(1).for_operation(operation)).await;
-        assert_stored(&stack.send(&batch_with_identifier(signals), NOW).await);
+        assert_not_deferred(&stack.send(&batch_with_identifier(signals), NOW).await);
         assert_eq!(stack.stored().await.len(), signals, "{operation}");
         assert_faulted(&stack.proxy);
     }
@@ -40,7 +40,7 @@ async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
         hanging.for_operation("BatchWriteItem"),
     ]);
     let stack = OverflowStack::start(plan).await;
-    assert_stored(&stack.send(&json!({"signals": signals(1)}), NOW).await);
+    assert_not_deferred(&stack.send(&json!({"signals": signals(1)}), NOW).await);
     assert_eq!(stack.proxy.counts().calls_of("BatchWriteItem"), 2);
 }
 

@@ -50,8 +50,8 @@ impl OverflowStack {
                 // the item to the time of the drain.
                 let messages = self.defer_update(zip, NOW).await;
                 self.store_update(json!({"state": "BW"}), later(1)).await;
-                let undrained = self.app.drain(&messages, time).await;
-                assert_eq!(undrained, NO_MESSAGES);
+                let failed = self.app.drain(&messages, time).await;
+                assert_eq!(failed, NO_MESSAGES);
             }
         }
     }
@@ -118,7 +118,9 @@ async fn update_over_a_newer_item_takes_back_nothing_that_is_written_meanwhile()
             stack.store_update(other.clone(), later(120)).await;
             before = Some(stack.customer().await);
         };
-        let response = stack.between(update, Box::pin(meanwhile)).await;
+        let response = stack
+            .run_before_conditional_write(update, Box::pin(meanwhile))
+            .await;
         let before = before.unwrap();
         assert_eq!(response.status, 200, "{response:?}");
         let item = stack.customer().await;
@@ -144,7 +146,7 @@ async fn update_over_a_newer_item_that_is_erased_meanwhile_is_stored_whole() {
     stack.store_update(json!({"zip": "1"}), later(60)).await;
     let erase = Box::pin(stack.erase());
     let update = Box::pin(stack.update(json!({"city": "Ulm"}), NOW));
-    let response = stack.between(update, erase).await;
+    let response = stack.run_before_conditional_write(update, erase).await;
     assert_result(&response, "created");
     let item = stack.customer().await;
     assert_eq!(text(&item, "city"), Some("Ulm"));
@@ -201,7 +203,7 @@ async fn fence_of_a_removed_field_that_is_set_meanwhile_is_kept() {
     stack.set_attributes([(name.clone(), old)]).await;
     let update = Box::pin(stack.update(json!({"zip": "1"}), NOW));
     let meanwhile = Box::pin(stack.set_attributes([(name.clone(), fence_at(NOW))]));
-    let response = stack.between(update, meanwhile).await;
+    let response = stack.run_before_conditional_write(update, meanwhile).await;
     assert_eq!(response.status, 200, "{response:?}");
     let item = stack.customer().await;
     assert_eq!(item.get(&name), Some(&fence_at(NOW)));
@@ -257,14 +259,14 @@ async fn drain_of_a_customer_that_is_written_all_the_time_ends() {
     let drain = async {
         // The drain begins after the first updates of the writers.
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let undrained = stack.app.drain(&messages, Timestamp::now()).await;
+        let failed = stack.app.drain(&messages, Timestamp::now()).await;
         done.send(true).unwrap();
-        undrained
+        failed
     };
     let both = async { tokio::join!(drain, join_all((0..40).map(writer))) };
-    let (undrained, _) = tokio::time::timeout(Duration::from_mins(1), both)
+    let (failed, _) = tokio::time::timeout(Duration::from_mins(1), both)
         .await
         .expect("the drain ends");
-    assert_eq!(undrained, NO_MESSAGES);
+    assert_eq!(failed, NO_MESSAGES);
     assert_eq!(text(&stack.customer().await, "zip"), Some("89073"));
 }

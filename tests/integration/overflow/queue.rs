@@ -35,6 +35,8 @@ async fn message_has_its_account_as_its_group_and_an_unreadable_one_has_none() {
     let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
     stack.send(&batch_with_identifier(1), NOW).await;
     assert_eq!(stack.sqs.take_groups(), [Some("shop".to_owned())]);
-    stack.undrained(&["unreadable".to_owned()]).await;
+    stack
+        .drain_and_return_failed(&["unreadable".to_owned()])
+        .await;
     assert_eq!(stack.sqs.take_groups(), [None]);
 }

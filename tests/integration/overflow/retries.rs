@@ -6,7 +6,7 @@ use serde_json::json;
 use testkit::fault_proxy::{Fault, Plan};
 
 use crate::support::clock::NOW;
-use crate::support::overflow_stack::{OverflowStack, assert_stored};
+use crate::support::overflow_stack::{OverflowStack, assert_not_deferred};
 use crate::support::requests::{batch_with_identifier, signals};
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn retry_before_the_drain_stores_its_signals_once() {
             .await;
         stack.proxy.set(Plan::none());
         let later = NOW.plus(Duration::from_secs(5));
-        assert_stored(&stack.send(&batch_with_identifier(30), later).await);
+        assert_not_deferred(&stack.send(&batch_with_identifier(30), later).await);
         stack.drain().await;
         assert_eq!(stack.stored().await.len(), 30, "{fault:?}");
     }
@@ -97,7 +97,7 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
 #[tokio::test]
 async fn request_whose_record_is_unknown_gets_no_identifier_to_retry_with() {
     let stack = OverflowStack::start(Plan::none()).await;
-    assert_stored(&stack.send(&json!({"signals": signals(2)}), NOW).await);
+    assert_not_deferred(&stack.send(&json!({"signals": signals(2)}), NOW).await);
     stack.proxy.set(Fault::ResetBefore.always());
     stack.sqs.set_unavailable(true);
     let response = stack.send(&batch_with_identifier(2), NOW).await;

@@ -6,7 +6,9 @@ use testkit::fault_proxy::{Fault, Plan};
 use testkit::{Item, RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
-use crate::support::overflow_stack::{OverflowStack, RETENTION, assert_stored, stored_signals};
+use crate::support::overflow_stack::{
+    OverflowStack, RETENTION, assert_not_deferred, stored_signals,
+};
 use crate::support::requests::{REQUEST_IDENTIFIER, batch_with_identifier, signals};
 
 /// The items that a request leaves when nothing fails. The app has no queue, so that it has the
@@ -17,7 +19,7 @@ async fn items_without_a_fault(body: &Value) -> Vec<Item> {
     let app = TestApp::with_dynamodb(emulator, &endpoint, &endpoint, Some(RETENTION));
     let key = app.key("shop").await;
     let request = RequestBuilder::signals(body).key(&key).received_at(NOW);
-    assert_stored(&app.send(request).await);
+    assert_not_deferred(&app.send(request).await);
     stored_signals(&app).await
 }
 
@@ -86,7 +88,7 @@ async fn throttled_customer_defers_nothing_of_another() {
         json!({"signals": [{"customerId": "hot-customer", "eventType": "view"}]});
     for _ in 0..2 {
         stack.send_deferred(&batch_of_hot_customer, NOW, 1).await;
-        assert_stored(&stack.send(&json!({"signals": signals(1)}), NOW).await);
+        assert_not_deferred(&stack.send(&json!({"signals": signals(1)}), NOW).await);
     }
 }
 

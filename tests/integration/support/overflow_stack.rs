@@ -66,12 +66,12 @@ impl OverflowStack {
 
     /// Drains these messages. None is to be delivered again.
     pub(crate) async fn drain_messages(&self, messages: &[String]) {
-        assert_eq!(self.undrained(messages).await, NO_MESSAGES);
+        assert_eq!(self.drain_and_return_failed(messages).await, NO_MESSAGES);
     }
 
     /// Drains these messages a minute after `NOW`, and returns those that are to be delivered
     /// again.
-    pub(crate) async fn undrained(&self, messages: &[String]) -> Vec<String> {
+    pub(crate) async fn drain_and_return_failed(&self, messages: &[String]) -> Vec<String> {
         self.app.drain(messages, later(60)).await
     }
 
@@ -116,7 +116,7 @@ impl OverflowStack {
     }
 
     /// Does `work` after `write` has met a newer item and before it writes over that.
-    pub(crate) async fn between<T>(
+    pub(crate) async fn run_before_conditional_write<T>(
         &self,
         write: impl Future<Output = T>,
         work: impl Future<Output = ()>,
@@ -139,12 +139,13 @@ impl OverflowStack {
 
     /// Drains messages of an update, and does `work` after the drain has met a newer item and
     /// before it writes the rest.
-    pub(crate) async fn drain_with_between(
+    pub(crate) async fn drain_with_work_before_write(
         &self,
         messages: &[String],
         work: impl Future<Output = ()>,
     ) {
-        self.between(self.drain_messages(messages), work).await;
+        self.run_before_conditional_write(self.drain_messages(messages), work)
+            .await;
     }
 
     /// Deletes the item of the customer, as an operator's erasure does.
@@ -205,7 +206,7 @@ pub(crate) fn fence(item: &Item, name: &str) -> u64 {
 
 /// The batch was accepted, and none of its signals is deferred: then the count is absent.
 #[track_caller]
-pub(crate) fn assert_stored(response: &TestResponse) {
+pub(crate) fn assert_not_deferred(response: &TestResponse) {
     assert_eq!(response.status, 200, "{response:?}");
     assert_eq!(response.json().get("deferred"), None, "{response:?}");
 }

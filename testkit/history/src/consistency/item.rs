@@ -9,11 +9,11 @@ use serde_json::Value;
 use super::record::{Fingerprint, KeptSignal, StoredSignal};
 
 /// The signal in `item`, DynamoDB's JSON of it, which loses the attributes that the service adds.
-/// Its request and its index are the numbers `request` and `n` in its `data`. `who` is its customer
+/// Its request and its index are the numbers `request` and `n` in its `data`. `subject` is its customer
 /// or emitter. It has to expire after `retention`, or never.
 pub fn stored_signal(
     item: &mut Value,
-    who: Option<u32>,
+    subject: Option<u32>,
     retention: Option<Duration>,
 ) -> StoredSignal {
     let request = number_in_data(item, "request");
@@ -27,7 +27,7 @@ pub fn stored_signal(
         }
     }
     StoredSignal {
-        who,
+        subject,
         request,
         index,
         content: Fingerprint::new(&item.to_string()),

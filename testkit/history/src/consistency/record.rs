@@ -49,7 +49,7 @@ pub struct RecordedRequest {
 #[derive(Clone, Copy, Debug)]
 pub struct SentSignal {
     /// The customer or emitter.
-    pub who: u32,
+    pub subject: u32,
     /// Whether the response says that it was rejected.
     pub is_rejected: bool,
     /// What its item, or its rejected signal, has to hold.
@@ -90,7 +90,7 @@ pub struct RunRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSignal {
     /// The customer or emitter; `None` when no client sent it.
-    pub who: Option<u32>,
+    pub subject: Option<u32>,
     /// The number of its request.
     pub request: u64,
     /// Its index in the request.

@@ -13,8 +13,8 @@ pub struct GeneratedSignal<'a> {
     pub account_id: &'a str,
     /// The id of its customer or emitter.
     pub subject_id: &'a str,
-    /// The number of its customer, if it is even, or of its emitter.
-    pub who: u32,
+    /// The number of its customer within the account, if it is even, or of its emitter.
+    pub subject_in_account: u32,
     /// Its eventType or its stepNodeId.
     pub action: &'a str,
     /// The number of its request.
@@ -27,7 +27,7 @@ pub struct GeneratedSignal<'a> {
 
 impl GeneratedSignal<'_> {
     fn is_event(&self) -> bool {
-        self.who.is_multiple_of(2)
+        self.subject_in_account.is_multiple_of(2)
     }
 
     /// One signal in four has fields that the contract does not know.
@@ -47,7 +47,7 @@ impl GeneratedSignal<'_> {
     }
 
     fn flow(&self) -> Uuid {
-        Builder::from_random_bytes(u128::from(self.who).to_be_bytes()).into_uuid()
+        Builder::from_random_bytes(u128::from(self.subject_in_account).to_be_bytes()).into_uuid()
     }
 
     /// The text that is sent.

@@ -56,7 +56,7 @@ pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Rep
         let id = SignalId::new(item.request, item.index);
         let found = id
             .find(record)
-            .filter(|found| Some(found.sent.who) == item.who);
+            .filter(|found| Some(found.sent.subject) == item.subject);
         let Some(found) = found else {
             report.add(Violation::Phantom, || format!("{item:?} was not sent"));
             continue;
@@ -202,8 +202,8 @@ pub(super) fn check_rejected(record: &RunRecord, stored: &Stored, report: &mut R
 
 /// The signals of each customer and each emitter are in the order in which they were sent.
 pub(super) fn check_order(record: &RunRecord, stored: &Stored, report: &mut Report) {
-    let of_one_subject = stored.signals.chunk_by(|a, b| a.who == b.who);
-    for signals in of_one_subject {
+    let histories = stored.signals.chunk_by(|a, b| a.subject == b.subject);
+    for signals in histories {
         check_order_of_one(record, signals, report);
     }
 }
