@@ -68,10 +68,10 @@ impl BuildStack {
             process.has_own_group = true;
             process
         };
-        let serving = process(kind.program(), &dynamodb.endpoint());
-        let draining = process("overflow", &emulator.endpoint());
-        let serving = start_pool(&requests, serving);
-        let draining = start_pool(&drains, draining);
+        let serving_options = process(kind.program(), &dynamodb.endpoint());
+        let draining_options = process("overflow", &emulator.endpoint());
+        let serving = start_pool(&requests, serving_options);
+        let draining = start_pool(&drains, draining_options);
         Ok(Self {
             emulator,
             dynamodb,

@@ -27,7 +27,7 @@ const INIT_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct Pool {
     options: PoolOptions,
     state: Mutex<PoolState>,
-    serving: OnceLock<AbortHandle>,
+    serve_task: OnceLock<AbortHandle>,
     /// The task that serves, and one for each process.
     tasks: Mutex<JoinSet<()>>,
 }
@@ -76,12 +76,12 @@ impl Pool {
         let pool = Arc::new(Self {
             options,
             state: Mutex::new(state),
-            serving: OnceLock::new(),
+            serve_task: OnceLock::new(),
             tasks: Mutex::default(),
         });
         let serve_all = Arc::clone(&pool).serve_all();
-        let serving = pool.tasks().spawn(serve_all);
-        pool.serving.get_or_init(|| serving);
+        let serve_task = pool.tasks().spawn(serve_all);
+        pool.serve_task.get_or_init(|| serve_task);
         pool
     }
 
@@ -89,7 +89,7 @@ impl Pool {
     async fn serve_all(self: Arc<Self>) {
         let at_once = self.options.at_once.min(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(at_once));
-        let mut serving = JoinSet::new();
+        let mut event_tasks = JoinSet::new();
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else {
                 return;
@@ -98,9 +98,9 @@ impl Pool {
                 return;
             };
             // The set keeps each task that has ended until it is joined.
-            while serving.try_join_next().is_some() {}
+            while event_tasks.try_join_next().is_some() {}
             let pool = Arc::clone(&self);
-            serving.spawn(async move {
+            event_tasks.spawn(async move {
                 pool.serve(event).await;
                 drop(place);
             });
@@ -135,8 +135,8 @@ impl Pool {
     /// Asks all processes to end, kills those that have not after `grace`, and returns when they
     /// have. Serves no event any more.
     pub async fn end(&self, grace: Duration) {
-        if let Some(serving) = self.serving.get() {
-            serving.abort();
+        if let Some(serve_task) = self.serve_task.get() {
+            serve_task.abort();
         }
         let processes = {
             let mut state = self.state();
@@ -172,14 +172,14 @@ impl Pool {
         let ChosenProcess {
             number,
             events,
-            mut alive,
+            mut exit_notice,
             timeout,
         } = chosen;
         let invocation = tokio::select! {
             biased;
             invocation = events.invoke(event.body) => invocation,
             // Nothing is ever sent, so this is the end of the process.
-            _ = alive.changed() => None,
+            _ = exit_notice.changed() => None,
             () = sleep(INIT_TIMEOUT + timeout) => {
                 self.kill_for_timeout(number);
                 None
@@ -231,21 +231,23 @@ impl Pool {
         number
     }
 
-    /// Lets a new process serve, and watches it. `serving` events were given to it already.
-    fn let_serve(self: &Arc<Self>, new: NewProcess, serving: u16) -> ChosenProcess {
-        let (end, ending) = oneshot::channel();
-        let (ended, alive) = watch::channel(());
-        let watch = Arc::clone(self).watch(new.number, new.process, ending, ended);
-        self.tasks().spawn(watch);
+    /// Lets a new process serve, and waits for its end in a task. The process was already given
+    /// `event_count` events.
+    fn let_serve(self: &Arc<Self>, new: NewProcess, event_count: u16) -> ChosenProcess {
+        let (end_request, end_requested) = oneshot::channel();
+        let (exit_sender, exit_notice) = watch::channel(());
+        let waiting =
+            Arc::clone(self).wait_for_end(new.number, new.process, end_requested, exit_sender);
+        self.tasks().spawn(waiting);
         let mut state = self.state();
         let lifetime = state.random.u64(self.options.lifetime.clone());
         let process = PooledProcess {
             options: new.options,
             program_time: new.program_time,
-            alive,
-            serving,
-            left: lifetime.saturating_sub(u64::from(serving)),
-            end,
+            exit_notice,
+            event_count,
+            left: lifetime.saturating_sub(u64::from(event_count)),
+            end_request,
         };
         let chosen = process.chosen(new.number);
         // When the pool has ended, the process is dropped here, and so it is killed.
@@ -256,17 +258,17 @@ impl Pool {
     }
 
     /// Waits for the end of a process: it is asked to end, it is killed, or it ends by itself. Then
-    /// drops `ended`, which tells those that wait for a response.
-    async fn watch(
+    /// drops `exit_sender`, which tells those that wait for a response.
+    async fn wait_for_end(
         self: Arc<Self>,
         number: u64,
         mut process: FunctionProcess,
-        ending: oneshot::Receiver<Duration>,
-        ended: watch::Sender<()>,
+        end_requested: oneshot::Receiver<Duration>,
+        exit_sender: watch::Sender<()>,
     ) {
         // An error below says that the process has ended already.
         tokio::select! {
-            grace = ending => {
+            grace = end_requested => {
                 let _ = match grace {
                     Ok(grace) => process.end(grace).await,
                     Err(_) => process.kill().await,
@@ -275,7 +277,7 @@ impl Pool {
             status = process.ended() => self.report_end(number, status.ok()),
         }
         self.state().counts.errors += process.invocation_errors();
-        drop(ended);
+        drop(exit_sender);
     }
 
     /// Reports a process that ended by itself.

@@ -20,20 +20,20 @@ pub(super) struct PooledProcess {
     /// When the program was last changed before the process started.
     pub(super) program_time: Option<SystemTime>,
     /// Reports the end of the process, and nothing before it.
-    pub(super) alive: watch::Receiver<()>,
+    pub(super) exit_notice: watch::Receiver<()>,
     /// Events that it serves now.
-    pub(super) serving: u16,
+    pub(super) event_count: u16,
     /// Events that it may still be given.
     pub(super) left: u64,
     /// Asks the process to end; the value is how long it may take for that.
-    pub(super) end: oneshot::Sender<Duration>,
+    pub(super) end_request: oneshot::Sender<Duration>,
 }
 
 /// A process that was chosen for an event.
 pub(super) struct ChosenProcess {
     pub(super) number: u64,
     pub(super) events: EventQueue,
-    pub(super) alive: watch::Receiver<()>,
+    pub(super) exit_notice: watch::Receiver<()>,
     pub(super) timeout: Duration,
 }
 
@@ -51,7 +51,7 @@ impl Processes {
     pub(super) fn end_all(self, grace: Duration) {
         for process in self.0.into_values() {
             // The process may have ended by itself.
-            let _ = process.end.send(grace);
+            let _ = process.end_request.send(grace);
         }
     }
 
@@ -62,7 +62,7 @@ impl Processes {
             .0
             .iter_mut()
             .find(|(_, process)| process.can_take_an_event())?;
-        process.serving += 1;
+        process.event_count += 1;
         process.left -= 1;
         Some(process.chosen(*number))
     }
@@ -82,7 +82,7 @@ impl Processes {
         let Some(process) = self.0.get_mut(&number) else {
             return;
         };
-        process.serving -= 1;
+        process.event_count -= 1;
         if process.is_done() {
             self.0.remove(&number);
         }
@@ -94,7 +94,7 @@ impl Processes {
         let busy: Vec<u64> = self
             .0
             .iter()
-            .filter(|(_, process)| process.serving > 0)
+            .filter(|(_, process)| process.event_count > 0)
             .map(|(number, _)| *number)
             .collect();
         let candidates = if busy.is_empty() {
@@ -112,12 +112,12 @@ impl Processes {
 impl PooledProcess {
     fn can_take_an_event(&self) -> bool {
         let concurrency = self.options.concurrency.unwrap_or(1);
-        self.left > 0 && self.serving < concurrency
+        self.left > 0 && self.event_count < concurrency
     }
 
     /// Whether the process serves nothing now and gets no further event.
     fn is_done(&self) -> bool {
-        self.left == 0 && self.serving == 0
+        self.left == 0 && self.event_count == 0
     }
 
     /// Whether the program was replaced after the process started. For a moment of the replacement
@@ -131,7 +131,7 @@ impl PooledProcess {
         ChosenProcess {
             number,
             events: self.options.events.clone(),
-            alive: self.alive.clone(),
+            exit_notice: self.exit_notice.clone(),
             timeout: self.options.invocation_timeout,
         }
     }
