@@ -2,7 +2,7 @@
 
 from iam_calls import BY_CLOUDFORMATION, DELIVERY_ROLES, DELIVERY_STACK, FUNCTION_ROLES, REGION, Calls, calls
 from iam_simulation import ACCOUNT, Call
-from resolved import KEY, STACK
+from resolved import KMS_KEY, STACK
 
 
 def denied(of: Calls) -> list[Call]:
@@ -19,7 +19,7 @@ def denied_to_functions(of: Calls) -> list[Call]:
         made += calls(role, "dynamodb", of_tables, keys, customers, signals)
         made += calls(role, "dynamodb", ("PutItem", "UpdateItem"), keys)
         made += calls(role, "s3", ("PutObject",), snapshot)
-        made += calls(role, "kms", ("Decrypt",), KEY)
+        made += calls(role, "kms", ("Decrypt",), KMS_KEY)
     return [
         *made,
         Call("CustomersRole", "dynamodb:GetItem", customers),
@@ -31,7 +31,7 @@ def denied_to_functions(of: Calls) -> list[Call]:
 
 def denied_to_delivery(of: Calls) -> list[Call]:
     return [
-        *[Call(role, "kms:Decrypt", KEY) for role in (*DELIVERY_ROLES, "DeliveryStreamRole")],
+        *[Call(role, "kms:Decrypt", KMS_KEY) for role in (*DELIVERY_ROLES, "DeliveryStreamRole")],
         Call("BusRole", "dynamodb:GetItem", of.arn("CustomersTable")),
         Call("LakeRole", "s3:GetObject", of.object("LakeBucket")),
     ]

@@ -1,6 +1,6 @@
 """The calls of AWS that the roles of the templates must allow: those of the functions, of AWS for them, and of operators."""
 
-from resolved import DELIVERY, KEY, STACK, arn
+from resolved import DELIVERY, KMS_KEY, STACK, arn
 from iam_simulation import ACCOUNT, Call, Policies
 
 REGION = "eu-west-1"
@@ -98,7 +98,7 @@ class Calls:
 
     def of_key(self, role: str, service: str, operations: tuple[str, ...]) -> list[Call]:
         """What a service calls KMS for with the credentials of its caller."""
-        return calls(role, "kms", operations, KEY, context={"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
+        return calls(role, "kms", operations, KMS_KEY, context={"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
 
     def of_lambda(self) -> list[Call]:
         """Lambda writes the logs of a function with its role."""

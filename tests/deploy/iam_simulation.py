@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import template
-from resolved import DELIVERY, KEY, resolved
+from resolved import DELIVERY, KMS_KEY, resolved
 from template import of_type, statements
 
 ACCOUNT = "123456789012"
@@ -34,10 +34,10 @@ class Policies:
     """The policies of all templates, as CloudFormation makes them of the processed templates with every option on."""
 
     def __init__(self):
-        options = {"KmsKeyArn": KEY, "GradualDeployment": "true"}
+        options = {"KmsKeyArn": KMS_KEY, "GradualDeployment": "true"}
         self.templates = {
             "service": template.processed(template.written(), **options),
-            "delivery": template.processed(template.written(FILES["delivery"]), KmsKeyArn=KEY, **DELIVERY),
+            "delivery": template.processed(template.written(FILES["delivery"]), KmsKeyArn=KMS_KEY, **DELIVERY),
             "account": template.written(FILES["account"]),
         }
         self.roles = {name: source for source, processed in self.templates.items()

@@ -3,10 +3,10 @@
 import re
 
 STACK = "intake-dev"
-KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
+KMS_KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a"
 PSEUDO = {"AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com", "AWS::Region": "eu-west-1",
           "AWS::AccountId": "123456789012", "AWS::StackName": STACK,
-          "StackName": STACK, "KmsKeyArn": KEY, "KeyOperatorArns": "arn:aws:iam::123456789012:role/operator",
+          "StackName": STACK, "KmsKeyArn": KMS_KEY, "KeyOperatorArns": "arn:aws:iam::123456789012:role/operator",
           "SubjectPrefix": "repo:owner@1/intake@2", "Environment": "dev",
           "PermissionsBoundary": "arn:aws:iam::123456789012:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"}
 TABLES = "arn:aws:dynamodb:eu-west-1:123456789012:table"

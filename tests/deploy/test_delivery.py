@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 
 import template
+from resolved import KMS_KEY
 from template import PROJECT
-from test_permissions import KEY
 
 STREAMS = {"SignalsStreamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/S/stream/1",
            "CustomersStreamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/C/stream/1"}
@@ -23,7 +23,7 @@ class DeliveryTemplate(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.template = template.written("delivery/template.yaml")
-        cls.processed = template.processed(cls.template, KmsKeyArn=KEY, **STREAMS)
+        cls.processed = template.processed(cls.template, KmsKeyArn=KMS_KEY, **STREAMS)
         cls.resources = cls.processed["Resources"]
 
 

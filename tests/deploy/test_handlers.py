@@ -14,7 +14,7 @@ from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 import template
 from iam_calls import BY_CLOUDFORMATION, REGION
 from iam_simulation import ACCOUNT, Call, Policies, decide
-from resolved import KEY, STACK, arn, stack
+from resolved import KMS_KEY, STACK, arn, stack
 from template import actions
 
 HANDLERS = ("create", "read", "update", "delete")
@@ -121,7 +121,7 @@ def arns(processed: dict, name: str, resource: dict) -> list[str]:
 
 # What a handler calls of another service.
 OTHERS = {
-    "iam": [f"arn:aws:iam::{ACCOUNT}:role/{STACK}/{STACK}-CustomersRole-1ABC"], "kms": [KEY],
+    "iam": [f"arn:aws:iam::{ACCOUNT}:role/{STACK}/{STACK}-CustomersRole-1ABC"], "kms": [KMS_KEY],
     "s3": [f"arn:aws:s3:::aws-sam-cli-managed-default-samclisourcebucket-1/{STACK}/0a"],
 }
 BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/deploy-intake-dev-PermissionsBoundary-1ABCDEFGHIJKL"

@@ -5,9 +5,8 @@ import re
 import unittest
 
 import template
+from resolved import KMS_KEY
 from template import actions, as_list, of_type, statements
-
-KEY = "arn:aws:kms:us-east-1:123456789012:key/0a"
 
 
 def targets(statement: dict) -> set[str]:
@@ -35,7 +34,7 @@ def actions_on_storage(processed: dict, role: str) -> dict[str, set[str]]:
 class Permissions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.processed = template.processed(template.written(), KmsKeyArn=KEY)
+        cls.processed = template.processed(template.written(), KmsKeyArn=KMS_KEY)
         cls.roles = of_type(cls.processed, "AWS::IAM::Role")
         cls.function_roles = set(cls.roles) - {"CodeDeployRole"}
 

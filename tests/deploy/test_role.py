@@ -11,7 +11,7 @@ import unittest
 import tomlkit
 
 import template
-from resolved import DELIVERY, KEY, STACK, resolved
+from resolved import DELIVERY, KMS_KEY, STACK, resolved
 from template import PROJECT, actions, as_list, of_type, statements
 
 # IAM counts the characters of a policy without blanks.
@@ -37,8 +37,8 @@ def allowed(processed: dict, policy: list[dict]) -> set[tuple[str, str, str]]:
 class Boundary(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.processed = template.processed(template.written(), KmsKeyArn=KEY, GradualDeployment="true")
-        cls.delivery = template.processed(template.written("delivery/template.yaml"), KmsKeyArn=KEY, **DELIVERY)
+        cls.processed = template.processed(template.written(), KmsKeyArn=KMS_KEY, GradualDeployment="true")
+        cls.delivery = template.processed(template.written("delivery/template.yaml"), KmsKeyArn=KMS_KEY, **DELIVERY)
         cls.roles = of_type(cls.processed, "AWS::IAM::Role") | of_type(cls.delivery, "AWS::IAM::Role")
         cls.account = template.written("deploy/deployment-role.yaml")
         document = cls.account["Resources"]["PermissionsBoundary"]["Properties"]["PolicyDocument"]

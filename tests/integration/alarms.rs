@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::Value;
 use store::retry::PATIENCE_BEFORE_QUEUE;
 
-use crate::metrics::template;
 use crate::support::page::Page;
+use crate::support::template::read_template;
 
 /// The resources of a type in a template.
 fn resources_of_type<'a>(template: &'a Value, kind: &str) -> Vec<&'a Value> {
@@ -36,7 +36,7 @@ fn metrics_read_by(alarm: &Value) -> usize {
 
 #[test]
 fn latency_alarm_fires_for_requests_that_wait_for_dynamodb_until_they_go_to_the_queue() {
-    let monitoring = template("deploy/monitoring.yaml");
+    let monitoring = read_template("deploy/monitoring.yaml");
     let latency = &monitoring["Resources"]["LatencyAlarm"]["Properties"];
     assert_eq!(latency["ComparisonOperator"], "GreaterThanThreshold");
     let threshold = Duration::from_millis(latency["Threshold"].as_u64().unwrap());
@@ -50,7 +50,7 @@ fn latency_alarm_fires_for_requests_that_wait_for_dynamodb_until_they_go_to_the_
 
 #[test]
 fn page_on_cost_counts_the_alarms_and_the_metrics_of_the_delivery() {
-    let delivery = template("delivery/template.yaml");
+    let delivery = read_template("delivery/template.yaml");
     let alarms = resources_of_type(&delivery, "AWS::CloudWatch::Alarm");
     let read: usize = alarms.iter().map(|alarm| metrics_read_by(alarm)).sum();
     let functions = resources_of_type(&delivery, "AWS::Serverless::Function").len();

@@ -9,7 +9,7 @@ use testkit::function_process::{FUNCTION_MEMORY, FunctionProcess};
 use testkit::{build_functions, emulator_options};
 use tokio::sync::mpsc;
 
-use crate::metrics::template;
+use crate::support::template::read_template;
 
 #[tokio::test]
 async fn missing_and_malformed_variables_are_different_errors() {
@@ -50,14 +50,14 @@ async fn missing_and_malformed_variables_are_different_errors() {
 
 #[test]
 fn memory_of_the_tests_functions_is_the_templates_default() {
-    let template = template("template.yaml");
+    let template = read_template("template.yaml");
     let default = template.pointer("/Parameters/FunctionMemory/Default");
     assert_eq!(default.unwrap().to_string(), FUNCTION_MEMORY);
 }
 
 #[test]
 fn fence_of_a_removed_field_outlives_an_update_that_waits_in_both_queues() {
-    let template = template("template.yaml");
+    let template = read_template("template.yaml");
     let retention_of = |queue: &str| {
         let seconds = &template["Resources"][queue]["Properties"]["MessageRetentionPeriod"];
         Duration::from_secs(seconds.as_u64().unwrap())

@@ -19,7 +19,7 @@ use crate::support::overflow_stack::OverflowStack;
 const CANARY: &str = "canary-52c1";
 
 /// The one value of a client that its line has, as it was sent.
-const REQUEST_IDENTIFIER: &str = "6F1C0A52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+const MIXED_CASE_IDENTIFIER: &str = "6F1C0A52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 
 /// Sends requests of every outcome, with and without DynamoDB; returns the key.
 async fn send_requests(log: Log) -> String {
@@ -41,7 +41,7 @@ async fn send_requests(log: Log) -> String {
             )
             .key(&key),
             RequestBuilder::signals(
-                json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [signal, invalid]}),
+                json!({"requestIdentifier": MIXED_CASE_IDENTIFIER, "signals": [signal, invalid]}),
             )
             .key(&key),
             RequestBuilder::signals(format!("{{\"{CANARY}")).key(&key),
@@ -77,7 +77,7 @@ async fn request_line_has_the_outcome_and_no_sent_value() {
         .iter()
         .map(|line| line["requestIdentifier"].as_str())
         .collect();
-    let of_batch = Some(REQUEST_IDENTIFIER);
+    let of_batch = Some(MIXED_CASE_IDENTIFIER);
     assert_eq!(
         identifiers,
         [
@@ -155,7 +155,7 @@ async fn line_of_deferred_batch(fault: &Rule) -> Value {
         let mut stack = OverflowStack::start(fault.clone()).await;
         stack.app.log = log;
         let signal = json!({"customerId": "c", "eventType": "e"});
-        let batch = json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [signal]});
+        let batch = json!({"requestIdentifier": MIXED_CASE_IDENTIFIER, "signals": [signal]});
         stack.send(&batch, NOW).await
     })
     .await;

@@ -7,12 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use emulator::yaml;
 use serde_json::Value;
 use service::telemetry::metric::{FUNCTION, NAMESPACE, REASON};
 use signals::metric::CODE;
 
-use crate::support::page::root;
+use crate::support::template::read_template;
 
 const TEMPLATES: [&str; 3] = [
     "template.yaml",
@@ -28,12 +27,6 @@ struct MetricRead {
     dimensions: Vec<String>,
     /// The logical ids of the functions that it is read of; none for that of a metric filter.
     functions: BTreeSet<String>,
-}
-
-/// A template of the repository.
-pub(crate) fn template(path: &str) -> Value {
-    let text = std::fs::read_to_string(root().join(path)).unwrap();
-    yaml::parse(&text).unwrap()
 }
 
 /// Every object anywhere in `value`.
@@ -104,7 +97,7 @@ fn read_by_alarms(template: &Value) -> Vec<MetricRead> {
 
 /// The metrics of ours that the widgets of the dashboard read.
 fn read_by_dashboard() -> Vec<MetricRead> {
-    let template = template("deploy/monitoring.yaml");
+    let template = read_template("deploy/monitoring.yaml");
     let body = &template["Resources"]["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"];
     let mut dashboard = body[0].as_str().unwrap().to_owned();
     // The alarms that a parameter can add.
@@ -195,7 +188,7 @@ fn written_by_functions() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
 
 /// The names of the metrics that the metric filters of the access log write.
 fn written_by_filters() -> BTreeSet<String> {
-    let template = template("deploy/monitoring.yaml");
+    let template = read_template("deploy/monitoring.yaml");
     objects(&template)
         .into_iter()
         .filter(|object| object.get("MetricNamespace") == Some(&NAMESPACE.into()))
@@ -210,7 +203,7 @@ fn metrics_of_alarms_and_dashboard_are_written_with_their_dimensions() {
     assert_eq!(by_filters.len(), 2, "{by_filters:?}");
     let of_alarms: Vec<_> = TEMPLATES
         .into_iter()
-        .flat_map(|path| read_by_alarms(&template(path)))
+        .flat_map(|path| read_by_alarms(&read_template(path)))
         .collect();
     let of_dashboard = read_by_dashboard();
     assert!(of_alarms.len() > 12, "{of_alarms:#?}");

@@ -6,13 +6,15 @@ use testkit::{RequestBuilder, TestApp, TestResponse};
 
 use crate::support::clock::NOW;
 
-const REQUEST_IDENTIFIER: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
+/// A requestIdentifier in capitals, which is stored as sent.
+const UPPERCASE_IDENTIFIER: &str = "6F1C0A52-7C1E-4A3E-9F0B-0D2F6F8A1B11";
+
 #[tokio::test]
 async fn rejected_signal_is_stored_once_as_sent() {
     let (app, key) = TestApp::with_key("shop").await;
     let invalid = r#"{ "customerId":"c1", "eventType":"", "data":{"n":1e999} }"#;
     let body = format!(
-        r#"{{"requestIdentifier":"{REQUEST_IDENTIFIER}","signals":[{{"customerId":"c","eventType":"t"}},{invalid}]}}"#
+        r#"{{"requestIdentifier":"{UPPERCASE_IDENTIFIER}","signals":[{{"customerId":"c","eventType":"t"}},{invalid}]}}"#
     );
     for _ in 0..2 {
         let call = RequestBuilder::signals(&body).key(&key).received_at(NOW);
@@ -21,10 +23,10 @@ async fn rejected_signal_is_stored_once_as_sent() {
     let items = app.items("RejectedSignalsTable").await;
     assert_eq!(items.len(), 1, "a retry overwrites its own item");
     let text = |name: &str| items[0][name].as_s().unwrap().as_str();
-    assert_eq!(text("requestIdentifier"), REQUEST_IDENTIFIER);
+    assert_eq!(text("requestIdentifier"), UPPERCASE_IDENTIFIER);
     assert_eq!(text("payload"), invalid);
     assert!(
-        text("sk").starts_with(&REQUEST_IDENTIFIER.to_lowercase()),
+        text("sk").starts_with(&UPPERCASE_IDENTIFIER.to_lowercase()),
         "{}",
         text("sk")
     );
@@ -37,7 +39,7 @@ async fn rejected_bodies_under_one_identifier_are_all_stored() {
     for event_type in ["", " ", "  ", "  "] {
         let signals = json!([{"customerId": "c", "eventType": event_type}]);
         let call = RequestBuilder::signals(
-            json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": signals}),
+            json!({"requestIdentifier": UPPERCASE_IDENTIFIER, "signals": signals}),
         );
         assert_eq!(app.send(call.key(&key).received_at(NOW)).await.status, 400);
     }
@@ -45,7 +47,7 @@ async fn rejected_bodies_under_one_identifier_are_all_stored() {
     assert_eq!(items.len(), 3, "three bodies, one of them sent twice");
     let later = NOW.plus(std::time::Duration::from_hours(24));
     let again = RequestBuilder::signals(
-        json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [{"customerId": "c", "eventType": ""}]}),
+        json!({"requestIdentifier": UPPERCASE_IDENTIFIER, "signals": [{"customerId": "c", "eventType": ""}]}),
     );
     assert_eq!(
         app.send(again.key(&key).received_at(later)).await.status,
@@ -72,7 +74,7 @@ fn warned_pointers(response: &TestResponse) -> Vec<String> {
 async fn strict_batch_with_an_invalid_signal_stores_nothing() {
     let (app, key) = TestApp::with_key("shop").await;
     let signal = |unknown: &str| json!({"customerId": "c", "eventType": "t", unknown: 1});
-    let body = json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [signal("data"), signal("unknown")], "other": 1});
+    let body = json!({"requestIdentifier": UPPERCASE_IDENTIFIER, "signals": [signal("data"), signal("unknown")], "other": 1});
     let send = async |handling| {
         let call = RequestBuilder::signals(&body).key(&key);
         app.send(call.header("prefer", handling)).await

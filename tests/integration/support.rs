@@ -11,6 +11,7 @@
 //! | `logs` | what functions and processes write to the log |
 //! | `clock` | the time at which requests arrive |
 //! | `page` | pages of the documentation: sections, tables, code blocks |
+//! | `template` | the templates as they are written |
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
@@ -26,3 +27,4 @@ pub(crate) mod overflow_stack;
 pub(crate) mod page;
 pub(crate) mod requests;
 pub(crate) mod snapshot_stack;
+pub(crate) mod template;
