@@ -1,5 +1,5 @@
-//! An S3 that keeps objects in memory, within what conditions of a write and dates of an object
-//! promise.
+//! An S3 that keeps objects in memory. It decides conditional writes, and dates objects, as AWS
+//! documents it.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 use crate::request_builder::TestResponse;
 
-/// Far beyond a first build on a busy machine, for which the first answer of `cargo intake` waits,
-/// too: only a hang reaches it.
+/// How long the stack may take to start, and to answer a request. Both may wait for a first build,
+/// which takes much less even on a busy machine: only a stack that hangs takes longer.
 const START_TIMEOUT: Duration = Duration::from_mins(15);
 
 /// How long the stack may take to end everything it started.
@@ -88,12 +88,12 @@ impl LocalStack {
         body: &[u8],
     ) -> TestResponse {
         let authorization = format!("Bearer {}", self.variable("API_KEY"));
-        let own = [
+        let default_headers = [
             ("Authorization", authorization.as_str()),
             ("Content-Type", "application/json"),
         ];
         let is_replaced = |name: &str| headers.iter().any(|(other, _)| *other == name);
-        let headers: Vec<_> = own
+        let headers: Vec<_> = default_headers
             .into_iter()
             .filter(|(name, _)| !is_replaced(name))
             .chain(headers.iter().copied())

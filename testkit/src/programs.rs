@@ -41,8 +41,9 @@ pub fn build(programs: &[&str]) -> Result<PathBuf> {
         "{} cannot be built; cargo has shown why",
         programs.join(", ")
     );
-    let own = std::env::current_exe().context("the folder of the programs is unknown")?;
-    let folder = own
+    let current_program =
+        std::env::current_exe().context("the folder of the programs is unknown")?;
+    let folder = current_program
         .parent()
         .context("the folder of the programs is unknown")?;
     // The program of a test is one folder deeper than others.

@@ -79,7 +79,7 @@ pub struct Endpoints<'a> {
 
 /// The functions, an emulator, and a client to look into it.
 pub struct TestApp {
-    /// The functions' view of DynamoDB is behind this.
+    /// The DynamoDB that the calls of the functions reach, at once or through a fault proxy.
     pub emulator: Emulator,
     /// Looks into the emulator, past the functions.
     pub client: Client,
@@ -147,14 +147,14 @@ impl TestApp {
             let table = ApiKeysTable::new(keys.clone(), Tables::name("ApiKeysTable"));
             Authenticator::new(table, endpoints.s3.map(|s3| s3.bucket(KEY_SNAPSHOT_BUCKET)))
         };
-        let of_signals = SignalTables::new(&others, retention);
+        let signal_tables = SignalTables::new(&others, retention);
         let storage = signals::BatchStorage {
-            idempotency: of_signals.idempotency,
-            signals: of_signals.signals,
-            rejected: of_signals.rejected,
+            idempotency: signal_tables.idempotency,
+            signals: signal_tables.signals,
+            rejected: signal_tables.rejected,
             overflow_queue: sqs.map(overflow_queue),
         };
-        let of_overflow = SignalTables::new(&others, None);
+        let overflow_tables = SignalTables::new(&others, None);
         let customers = CustomersTable::new(others, Tables::name("CustomersTable"));
         Self {
             customers: CustomersFunction::new(
@@ -165,9 +165,9 @@ impl TestApp {
             signals: SignalsFunction::new(authenticator(), storage),
             overflow: OverflowFunction {
                 customers,
-                idempotency: of_overflow.idempotency,
-                signals: of_overflow.signals,
-                rejected: of_overflow.rejected,
+                idempotency: overflow_tables.idempotency,
+                signals: overflow_tables.signals,
+                rejected: overflow_tables.rejected,
                 dead_letters: sqs.map(dead_letter_queue),
             },
             client,
@@ -229,9 +229,9 @@ impl TestApp {
     pub async fn invoke(&self, event: &[u8]) -> [TestResponse; 2] {
         let request = read_event(event, uuid::Uuid::new_v4().to_string());
         let context = RequestContext::from_request(&request, self.log.clone());
-        let by_customers = serve(&self.customers, &request, context.clone()).await;
-        let by_signals = serve(&self.signals, &request, context).await;
-        [by_customers.response, by_signals.response].map(TestResponse::new)
+        let served_customers = serve(&self.customers, &request, context.clone()).await;
+        let served_signals = serve(&self.signals, &request, context).await;
+        [served_customers.response, served_signals.response].map(TestResponse::new)
     }
 
     /// All items of a table, by its logical id.

@@ -31,8 +31,8 @@ OBJECTS = {
 }
 # What a service calls KMS for on behalf of the caller: "How Amazon DynamoDB uses AWS KMS" and "Amazon SQS Key
 # management".
-OF_TABLES = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo")
-OF_QUEUES = ("Decrypt", "GenerateDataKey")
+TABLE_KMS_OPERATIONS = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo")
+QUEUE_KMS_OPERATIONS = ("Decrypt", "GenerateDataKey")
 BY_CLOUDFORMATION = {"aws:CalledVia": ["cloudformation.amazonaws.com"]}
 FUNCTION_ROLES = ("CustomersRole", "SignalsRole", "OverflowRole")
 DELIVERY_ROLES = ("BusRole", "LakeRole")
@@ -63,17 +63,17 @@ class Calls:
 
     def allowed(self) -> list[Call]:
         return [
-            *self.of_functions(),
-            *self.of_keys(),
-            *self.of_lambda(),
-            *self.of_pollers(),
-            *self.of_codedeploy(),
-            *self.of_firehose(),
-            *self.of_verification(),
-            *self.of_deployments(),
+            *self.function_calls(),
+            *self.kms_calls(),
+            *self.lambda_calls(),
+            *self.poller_calls(),
+            *self.codedeploy_calls(),
+            *self.firehose_calls(),
+            *self.verification_calls(),
+            *self.deployment_calls(),
         ]
 
-    def of_functions(self) -> list[Call]:
+    def function_calls(self) -> list[Call]:
         """What the functions call themselves."""
         made = []
         for table in (ON_THE_WIRE, WHEN_SOMETHING_FAILS):
@@ -83,24 +83,25 @@ class Calls:
                     made.append(Call(role, action, resource))
         return made
 
-    def of_keys(self) -> list[Call]:
+    def kms_calls(self) -> list[Call]:
         """What services call KMS for, with the role that reads or writes what is encrypted."""
         made = []
         for role in FUNCTION_ROLES:
-            made += self.of_key(role, "dynamodb", OF_TABLES) + self.of_key(role, "sqs", OF_QUEUES)
-        made += self.of_key("VerificationRole", "dynamodb", OF_TABLES)
+            made += self.kms_calls_of_service(role, "dynamodb", TABLE_KMS_OPERATIONS)
+            made += self.kms_calls_of_service(role, "sqs", QUEUE_KMS_OPERATIONS)
+        made += self.kms_calls_of_service("VerificationRole", "dynamodb", TABLE_KMS_OPERATIONS)
         # A stream has the key of its table, and an object of the failure bucket that of its bucket.
         for role in DELIVERY_ROLES:
-            made += self.of_key(role, "dynamodb", ("Decrypt", "DescribeKey"))
+            made += self.kms_calls_of_service(role, "dynamodb", ("Decrypt", "DescribeKey"))
         for role in (*DELIVERY_ROLES, "DeliveryStreamRole"):
-            made += self.of_key(role, "s3", OF_QUEUES)
+            made += self.kms_calls_of_service(role, "s3", QUEUE_KMS_OPERATIONS)
         return made
 
-    def of_key(self, role: str, service: str, operations: tuple[str, ...]) -> list[Call]:
+    def kms_calls_of_service(self, role: str, service: str, operations: tuple[str, ...]) -> list[Call]:
         """What a service calls KMS for with the credentials of its caller."""
         return calls(role, "kms", operations, KMS_KEY, context={"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
 
-    def of_lambda(self) -> list[Call]:
+    def lambda_calls(self) -> list[Call]:
         """Lambda writes the logs of a function with its role."""
         made = []
         for role in (*FUNCTION_ROLES, *DELIVERY_ROLES):
@@ -109,7 +110,7 @@ class Calls:
             made += calls(role, "logs", ("CreateLogStream", "PutLogEvents"), stream)
         return made
 
-    def of_pollers(self) -> list[Call]:
+    def poller_calls(self) -> list[Call]:
         """Lambda polls queues and streams with the role of the function.
 
         ("Creating an event source mapping" of each in its guide.)
@@ -125,7 +126,7 @@ class Calls:
             made += calls(role, "s3", ("PutObject",), f"{bucket}/aws/lambda/id/shard/2026/11/20/a")
         return made
 
-    def of_codedeploy(self) -> list[Call]:
+    def codedeploy_calls(self) -> list[Call]:
         """CodeDeploy moves an alias (AWSCodeDeployRoleForLambda)."""
         role = "CodeDeployRole"
         functions = (self.arn("CustomersFunction"), self.arn("SignalsFunction"))
@@ -136,19 +137,19 @@ class Calls:
             *calls(role, "lambda", ("GetProvisionedConcurrencyConfig",), *aliases),
         ]
 
-    def of_firehose(self) -> list[Call]:
+    def firehose_calls(self) -> list[Call]:
         """Firehose writes the lake ("Controlling access with Amazon Data Firehose" in its guide)."""
         role = "DeliveryStreamRole"
         group = self.arn("DeliveryStreamLogGroup")
-        of_objects = ("AbortMultipartUpload", "GetObject", "PutObject")
-        of_bucket = ("GetBucketLocation", "ListBucket", "ListBucketMultipartUploads")
+        object_operations = ("AbortMultipartUpload", "GetObject", "PutObject")
+        bucket_operations = ("GetBucketLocation", "ListBucket", "ListBucketMultipartUploads")
         return [
-            *calls(role, "s3", of_objects, self.object("LakeBucket")),
-            *calls(role, "s3", of_bucket, self.arn("LakeBucket")),
+            *calls(role, "s3", object_operations, self.object("LakeBucket")),
+            *calls(role, "s3", bucket_operations, self.arn("LakeBucket")),
             *calls(role, "logs", ("PutLogEvents",), group.removesuffix("*") + "log-stream:lake"),
         ]
 
-    def of_verification(self) -> list[Call]:
+    def verification_calls(self) -> list[Call]:
         """What `cargo intake verify` calls: docs/cli.md, Permissions."""
         role = "VerificationRole"
         tables = [self.arn(f"{name}Table") for name in ("Customers", "Idempotency", "RejectedSignals", "Signals")]
@@ -160,16 +161,16 @@ class Calls:
             *calls(role, "cloudformation", ("DescribeStacks",), self.stack_arn(STACK)),
         ]
 
-    def of_deployments(self) -> list[Call]:
+    def deployment_calls(self) -> list[Call]:
         """What the job that deploys calls by itself: sam and deploy/streams."""
         role = "DeploymentRole"
         packages = f"arn:aws:s3:::aws-sam-cli-managed-default-samclisourcebucket-1/{STACK}/0a"
         stacks = (self.stack_arn(STACK), self.stack_arn(DELIVERY_STACK))
-        of_stacks = ("CreateChangeSet", "DescribeChangeSet", "DescribeStackEvents", "DescribeStacks",
+        stack_operations = ("CreateChangeSet", "DescribeChangeSet", "DescribeStackEvents", "DescribeStacks",
                      "ExecuteChangeSet", "GetTemplate")
         tables = (self.arn("CustomersTable"), self.arn("SignalsTable"))
         return [
-            *calls(role, "cloudformation", of_stacks, *stacks),
+            *calls(role, "cloudformation", stack_operations, *stacks),
             *calls(role, "cloudformation", ("DescribeStacks",), self.stack_arn("aws-sam-cli-managed-default")),
             *calls(role, "cloudformation", ("GetTemplateSummary",), "*"),
             *calls(role, "s3", ("AbortMultipartUpload", "GetObject", "PutObject"), packages),

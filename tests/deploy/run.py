@@ -13,7 +13,7 @@ In seconds:
     delivery           what the template of the delivery alone can show
     role               what deploy/deployment-role.yaml alone can show
     iam                what IAM would allow the roles, simulated
-    handlers           what CloudFormation calls to deploy the templates, against the deployment role, simulated
+    resource_handlers  what CloudFormation calls to deploy the templates, against the deployment role, simulated
     workflows          what the workflows alone can show
     workflow_scripts   what the scripts of the workflow of a release do
     unpacking          what these scripts take out of an archive
@@ -41,10 +41,10 @@ HERE = Path(__file__).resolve().parent
 WORK = HERE.parent.parent / "target" / "deploy-test"
 # What needs the released package is left to .ci/nightly.
 NIGHTLY_SUITES = ("package",)
-SUITES = ("template", "permissions", "monitoring", "delivery", "role", "iam", "handlers", "workflows", "workflow_scripts",
-          "unpacking", "supply_chain", "deployment", "deployed_delivery")
+SUITES = ("template", "permissions", "monitoring", "delivery", "role", "iam", "resource_handlers", "workflows",
+          "workflow_scripts", "unpacking", "supply_chain", "deployment", "deployed_delivery")
 # Node runs the simulation of IAM.
-NODE_SUITES = {"iam", "handlers"}
+NODE_SUITES = {"iam", "resource_handlers"}
 
 
 def installed_python(requirements: str = "requirements.txt") -> Path:

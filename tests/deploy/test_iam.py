@@ -35,7 +35,7 @@ class Iam(unittest.TestCase):
             for statement in decision.get("allowedBy", []):
                 used.setdefault((call.role, json.dumps(statement, sort_keys=True)), set()).add(call.action)
         for role in self.policies.roles:
-            # CloudFormation's schemas say what this one needs: test_handlers.py.
+            # CloudFormation's schemas say what this one needs: test_resource_handlers.py.
             if role == "DeploymentRole":
                 continue
             for statement in self.policies.of_role(role):

@@ -45,7 +45,7 @@ class Metrics(unittest.TestCase):
         self.assertLessEqual(template.references(expected), named)
 
     def test_what_loses_or_stops_something_pages_and_the_rest_is_a_ticket_without_an_end(self):
-        def to(kind: str) -> dict:
+        def actions_for(kind: str) -> dict:
             return {"Fn::If": [f"Has{kind}Topic", [{"Ref": f"{kind}TopicArn"}], {"Ref": "AWS::NoValue"}]}
         pages = {"DefectsAlarm", "ServerErrorsAlarm", "QuietAlarm", "RejectedNotStoredAlarm",
                  # What waits or is set aside is deleted after 14 days.
@@ -54,8 +54,8 @@ class Metrics(unittest.TestCase):
                  "AgeAlarm", "BusNotInvokedAlarm", "LakeNotInvokedAlarm", "UndeliveredAlarm", "DataFreshnessAlarm"}
         for name, alarm in (self.alarms | template.delivery_alarms()).items():
             kind = "Page" if name in pages else "Ticket"
-            self.assertEqual(alarm["Properties"]["AlarmActions"], to(kind), name)
-            self.assertEqual(alarm["Properties"].get("OKActions"), to(kind) if name in pages else None, name)
+            self.assertEqual(alarm["Properties"]["AlarmActions"], actions_for(kind), name)
+            self.assertEqual(alarm["Properties"].get("OKActions"), actions_for(kind) if name in pages else None, name)
 
     def test_calculated_alarm_uses_every_metric_that_it_reads_and_fills_none(self):
         expressions = 0

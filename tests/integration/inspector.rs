@@ -6,7 +6,7 @@
 
 mod access;
 mod contracts;
-mod left;
+mod disconnected_clients;
 mod refusals;
 mod requests;
 mod signals;

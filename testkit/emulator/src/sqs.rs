@@ -60,7 +60,7 @@ impl FakeSqs {
         self.0.endpoint()
     }
 
-    /// Whether every call fails from here on.
+    /// Sets whether every call fails from here on.
     pub fn set_unavailable(&self, is_unavailable: bool) {
         self.use_queues(|queues| queues.is_unavailable = is_unavailable);
     }

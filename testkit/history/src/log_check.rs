@@ -1,4 +1,5 @@
-//! Looks for secrets in what the functions log, and for failures that only the log tells.
+//! Reads what the functions log. Finds the lines that contain a secret, and counts those that
+//! say that rejected signals were not kept, which no response tells.
 
 use tokio::sync::mpsc;
 

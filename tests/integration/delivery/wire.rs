@@ -200,10 +200,10 @@ async fn payload_that_is_no_event_of_a_stream_fails_the_invocation() {
         let line = delivery.line().await;
         assert_eq!(line["level"], "ERROR", "{line}");
         assert_eq!(line["message"], response["errorMessage"], "{line}");
-        let of_the_runtime = delivery.line().await;
-        assert_eq!(of_the_runtime["message"], "UnreadableEvent");
+        let runtime_line = delivery.line().await;
+        assert_eq!(runtime_line["message"], "UnreadableEvent");
         assert!(
-            !format!("{line}{of_the_runtime}").contains("secret"),
+            !format!("{line}{runtime_line}").contains("secret"),
             "{line}"
         );
     }

@@ -17,10 +17,10 @@ const FIRST_BYTES: &[u8] = b"SQLite format 3\0";
 /// database itself would keep SQLite from locking it. It ends with the process, and the file stays,
 /// since another process may wait for it.
 pub(super) fn lock(path: &Path) -> Result<File> {
-    let beside = path.with_added_extension("lock");
+    let lock_path = path.with_added_extension("lock");
     let file = owner_only()
-        .open(&beside)
-        .with_context(|| format!("Cannot write {}", beside.display()))?;
+        .open(&lock_path)
+        .with_context(|| format!("Cannot write {}", lock_path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => bail!(
@@ -28,7 +28,7 @@ pub(super) fn lock(path: &Path) -> Result<File> {
             path.display()
         ),
         Err(TryLockError::Error(error)) => {
-            Err(error).with_context(|| format!("Cannot lock {}", beside.display()))
+            Err(error).with_context(|| format!("Cannot lock {}", lock_path.display()))
         }
     }
 }

@@ -108,16 +108,16 @@ impl Emulator {
     }
 
     fn read_all(&self, table: &str, mut each: impl FnMut(Item) -> Result<()>) -> Result<()> {
-        let mut after = Value::Null;
+        let mut start_key = Value::Null;
         loop {
-            let page = self.scan(table, PAGE, &after)?;
+            let page = self.scan(table, PAGE, &start_key)?;
             for item in page.items.into_iter().flatten() {
                 each(item)?;
             }
             let Some(last) = page.last_evaluated_key else {
                 return Ok(());
             };
-            after = serde_json::to_value(last)?;
+            start_key = serde_json::to_value(last)?;
         }
     }
 
@@ -129,7 +129,7 @@ impl Emulator {
     pub fn last_of(&self, table: &str, partition: &str, most: usize) -> Result<Vec<Value>> {
         let database = self.database()?;
         let mut found = Vec::new();
-        let mut after = Value::Null;
+        let mut start_key = Value::Null;
         while found.len() < most {
             let query = request(json!({
                 "TableName": table,
@@ -137,7 +137,7 @@ impl Emulator {
                 "ExpressionAttributeValues": {":pk": {"S": partition}},
                 "ScanIndexForward": false,
                 "Limit": most - found.len(),
-                "ExclusiveStartKey": after,
+                "ExclusiveStartKey": start_key,
             }))?;
             let page = database
                 .query(query)
@@ -148,7 +148,7 @@ impl Emulator {
             let Some(last) = page.last_evaluated_key else {
                 break;
             };
-            after = serde_json::to_value(last)?;
+            start_key = serde_json::to_value(last)?;
         }
         found.reverse();
         Ok(found)
@@ -158,10 +158,10 @@ impl Emulator {
         self.database.as_ref().context("The emulator has stopped.")
     }
 
-    fn scan(&self, table: &str, limit: usize, after: &Value) -> Result<ScanResponse> {
+    fn scan(&self, table: &str, limit: usize, start_key: &Value) -> Result<ScanResponse> {
         let database = self.database()?;
         let scan =
-            request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": after}))?;
+            request(json!({"TableName": table, "Limit": limit, "ExclusiveStartKey": start_key}))?;
         database
             .scan(scan)
             .with_context(|| format!("Cannot read {table}"))

@@ -10,8 +10,9 @@ use crate::consistency::report::{Report, Violation};
 struct Write<'a> {
     value: Option<&'a str>,
     sent: Micros,
-    /// Until when it took effect; `None` for one that may at any time.
-    until: Option<Micros>,
+    /// When its client had the acknowledgement, so that it has taken effect; `None` without one: then
+    /// it may take effect at any later time.
+    acknowledged_at: Option<Micros>,
     latest_clock: Micros,
     is_deferred: bool,
     is_repeated: bool,
@@ -20,14 +21,14 @@ struct Write<'a> {
 impl<'a> Write<'a> {
     /// The write of a field to `value` by this update.
     fn new(update: &RecordedUpdate, value: Option<&'a str>) -> Self {
-        let until = match update.outcome {
+        let acknowledged_at = match update.outcome {
             ClientOutcome::Acknowledged(at) => Some(at),
             ClientOutcome::Unknown | ClientOutcome::Rejected => None,
         };
         Self {
             value,
             sent: update.sent,
-            until,
+            acknowledged_at,
             latest_clock: update.latest_clock,
             is_deferred: update.is_deferred,
             is_repeated: update.is_repeated,
@@ -36,23 +37,27 @@ impl<'a> Write<'a> {
 
     /// Whether this write of a field may be the last of all.
     fn may_be_last(&self, all: &[Self]) -> bool {
-        let Some(until) = self.until else {
+        let Some(acknowledged_at) = self.acknowledged_at else {
             return true;
         };
         // A write goes above the fence that the field has, so an earlier write by a clock that is
         // ahead counts, too.
         let clocks_before = all
             .iter()
-            .filter(|other| other.sent <= until)
+            .filter(|other| other.sent <= acknowledged_at)
             .map(|other| other.latest_clock);
-        let latest_clock = clocks_before.max().unwrap_or(until);
+        let latest_clock = clocks_before.max().unwrap_or(acknowledged_at);
         let may_follow = |acknowledged: &Self| {
             let is_by_clock = self.is_deferred || self.is_repeated || acknowledged.is_deferred;
-            let latest = if is_by_clock { latest_clock } else { until };
+            let latest = if is_by_clock {
+                latest_clock
+            } else {
+                acknowledged_at
+            };
             acknowledged.sent <= latest
         };
         all.iter()
-            .filter(|other| other.until.is_some())
+            .filter(|other| other.acknowledged_at.is_some())
             .all(may_follow)
     }
 }
@@ -75,7 +80,8 @@ pub(super) fn check_fields(record: &RunRecord, stored: &Stored, report: &mut Rep
         let value = fields
             .and_then(|fields| fields.get(field.name))
             .map(String::as_str);
-        let is_untouched = value.is_none() && writes.iter().all(|write| write.until.is_none());
+        let is_untouched =
+            value.is_none() && writes.iter().all(|write| write.acknowledged_at.is_none());
         let may_be_last = |write: &Write<'_>| write.value == value && write.may_be_last(writes);
         if !is_untouched && !writes.iter().any(may_be_last) {
             let Field { customer, name } = field;

@@ -1,7 +1,7 @@
-"""What CloudFormation's handlers call to deploy the templates, against the deployment role.
+"""Whether the deployment role allows what CloudFormation's resource handlers call to deploy the templates.
 
-The calls are those in the schemas that cfn-lint has of the handlers. A handler is the code of a resource's type, which CloudFormation runs with the credentials of its caller. Its schema lists the
-permissions that it may need, whatever the properties of the resource.
+A resource handler is the code of a resource's type. CloudFormation runs it with the credentials of its caller. cfn-lint has
+its schema, which lists the permissions that it may need, whatever the properties of the resource.
 """
 
 import fnmatch
