@@ -11,6 +11,7 @@
 //! | `logs` | what functions and processes write to the log |
 //! | `clock` | the time at which requests arrive |
 //! | `page` | pages of the documentation: sections, tables, code blocks |
+//! | `gzip` | compressed bodies and objects |
 //! | `template` | the templates as they are written |
 #![expect(
     clippy::indexing_slicing,
@@ -21,6 +22,7 @@
 pub(crate) mod app_behind_proxy;
 pub(crate) mod clock;
 pub(crate) mod delivery;
+pub(crate) mod gzip;
 pub(crate) mod items;
 pub(crate) mod logs;
 pub(crate) mod overflow_stack;

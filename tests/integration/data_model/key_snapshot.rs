@@ -1,15 +1,12 @@
 //! The key snapshot of docs/data-model.md is one that a function reads.
 
-use std::io::Write as _;
-
 use aws::s3::S3Object;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use model::api_key::KeyHash;
 use store::key_snapshot::KeySnapshot;
 
 use super::page;
 use crate::support::clock::NOW;
+use crate::support::gzip::gzip;
 
 #[test]
 fn example_of_the_key_snapshot_is_one_that_functions_read() {
@@ -20,10 +17,8 @@ fn example_of_the_key_snapshot_is_one_that_functions_read() {
         .nth(1)
         .and_then(|rest| rest.split("```").next())
         .unwrap();
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(json.as_bytes()).unwrap();
     let object = S3Object {
-        body: encoder.finish().unwrap(),
+        body: gzip(json.as_bytes()),
         last_modified: NOW,
         etag: String::new(),
     };

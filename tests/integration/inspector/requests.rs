@@ -1,20 +1,12 @@
 //! The list of requests: what was sent, and what became of it.
 
-use std::io::Write as _;
 use std::time::Instant;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use testkit::LocalStack;
 
 use super::{BATCH, Inspector, OWN_PAGE, SIGNALS, assert_members, other_key};
-
-fn gzip(body: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(body).unwrap();
-    encoder.finish().unwrap()
-}
+use crate::support::gzip::gzip;
 
 /// Sends a batch of two signals, of which one is rejected.
 fn send_batch(stack: &LocalStack) {

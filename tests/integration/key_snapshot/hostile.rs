@@ -1,9 +1,5 @@
 //! Snapshots and items that no `cargo intake` wrote: each counts as a missing one.
 
-use std::io::Write as _;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use model::api_key::KeyHash;
 use store::key_snapshot::MAX_OBJECT_BYTES;
 use testkit::fake_s3::KEY_SNAPSHOT_PATH;
@@ -11,14 +7,9 @@ use testkit::fault_proxy::Plan;
 use testkit::key_entry;
 
 use crate::support::clock::{NOW, earlier, later};
+use crate::support::gzip::gzip;
 use crate::support::items::set_key_attribute;
 use crate::support::snapshot_stack::{KEY, OUTAGE, SnapshotStack, revoked};
-
-fn gzip(json: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(json).unwrap();
-    encoder.finish().unwrap()
-}
 
 #[tokio::test]
 async fn hostile_snapshot_is_ignored_and_the_next_one_is_read() {

@@ -1,11 +1,10 @@
 //! A hostile request, and the parts that hostile bodies are made of.
 
-use std::io::Write as _;
-
 use flate2::Compression;
-use flate2::write::GzEncoder;
 use model::limits::MAX_BODY_BYTES;
 use testkit::RequestBuilder;
+
+use crate::support::gzip::gzip_at_level;
 
 /// The largest event that Lambda takes.
 const EVENT_BYTES: usize = 6 * 1024 * 1024;
@@ -71,13 +70,7 @@ pub(super) fn plain(path: &str, body: &str) -> RequestBuilder {
 pub(super) fn packed(path: &str, body: &str) -> RequestBuilder {
     RequestBuilder::new("POST", path)
         .header("content-encoding", "gzip")
-        .bytes(&gzip(body.as_bytes(), Compression::none()))
-}
-
-pub(super) fn gzip(bytes: &[u8], level: Compression) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), level);
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
+        .bytes(&gzip_at_level(body.as_bytes(), Compression::none()))
 }
 
 /// As many elements as fit into `bytes`, with commas between.

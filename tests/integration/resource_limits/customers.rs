@@ -1,13 +1,13 @@
 //! Requests with one customer, and bodies that are not JSON, or not read that far. This module must
 //! not know what they may cost.
 
-use flate2::Compression;
 use model::limits::MAX_BODY_BYTES;
 use testkit::RequestBuilder;
 
 use super::body::{
     self, HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name,
 };
+use crate::support::gzip::gzip;
 
 pub(super) const BODIES: &[HostileBody] = &[
     invalid("100 invalid numbers under a name of 4 MiB", || {
@@ -89,10 +89,6 @@ const fn too_large(name: &'static str, call: fn() -> RequestBuilder) -> HostileB
         status: 413,
         code: Some("payload-too-large"),
     }
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    body::gzip(bytes, Compression::fast())
 }
 
 fn zipped(bytes: &[u8]) -> RequestBuilder {
