@@ -80,7 +80,7 @@ class Queues(unittest.TestCase):
     def test_largest_message_of_the_functions_fits_into_the_queues(self):
         for name, queue in self.queues.items():
             self.assertEqual(queue["Properties"]["MaximumMessageSize"], 1024 * 1024, name)
-        source = (PROJECT / "shared" / "store" / "src" / "overflow" / "deferred_batch.rs").read_text()
+        source = (PROJECT / "shared" / "store" / "src" / "overflow_messages" / "deferred_batch.rs").read_text()
         self.assertIn("const MAX_MESSAGE_BYTES: usize = 1024 * 1024;", source)
 
     def test_message_survives_four_days_of_failed_drains(self):
