@@ -32,7 +32,7 @@ impl OverflowFunction {
     pub(crate) async fn drain_batch(
         &self,
         mut deferred: DeferredBatch<'_>,
-        drain: DrainContext<'_>,
+        drain_context: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         // The batch that is parsed below borrows the message, and these items are moved out of it.
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
@@ -42,26 +42,26 @@ impl OverflowFunction {
             key_id: &deferred.key_id,
             request_identifier: &request_identifier,
             first_received_at: deferred.received_at,
-            invocation_id: drain.request_id,
+            invocation_id: drain_context.request_id,
         };
-        let record = self.check_record(&deferred, context, drain).await?;
+        let record = self.check_record(&deferred, context, drain_context).await?;
         let context = BatchContext {
             first_received_at: record.first_received_at,
             ..context
         };
         let mut batch = parse_again(&deferred)?;
         let invalid = self
-            .store_valid(&batch.signals, deferred.retention(), context, drain)
+            .store_valid(&batch.signals, deferred.retention(), context, drain_context)
             .await?;
         batch.reject(&invalid);
-        self.store_rejected(&batch, rejected_by_request, context, drain)
+        self.store_rejected(&batch, rejected_by_request, context, drain_context)
             .await?;
         let signals = DrainedSignals {
             accepted: batch.signals.len(),
             rejected: batch.rejected.len(),
         };
         log::write_drained(
-            drain,
+            drain_context,
             &DrainedMessage {
                 account_id: &deferred.account_id,
                 key_id: &deferred.key_id,
@@ -80,7 +80,7 @@ impl OverflowFunction {
         &self,
         deferred: &DeferredBatch<'_>,
         context: BatchContext<'_>,
-        drain: DrainContext<'_>,
+        drain_context: DrainContext<'_>,
     ) -> Result<RecordCheck, DrainError> {
         let mut check = RecordCheck {
             first_received_at: context.first_received_at,
@@ -89,10 +89,10 @@ impl OverflowFunction {
         if !deferred.needs_record {
             return Ok(check);
         }
-        let deadline = drain.deadline.at_most(PATIENCE);
+        let deadline = drain_context.deadline.at_most(PATIENCE);
         let outcome = self
             .idempotency
-            .write_record(context, &deferred.hashes, drain.now, deadline)
+            .write_record(context, &deferred.hashes, drain_context.now, deadline)
             .await?;
         match outcome {
             RecordOutcome::New => {}
@@ -110,15 +110,15 @@ impl OverflowFunction {
         signals: &[Signal<'_>],
         retention: Option<Duration>,
         context: BatchContext<'_>,
-        drain: DrainContext<'_>,
+        drain_context: DrainContext<'_>,
     ) -> Result<Vec<usize>, DrainError> {
         let table = self.signals.with_own_call_limit(retention);
         let mut unstored = UnstoredItems::new(signals);
         while !unstored.left.is_empty() {
             let left = unstored.left.iter().copied();
-            let deadline = drain.deadline.at_most(PATIENCE);
+            let deadline = drain_context.deadline.at_most(PATIENCE);
             let outcomes = table.store(context, left, deadline).await;
-            unstored.add(outcomes, drain.deadline)?;
+            unstored.add(outcomes, drain_context.deadline)?;
         }
         let invalid = unstored.invalid.into_iter();
         Ok(invalid.map(Signal::index).collect())
@@ -130,14 +130,17 @@ impl OverflowFunction {
         batch: &Batch<'_>,
         rejected_by_request: Vec<RejectedSignalItem<'_>>,
         context: BatchContext<'_>,
-        drain: DrainContext<'_>,
+        drain_context: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         let mut rejected: Vec<_> = batch
             .rejected
             .iter()
-            .map(|signal| RejectedSignalItem::new(context, signal, drain.now))
+            .map(|signal| RejectedSignalItem::new(context, signal, drain_context.now))
             .collect();
-        let expires_at = drain.now.plus(rejected_signals::RETENTION).seconds();
+        let expires_at = drain_context
+            .now
+            .plus(rejected_signals::RETENTION)
+            .seconds();
         for item in rejected_by_request {
             rejected.push(RejectedSignalItem { expires_at, ..item });
         }
@@ -145,9 +148,9 @@ impl OverflowFunction {
         let mut unstored = UnstoredItems::new(&rejected);
         while !unstored.left.is_empty() {
             let items = unstored.left.iter().copied();
-            let deadline = drain.deadline.at_most(PATIENCE);
+            let deadline = drain_context.deadline.at_most(PATIENCE);
             let outcomes = table.store(items, deadline).await;
-            unstored.add(outcomes, drain.deadline)?;
+            unstored.add(outcomes, drain_context.deadline)?;
         }
         if unstored.invalid.is_empty() {
             Ok(())

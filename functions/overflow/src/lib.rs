@@ -132,14 +132,14 @@ impl OverflowFunction {
         now: Timestamp,
         log: &Log,
     ) -> InvocationOutcome<PartialBatchResponse> {
-        let drain = DrainContext {
+        let drain_context = DrainContext {
             log,
             request_id: &lambda.request_id,
             now,
             deadline: invocation_deadline(lambda, now, MAX_DRAIN_DURATION),
         };
         let messages = event.records.into_iter();
-        let drains = messages.map(|message| self.drain_and_report(message, drain));
+        let drains = messages.map(|message| self.drain_and_report(message, drain_context));
         let outcomes = join_all(drains).await;
         let mut response = PartialBatchResponse::default();
         let mut are_credentials_refused = false;
@@ -161,13 +161,13 @@ impl OverflowFunction {
     async fn drain_and_report(
         &self,
         message: SqsMessage,
-        drain: DrainContext<'_>,
+        drain_context: DrainContext<'_>,
     ) -> MessageOutcome {
         let SqsMessage { message_id, body } = message;
         // Every line of the log has the id of the invocation, also the line of a panic.
-        let span = tracing::info_span!("drain", requestId = drain.request_id);
+        let span = tracing::info_span!("drain", requestId = drain_context.request_id);
         // A panic over one message must not fail the others.
-        let drained = AssertUnwindSafe(self.drain_message(&body, drain))
+        let drained = AssertUnwindSafe(self.drain_message(&body, drain_context))
             .catch_unwind()
             .instrument(span)
             .await;
@@ -187,7 +187,7 @@ impl OverflowFunction {
                 false
             }
         };
-        log::write_failed(drain, &error.to_string(), is_dead_letter);
+        log::write_failed(drain_context, &error.to_string(), is_dead_letter);
         let are_credentials_refused = match &error {
             DrainError::Store(error) => error.are_credentials_refused(),
             DrainError::Message(_) | DrainError::Refused(_) | DrainError::Panic => false,
@@ -199,10 +199,14 @@ impl OverflowFunction {
         }
     }
 
-    async fn drain_message(&self, body: &str, drain: DrainContext<'_>) -> Result<(), DrainError> {
+    async fn drain_message(
+        &self,
+        body: &str,
+        drain_context: DrainContext<'_>,
+    ) -> Result<(), DrainError> {
         match Deferred::parse(body)? {
-            Deferred::Batch(deferred) => self.drain_batch(deferred, drain).await,
-            Deferred::Update(head) => self.drain_update(body, &head, drain).await,
+            Deferred::Batch(deferred) => self.drain_batch(deferred, drain_context).await,
+            Deferred::Update(head) => self.drain_update(body, &head, drain_context).await,
         }
     }
 
@@ -210,7 +214,7 @@ impl OverflowFunction {
         &self,
         body: &str,
         head: &DeferredUpdateHead<'_>,
-        drain: DrainContext<'_>,
+        drain_context: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
         let update =
@@ -226,9 +230,9 @@ impl OverflowFunction {
             update: &update,
             mark: *mark,
             newer_field: NewerField::Keep,
-            now: drain.now,
+            now: drain_context.now,
         };
-        let deadline = drain.deadline.at_most(PATIENCE);
+        let deadline = drain_context.deadline.at_most(PATIENCE);
         let stored = self.customers.upsert(upsert, deadline).await;
         stored.map_err(|error| match error {
             StoreError::ItemTooLarge => DrainError::Refused("ItemTooLarge"),
@@ -236,7 +240,7 @@ impl OverflowFunction {
             error => error.into(),
         })?;
         log::write_drained(
-            drain,
+            drain_context,
             &DrainedMessage {
                 account_id,
                 key_id,

@@ -62,12 +62,12 @@ struct FailedLine<'a> {
     message: &'static str,
     request_id: &'a str,
     /// The error of the store or, under the same name, another reason: `Panic`,
-    /// `UnreadableMessage`, `ValidationFailed`.
+    /// `UnreadableMessage`, `NewerMessage`, `ValidationFailed`.
     store_error: &'a str,
 }
 
 /// Writes the line of a message that is drained.
-pub(crate) fn write_drained(drain: DrainContext<'_>, drained: &DrainedMessage<'_>) {
+pub(crate) fn write_drained(drain_context: DrainContext<'_>, drained: &DrainedMessage<'_>) {
     let mut metrics = Metrics::default();
     let mut rejected = 0;
     match drained.signals {
@@ -78,15 +78,17 @@ pub(crate) fn write_drained(drain: DrainContext<'_>, drained: &DrainedMessage<'_
         None => metrics.add_count(Metric::CustomersDrained.name(), 1),
     }
     metrics.add_count_if_any(Metric::AcceptedSignalsRejected.name(), rejected);
-    let delay = drain.now.duration_since(drained.deferred_request_at);
+    let delay = drain_context
+        .now
+        .duration_since(drained.deferred_request_at);
     metrics.add_duration(Metric::DrainDelay.name(), delay);
     let needs_attention = rejected > 0 || drained.is_conflict;
-    drain.log.write(&LogLine {
-        at: drain.now,
+    drain_context.log.write(&LogLine {
+        at: drain_context.now,
         level: needs_attention.then_some(Level::Warn),
         members: DrainedLine {
             message: "drained",
-            request_id: drain.request_id,
+            request_id: drain_context.request_id,
             account_id: drained.account_id.as_str(),
             key_id: drained.key_id,
             request_identifier: drained.request_identifier,
@@ -99,7 +101,7 @@ pub(crate) fn write_drained(drain: DrainContext<'_>, drained: &DrainedMessage<'_
 }
 
 /// Writes the line of a message that could not be drained because of `error`.
-pub(crate) fn write_failed(drain: DrainContext<'_>, error: &str, is_dead_letter: bool) {
+pub(crate) fn write_failed(drain_context: DrainContext<'_>, error: &str, is_dead_letter: bool) {
     let mut metrics = Metrics::default();
     metrics.add_count(Metric::DrainFailures.name(), 1);
     let message = if is_dead_letter {
@@ -107,12 +109,12 @@ pub(crate) fn write_failed(drain: DrainContext<'_>, error: &str, is_dead_letter:
     } else {
         "a message could not be drained; it will be delivered again"
     };
-    drain.log.write(&LogLine {
-        at: drain.now,
+    drain_context.log.write(&LogLine {
+        at: drain_context.now,
         level: Some(Level::Error),
         members: FailedLine {
             message,
-            request_id: drain.request_id,
+            request_id: drain_context.request_id,
             store_error: error,
         },
         dimension: None,
