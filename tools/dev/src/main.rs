@@ -7,7 +7,8 @@
 //! where the stack is, and [`terminal`] is what a person reads meanwhile.
 //!
 //! `cargo dev` reads from template.yaml which functions, routes, tables and variables there are.
-//! Only the inspector knows what is in an item. No part must know a rule of the API.
+//! Only the inspector and `exchange::api_key` know what is in an item. No part must know a rule of the
+//! API.
 
 mod exchange;
 mod functions;

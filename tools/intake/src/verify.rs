@@ -40,7 +40,7 @@ use crate::keys::VerificationKey;
 use crate::output::{Format, note};
 use crate::stack::{OWN_VERSION, Stack};
 
-/// How long the keys are valid, should the command not be able to delete them.
+/// How long the key is valid, should the command not be able to delete it.
 const KEY_LIFETIME: Duration = Duration::from_hours(1);
 
 #[derive(Args, Debug)]

@@ -34,4 +34,12 @@ impl EventContractVerdict {
             Self::Kept | Self::NoContract => &[],
         }
     }
+
+    /// How much memory the breaks take, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let bytes_of = |one: &EventContractBreak| {
+            size_of::<EventContractBreak>() + one.pointer.len() + one.message.len()
+        };
+        self.breaks().iter().map(bytes_of).sum()
+    }
 }

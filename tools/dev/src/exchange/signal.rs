@@ -175,7 +175,11 @@ impl ShownSignal {
         let text_bytes: usize = texts.map(String::len).sum();
         let findings = self.errors.iter().chain(&self.warnings);
         let finding_bytes: usize = findings.map(ResponseFinding::bytes).sum();
-        size_of::<Self>() + text_bytes + finding_bytes
+        let event_contract_bytes = self
+            .event_contract
+            .as_ref()
+            .map_or(0, EventContractVerdict::bytes);
+        size_of::<Self>() + text_bytes + finding_bytes + event_contract_bytes
     }
 }
 

@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(verdicts(&signals), [None, None]);
     }
 
-    /// Polls a future once, after what it started had a chance to run.
+    /// Polls a future once.
     async fn poll_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
         std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
     }

@@ -116,7 +116,6 @@ fn lines(stream: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     std::thread::spawn(move || {
         let mut stream = BufReader::new(stream);
         let mut line = String::new();
-        // A terminal that its program has closed is an error.
         while stream.read_line(&mut line).unwrap_or(0) > 0 {
             let _ = sender.send(std::mem::take(&mut line));
         }

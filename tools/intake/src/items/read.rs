@@ -57,7 +57,7 @@ pub(crate) fn query_items(query: QueryFluentBuilder) -> impl Stream<Item = Resul
         .map(move |item| item.map_err(|error| call_error(&table_name, error)))
 }
 
-/// Reads the whole of `table` and hands each page to `take`, in no order. `configure` completes the
+/// Reads the whole of the table `table_name` and hands each page to `take`, in no order. `configure` completes the
 /// call, such as by a filter.
 pub(crate) async fn scan_table(
     stack: &Stack,

@@ -94,7 +94,7 @@ impl<'a> KeyTable<'a> {
                 match StoredKey::from_item(item) {
                     Some(key) => keys.push(key),
                     None => note(&format!(
-                        "Skipped an item of {} that is no key record.",
+                        "Skipped an item of {} that is no entry of a key.",
                         self.table_name
                     )),
                 }

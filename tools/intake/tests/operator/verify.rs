@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use model::api_key::VERIFICATION_KEY_PREFIX;
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{HttpGateway, TestApp};
@@ -116,7 +117,11 @@ async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
             .any(|line| line.starts_with("held") && line.contains("No signal is stored twice")),
         "{markdown}"
     );
-    assert!(!markdown.contains("intake_sk_"), "{markdown}");
+    assert!(!markdown.contains(VERIFICATION_KEY_PREFIX), "{markdown}");
+    assert!(
+        !report.to_string().contains(VERIFICATION_KEY_PREFIX),
+        "{report}"
+    );
 }
 
 /// The report prints no link: a reader looks the promise of a failed check up by its heading.
