@@ -17,8 +17,7 @@ async fn missing_and_malformed_variables_are_different_errors() {
     for (value, why) in [
         (
             "",
-            "the environment variable SIGNAL_RETENTION_DAYS is missing: the template sets it on AWS, and `cargo dev` provides \
-             it locally",
+            "the environment variable SIGNAL_RETENTION_DAYS is missing: the template of the function sets it",
         ),
         (
             "a week",

@@ -5,7 +5,7 @@ use aws::cause::Cause;
 
 use crate::target_error::TargetError;
 
-/// The first item that a target did not take. It may have taken later ones.
+/// An item that a target did not take. It may have taken later ones.
 #[derive(Debug)]
 pub(crate) struct Undelivered {
     /// Its index among the items of the call or, in a [`SendOutcome`], of all calls.

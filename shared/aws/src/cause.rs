@@ -8,8 +8,7 @@ use crate::deadline::DeadlineExceeded;
 /// Why DynamoDB, SQS, S3 or a target of the delivery did not do a call, as the log shows it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
-    /// DynamoDB throttled the table, by an exception or by unprocessed items, until there was no
-    /// time left.
+    /// DynamoDB throttled the call, by an exception or by unprocessed items.
     #[error("Throttled")]
     Throttled,
     /// The time of the request was over before the service answered.

@@ -18,9 +18,7 @@ pub enum ConfigError {
     MissingFromLambda(&'static str),
     /// A variable that the function's template, `template.yaml` or `delivery/template.yaml`, sets is
     /// missing or empty. `cargo dev` does not run the functions of `delivery/template.yaml`.
-    #[error(
-        "the environment variable {0} is missing: the template sets it on AWS, and `cargo dev` provides it locally"
-    )]
+    #[error("the environment variable {0} is missing: the template of the function sets it")]
     Missing(&'static str),
     /// A variable is set to something else than a whole number.
     #[error("the environment variable {0} is malformed: it must be a whole number")]

@@ -1,5 +1,6 @@
 //! The table ApiKeys: which account a key belongs to. It contains the hashes of keys, not the keys.
 
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
@@ -7,9 +8,8 @@ use model::key_entry::KeyEntry;
 use crate::attributes::{from_item, string};
 use crate::error::StoreError;
 use crate::retry::repeat;
-use aws::deadline::Deadline;
 
-/// The partition key: [`KeyHash::partition_key`].
+/// The attribute of the partition key. Its value is [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
 
 /// The table of the API keys.

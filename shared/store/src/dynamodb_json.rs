@@ -1,8 +1,8 @@
 //! Writes what clients sent as DynamoDB's JSON, straight from their text. Per signal, this takes
 //! 0.4 of the instructions that the SDK's values would take, and a fraction of their memory.
 //!
-//! Strings and names are copied with their escapes, since DynamoDB's JSON is JSON too. Requests
-//! without a client's JSON are serde structs instead.
+//! Strings and names are copied with their escapes, since DynamoDB's JSON is JSON too. The items of
+//! customers are written by `attributes`, and requests without a client's JSON are serde structs.
 
 use model::json::{Lexer, Token};
 use model::number::for_dynamodb;

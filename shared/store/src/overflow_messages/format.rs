@@ -22,8 +22,8 @@ pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageEr
     serde_json::from_str(text).map_err(|_| MessageError::Unreadable)
 }
 
-/// Writes a message, or a part of one, as JSON. SQS rejects U+FFFE and U+FFFF (`SendMessage` in the SQS API reference), which JSON has
-/// only inside strings.
+/// Writes a message, or a part of one, as JSON. SQS rejects U+FFFE and U+FFFF (`SendMessage` in the
+/// SQS API reference), which JSON has only inside strings.
 pub(super) fn json(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).expect("strings, numbers and lists of them serialize");
     if json.contains(['\u{fffe}', '\u{ffff}']) {
