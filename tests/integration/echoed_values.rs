@@ -7,6 +7,9 @@ use testkit::{RequestBuilder, TestApp};
 #[tokio::test]
 async fn error_response_contains_no_sent_value() {
     let (app, key) = TestApp::with_key("shop").await;
+    let valid = json!({"signals": [{"customerId": "c", "eventType": "e"}]});
+    let accepted = app.send(RequestBuilder::signals(valid).key(&key)).await;
+    assert_eq!(accepted.status, 200, "{}", accepted.text);
     let canary = "canary-7f3a";
     let bodies = [
         json!({"customerId": {"x": canary}, "customerData": {"email": [canary], "pk": canary}}),

@@ -104,10 +104,12 @@ async fn identifier_of_another_account_is_no_conflict() {
     let app = TestApp::start();
     let one = app.key("one").await;
     let two = app.key("two").await;
-    let response = app.send(request_with_identifier(1).key(&one)).await;
-    assert_eq!(response.json()["replayed"], false);
-    let response = app.send(request_with_identifier(2).key(&two)).await;
-    assert_eq!(response.json()["replayed"], false);
+    for (signals, key) in [(1, &one), (2, &two)] {
+        let request = request_with_identifier(signals);
+        let response = app.send(request.key(key)).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        assert_eq!(response.json()["replayed"], false, "{}", response.text);
+    }
 }
 
 #[tokio::test]

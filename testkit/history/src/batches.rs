@@ -130,7 +130,12 @@ impl BatchResult {
                 add(&group.counts.deferred, deferred);
                 self.outcome = ClientOutcome::Acknowledged(now());
             }
-            400 => self.outcome = ClientOutcome::Rejected,
+            400 => {
+                // The 400 to a batch says that no signal of it is accepted.
+                let sent = batch.sent.len() as u64;
+                assert_eq!(batch.rejected(), sent, "request {number}: {body}");
+                self.outcome = ClientOutcome::Rejected;
+            }
             503 => {
                 // A request that named no identifier is retried with the one of its 503.
                 if client.retries && self.identifier.is_none() {
