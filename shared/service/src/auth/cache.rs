@@ -9,12 +9,8 @@ use std::time::Duration;
 
 use lru::LruCache;
 use model::api_key::KeyHash;
-use model::key_entry::KeyEntry;
+use model::key_entry::{KeyEntry, VALID_KEY_CACHE_TTL};
 use model::timestamp::Timestamp;
-
-/// How long a valid key is used without another look-up. A revocation takes effect within this
-/// time.
-pub(crate) const POSITIVE_TTL: Duration = Duration::from_mins(1);
 
 /// How long an invalid key is rejected without another look-up.
 pub(crate) const NEGATIVE_TTL: Duration = Duration::from_secs(10);
@@ -110,7 +106,11 @@ impl Cache {
     /// Adds what the table answered at `now`.
     pub(crate) fn insert(&mut self, hash: KeyHash, entry: Option<Arc<KeyEntry>>, now: Timestamp) {
         let is_valid = entry.as_ref().is_some_and(|entry| entry.is_active(now));
-        let ttl = if is_valid { POSITIVE_TTL } else { NEGATIVE_TTL };
+        let ttl = if is_valid {
+            VALID_KEY_CACHE_TTL
+        } else {
+            NEGATIVE_TTL
+        };
         let slot = CacheSlot {
             result: LookupResult { entry, as_of: now },
             fresh_until: now.plus(ttl),
@@ -216,7 +216,7 @@ mod tests {
             revoked_at: Some(NOW),
             ..valid_key()
         });
-        let later = NOW.plus(POSITIVE_TTL);
+        let later = NOW.plus(VALID_KEY_CACHE_TTL);
         cache.insert(hash, Some(revoked.clone()), later);
         assert_eq!(
             cache.get(&hash, later),

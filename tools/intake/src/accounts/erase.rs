@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 use model::account::AccountId;
+use model::key_entry::VALID_KEY_CACHE_TTL;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use store::attributes::Item;
@@ -34,15 +35,12 @@ pub(crate) struct EraseAccount {
     erasure: ErasureArgs,
 }
 
-/// How long functions cache a key: `POSITIVE_TTL` in shared/service/src/auth/cache.rs.
-const KEY_CACHED_FOR: Duration = Duration::from_mins(1);
-
 /// A margin: another machine may have revoked the key, and its clock differs from this one's.
 const CLOCK_MARGIN: Duration = Duration::from_secs(5);
 
 /// How long functions may store signals of a key after its revocation: they cache the key, and then
 /// complete the requests that they accepted in the last second of that time.
-const REVOCATION_DELAY: Duration = KEY_CACHED_FOR
+const REVOCATION_DELAY: Duration = VALID_KEY_CACHE_TTL
     .saturating_add(MAX_REQUEST_DURATION)
     .saturating_add(CLOCK_MARGIN);
 
@@ -225,7 +223,7 @@ async fn wait_while_keys_are_cached(last_revocation: Option<Timestamp>) {
     let left = until.duration_since(Timestamp::now());
     let reason = format!(
         "functions accept a key for up to {} s after its revocation.",
-        KEY_CACHED_FOR.as_secs()
+        VALID_KEY_CACHE_TTL.as_secs()
     );
     wait_for_functions(left, &reason).await;
 }
