@@ -22,8 +22,8 @@ pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 
 /// How long the writes of a request may take together where there is an overflow queue: the
 /// idempotency record, the signals and the rejected signals, or the update of a customer. What
-/// DynamoDB has not acknowledged by then goes to the queue. docs/internals/outages.md has the
-/// measurements that this time was chosen by.
+/// DynamoDB has not acknowledged by then goes to the queue. docs/internals/outages.md has what
+/// was measured with it.
 pub const PATIENCE_BEFORE_QUEUE: Duration = Duration::from_millis(1_250);
 
 /// How long the writes of a request may take together where there is no overflow queue, and how

@@ -51,8 +51,8 @@ pub(crate) struct OutageOptions {
 
 const EXAMPLES: &str = "\
 Examples:
-  The whole table of docs/internals/outages.md, for this working tree (about an hour):
-    cargo run --profile bench --locked --bin outages
+  The tables of docs/internals/outages.md, for this working tree (12 minutes):
+    cargo run --profile bench --locked --bin outages -- --rates 100 --seconds 6
   One condition, for updates of customers at 20 requests a second:
     cargo run --profile bench --locked --bin outages -- --only 'updates, 20/s: outage: hangs'
   Two builds side by side:
