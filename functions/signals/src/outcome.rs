@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use model::batch::Batch;
 use model::identifier::RequestIdentifier;
-use model::signal::Signal;
+use model::signal::{RejectedSignal, Signal};
 use model::validation::{FieldError, Warning};
 use serde::Serialize;
 use service::context::RequestContext;
@@ -96,14 +96,8 @@ impl BatchOutcome {
         };
         let mut warnings = batch.warnings;
         warnings.extend(batch.signals.into_iter().flat_map(Signal::into_warnings));
-        let errors = batch.rejected.into_iter().flat_map(|signal| signal.errors);
         Self {
-            response: BatchResponse {
-                request_identifier: request_identifier.as_sent().to_owned(),
-                counts,
-                field_errors: errors.collect(),
-                warnings,
-            },
+            response: BatchResponse::new(request_identifier, counts, batch.rejected, warnings),
             verdicts: verdicts.0,
             deferred_because: stored.deferred_because,
             invalid_if_batch_rejected: None,
@@ -129,17 +123,29 @@ impl BatchOutcome {
             deferred: None,
             replayed: false,
         };
-        let errors = batch.rejected.into_iter().flat_map(|signal| signal.errors);
+        let warnings = batch.warnings;
         Self {
-            response: BatchResponse {
-                request_identifier: request_identifier.as_sent().to_owned(),
-                counts,
-                field_errors: errors.collect(),
-                warnings: batch.warnings,
-            },
+            response: BatchResponse::new(request_identifier, counts, batch.rejected, warnings),
             verdicts: verdicts.0,
             deferred_because,
             invalid_if_batch_rejected: Some(invalid),
+        }
+    }
+}
+
+impl BatchResponse {
+    fn new(
+        request_identifier: &RequestIdentifier,
+        counts: BatchCounts,
+        rejected: Vec<RejectedSignal<'_>>,
+        warnings: Vec<Warning>,
+    ) -> Self {
+        let errors = rejected.into_iter().flat_map(|signal| signal.errors);
+        Self {
+            request_identifier: request_identifier.as_sent().to_owned(),
+            counts,
+            field_errors: errors.collect(),
+            warnings,
         }
     }
 }
