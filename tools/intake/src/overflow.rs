@@ -76,8 +76,8 @@ async fn status(queues: &Queues<'_>, format: Format) -> Result<()> {
 
 /// Has SQS move the messages of the dead-letter queue back.
 async fn redrive(queues: &Queues<'_>, yes: bool, format: Format) -> Result<()> {
-    let counts = queues.count().await?;
-    let count = counts.dead_letters.total();
+    let dead_letters = queues.count_dead_letters().await?;
+    let count = dead_letters.total();
     if count == 0 {
         return format.print(
             "The dead-letter queue has no messages.",

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 
 use anyhow::{Context as _, Result};
+use aws::deadline::{Deadline, run_until};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -17,8 +18,8 @@ use store::attributes::{Item, from_item, to_item};
 use crate::error::{call_error, store_error};
 use crate::items::{scan_table, text};
 use crate::output::note;
-use crate::stack::Stack;
 use crate::stack::variable_names::API_KEYS_TABLE;
+use crate::stack::{Stack, WRITE_TIMEOUT};
 
 /// A key in the table.
 #[derive(Debug)]
@@ -74,9 +75,14 @@ impl<'a> KeyTable<'a> {
             .put_item()
             .table_name(self.table_name)
             .set_item(Some(item))
-            .condition_expression("attribute_not_exists(keyHash)");
+            .condition_expression("attribute_not_exists(keyHash)")
+            .send();
         self.require_publication();
-        let Err(error) = put.send().await else {
+        // The attempts of a call may take longer together.
+        let answered = run_until(Deadline::after(WRITE_TIMEOUT), put)
+            .await
+            .map_err(|late| store_error(self.table_name, &late.into()))?;
+        let Err(error) = answered else {
             return Ok(true);
         };
         match error.as_service_error() {

@@ -54,12 +54,17 @@ impl<'a> Queues<'a> {
     /// Asks SQS for the counts of both queues.
     pub(crate) async fn count(&self) -> Result<QueueCounts> {
         let overflow = self.count_messages(self.overflow);
-        let dead_letters = self.count_messages(self.dead_letters);
+        let dead_letters = self.count_dead_letters();
         let (overflow, dead_letters) = try_join(overflow, dead_letters).await?;
         Ok(QueueCounts {
             overflow,
             dead_letters,
         })
+    }
+
+    /// Asks SQS for the counts of the dead-letter queue.
+    pub(super) async fn count_dead_letters(&self) -> Result<MessageCounts> {
+        self.count_messages(self.dead_letters).await
     }
 
     async fn count_messages(&self, url: &str) -> Result<MessageCounts> {
