@@ -2,10 +2,11 @@
 
 use model::timestamp::Timestamp;
 use serde_json::json;
-use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::fake_aws::{Change, run_at_aws};
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
 use crate::support::key_table::revoke_an_hour_ago;
 use crate::support::operator::Operator;
 use crate::support::running_command::RunningCommand;
@@ -52,10 +53,10 @@ async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
     // These are more failures than one call has attempts.
     let throttled =
         Plan::new((1..=8).map(|n| Fault::Throttled.on_call(n).for_operation("BatchWriteItem")));
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), throttled)
-        .await
-        .unwrap();
-    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let OperatorBehindProxy {
+        operator,
+        proxy: _proxy,
+    } = operator_behind_proxy(&app, throttled).await;
     operator
         .run(&["accounts", "erase", "shop", "--yes"])
         .success();

@@ -8,6 +8,7 @@ use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::{Tables, TestApp};
 
 use crate::support::fake_aws::run_at_aws;
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
 use crate::support::operator::{Operator, install};
 
 #[test]
@@ -63,10 +64,10 @@ fn missing_region_credentials_or_table_is_an_error() {
 async fn refusal_of_dynamodb_is_printed_with_its_reason() {
     let app = TestApp::start();
     let denied = Plan::new([Fault::AccessDenied.always().for_operation("Scan")]);
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), denied)
-        .await
-        .unwrap();
-    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let OperatorBehindProxy {
+        operator,
+        proxy: _proxy,
+    } = operator_behind_proxy(&app, denied).await;
     let refused = operator.run(&["keys", "list"]).error_message();
     let expected = "these credentials do not permit this. Use those of an operator. (AccessDenied: on purpose)";
     assert!(refused.ends_with(expected), "{refused}");

@@ -6,10 +6,11 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::fault_proxy::{Fault, FaultProxy};
+use testkit::fault_proxy::Fault;
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::clock::days_ago;
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
 use crate::support::operator::{Operator, json_lines};
 use crate::support::requests::FLOW;
 
@@ -93,10 +94,10 @@ async fn listed_signals_are_the_same_in_another_stack() {
 async fn lines_with_the_key_of_a_refused_line_are_rejected_with_it() {
     let app = TestApp::start();
     let refused = Fault::Invalid.where_body_has("an-invalid-value");
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), refused)
-        .await
-        .unwrap();
-    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let OperatorBehindProxy {
+        operator,
+        proxy: _proxy,
+    } = operator_behind_proxy(&app, refused).await;
     let line = |data: &str, index: usize| {
         let signal = json!({
             "customerId": "ada", "eventType": "buy", "data": {"x": data}, "receivedAt": "2026-11-20T22:16:40Z",

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
-use crate::support::fault::wait_for_fault;
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy, wait_for_fault};
 use crate::support::operator::Operator;
 use crate::support::running_command::RunningCommand;
 
@@ -33,10 +33,7 @@ impl BlockedImport {
     async fn start() -> Self {
         let app = TestApp::start();
         let held = Fault::Hanging.where_body_has("held up");
-        let proxy = FaultProxy::start(&app.emulator.endpoint(), held)
-            .await
-            .unwrap();
-        let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+        let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, held).await;
         let line = |number: usize| {
             let signal = if number.is_multiple_of(100) {
                 json!({"customerId": "c"})

@@ -3,10 +3,11 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::fault_proxy::{Fault, FaultProxy};
+use testkit::fault_proxy::Fault;
 use testkit::{RequestBuilder, Tables, TestApp};
 
 use crate::support::clock::hours_ago;
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
 use crate::support::operator::{CommandOutput, Operator};
 use crate::support::requests::send_rejected;
 
@@ -320,10 +321,10 @@ async fn truncated_payload_that_is_redriven_as_sent_stays_rejected() {
 async fn redriven_signal_that_dynamodb_refuses_stays_rejected() {
     let app = TestApp::start();
     let refused = Fault::Invalid.where_body_has("an-invalid-value");
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), refused)
-        .await
-        .unwrap();
-    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let OperatorBehindProxy {
+        operator,
+        proxy: _proxy,
+    } = operator_behind_proxy(&app, refused).await;
     send(&app, hours_ago(1)).await;
     let edited = run_list(&operator, &["--json"])
         .stdout

@@ -4,10 +4,10 @@ use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::TestApp;
-use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::fault_proxy::{Fault, Plan};
 
 use crate::support::clock::days_ago;
-use crate::support::fault::wait_for_fault;
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy, wait_for_fault};
 use crate::support::operator::Operator;
 use crate::support::requests::{FLOW, send_at};
 use crate::support::running_command::RunningCommand;
@@ -152,10 +152,7 @@ async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
     let app = TestApp::start();
     send_cards(&app).await;
     let hanging = Fault::Hanging.always().for_operation("BatchWriteItem");
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), hanging)
-        .await
-        .unwrap();
-    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, hanging).await;
     let erase = [&ERASE[..], &["--yes"]].concat();
     let erasing = RunningCommand::start(&operator, &erase);
     wait_for_fault(&proxy).await;

@@ -9,7 +9,7 @@
 //! | `key_table` | changes of the key table that no command makes |
 //! | `key_snapshot` | the key snapshot that commands have written |
 //! | `clock` | times before now |
-//! | `fault` | the wait for a call that gets a fault |
+//! | `fault` | an operator whose calls to DynamoDB get faults |
 //! | `fake_aws` | an AWS that answers like that of a healthy stack, with one answer changed |
 
 pub(crate) mod clock;
@@ -21,3 +21,8 @@ pub(crate) mod operator;
 pub(crate) mod requests;
 pub(crate) mod running_command;
 pub(crate) mod terminal;
+
+use std::time::Duration;
+
+/// Longer than any step of a command takes, so that only a hang reaches it.
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);

@@ -3,14 +3,11 @@
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
 
 use serde_json::Value;
 
+use super::TIMEOUT;
 use super::operator::{Operator, send_signal};
-
-/// Longer than any step takes, so that only a hang reaches it.
-const TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) struct RunningCommand {
     process: Child,

@@ -11,10 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 
+use super::TIMEOUT;
 use super::operator::Operator;
-
-/// Longer than any step takes, so that only a hang reaches it.
-const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A terminal with a command in it.
 pub(crate) struct Terminal {
