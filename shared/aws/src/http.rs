@@ -2,8 +2,9 @@
 //! larger and each start would take 0.2 million instructions more.
 //!
 //! The SDK's client also links HTTP/2, proxies and the system's certificate authorities. This one
-//! is HTTP/1.1 over TLS, which is enough for the services that the functions call, from the same parts: hyper and
-//! rustls. It also abandons its idle connections when one of them does not respond.
+//! is HTTP/1.1 over TLS, which is enough for the services that the functions call, from the same
+//! parts: hyper and rustls. It also abandons its idle connections when one of them does not
+//! respond.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

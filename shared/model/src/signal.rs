@@ -77,7 +77,8 @@ pub struct RejectedSignal<'a> {
     pub payload: &'a str,
     /// The customer or the emitter, if it is valid.
     pub subject_id: Option<Cow<'a, str>>,
-    /// The first validation errors, at most [`MAX_ERRORS_PER_SIGNAL`](crate::limits::MAX_ERRORS_PER_SIGNAL).
+    /// The first validation errors, at most
+    /// [`MAX_ERRORS_PER_SIGNAL`](crate::limits::MAX_ERRORS_PER_SIGNAL).
     pub errors: Vec<FieldError>,
 }
 
