@@ -71,7 +71,8 @@ async fn run_and_report(arguments: Arguments, programs: PathBuf, seed: u64) -> E
         Some(seconds) => format!(" --outage {seconds}"),
         None => String::new(),
     };
-    println!("history: --signals {signals} --kills {kills}{outage_option} --seed {seed}");
+    let schedule = format!("--signals {signals} --kills {kills}{outage_option} --seed {seed}");
+    println!("history: {schedule}");
     let options = RunOptions {
         signals,
         kills,
@@ -97,6 +98,6 @@ async fn run_and_report(arguments: Arguments, programs: PathBuf, seed: u64) -> E
     if summary.holds() {
         return ExitCode::SUCCESS;
     }
-    eprintln!("error: this does not hold. The same schedule again: --seed {seed}");
+    eprintln!("error: this does not hold. The same schedule again: {schedule}");
     ExitCode::FAILURE
 }

@@ -178,3 +178,121 @@ impl Summary {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::consistency::checker::Violation;
+
+    type CountsChange = fn(&mut Counts);
+
+    fn requests() -> RequestCounts {
+        RequestCounts {
+            requests: 1,
+            acknowledged: 1,
+            deferred: 1,
+            unavailable: 0,
+        }
+    }
+
+    /// A long run in which everything happened and nothing was lost.
+    fn long_run() -> Summary {
+        Summary {
+            options: RunOptions {
+                signals: MIN_SIGNALS_FOR_DEFERRED_UPDATES,
+                kills: MIN_KILLS,
+                outage: None,
+                seed: 1,
+                programs: PathBuf::new(),
+            },
+            report: Report::default(),
+            leaks: Vec::new(),
+            counts: Counts {
+                signals: requests(),
+                customers: requests(),
+                imported: 1,
+                unexplained_503s: 0,
+                drained: Drained {
+                    messages: MIN_MESSAGES,
+                    failures: 0,
+                    repeated: 1,
+                },
+                drain_took: Duration::ZERO,
+                dead_letters: 0,
+                kills: 1,
+                calls: 1,
+                faulted_calls: 1,
+                throttled_writes: 0,
+                processes: ProcessCounts::default(),
+                took: Duration::ZERO,
+            },
+        }
+    }
+
+    #[test]
+    fn run_with_everything_that_it_was_told_to_contain_holds() {
+        assert_eq!(long_run().missing_events(), [""; 0]);
+        assert!(long_run().holds());
+    }
+
+    #[test]
+    fn run_in_which_something_is_not_as_it_must_be_does_not_hold() {
+        let changes: [fn(&mut Summary); 6] = [
+            |run| run.report.add(Violation::Lost, String::new),
+            |run| run.leaks.push(String::new()),
+            |run| run.counts.processes.ended = 1,
+            |run| run.counts.processes.errors = 1,
+            |run| run.counts.unexplained_503s = 1,
+            |run| run.counts.dead_letters = 1,
+        ];
+        for (number, change) in changes.iter().enumerate() {
+            let mut run = long_run();
+            change(&mut run);
+            assert!(!run.holds(), "change {number}");
+        }
+    }
+
+    #[test]
+    fn long_run_without_one_of_its_events_does_not_hold() {
+        let changes: [(&str, CountsChange); 6] = [
+            ("a killed process", |counts| counts.kills = 0),
+            ("a faulted call", |counts| counts.faulted_calls = 0),
+            ("an imported update", |counts| counts.imported = 0),
+            ("a drained message", |counts| counts.drained.messages = 0),
+            (
+                "a message that is delivered again after its drain",
+                |counts| counts.drained.repeated = 0,
+            ),
+            ("a deferred update", |counts| counts.customers.deferred = 0),
+        ];
+        for (event, change) in changes {
+            let mut run = long_run();
+            change(&mut run.counts);
+            assert_eq!(run.missing_events(), [event]);
+            assert!(!run.holds(), "without {event}");
+        }
+    }
+
+    #[test]
+    fn short_run_needs_none_of_the_events_and_an_outage_all_but_a_kill() {
+        let mut run = long_run();
+        run.counts.kills = 0;
+        run.counts.faulted_calls = 0;
+        run.counts.imported = 0;
+        run.counts.drained = Drained::default();
+        run.counts.customers.deferred = 0;
+        run.options.signals = 1;
+        run.options.kills = 0;
+        assert_eq!(run.missing_events(), [""; 0]);
+        run.options.outage = Some(MIN_OUTAGE);
+        let missing = [
+            "a faulted call",
+            "an imported update",
+            "a drained message",
+            "a deferred update",
+        ];
+        assert_eq!(run.missing_events(), missing);
+    }
+}

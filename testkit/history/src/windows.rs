@@ -146,3 +146,50 @@ impl FaultWindow {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// A window of the second second of a run that starts at `start`.
+    fn windows(start: Instant, includes_sqs_and_s3: bool) -> FaultWindows {
+        FaultWindows(vec![FaultWindow {
+            begin: start + SECOND,
+            end: start + SECOND * 2,
+            target: FaultTarget::Everything,
+            fault: Fault::ServiceUnavailable,
+            includes_sqs_and_s3,
+        }])
+    }
+
+    #[test]
+    fn unavailable_response_is_explained_by_a_window_of_sqs_and_s3_and_the_seconds_after_it() {
+        let start = Instant::now();
+        let explained = |sent: Duration, received: Duration| {
+            windows(start, true).explains(&UnavailableResponse {
+                sent: start + sent,
+                received: start + received,
+            })
+        };
+        let asked_again = SECOND * 2 + ASKED_AGAIN_AFTER;
+        assert!(explained(Duration::ZERO, SECOND));
+        assert!(explained(asked_again, asked_again + SECOND));
+        assert!(!explained(Duration::ZERO, Duration::from_millis(999)));
+        assert!(!explained(
+            asked_again + Duration::from_millis(1),
+            asked_again + SECOND
+        ));
+    }
+
+    #[test]
+    fn unavailable_response_is_not_explained_by_an_outage_of_dynamodb_alone() {
+        let start = Instant::now();
+        let during_window = UnavailableResponse {
+            sent: start + SECOND,
+            received: start + SECOND * 2,
+        };
+        assert!(!windows(start, false).explains(&during_window));
+    }
+}

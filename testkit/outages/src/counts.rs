@@ -24,6 +24,8 @@ pub(crate) struct BuildCounts {
     pub(crate) environments: usize,
     /// Processes that ended by themselves.
     pub(crate) ended: u64,
+    /// Calls to DynamoDB that the condition made slow or made fail.
+    pub(crate) faulted_calls: u64,
     /// The longest time that a request was sent after its planned time.
     pub(crate) longest_delay: Duration,
 }
@@ -66,6 +68,7 @@ impl BuildCounts {
             lost: 0,
             environments: most_at_once(&times, first_fault),
             ended: 0,
+            faulted_calls: 0,
             longest_delay: Duration::ZERO,
         }
     }

@@ -136,6 +136,7 @@ impl PlannedRun {
             longest_delay,
         } = sent?;
         stack.dynamodb.set(Plan::none());
+        let faulted_calls = stack.dynamodb.counts().faulted;
         drain::run(&stack.queue, &stack.drains).await?;
         let lost = stored::count_lost(&stack.emulator, self.kind, &requests)?;
         let ended = stack.ended_processes();
@@ -143,6 +144,7 @@ impl PlannedRun {
         let mut counts = BuildCounts::count(&requests, &windows);
         counts.lost = lost;
         counts.ended = ended;
+        counts.faulted_calls = faulted_calls;
         counts.longest_delay = longest_delay;
         Ok(counts)
     }
@@ -184,14 +186,20 @@ impl PlannedRun {
 }
 
 impl Measurement {
-    /// Whether what must hold does: without a fault nothing is deferred by any build; the first
-    /// build, which is the measured one, loses nothing, acknowledges everything, and none of its
-    /// processes ends by itself.
+    /// Whether what must hold does: the fault met calls of every build; without a fault nothing is
+    /// deferred by any build; the first build, which is the measured one, loses nothing,
+    /// acknowledges everything, and none of its processes ends by itself.
     pub(crate) fn holds(&self) -> bool {
         let keeps_promises = self.counts.first().is_some_and(|counts| {
             counts.lost == 0 && counts.unavailable == 0 && counts.failed == 0 && counts.ended == 0
         });
-        keeps_promises && !self.is_disturbed_control()
+        keeps_promises && !self.is_disturbed_control() && !self.lacks_its_fault()
+    }
+
+    /// Whether a build was to meet a fault, and none of its calls did: such a row says nothing.
+    pub(crate) fn lacks_its_fault(&self) -> bool {
+        let was_spared = |counts: &BuildCounts| counts.faulted_calls == 0;
+        !self.run.condition.is_control() && self.counts.iter().any(was_spared)
     }
 
     /// Whether a run without a fault deferred or refused something: then the machine was too slow.
@@ -210,5 +218,84 @@ impl Measurement {
                 .iter()
                 .any(|counts| counts.longest_delay > TOO_LATE)
             || self.is_disturbed_control()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement(condition: Condition, counts: Vec<BuildCounts>) -> Measurement {
+        Measurement {
+            run: PlannedRun {
+                kind: RequestKind::Batches,
+                rate: 20,
+                condition,
+                lasts: Duration::from_secs(1),
+            },
+            counts,
+            busy_percent: None,
+        }
+    }
+
+    /// Counts of which nothing is to be said, of a condition with faults or without.
+    fn counts(faulted_calls: u64) -> BuildCounts {
+        BuildCounts {
+            faulted_calls,
+            ..BuildCounts::count(&[], &[])
+        }
+    }
+
+    fn with_faults() -> Condition {
+        let mut conditions = Condition::all(RequestKind::Batches);
+        conditions.remove(0)
+    }
+
+    #[test]
+    fn measurement_holds_only_while_the_first_build_keeps_its_promises() {
+        assert!(measurement(with_faults(), vec![counts(1), counts(1)]).holds());
+        let broken = [
+            BuildCounts {
+                lost: 1,
+                ..counts(1)
+            },
+            BuildCounts {
+                unavailable: 1,
+                ..counts(1)
+            },
+            BuildCounts {
+                failed: 1,
+                ..counts(1)
+            },
+            BuildCounts {
+                ended: 1,
+                ..counts(1)
+            },
+        ];
+        for broken in broken {
+            let of_first = measurement(with_faults(), vec![broken.clone(), counts(1)]);
+            assert!(!of_first.holds(), "{broken:?}");
+            let of_second = measurement(with_faults(), vec![counts(1), broken.clone()]);
+            assert!(of_second.holds(), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn measurement_whose_fault_met_no_call_of_a_build_does_not_hold() {
+        let spared = measurement(with_faults(), vec![counts(1), counts(0)]);
+        assert!(spared.lacks_its_fault());
+        assert!(!spared.holds());
+    }
+
+    #[test]
+    fn control_holds_without_a_fault_and_not_when_a_build_deferred_something() {
+        assert!(measurement(Condition::control(), vec![counts(0), counts(0)]).holds());
+        let deferring = BuildCounts {
+            deferred_after: 1,
+            ..counts(0)
+        };
+        let disturbed = measurement(Condition::control(), vec![counts(0), deferring]);
+        assert!(disturbed.is_doubtful());
+        assert!(!disturbed.holds());
     }
 }

@@ -125,6 +125,12 @@ fn notes(measured: &[Measurement], builds: &[Build]) -> String {
                 "{label}: not all was stored without a fault, so the machine was too slow for this rate, and the other rows say nothing."
             );
         }
+        if measurement.lacks_its_fault() {
+            let _ = writeln!(
+                text,
+                "{label}: the fault met no call of a build, so the row says nothing."
+            );
+        }
         if measurement.is_doubtful() {
             let busy = measurement.busy_percent.unwrap_or_default();
             let delays = measurement.counts.iter().map(|counts| counts.longest_delay);

@@ -59,7 +59,7 @@ impl Report {
         self.counts.is_empty()
     }
 
-    pub(super) fn add(&mut self, violation: Violation, text: impl FnOnce() -> String) {
+    pub(crate) fn add(&mut self, violation: Violation, text: impl FnOnce() -> String) {
         let count = self.counts.entry(violation).or_default();
         *count += 1;
         if *count <= EXAMPLES as u64 {
