@@ -17,7 +17,7 @@ use store::rejected_signals::{self, RejectedSignalItem};
 use store::retry::PATIENCE;
 
 use crate::log::{self, DrainedMessage, DrainedSignals};
-use crate::{DrainContext, DrainError, OverflowFunction};
+use crate::{DrainContext, DrainError, OverflowFunction, Refusal};
 
 /// What the idempotency record says of a deferred batch.
 struct RecordCheck {
@@ -155,7 +155,7 @@ impl OverflowFunction {
         if unstored.invalid.is_empty() {
             Ok(())
         } else {
-            Err(DrainError::Refused("ValidationException"))
+            Err(Refusal::InvalidInDynamoDb.into())
         }
     }
 }

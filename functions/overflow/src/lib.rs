@@ -93,12 +93,24 @@ enum DrainError {
     Message(#[from] MessageError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// DynamoDB, or the validation of this version, refuses the update of a customer or a rejected
-    /// signal.
-    #[error("{0}")]
-    Refused(&'static str),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     #[error("Panic")]
     Panic,
+}
+
+/// Why the content of a message can never be stored.
+#[derive(Debug, thiserror::Error)]
+enum Refusal {
+    /// The update of a customer breaks a rule of this version.
+    #[error("ValidationFailed")]
+    RuleOfThisVersion,
+    /// The update would make the customer's item larger than DynamoDB allows.
+    #[error("ItemTooLarge")]
+    ItemTooLarge,
+    /// DynamoDB refuses the update of a customer, or a rejected signal.
+    #[error("ValidationException")]
+    InvalidInDynamoDb,
 }
 
 impl OverflowFunction {
@@ -217,8 +229,7 @@ impl OverflowFunction {
         drain_context: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
-        let update =
-            CustomerUpdate::parse(text).map_err(|_| DrainError::Refused("ValidationFailed"))?;
+        let update = CustomerUpdate::parse(text).map_err(|_| Refusal::RuleOfThisVersion)?;
         let DeferredUpdateHead {
             account_id,
             key_id,
@@ -235,9 +246,9 @@ impl OverflowFunction {
         let deadline = drain_context.deadline.at_most(PATIENCE);
         let stored = self.customers.upsert(upsert, deadline).await;
         stored.map_err(|error| match error {
-            StoreError::ItemTooLarge => DrainError::Refused("ItemTooLarge"),
-            StoreError::Invalid => DrainError::Refused("ValidationException"),
-            error => error.into(),
+            StoreError::ItemTooLarge => Refusal::ItemTooLarge.into(),
+            StoreError::Invalid => Refusal::InvalidInDynamoDb.into(),
+            error => DrainError::from(error),
         })?;
         log::write_drained(
             drain_context,
