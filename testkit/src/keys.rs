@@ -9,7 +9,7 @@ use store::attributes::to_item;
 
 use crate::clients::client_at;
 use crate::fake_s3::FakeS3;
-use crate::tables::Tables;
+use crate::tables::table_name;
 
 /// Stores a new key of this account, whose entry is changed before it is written.
 pub async fn create_key(
@@ -64,7 +64,7 @@ pub async fn store_key(endpoint: &str, key: &ApiKey, entry: &KeyEntry) {
     item.insert(PARTITION_KEY.to_owned(), partition_key);
     let put = client_at(endpoint)
         .put_item()
-        .table_name(Tables::name("ApiKeysTable"))
+        .table_name(table_name("ApiKeysTable"))
         .set_item(Some(item));
     put.send().await.unwrap();
 }

@@ -44,5 +44,5 @@ pub use local_stack::{LocalStack, call};
 pub use programs::{aws_variables, build, build_functions, emulator_options};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{fake_targets, function_process, http_server, pool, runtime_api};
-pub use tables::{Tables, template};
+pub use tables::{table_name, template};
 pub use test_app::{Endpoints, Item, KEY_SNAPSHOT_BUCKET, TestApp};

@@ -15,16 +15,10 @@ pub fn template() -> &'static Template {
     &TEMPLATE
 }
 
-/// The names that the tables of template.yaml have in an emulator.
-#[derive(Clone, Debug)]
-pub struct Tables;
-
-impl Tables {
-    /// The name of the table with this logical id.
-    pub fn name(logical_id: &str) -> &'static str {
-        let table = template()
-            .table(logical_id)
-            .expect("the template has this table");
-        &table.name
-    }
+/// The name that the table with this logical id has in an emulator.
+pub fn table_name(logical_id: &str) -> &'static str {
+    let table = template()
+        .table(logical_id)
+        .expect("the template has this table");
+    &table.name
 }

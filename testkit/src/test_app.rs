@@ -28,7 +28,7 @@ use crate::fake_s3::FakeS3;
 use crate::keys::create_key;
 use crate::other_dynamodb::other_dynamodb;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
-use crate::tables::{Tables, template};
+use crate::tables::{table_name, template};
 
 /// A stored item: its attributes by their names.
 pub type Item = HashMap<String, AttributeValue>;
@@ -44,9 +44,9 @@ impl SignalTables {
     fn new(client: &Client, retention: Option<Duration>) -> Self {
         let client = || client.clone();
         Self {
-            idempotency: IdempotencyTable::new(client(), Tables::name("IdempotencyTable")),
-            signals: SignalsTable::new(client(), Tables::name("SignalsTable"), retention),
-            rejected: RejectedSignalsTable::new(client(), Tables::name("RejectedSignalsTable")),
+            idempotency: IdempotencyTable::new(client(), table_name("IdempotencyTable")),
+            signals: SignalsTable::new(client(), table_name("SignalsTable"), retention),
+            rejected: RejectedSignalsTable::new(client(), table_name("RejectedSignalsTable")),
         }
     }
 }
@@ -144,7 +144,7 @@ impl TestApp {
         let others = dynamodb_at(endpoints.others);
         let sqs = endpoints.sqs;
         let authenticator = || {
-            let table = ApiKeysTable::new(keys.clone(), Tables::name("ApiKeysTable"));
+            let table = ApiKeysTable::new(keys.clone(), table_name("ApiKeysTable"));
             Authenticator::new(table, endpoints.s3.map(|s3| s3.bucket(KEY_SNAPSHOT_BUCKET)))
         };
         let signal_tables = SignalTables::new(&others, retention);
@@ -155,7 +155,7 @@ impl TestApp {
             overflow_queue: sqs.map(overflow_queue),
         };
         let overflow_tables = SignalTables::new(&others, None);
-        let customers = CustomersTable::new(others, Tables::name("CustomersTable"));
+        let customers = CustomersTable::new(others, table_name("CustomersTable"));
         Self {
             customers: CustomersFunction::new(
                 authenticator(),
@@ -239,7 +239,7 @@ impl TestApp {
         let pages = self
             .client
             .scan()
-            .table_name(Tables::name(logical_id))
+            .table_name(table_name(logical_id))
             .consistent_read(true)
             .into_paginator()
             .items()
@@ -252,7 +252,7 @@ impl TestApp {
         let query = self
             .client
             .query()
-            .table_name(Tables::name("SignalsTable"))
+            .table_name(table_name("SignalsTable"))
             .key_condition_expression("pk = :pk")
             .expression_attribute_values(
                 ":pk",
@@ -274,7 +274,7 @@ impl TestApp {
         let get = self
             .client
             .get_item()
-            .table_name(Tables::name("CustomersTable"))
+            .table_name(table_name("CustomersTable"))
             .key("pk", key)
             .consistent_read(true);
         get.send().await.unwrap().item

@@ -16,7 +16,7 @@ use sandbox::runtime_api::EventQueue;
 use store::customers::CustomersTable;
 use testkit::fake_s3::FakeS3;
 use testkit::{
-    Tables, TestApp, aws_variables, create_keys_with_snapshot, dynamodb_at, emulator_options,
+    TestApp, aws_variables, create_keys_with_snapshot, dynamodb_at, emulator_options, table_name,
 };
 use tokio::sync::mpsc;
 
@@ -142,7 +142,7 @@ impl Deployment {
     /// The table of the customers, as the function reaches it that writes it.
     pub(super) fn customers_table(&self) -> CustomersTable {
         let endpoint = self.customers.proxy.endpoint();
-        CustomersTable::new(dynamodb_at(&endpoint), Tables::name("CustomersTable"))
+        CustomersTable::new(dynamodb_at(&endpoint), table_name("CustomersTable"))
     }
 
     /// Ends all faults. The capacity of the tables stays limited.

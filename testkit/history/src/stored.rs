@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use emulator::Emulator;
 use serde_json::Value;
-use testkit::Tables;
+use testkit::table_name;
 
 use crate::consistency::{Stored, StoredSignal, kept_signal, stored_signal};
 use crate::generated::{CANARY, subject_number};
@@ -30,7 +30,7 @@ const FENCE_PREFIX: &str = "fence:";
 pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
     let for_each = |table: &str, each: &mut dyn FnMut(&mut Value)| {
         emulator
-            .for_each_item(Tables::name(table), each)
+            .for_each_item(table_name(table), each)
             .expect("the emulator can be read");
     };
     let mut signals = Vec::new();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fault_proxy::{Fault, Rule};
-use testkit::Tables;
+use testkit::table_name;
 
 use crate::clients::UnavailableResponse;
 use crate::generated::CANARY;
@@ -130,7 +130,7 @@ impl FaultWindows {
 impl FaultWindow {
     fn rules(&self) -> Vec<Rule> {
         let mut rules = match self.target {
-            FaultTarget::Table(table) => vec![self.fault.where_body_has(Tables::name(table))],
+            FaultTarget::Table(table) => vec![self.fault.where_body_has(table_name(table))],
             // The first rule is about batches only, the second about all other writes.
             FaultTarget::Keys(keys) => vec![
                 Fault::UnprocessedWhere(keys).where_body_has(keys),
@@ -139,7 +139,7 @@ impl FaultWindow {
             FaultTarget::Everything => vec![self.fault.always()],
         };
         // The table of the keys is unavailable, too.
-        rules.push(self.fault.where_body_has(Tables::name("ApiKeysTable")));
+        rules.push(self.fault.where_body_has(table_name("ApiKeysTable")));
         rules
             .into_iter()
             .map(|rule| rule.between(self.begin, self.end))

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fault_proxy::{Fault, Plan, Rule};
-use testkit::Tables;
+use testkit::table_name;
 
 use crate::request_kind::RequestKind;
 use crate::traffic::HOT_CUSTOMER_KEY;
@@ -104,7 +104,7 @@ impl Condition {
         }
         for failure in failures {
             let name = format!("outage of {table} alone: {}", failure.name());
-            let rule = failure.fault().where_body_has(Tables::name(table));
+            let rule = failure.fault().where_body_has(table_name(table));
             outages.push(Self::new(name, [rule]));
         }
         outages

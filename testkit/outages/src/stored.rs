@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use emulator::Emulator;
 use serde_json::Value;
-use testkit::Tables;
+use testkit::table_name;
 
 use crate::request_kind::RequestKind;
 use crate::traffic::{RequestOutcome, SentRequest};
@@ -20,7 +20,7 @@ pub(crate) fn count_lost(
     requests: &[SentRequest],
 ) -> Result<usize> {
     let mut items: HashMap<String, u64> = HashMap::new();
-    emulator.for_each_item(Tables::name(kind.table()), |item| {
+    emulator.for_each_item(table_name(kind.table()), |item| {
         let customer_id = item.pointer("/customerId/S").and_then(Value::as_str);
         let customer_id = customer_id.unwrap_or_default().to_owned();
         *items.entry(customer_id).or_default() += 1;

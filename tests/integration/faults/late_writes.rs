@@ -12,7 +12,7 @@ use serde_json::json;
 use store::customers::{CustomersTable, NewerField, UpdateResult, Upsert};
 use store::fence::UpdateMark;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, Tables, client_at};
+use testkit::{RequestBuilder, client_at, table_name};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
 use crate::support::clock::NOW;
@@ -147,7 +147,7 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
     let AppBehindProxy {
         app: _app, proxy, ..
     } = app_behind_proxy(Plan::none()).await;
-    let table = CustomersTable::new(client_at(&proxy.endpoint()), Tables::name("CustomersTable"));
+    let table = CustomersTable::new(client_at(&proxy.endpoint()), table_name("CustomersTable"));
     let update =
         CustomerUpdate::parse(JsonText::parse(r#"{"customerId":"c","customerData":{}}"#).unwrap())
             .unwrap();

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Capacity, CapacityLimits, Fault, Plan};
-use testkit::{RequestBuilder, Tables};
+use testkit::{RequestBuilder, table_name};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
 use crate::support::requests::{
@@ -108,7 +108,7 @@ fn cases_of_tables(window: Duration) -> [Case; 2] {
     let throttled = |table| {
         Fault::Throttled
             .lasting(window)
-            .where_body_has(Tables::name(table))
+            .where_body_has(table_name(table))
             .into()
     };
     [

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::FunctionProcess;
-use testkit::{RequestBuilder, Tables, TestApp, build_functions, emulator_options};
+use testkit::{RequestBuilder, TestApp, build_functions, emulator_options, table_name};
 
 use super::FAILURES;
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy, assert_faulted};
@@ -95,7 +95,7 @@ async fn process_with_expired_credentials_ends_after_its_503() {
 async fn failing_table_of_rejected_signals_fails_no_request() {
     let fault = Fault::InternalServerError
         .always()
-        .where_body_has(Tables::name("RejectedSignalsTable"));
+        .where_body_has(table_name("RejectedSignalsTable"));
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault).await;
     let signals = json!([{"customerId": "c", "eventType": "e"}, 17]);
     let call = RequestBuilder::signals(json!({"signals": signals}));

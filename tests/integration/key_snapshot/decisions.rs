@@ -8,7 +8,7 @@ use model::key_entry::KeyEntry;
 use serde_json::json;
 use testkit::fake_s3::S3Fault;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, Tables, key_entry};
+use testkit::{RequestBuilder, key_entry, table_name};
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::snapshot_stack::{KEY, OUTAGE, SnapshotStack, revoked, signal};
@@ -199,7 +199,7 @@ async fn table_that_does_not_exist_leaves_the_decision_to_the_snapshot() {
         .app
         .client
         .delete_table()
-        .table_name(Tables::name("ApiKeysTable"))
+        .table_name(table_name("ApiKeysTable"))
         .send()
         .await
         .unwrap();

@@ -12,7 +12,7 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use store::customers::CustomersTable;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, Tables, client_at};
+use testkit::{RequestBuilder, client_at, table_name};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
 use crate::support::clock::{NOW, later};
@@ -36,7 +36,7 @@ impl OverflowStack {
                 let body = json!({"customerId": "c", "customerData": zip}).to_string();
                 let update = CustomerUpdate::parse(JsonText::parse(&body).unwrap()).unwrap();
                 let client = client_at(&self.proxy.endpoint());
-                let table = CustomersTable::new(client, Tables::name("CustomersTable"));
+                let table = CustomersTable::new(client, table_name("CustomersTable"));
                 let deadline = Deadline::after(Duration::from_mins(1));
                 let account = "shop".parse().unwrap();
                 let is_written = table
@@ -231,7 +231,7 @@ async fn profile_full_of_fences_of_removed_fields_takes_a_new_field() {
     let put = app
         .client
         .put_item()
-        .table_name(Tables::name("CustomersTable"))
+        .table_name(table_name("CustomersTable"))
         .set_item(Some(item));
     put.send().await.unwrap();
     let response = update(json!({"a-new-name": "x".repeat(900)})).await;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::json;
 use store::rejected_signals::RETENTION;
-use testkit::Tables;
 use testkit::fault_proxy::{Fault, Plan};
+use testkit::table_name;
 
 use crate::support::clock::{NOW, later};
 use crate::support::overflow_stack::OverflowStack;
@@ -41,7 +41,7 @@ async fn rejected_signals_that_are_not_acknowledged_are_queued() {
     ] {
         let plan = Fault::InternalServerError
             .always()
-            .where_body_has(Tables::name("RejectedSignalsTable"));
+            .where_body_has(table_name("RejectedSignalsTable"));
         let stack = OverflowStack::start(plan).await;
         let response = stack.send(&body, NOW).await.json();
         assert_eq!(response.get("deferred"), None, "{response}");
@@ -130,7 +130,7 @@ async fn rejected_signal_that_dynamodb_refuses_at_the_drain_becomes_a_dead_lette
     stack.send(&body, NOW).await;
     let refused = Fault::Invalid
         .always()
-        .where_body_has(Tables::name("RejectedSignalsTable"));
+        .where_body_has(table_name("RejectedSignalsTable"));
     stack.proxy.set(refused);
     let messages = stack.sqs.take_messages();
     stack.drain_messages(&messages).await;

@@ -3,14 +3,14 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
 use serde_json::{Value, json};
-use testkit::{Item, Tables, TestApp};
+use testkit::{Item, TestApp, table_name};
 
 /// Sets an attribute of the item of this key.
 pub(crate) async fn set_key_attribute(app: &TestApp, key: &str, name: &str, value: &str) {
     let update = app
         .client
         .update_item()
-        .table_name(Tables::name("ApiKeysTable"))
+        .table_name(table_name("ApiKeysTable"))
         .key(
             "keyHash",
             AttributeValue::S(KeyHash::from_key(key).partition_key()),

@@ -8,7 +8,7 @@ use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 use serde_json::Value;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{Endpoints, Item, RequestBuilder, Tables, TestApp, TestResponse};
+use testkit::{Endpoints, Item, RequestBuilder, TestApp, TestResponse, table_name};
 
 use super::clock::later;
 
@@ -155,7 +155,7 @@ impl OverflowStack {
             .app
             .client
             .delete_item()
-            .table_name(Tables::name("CustomersTable"))
+            .table_name(table_name("CustomersTable"))
             .key("pk", key);
         delete.send().await.unwrap();
     }
@@ -175,7 +175,7 @@ impl OverflowStack {
             .app
             .client
             .put_item()
-            .table_name(Tables::name("CustomersTable"))
+            .table_name(table_name("CustomersTable"))
             .set_item(Some(item));
         put.send().await.unwrap();
     }

@@ -180,7 +180,7 @@ mod tests {
                 .endpoint_url(app.emulator.endpoint())
                 .load()
                 .await;
-            let table = testkit::Tables::name("ApiKeysTable");
+            let table = testkit::table_name("ApiKeysTable");
             let variables = StackVariables {
                 values: HashMap::from([(
                     variable_names::API_KEYS_TABLE.to_owned(),

@@ -91,7 +91,7 @@ pub(super) async fn check_pass_through(context: &CheckContext<'_>) {
     let answered = context.sender.send_batch(batch, &largest).await;
     context
         .checks
-        .add("Limits", "A body of 4 MiB", answered.outcome());
+        .add("Limits", "A body of the largest size", answered.outcome());
 
     let preflight = ApiRequest::new("OPTIONS", SIGNALS).key(None);
     let expected = ExpectedResponse::status(204).header("allow", "POST");

@@ -85,7 +85,7 @@ pub(super) async fn send_batches(context: &CheckContext<'_>, signals: usize) {
     }
     context.checks.add_faults(
         "Signals",
-        "Batches of 1, 25 and 500 signals, both shapes mixed",
+        "Batches of different sizes, both shapes mixed",
         &faults,
         format!("{requests} requests"),
     );

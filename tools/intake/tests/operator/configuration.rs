@@ -5,7 +5,7 @@ use std::path::Path;
 
 use emulator::sqs::FakeSqs;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{Tables, TestApp};
+use testkit::{TestApp, table_name};
 
 use crate::support::fake_aws::run_at_aws;
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
@@ -106,7 +106,7 @@ fn env_file_is_found_from_any_folder_of_the_repository() {
         "AWS_ENDPOINT_URL_DYNAMODB={}\nAWS_REGION=eu-central-1\nAWS_ACCESS_KEY_ID=local\nAWS_SECRET_ACCESS_KEY=local\n\
          API_KEYS_TABLE={}\n",
         app.emulator.endpoint(),
-        Tables::name("ApiKeysTable")
+        table_name("ApiKeysTable")
     );
     operator.file("target/dev.env", &variables);
     let mut command = operator.command(&[

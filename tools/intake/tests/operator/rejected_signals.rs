@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::fault_proxy::Fault;
-use testkit::{RequestBuilder, Tables, TestApp};
+use testkit::{RequestBuilder, TestApp, table_name};
 
 use crate::support::clock::hours_ago;
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
@@ -212,7 +212,7 @@ async fn make_kept_signal_valid(app: &TestApp, id: &str) {
     let put = app
         .client
         .put_item()
-        .table_name(Tables::name("RejectedSignalsTable"))
+        .table_name(table_name("RejectedSignalsTable"))
         .set_item(Some(item));
     put.send().await.unwrap();
 }

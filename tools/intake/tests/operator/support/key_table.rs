@@ -1,7 +1,7 @@
 //! Changes of the key table that no command makes.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use testkit::{Tables, TestApp};
+use testkit::{TestApp, table_name};
 
 use super::clock::hours_ago;
 
@@ -18,7 +18,7 @@ pub(crate) async fn revoke_an_hour_ago(app: &TestApp, account: &str) {
     let update = app
         .client
         .update_item()
-        .table_name(Tables::name("ApiKeysTable"))
+        .table_name(table_name("ApiKeysTable"))
         .key("keyHash", key["keyHash"].clone())
         .update_expression("SET revokedAt = :time")
         .expression_attribute_values(":time", AttributeValue::S(revoked_at));

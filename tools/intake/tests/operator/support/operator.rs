@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::{Tables, TestApp};
+use testkit::{TestApp, table_name};
 
 /// The tables of template.yaml, by the variables that name them.
 pub(crate) const VARIABLES: [(&str, &str); 5] = [
@@ -45,7 +45,7 @@ impl Operator {
         for (variable, table) in VARIABLES {
             operator
                 .variables
-                .push((variable.to_owned(), Tables::name(table).to_owned()));
+                .push((variable.to_owned(), table_name(table).to_owned()));
         }
         operator.variable("SIGNAL_RETENTION_DAYS", "0")
     }
