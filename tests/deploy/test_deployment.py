@@ -140,6 +140,7 @@ class Deployment(deployed_stack.DeployedStack):
         metrics = [metric for widget in widgets for metric in widget["properties"].get("metrics", []) if isinstance(metric[0], str)]
         watched = {metric[3] for metric in metrics if isinstance(metric[2], str)}
         watched |= {d["Value"] for alarm in alarms for d in alarm.get("Dimensions", [])}
+        self.assertGreater(len(watched), 10)
         # CloudWatch knows a queue by its name, which ends its URL.
         self.assertLessEqual(watched, {physical.rsplit("/", 1)[-1] for physical in self.physical_ids().values()})
 

@@ -32,9 +32,11 @@ fn links(page: &Page) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_link_leads_to_a_file_and_to_a_heading() {
+    let mut count = 0;
     for page in Page::all() {
         let folder = Path::new(&page.path).parent().unwrap();
         for link in links(&page) {
+            count += 1;
             let (file, heading) = link.split_once('#').unwrap_or((link, ""));
             let path = if file.is_empty() {
                 page.path.clone()
@@ -61,6 +63,7 @@ fn every_link_leads_to_a_file_and_to_a_heading() {
             }
         }
     }
+    assert!(count > 100, "only {count} links are found");
 }
 
 /// The words of a text that are paths from the root: they begin with the name of a folder there.
@@ -172,12 +175,14 @@ fn every_page_and_heading_that_a_comment_cites_exists() {
         citations(sample),
         expected.map(|(page, heading)| (page.to_owned(), heading.to_owned()))
     );
+    let mut count = 0;
     sources(&root(), &mut |path, text| {
         // The tests of this file cite what is not there.
         for (page, cited) in citations(text)
             .into_iter()
             .filter(|_| !path.ends_with("docs/links.rs"))
         {
+            count += 1;
             assert!(
                 root().join(&page).exists(),
                 "{} cites {page}, which does not exist",
@@ -197,4 +202,5 @@ fn every_page_and_heading_that_a_comment_cites_exists() {
             );
         }
     });
+    assert!(count > 100, "only {count} citations are found");
 }
