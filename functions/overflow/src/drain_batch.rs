@@ -42,7 +42,7 @@ impl OverflowFunction {
             key_id: &deferred.key_id,
             request_identifier: &request_identifier,
             first_received_at: deferred.received_at,
-            invocation_id: drain_context.request_id,
+            request_id: drain_context.request_id,
         };
         let record = self.check_record(&deferred, context, drain_context).await?;
         let context = BatchContext {

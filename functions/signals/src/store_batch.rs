@@ -66,7 +66,7 @@ impl<'a> ReceivedBatch<'a> {
             key_id: &self.key.key_id,
             request_identifier: self.request_identifier,
             first_received_at,
-            invocation_id: &self.request_context.request_id,
+            request_id: &self.request_context.request_id,
         }
     }
 }

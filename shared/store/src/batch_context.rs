@@ -16,5 +16,5 @@ pub struct BatchContext<'a> {
     /// contain it.
     pub first_received_at: Timestamp,
     /// Lambda's id of the invocation that writes the items.
-    pub invocation_id: &'a str,
+    pub request_id: &'a str,
 }

@@ -63,7 +63,7 @@ struct IdempotencyRecord {
     received_at: Timestamp,
     /// Lambda's id of the invocation that wrote the record.
     #[serde(rename = "invocation")]
-    invocation_id: String,
+    request_id: String,
     /// Seconds since 1970.
     expires_at: u64,
 }
@@ -79,7 +79,7 @@ impl IdempotencyRecord {
             body_hash: hashes.body_hash.clone(),
             signals_hash: None,
             received_at: context.first_received_at,
-            invocation_id: context.invocation_id.to_owned(),
+            request_id: context.request_id.to_owned(),
             expires_at: now.plus(IDEMPOTENCY_TTL).seconds(),
         }
     }
@@ -199,8 +199,8 @@ fn compare(
 ) -> RecordOutcome {
     let has_same_body = existing.body_hash == record.body_hash;
     let has_same_signals = existing.signals_hash.as_ref() == Some(&hashes.signals_hash);
-    let is_own_record = existing.invocation_id == record.invocation_id
-        && existing.received_at == record.received_at;
+    let is_own_record =
+        existing.request_id == record.request_id && existing.received_at == record.received_at;
     if !has_same_body && !has_same_signals {
         RecordOutcome::Conflict
     } else if is_own_record {

@@ -177,7 +177,7 @@ mod tests {
             key_id: "",
             request_identifier: &request_identifier,
             first_received_at: NOW,
-            invocation_id: "",
+            request_id: "",
         };
         batch_messages(
             &batch,
@@ -249,7 +249,7 @@ mod tests {
             key_id: "key_0123456789ab",
             request_identifier: batch.request_identifier.as_ref().unwrap(),
             first_received_at: NOW,
-            invocation_id: "",
+            request_id: "",
         };
         let hashes = RequestHashes::new(body, &batch);
         let messages = batch_messages(&batch, &hashes, context, None, |index| index != 1);

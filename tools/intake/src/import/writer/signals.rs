@@ -153,7 +153,7 @@ impl<'a> SignalsWriter<'a> {
             key_id: "",
             request_identifier: request.identifier,
             first_received_at: request.received_at,
-            invocation_id: "",
+            request_id: "",
         };
         let signals = request.signals.values().map(|numbered| &numbered.signal);
         let deadline = Deadline::after(WRITE_TIMEOUT);

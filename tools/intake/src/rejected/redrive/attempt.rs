@@ -77,7 +77,7 @@ impl RedriveRejected {
             key_id: "",
             request_identifier: &found.request_identifier,
             first_received_at: found.received_at,
-            invocation_id: "",
+            request_id: "",
         };
         let deadline = Deadline::after(WRITE_TIMEOUT);
         for outcome in signals.store(context, &[signal], deadline).await {
