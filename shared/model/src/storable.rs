@@ -4,7 +4,7 @@
 //! DynamoDB's JSON. For signals, no tree of values is built in between, so they cost the memory of
 //! their text.
 
-use crate::json::{Lexer, SeenNames, Token, Value};
+use crate::json::{SeenNames, Token, Tokens, Value};
 use crate::limits::{MAX_NESTING_DEPTH, MAX_NUMBER_DIGITS};
 use crate::number::{self, NumberError};
 use crate::pointer::JsonPointer;
@@ -28,10 +28,10 @@ impl<'a> StorableJson<'a> {
         errors: &mut FieldErrors,
     ) {
         let max_depth = MAX_NESTING_DEPTH.saturating_sub(outer);
-        let mut lexer = value.lexer();
-        let first = lexer.next_token();
+        let mut tokens = value.tokens();
+        let first = tokens.next_token();
         Validator {
-            lexer,
+            tokens,
             max_depth,
             errors,
         }
@@ -48,15 +48,15 @@ impl<'a> StorableJson<'a> {
         self.0
     }
 
-    /// A lexer before the first token of the text.
-    pub fn lexer(self) -> Lexer<'a> {
-        Lexer::new(self.0)
+    /// The tokens of the text.
+    pub fn tokens(self) -> Tokens<'a> {
+        Tokens::new(self.0)
     }
 }
 
 /// Walks over a value and all that is in it, in one pass.
 struct Validator<'a, 'e> {
-    lexer: Lexer<'a>,
+    tokens: Tokens<'a>,
     max_depth: usize,
     errors: &'e mut FieldErrors,
 }
@@ -66,7 +66,7 @@ impl<'a> Validator<'a, '_> {
         match first {
             // Further errors would not be reported.
             Token::BeginObject | Token::BeginArray if self.errors.is_full() => {
-                self.lexer.finish_value(first);
+                self.tokens.finish_value(first);
             }
             Token::BeginObject | Token::BeginArray if depth >= self.max_depth => {
                 let message = format!(
@@ -75,20 +75,20 @@ impl<'a> Validator<'a, '_> {
                 );
                 self.errors
                     .add(path, FieldErrorCode::NestedTooDeep, message);
-                self.lexer.finish_value(first);
+                self.tokens.finish_value(first);
             }
             Token::BeginObject => {
                 let mut seen = SeenNames::new(path);
-                while let Some(name) = self.lexer.next_name() {
+                while let Some(name) = self.tokens.next_name() {
                     let name = seen.add(name, self.errors);
-                    let first = self.lexer.next_token();
+                    let first = self.tokens.next_token();
                     self.value(first, depth + 1, &JsonPointer::Member(path, &name));
                 }
                 seen.report_duplicates(self.errors);
             }
             Token::BeginArray => {
                 let mut index = 0_usize;
-                while let Some(first) = self.lexer.next_element() {
+                while let Some(first) = self.tokens.next_element() {
                     self.value(first, depth + 1, &JsonPointer::Element(path, index));
                     index += 1;
                 }

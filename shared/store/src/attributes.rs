@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::json::{Lexer, Token};
+use model::json::{Token, Tokens};
 use model::number::for_dynamodb;
 use model::storable::StorableJson;
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
 
 /// JSON that the client sent, as an attribute value of the SDK.
 pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
-    fn value<'a>(first: Token<'a>, lexer: &mut Lexer<'a>) -> AttributeValue {
+    fn value<'a>(first: Token<'a>, tokens: &mut Tokens<'a>) -> AttributeValue {
         match first {
             Token::String(text) => AttributeValue::S(text.decode().expect(VALIDATED).into_owned()),
             Token::Number(number) => {
@@ -54,18 +54,18 @@ pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
             Token::Bool(value) => AttributeValue::Bool(value),
             Token::BeginArray => {
                 let mut list = Vec::new();
-                while let Some(element) = lexer.next_element() {
-                    list.push(value(element, lexer));
+                while let Some(element) = tokens.next_element() {
+                    list.push(value(element, tokens));
                 }
                 AttributeValue::L(list)
             }
             Token::BeginObject => {
                 let mut map = HashMap::new();
-                while let Some(name) = lexer.next_name() {
-                    let first = lexer.next().expect(VALIDATED);
+                while let Some(name) = tokens.next_name() {
+                    let first = tokens.next().expect(VALIDATED);
                     map.insert(
                         name.decode().expect(VALIDATED).into_owned(),
-                        value(first, lexer),
+                        value(first, tokens),
                     );
                 }
                 AttributeValue::M(map)
@@ -73,6 +73,6 @@ pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
             Token::Null | Token::End => AttributeValue::Null(true),
         }
     }
-    let mut lexer = json.lexer();
-    value(lexer.next().expect(VALIDATED), &mut lexer)
+    let mut tokens = json.tokens();
+    value(tokens.next().expect(VALIDATED), &mut tokens)
 }

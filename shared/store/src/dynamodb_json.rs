@@ -4,7 +4,7 @@
 //! Strings and names are copied with their escapes, since DynamoDB's JSON is JSON too. The items of
 //! customers are written by `attributes`, and requests without a client's JSON are serde structs.
 
-use model::json::{Lexer, Token};
+use model::json::{Token, Tokens};
 use model::number::for_dynamodb;
 use model::storable::StorableJson;
 use serde::Serialize;
@@ -41,11 +41,11 @@ impl DynamoDbJson {
 
     /// Writes JSON that the client sent as an attribute value.
     pub(super) fn push_attribute_value(&mut self, json: StorableJson<'_>) {
-        let mut lexer = json.lexer();
-        self.push_value(lexer.next().expect(VALIDATED), &mut lexer);
+        let mut tokens = json.tokens();
+        self.push_value(tokens.next().expect(VALIDATED), &mut tokens);
     }
 
-    fn push_value<'a>(&mut self, first: Token<'a>, lexer: &mut Lexer<'a>) {
+    fn push_value<'a>(&mut self, first: Token<'a>, tokens: &mut Tokens<'a>) {
         match first {
             Token::String(string) => {
                 self.push_text("{\"S\":");
@@ -61,9 +61,9 @@ impl DynamoDbJson {
             Token::BeginArray => {
                 self.push_text("{\"L\":[");
                 let mut separator = "";
-                while let Some(element) = lexer.next_element() {
+                while let Some(element) = tokens.next_element() {
                     self.push_text(separator);
-                    self.push_value(element, lexer);
+                    self.push_value(element, tokens);
                     separator = ",";
                 }
                 self.push_text("]");
@@ -71,12 +71,12 @@ impl DynamoDbJson {
             Token::BeginObject => {
                 self.push_text("{\"M\":{");
                 let mut separator = "";
-                while let Some(name) = lexer.next_name() {
-                    let value = lexer.next().expect(VALIDATED);
+                while let Some(name) = tokens.next_name() {
+                    let value = tokens.next().expect(VALIDATED);
                     self.push_text(separator);
                     self.push_text(name.quoted());
                     self.push_text(":");
-                    self.push_value(value, lexer);
+                    self.push_value(value, tokens);
                     separator = ",";
                 }
                 self.push_text("}");

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::lexer::{Lexer, Token};
 use super::string::RawString;
+use super::tokens::{Token, Tokens};
 use super::value::Value;
 use crate::pointer::JsonPointer;
 use crate::validation::{FieldErrorCode, FieldErrors};
@@ -11,7 +11,7 @@ use crate::validation::{FieldErrorCode, FieldErrors};
 /// The fields of an object that are still to be read.
 #[derive(Debug)]
 pub struct Object<'a, 'p> {
-    lexer: Lexer<'a>,
+    tokens: Tokens<'a>,
     seen: SeenNames<'p>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Value<'a> {
     /// The fields of the object at `path`, or `None` for a value of another type.
     pub fn as_object<'p>(self, path: &'p JsonPointer<'p>) -> Option<Object<'a, 'p>> {
         let object = || Object {
-            lexer: Lexer::inside(self.text),
+            tokens: Tokens::inside(self.text),
             seen: SeenNames::new(path),
         };
         matches!(self.first, Token::BeginObject).then(object)
@@ -40,7 +40,7 @@ impl<'a, 'p> Object<'a, 'p> {
     /// The next field. An invalid name is a validation error. After the last field, each name that
     /// appeared twice is one, too.
     pub fn next_field(&mut self, errors: &mut FieldErrors) -> Option<Field<'a, 'p>> {
-        let Some((name, value)) = self.lexer.next_field() else {
+        let Some((name, value)) = self.tokens.next_field() else {
             self.seen.report_duplicates(errors);
             return None;
         };

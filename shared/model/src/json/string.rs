@@ -36,7 +36,7 @@ impl<'a> RawString<'a> {
                 .quoted
                 .strip_prefix('"')
                 .and_then(|rest| rest.strip_suffix('"'));
-            Ok(Cow::Borrowed(inner.expect("the lexer includes the quotes")))
+            Ok(Cow::Borrowed(inner.expect("the token includes the quotes")))
         }
     }
 

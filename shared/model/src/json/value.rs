@@ -3,8 +3,8 @@
 
 use serde_json::value::RawValue;
 
-use super::lexer::{Lexer, Token};
 use super::string::{CHECKED, RawString};
+use super::tokens::{Token, Tokens};
 
 /// A text that is one JSON value (RFC 8259), checked.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ impl<'a> JsonText<'a> {
     /// The value that the text is.
     pub fn value(self) -> Value<'a> {
         Value {
-            first: Lexer::new(self.0).next_token(),
+            first: Tokens::new(self.0).next_token(),
             text: self.0,
         }
     }
@@ -96,24 +96,24 @@ impl<'a> Value<'a> {
 
     /// The elements in order, or `None` for a value of another type than an array.
     pub fn as_array(self) -> Option<impl Iterator<Item = Value<'a>>> {
-        let mut lexer = Lexer::inside(self.text);
+        let mut tokens = Tokens::inside(self.text);
         matches!(self.first, Token::BeginArray)
-            .then(|| std::iter::from_fn(move || lexer.next_value()))
+            .then(|| std::iter::from_fn(move || tokens.next_value()))
     }
 
     /// The names and values of an object in order. Unlike [`Self::as_object`], this checks no name.
     pub(crate) fn raw_fields(self) -> impl Iterator<Item = (RawString<'a>, Value<'a>)> {
-        let mut lexer = Lexer::inside(self.text);
-        std::iter::from_fn(move || lexer.next_field())
+        let mut tokens = Tokens::inside(self.text);
+        std::iter::from_fn(move || tokens.next_field())
     }
 
-    /// A lexer before the first token of the value.
-    pub fn lexer(self) -> Lexer<'a> {
-        Lexer::new(self.text)
+    /// The tokens of the value.
+    pub fn tokens(self) -> Tokens<'a> {
+        Tokens::new(self.text)
     }
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> Tokens<'a> {
     /// The next value of an array, or `None` at its end.
     pub(super) fn next_value(&mut self) -> Option<Value<'a>> {
         let first = self.next_element()?;

@@ -4,7 +4,7 @@ use super::*;
 use crate::json::{JsonSyntaxError, JsonText, UnpairedSurrogate};
 
 fn seen(text: &str) -> Vec<String> {
-    let tokens = JsonText::parse(text).unwrap().value().lexer();
+    let tokens = JsonText::parse(text).unwrap().value().tokens();
     tokens
         .map(|token| match token {
             Token::String(string) => format!("S {}", string.quoted()),
@@ -67,9 +67,9 @@ fn malformed_json_is_an_error_with_its_position() {
 #[test]
 fn nesting_of_any_depth_is_read() {
     let text = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let mut lexer = JsonText::parse(&text).unwrap().value().lexer();
-    let first = lexer.next().unwrap();
-    assert_eq!(lexer.finish_value(first), text);
+    let mut tokens = JsonText::parse(&text).unwrap().value().tokens();
+    let first = tokens.next().unwrap();
+    assert_eq!(tokens.finish_value(first), text);
     assert!(JsonText::parse(&"[".repeat(100_000)).is_err());
 }
 
@@ -78,7 +78,7 @@ fn unpaired_surrogate_is_json_but_no_text() {
     let tokens = JsonText::parse(r#"["\ud800", "\ud83d\ude00"]"#)
         .unwrap()
         .value()
-        .lexer();
+        .tokens();
     let mut strings = Vec::new();
     for token in tokens {
         if let Token::String(string) = token {

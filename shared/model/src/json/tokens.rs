@@ -23,7 +23,7 @@ pub enum Token<'a> {
 
 /// A position in a text of valid JSON, moving from token to token.
 #[derive(Clone, Debug)]
-pub struct Lexer<'a> {
+pub struct Tokens<'a> {
     text: &'a str,
     /// Where the last token starts, in bytes.
     start: usize,
@@ -31,7 +31,7 @@ pub struct Lexer<'a> {
     end: usize,
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> Tokens<'a> {
     /// The tokens of `text`, which must be JSON.
     pub(crate) fn new(text: &'a str) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-impl<'a> Iterator for Lexer<'a> {
+impl<'a> Iterator for Tokens<'a> {
     type Item = Token<'a>;
 
     fn next(&mut self) -> Option<Token<'a>> {
