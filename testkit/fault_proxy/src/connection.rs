@@ -8,10 +8,10 @@ use tokio::net::TcpStream;
 
 use crate::answer::{json_answer, refusal};
 use crate::fault::Fault;
-use crate::loopback::is_foreign;
 use crate::message::{HttpMessage, Stream};
 use crate::state::Shared;
 use crate::writes;
+use loopback::is_foreign;
 
 /// What a connection does after a call.
 enum Next {

@@ -11,13 +11,12 @@
 //! | `capacity` | the write capacity of the tables | how a refusal is answered |
 //! | `connection`, `writes`, `answer` | carrying out a fault: on a call, on a part of a batch, by an answer | why a call has it |
 //! | `state` | the plan, the counts and the held calls that connections share | how a fault is carried out |
-//! | `message`, [`loopback`] | HTTP/1.1 messages; a TCP server | what is called |
+//! | `message` | HTTP/1.1 messages | what is called |
 
 mod answer;
 mod capacity;
 mod connection;
 mod fault;
-pub mod loopback;
 mod message;
 mod plan;
 mod state;
@@ -29,10 +28,10 @@ use anyhow::{Context as _, Result};
 
 pub use self::capacity::{Capacity, CapacityLimits};
 pub use self::fault::Fault;
-use self::loopback::LoopbackServer;
 pub use self::plan::{Plan, Rule};
 pub use self::state::CallCounts;
 use self::state::Shared;
+use loopback::LoopbackServer;
 
 /// The proxy, on a port of its own, until it is dropped.
 #[derive(Debug)]

@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use fault_proxy::loopback::{LoopbackServer, is_foreign};
 use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, HeaderName, ORIGIN};
@@ -15,6 +14,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use loopback::{LoopbackServer, is_foreign};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;

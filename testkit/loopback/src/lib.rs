@@ -1,4 +1,5 @@
-//! A TCP server on a free port of loopback.
+//! A TCP server on a free port of loopback, for what stands for AWS in tests and in `cargo dev`, and
+//! how it tells a page of a browser from a program. This crate must not know what is served.
 
 use std::net::SocketAddr;
 
