@@ -116,4 +116,46 @@ console.error = () => {};
   await queue.flush();
   assert.deepEqual(browser.requests.slice(2).map(({ body }) => JSON.parse(body).signals.length), [500, 1]);
 }
+{
+  // A key that is no longer valid: the next page, which has a new one, sends the batch.
+  const browser = openBrowser();
+  const queue = createQueue("https://a.test", "old");
+  queue.add(signal(1));
+  browser.status = 401;
+  await queue.flush();
+  queue.add(signal(2));
+  await queue.flush();
+  browser.leave();
+  await settled();
+  assert.equal(browser.requests.length, 1, "a page went on with a key that was refused");
+  browser.status = 200;
+  await createQueue("https://b.test", "other").flush();
+  assert.equal(browser.requests.length, 1, "a batch was sent to another address");
+  await createQueue("https://a.test", "new").flush();
+  assert.deepEqual(ids(browser.requests.slice(1)).sort(), [1, 2]);
+  assert.equal(browser.kept.size, 0);
+}
+{
+  const browser = openBrowser();
+  const queue = createQueue("https://a.test", "key");
+  queue.add(signal(1));
+  browser.status = 0;
+  await queue.flush();
+  Date.now = ((now) => () => now() + 24 * 3_600_000)(Date.now);
+  createQueue("https://b.test", "key");
+  assert.equal(browser.kept.size, 0, "a batch of an address that is no longer used stays for ever");
+}
+{
+  const browser = openBrowser();
+  Object.defineProperty(globalThis, "localStorage", {
+    get: () => {
+      throw new Error("SecurityError");
+    },
+    configurable: true,
+  });
+  const queue = createQueue("", "key");
+  queue.add(signal(1));
+  await queue.flush();
+  assert.deepEqual(ids(browser.requests), [1], "a page without storage sent nothing");
+}
 console.log("The page's queue loses nothing.");

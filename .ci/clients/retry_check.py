@@ -18,10 +18,10 @@ def log(url: str) -> list:
 
 
 def meet_scripted_answers(scripted: str) -> None:
-    url = f"{scripted}/503-3,429,drop,cut,500,502,504,200,"
+    url = f"{scripted}/503-3,429,drop,cut-200,cut-503,latin-502,500,502,504,200,"
     retry.send_batch([SIGNAL], url, KEY)
     requests = log(url)
-    assert len(requests) == 8, requests
+    assert len(requests) == 10, requests
     assert len({request["body"] for request in requests}) == 1, "the bodies differ"
     assert json.loads(requests[0]["body"])["signals"] == [SIGNAL]
     waited = requests[1]["at"] - requests[0]["at"]
@@ -37,6 +37,11 @@ def meet_scripted_answers(scripted: str) -> None:
         retry.send_batch([SIGNAL], f"{scripted}/503,", KEY, timeout=0.1, give_up_after=0.3)
         raise AssertionError("it never gave up")
     except retry.GaveUp:
+        pass
+    try:
+        retry.send_batch([SIGNAL], "localhost:9000", KEY)
+        raise AssertionError("an address without https:// was no error")
+    except ValueError:
         pass
 
 

@@ -10,10 +10,10 @@ Math.random = () => 0.02;
 const log = async (script: string) => await (await fetch(`${scripted}/${script}/log`)).json() as { at: number; body: string }[];
 
 if (scripted) {
-  const script = "503-3,429,drop,cut,500,502,504,200";
+  const script = "503-3,429,drop,cut-200,cut-503,latin-502,500,502,504,200";
   await sendBatch([signal], { baseUrl: `${scripted}/${script}`, key });
   const requests = await log(script);
-  assert.equal(requests.length, 8);
+  assert.equal(requests.length, 10);
   assert.equal(new Set(requests.map(({ body }) => body)).size, 1, "the bodies differ");
   assert.deepEqual(JSON.parse(requests[0]!.body).signals, [signal]);
   const waited = requests[1]!.at - requests[0]!.at;
@@ -25,6 +25,9 @@ if (scripted) {
   }
   const givenUp = sendBatch([signal], { baseUrl: `${scripted}/503`, key, timeoutMs: 100, giveUpAfterMs: 300 });
   await assert.rejects(givenUp, /Gave up after/);
+  for (const baseUrl of ["undefined", "localhost:9000"]) {
+    await assert.rejects(sendBatch([signal], { baseUrl, key }), /must begin with https/);
+  }
 } else {
   const send = (batch: number) => sendBatch(
     Array.from({ length: 5 }, (_, n) => ({ customerId: `ts-${batch % 4}`, eventType: "t", data: { n: batch * 5 + n } })),

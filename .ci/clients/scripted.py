@@ -1,5 +1,6 @@
 """A service whose answers are written in its address: BASE/503-3,drop,200 answers the first request with 503 and `Retry-After: 3`,
 drops the connection of the second, and answers the third, and all that follow, with 200. GET BASE/.../log has the requests.
+cut-503 is a 503 whose body breaks off; latin-502 a 502 whose body is not UTF-8.
 """
 
 import json
@@ -39,10 +40,12 @@ class Handler(BaseHTTPRequestHandler):
             step = steps[min(len(self.requests[name]), len(steps)) - 1]
         if step == "drop":
             self.close_connection = True
-        elif step == "cut":
+        elif step.startswith("cut-"):
             # Less than it says: the response is not whole.
-            self.answer(200, {}, declared=1_000)
+            self.answer(int(step.removeprefix("cut-")), {}, declared=1_000)
             self.close_connection = True
+        elif step.startswith("latin-"):
+            self.write(int(step.removeprefix("latin-")), "<h1>Passerelle indisponible : réessayez</h1>".encode("latin-1"))
         elif step == "later":
             self.answer(200, LATER_CUSTOMER if self.path.endswith("/customers") else LATER)
         else:
@@ -52,14 +55,16 @@ class Handler(BaseHTTPRequestHandler):
     do_PATCH = do_POST
 
     def answer(self, status, value, declared=None, headers=None):
-        text = json.dumps(value).encode()
+        self.write(status, json.dumps(value).encode(), declared, headers)
+
+    def write(self, status, body, declared=None, headers=None):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(declared or len(text)))
+        self.send_header("Content-Length", str(declared or len(body)))
         for name, header in (headers or {}).items():
             self.send_header(name, header)
         self.end_headers()
-        self.wfile.write(text)
+        self.wfile.write(body)
 
 
 def start() -> str:

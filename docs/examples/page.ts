@@ -3,6 +3,8 @@
 // origin does.
 
 const RETRIED = [429, 500, 502, 503, 504];
+// The key or the address is wrong. The next page may have the right one.
+const STOPPED = [401, 403, 404, 405];
 // A browser takes at most 64 KiB of requests that outlive the page, all together.
 const MAX_BATCH_BYTES = 60_000;
 const MAX_BATCH_SIGNALS = 500;
@@ -10,6 +12,7 @@ const FLUSH_INTERVAL_MS = 5_000;
 const MAX_WAIT_MS = 60_000;
 // The service forgets the requestIdentifier after 24 hours, and would then store the batch a second time.
 const FORGET_AFTER_MS = 23 * 3_600_000;
+// A page that sends to two accounts at one address needs a second copy with another prefix.
 const PREFIX = "intake:";
 
 export function createQueue(baseUrl: string, key: string) {
@@ -17,8 +20,10 @@ export function createQueue(baseUrl: string, key: string) {
   let bytes = 0;
   let failures = 0;
   let waitUntil = 0;
+  let isStopped = false;
   const sending = new Set<string>();
-  const batches = loadBatches();
+  const storage = openStorage();
+  const batches = storage ? loadBatches(storage, baseUrl) : new Map<string, string>();
 
   function add(signal: object): void {
     const text = JSON.stringify(signal);
@@ -37,31 +42,35 @@ export function createQueue(baseUrl: string, key: string) {
     }
     const requestIdentifier = crypto.randomUUID();
     const body = `{"requestIdentifier":"${requestIdentifier}","signals":[${signals.join(",")}]}`;
-    const name = `${PREFIX}${Date.now()}:${requestIdentifier}`;
+    const name = `${PREFIX}${Date.now()}:${requestIdentifier}:${baseUrl}`;
     batches.set(name, body);
-    saveBatch(name, body);
+    if (storage) {
+      saveBatch(storage, name, body);
+    }
     signals = [];
     bytes = 0;
   }
 
   async function flush(isLeaving = false): Promise<void> {
     closeBatch();
+    if (isStopped) {
+      return;
+    }
     if (isLeaving) {
       // All at once: there is no time to wait. Those over the browser's limit fail, and stay for the next page.
       await Promise.all([...batches.keys()].map((name) => send(name, true)));
       return;
     }
     for (const name of [...batches.keys()]) {
-      if (Date.now() >= waitUntil && !sending.has(name)) {
+      if (!isStopped && Date.now() >= waitUntil && !sending.has(name)) {
         await send(name, false);
       }
     }
   }
 
   async function send(name: string, keepalive: boolean): Promise<void> {
-    const isForgotten = Date.now() - Number(name.split(":")[1]) > FORGET_AFTER_MS;
     const body = batches.get(name);
-    if (body === undefined || isForgotten) {
+    if (body === undefined || isForgotten(name)) {
       forget(name);
       return;
     }
@@ -76,7 +85,11 @@ export function createQueue(baseUrl: string, key: string) {
       return;
     }
     failures = 0;
-    forget(name);
+    if (STOPPED.includes(response.status)) {
+      isStopped = true;
+    } else {
+      forget(name);
+    }
     if (!response.ok) {
       console.error(`The batch was refused with ${response.status}.`, await response.text());
     }
@@ -84,7 +97,7 @@ export function createQueue(baseUrl: string, key: string) {
 
   function forget(name: string): void {
     batches.delete(name);
-    localStorage.removeItem(name);
+    storage?.removeItem(name);
   }
 
   setInterval(flush, FLUSH_INTERVAL_MS);
@@ -92,15 +105,38 @@ export function createQueue(baseUrl: string, key: string) {
   return { add, flush };
 }
 
-/** What earlier pages could not send, oldest first. */
-function loadBatches(): Map<string, string> {
-  const names = Object.keys(localStorage).filter((name) => name.startsWith(PREFIX));
-  return new Map(names.sort().map((name) => [name, localStorage.getItem(name) ?? ""]));
+/** Nothing, where the browser gives a page no storage: then the batches are only in memory. */
+function openStorage(): Storage | undefined {
+  try {
+    return localStorage;
+  } catch {
+    return undefined;
+  }
 }
 
-function saveBatch(name: string, body: string): void {
+/** What earlier pages could not send to this address, oldest first. */
+function loadBatches(storage: Storage, baseUrl: string): Map<string, string> {
+  const batches = new Map<string, string>();
+  for (const name of Object.keys(storage).sort()) {
+    if (!name.startsWith(PREFIX)) {
+      continue;
+    }
+    if (isForgotten(name)) {
+      storage.removeItem(name);
+    } else if (name.endsWith(`:${baseUrl}`)) {
+      batches.set(name, storage.getItem(name) ?? "");
+    }
+  }
+  return batches;
+}
+
+function isForgotten(name: string): boolean {
+  return Date.now() - Number(name.split(":")[1]) > FORGET_AFTER_MS;
+}
+
+function saveBatch(storage: Storage, name: string, body: string): void {
   try {
-    localStorage.setItem(name, body);
+    storage.setItem(name, body);
   } catch {
     // No room: the batch is sent from memory, while the page is there.
   }

@@ -25,34 +25,40 @@ export type Answer = {
 
 export async function sendBatch(signals: object[], options: Options): Promise<Answer> {
   const { baseUrl, key, timeoutMs = 60_000, giveUpAfterMs = 24 * 3_600_000 } = options;
+  if (!/^https?:\/\//.test(baseUrl)) {
+    throw new Error("The base address must begin with https:// or http://.");
+  }
   // The same body in each attempt, so that the signals are stored once.
   const body = JSON.stringify({ requestIdentifier: crypto.randomUUID(), signals });
   const giveUpAt = Date.now() + giveUpAfterMs;
   for (let attempt = 0; ; attempt += 1) {
     const response = await post(`${baseUrl}/api/event-flows/signal`, key, body, timeoutMs);
-    if (response?.status === 200) {
+    if (response.status === 200) {
       return JSON.parse(response.text) as Answer;
     }
-    if (response && !RETRIED.includes(response.status)) {
+    if (response.status !== undefined && !RETRIED.includes(response.status)) {
       throw new Error(`The batch was refused with ${response.status}: ${response.text}`);
     }
-    const waitMs = waitBefore(attempt + 1, response?.retryAfter);
+    const waitMs = waitBefore(attempt + 1, response.retryAfter);
     if (Date.now() + waitMs + timeoutMs > giveUpAt) {
-      throw new Error(`Gave up after ${attempt + 1} attempts; some signals may be stored. Last: ${response?.status ?? "no response"}.`);
+      const last = response.status ?? `no response, ${response.text}`;
+      throw new Error(`Gave up after ${attempt + 1} attempts; some signals may be stored. Last: ${last}`);
     }
     await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 }
 
-/** The response, once it is there as a whole; undefined where there is none in time. */
-async function post(url: string, key: string, body: string, timeoutMs: number) {
+type AttemptResult = { status?: number; text: string; retryAfter?: string | null };
+
+/** The response, once it is there as a whole. Without a response in time: no status, and the reason. */
+async function post(url: string, key: string, body: string, timeoutMs: number): Promise<AttemptResult> {
   const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
   try {
     const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(timeoutMs) });
     const text = await response.text();
     return { status: response.status, text, retryAfter: response.headers.get("retry-after") };
-  } catch {
-    return undefined;
+  } catch (error) {
+    return { text: String(error) };
   }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::LocalStack;
 
-use super::{BATCH, Inspector, SIGNALS, other_key};
+use super::{BATCH, Inspector, OWN_PAGE, SIGNALS, other_key};
 
 #[test]
 fn stored_data_is_shown_with_every_digit() {
@@ -49,6 +49,8 @@ fn rejected_signal_that_is_mended_and_redriven_is_no_longer_listed() {
     assert_eq!(rejected[0]["payload"], json!({"customerId": "-c1"}));
     let mut mended = rejected[0].clone();
     mended["payload"]["eventType"] = json!("mended");
+    let without_body = inspector.call("POST", "/rejected/redrive", &[OWN_PAGE], b"");
+    assert_eq!(without_body.status, 400, "{without_body:?}");
     inspector.post("/rejected/redrive", &mended.to_string());
     assert_eq!(inspector.get("/rejected"), json!([]));
     stack.stop("TERM");

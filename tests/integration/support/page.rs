@@ -47,6 +47,11 @@ impl Page {
             .collect()
     }
 
+    /// All code blocks in this language.
+    pub(crate) fn blocks(&self, language: &str) -> Vec<&str> {
+        code_blocks(&self.text, language)
+    }
+
     /// The text of all headings, of every level.
     pub(crate) fn headings(&self) -> Vec<&str> {
         let outside_of_code = self.text.split("```").step_by(2).flat_map(str::lines);
@@ -94,11 +99,15 @@ impl Page {
 
     /// The code blocks of this language in this section.
     pub(crate) fn code(&self, heading: &str, language: &str) -> Vec<&str> {
-        let blocks = self.section(heading).split("```").skip(1).step_by(2);
-        blocks
-            .filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n'))
-            .collect()
+        code_blocks(self.section(heading), language)
     }
+}
+
+fn code_blocks<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    blocks
+        .filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n'))
+        .collect()
 }
 
 /// The texts between single backticks.

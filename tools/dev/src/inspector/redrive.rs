@@ -8,7 +8,8 @@ use std::process::Stdio;
 use anyhow::{Context as _, Result, bail};
 use axum::body::Body;
 use axum::extract::{Query, State};
-use axum::http::Response;
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse as _;
 use model::account::AccountId;
 use tempfile::NamedTempFile;
 use tokio::sync::OnceCell;
@@ -32,6 +33,10 @@ pub(super) async fn redrive(
 ) -> Response<Body> {
     if let Some(response) = unknown_account(&inspector, Some(wanted.account.as_str())) {
         return response;
+    }
+    if signal.trim().is_empty() {
+        let why = "the body must be a rejected signal, as GET /rejected lists it";
+        return (StatusCode::BAD_REQUEST, why).into_response();
     }
     json_text_response(inspector.redrive.run(&wanted.account, &signal).await)
 }
