@@ -17,6 +17,14 @@ pub struct FieldLocation {
     pub pointer: String,
 }
 
+/// A place in the body, or the nearest field above it whose path is short enough for a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NearestLocation {
+    pub(crate) location: FieldLocation,
+    /// Whether the path was too long, so that `location` is a field above the place.
+    pub(crate) is_above: bool,
+}
+
 /// The path to a value while a body is read. It borrows its parent, so that nothing is allocated
 /// unless there is an error.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +39,7 @@ pub enum JsonPointer<'a> {
 
 impl JsonPointer<'_> {
     /// Formats the path. One longer than [`MAX_POINTER_BYTES`] ends at the last step that fits.
-    pub fn to_location(&self) -> FieldLocation {
+    pub(crate) fn nearest_location(&self) -> NearestLocation {
         let mut steps = Vec::new();
         let mut path = self;
         while let JsonPointer::Member(parent, _) | JsonPointer::Element(parent, _) = path {
@@ -42,9 +50,11 @@ impl JsonPointer<'_> {
             field: String::new(),
             pointer: String::new(),
         };
+        let mut is_above = false;
         for step in steps.into_iter().rev() {
             // A name that is too long is not formatted, because it can be as long as the body.
             if matches!(step, JsonPointer::Member(_, name) if name.len() > MAX_POINTER_BYTES) {
+                is_above = true;
                 break;
             }
             let field_length = location.field.len();
@@ -57,12 +67,13 @@ impl JsonPointer<'_> {
             {
                 location.field.truncate(field_length);
                 location.pointer.truncate(pointer_length);
+                is_above = true;
                 break;
             }
         }
         location.field.shrink_to_fit();
         location.pointer.shrink_to_fit();
-        location
+        NearestLocation { location, is_above }
     }
 
     fn write(&self, location: &mut FieldLocation) {
@@ -117,13 +128,24 @@ mod tests {
         let signal = JsonPointer::Element(&signals, 1);
         let data = JsonPointer::Member(&signal, "data");
         let odd = JsonPointer::Member(&data, "a/b~c \"d\"");
-        assert_eq!(odd.to_location().field, r#"signals[1].data["a/b~c \"d\""]"#);
-        assert_eq!(odd.to_location().pointer, "/signals/1/data/a~1b~0c \"d\"");
         assert_eq!(
-            JsonPointer::Root.to_location(),
-            FieldLocation {
-                field: String::new(),
-                pointer: String::new()
+            odd.nearest_location(),
+            NearestLocation {
+                location: FieldLocation {
+                    field: r#"signals[1].data["a/b~c \"d\""]"#.to_owned(),
+                    pointer: "/signals/1/data/a~1b~0c \"d\"".to_owned(),
+                },
+                is_above: false,
+            }
+        );
+        assert_eq!(
+            JsonPointer::Root.nearest_location(),
+            NearestLocation {
+                location: FieldLocation {
+                    field: String::new(),
+                    pointer: String::new()
+                },
+                is_above: false,
             }
         );
     }
@@ -133,15 +155,15 @@ mod tests {
         let data = JsonPointer::Member(&JsonPointer::Root, "data");
         let long = "x".repeat(MAX_POINTER_BYTES);
         let deep = JsonPointer::Member(&data, &long);
-        assert_eq!(
-            JsonPointer::Member(&deep, "y").to_location().pointer,
-            "/data"
-        );
         let controls = "\u{1}".repeat(MAX_POINTER_BYTES / 7);
-        assert_eq!(
-            JsonPointer::Member(&data, &controls).to_location().pointer,
-            "/data"
-        );
+        for path in [
+            JsonPointer::Member(&deep, "y"),
+            JsonPointer::Member(&data, &controls),
+        ] {
+            let nearest = path.nearest_location();
+            assert_eq!(nearest.location.pointer, "/data");
+            assert!(nearest.is_above);
+        }
     }
 
     #[test]
@@ -153,7 +175,8 @@ mod tests {
             4 * 1024 * 1024,
         ] {
             for name in ["x".repeat(length), "\u{1}".repeat(length)] {
-                let location = JsonPointer::Member(&JsonPointer::Root, &name).to_location();
+                let path = JsonPointer::Member(&JsonPointer::Root, &name);
+                let location = path.nearest_location().location;
                 let bytes = location.field.capacity().max(location.pointer.capacity());
                 assert!(
                     bytes <= MAX_POINTER_BYTES,

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_ERRORS_PER_REQUEST;
-use crate::pointer::{FieldLocation, JsonPointer};
+use crate::pointer::{FieldLocation, JsonPointer, NearestLocation};
 
 macro_rules! field_error_codes {
     ($($name:ident $code:literal $meaning:literal;)*) => {
@@ -69,13 +69,18 @@ pub type FieldError = FieldFinding<FieldErrorCode>;
 pub type Warning = FieldFinding<WarningCode>;
 
 impl<C> FieldFinding<C> {
-    /// A finding at `path`. The `predicate` says what is wrong: "must not be blank".
+    /// A finding at `path`. The `predicate` says what is wrong: "must not be blank". If the path is
+    /// too long for a response, the message says that it is about a field in the one that it names.
     pub fn new(path: &JsonPointer<'_>, code: C, predicate: &str) -> Self {
-        let at = path.to_location();
-        let subject = if at.field.is_empty() {
-            "The body"
-        } else {
-            &at.field
+        let NearestLocation {
+            location: at,
+            is_above,
+        } = path.nearest_location();
+        let subject = match (at.field.as_str(), is_above) {
+            ("", false) => "The body".to_owned(),
+            ("", true) => "A field in the body".to_owned(),
+            (field, false) => field.to_owned(),
+            (field, true) => format!("A field in {field}"),
         };
         let end = if predicate.ends_with('?') { "" } else { "." };
         Self {
@@ -256,6 +261,24 @@ impl Default for Warnings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn message_about_a_field_whose_path_is_too_long_names_the_field_above_it() {
+        let long = "x".repeat(300);
+        let data = JsonPointer::Member(&JsonPointer::Root, "customerData");
+        let message = |path: &JsonPointer<'_>| {
+            let code = FieldErrorCode::Required;
+            FieldError::new(path, code, "is required").message
+        };
+        let above = [
+            JsonPointer::Member(&JsonPointer::Root, &long),
+            JsonPointer::Member(&data, &long),
+        ];
+        assert_eq!(message(&above[0]), "A field in the body is required.");
+        assert_eq!(message(&above[1]), "A field in customerData is required.");
+        assert_eq!(message(&data), "customerData is required.");
+        assert_eq!(message(&JsonPointer::Root), "The body is required.");
+    }
 
     #[test]
     fn warnings_beyond_the_limit_are_counted() {
