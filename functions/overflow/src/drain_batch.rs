@@ -13,7 +13,7 @@ use store::batch_context::BatchContext;
 use store::error::StoreError;
 use store::idempotency::RecordOutcome;
 use store::overflow_messages::{DeferredBatch, MessageError};
-use store::rejected_signals::{self, RejectedSignalItem};
+use store::rejected_signals::RejectedSignalItem;
 use store::retry::PATIENCE;
 
 use crate::log::{self, DrainedMessage, DrainedSignals};
@@ -137,12 +137,8 @@ impl OverflowFunction {
             .iter()
             .map(|signal| RejectedSignalItem::new(context, signal, drain_context.now))
             .collect();
-        let expires_at = drain_context
-            .now
-            .plus(rejected_signals::RETENTION)
-            .seconds();
         for item in rejected_by_request {
-            rejected.push(RejectedSignalItem { expires_at, ..item });
+            rejected.push(item.of_first_attempt(context, drain_context.now));
         }
         let table = self.rejected.with_own_call_limit();
         let mut unstored = UnstoredItems::new(&rejected);

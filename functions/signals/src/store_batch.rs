@@ -91,8 +91,8 @@ enum RecordState {
     /// An earlier attempt wrote it. This attempt uses the time of that one in the keys of the
     /// signals.
     Earlier(Timestamp),
-    /// Its write may take effect later, or never. No signal may be written now, because a later
-    /// attempt could write it under another time.
+    /// Its write may take effect later, or never. Nothing may be written now, because an earlier or
+    /// a later attempt could write it under another time.
     Unknown(StoreError),
 }
 
@@ -102,14 +102,6 @@ impl RecordState {
         match self {
             Self::Earlier(first_received_at) => *first_received_at,
             Self::NotNeeded | Self::New | Self::Unknown(_) => received_at,
-        }
-    }
-
-    /// Why no signal may be written now.
-    fn unknown_because(&self) -> Option<&StoreError> {
-        match self {
-            Self::Unknown(error) => Some(error),
-            Self::NotNeeded | Self::New | Self::Earlier(_) => None,
         }
     }
 
@@ -125,6 +117,16 @@ struct Unacknowledged {
 }
 
 impl Unacknowledged {
+    /// Nothing of the batch is acknowledged.
+    fn all_of(batch: &Batch<'_>, error: &StoreError) -> Self {
+        let signals = batch.signals.iter().map(Signal::index);
+        let rejected = batch.rejected.iter().map(|rejected| rejected.index);
+        Self {
+            signals: signals.map(|index| (index, error.clone())).collect(),
+            rejected: rejected.map(|index| (index, error.clone())).collect(),
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.signals.is_empty() && self.rejected.is_empty()
     }
@@ -152,8 +154,8 @@ impl Unacknowledged {
 
 impl BatchStorage {
     /// Stores or defers the valid and the rejected signals. While the idempotency record is
-    /// unknown, the valid ones are only deferred. Signals that DynamoDB finds invalid become
-    /// rejected ones.
+    /// unknown, all are deferred: the drain will know the record. Signals that DynamoDB finds invalid
+    /// become rejected ones.
     pub(crate) async fn store(
         &self,
         received: &mut ReceivedBatch<'_>,
@@ -162,15 +164,16 @@ impl BatchStorage {
         let write_deadline = deadline_of_writes(deadline, self.overflow_queue.is_some());
         let record = self.write_record(received, write_deadline).await?;
         let context = received.context(record.first_received_at(received.received_at()));
+        if let RecordState::Unknown(error) = &record {
+            let unacknowledged = Unacknowledged::all_of(&received.batch, error);
+            return self
+                .defer_or_fail(received, context, &record, unacknowledged)
+                .await;
+        }
         let Batch {
             signals, rejected, ..
         } = &received.batch;
-        let store_signals = async {
-            match record.unknown_because() {
-                None => self.signals.store(context, signals, write_deadline).await,
-                Some(error) => vec![ItemOutcome::Unacknowledged(error.clone()); signals.len()],
-            }
-        };
+        let store_signals = self.signals.store(context, signals, write_deadline);
         let store_rejected = self.store_rejected(received, context, rejected, write_deadline);
         let (signal_outcomes, unacknowledged_rejected) =
             tokio::join!(store_signals, store_rejected);

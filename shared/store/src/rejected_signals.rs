@@ -105,6 +105,24 @@ impl<'a> RejectedSignalItem<'a> {
             expires_at: now.plus(RETENTION).seconds(),
         }
     }
+
+    /// The item as it is stored at `now`, once it is known when the first attempt of its request
+    /// was received.
+    #[must_use]
+    pub fn of_first_attempt(self, context: BatchContext<'_>, now: Timestamp) -> Self {
+        let BatchContext {
+            request_identifier,
+            first_received_at,
+            ..
+        } = context;
+        let shard = shard_of(&request_identifier.canonical(), self.index);
+        Self {
+            pk: partition_key(&self.account_id, &first_received_at.day(), shard),
+            received_at: first_received_at,
+            expires_at: now.plus(RETENTION).seconds(),
+            ..self
+        }
+    }
 }
 
 /// The partition key of one shard of an account's day. `day` is that of [`Timestamp::day`].

@@ -84,6 +84,37 @@ async fn rejected_signals_of_a_deferred_batch_are_kept_at_the_drain() {
     assert_eq!(stack.stored().await.len(), 1);
 }
 
+/// One attempt meets a throttled table of the idempotency records, the other one is before or after
+/// it, and midnight is between them.
+#[tokio::test]
+async fn rejected_signal_of_two_attempts_on_two_days_is_kept_once() {
+    let body = json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [{"customerId": "c", "eventType": "e"}, 17]});
+    let next_day = NOW.plus(Duration::from_hours(2));
+    assert_ne!(NOW.day(), next_day.day());
+    for throttled_attempt in [0, 1] {
+        let stack = OverflowStack::start(Plan::none()).await;
+        for (attempt, at) in [NOW, next_day].into_iter().enumerate() {
+            let is_throttled = attempt == throttled_attempt;
+            if is_throttled {
+                let throttled = Fault::Throttled.where_body_has(table_name("IdempotencyTable"));
+                stack.proxy.set(throttled);
+            }
+            let response = stack.send(&body, at).await.json();
+            let deferred = if is_throttled { json!(1) } else { json!(null) };
+            assert_eq!(response["deferred"], deferred, "{response}");
+            stack.proxy.set(Plan::none());
+        }
+        stack.drain().await;
+        assert_eq!(stack.stored().await.len(), 1);
+        let rejected = stack.app.items("RejectedSignalsTable").await;
+        assert_eq!(
+            rejected.len(),
+            1,
+            "attempt {throttled_attempt} was throttled"
+        );
+    }
+}
+
 #[tokio::test]
 async fn rejected_signals_of_which_dynamodb_takes_a_part_in_5_s_are_kept_in_one_invocation() {
     let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
