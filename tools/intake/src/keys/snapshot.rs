@@ -85,6 +85,9 @@ pub(super) async fn write_snapshot(bucket: &Bucket, key_table: &KeyTable<'_>) ->
         let before = before.and_then(|object| KeySnapshot::parse(object).ok());
         let revoked_at = |key: &StoredKey| before.as_ref()?.find(key.hash()?)?.revoked_at;
         let now = Timestamp::now();
+        // Functions ignore a snapshot that is older than the one that they have. The clock of this
+        // machine may be behind that of the operator who wrote the last one.
+        let written_at = before.as_ref().map_or(now, |before| before.time.max(now));
         let mut all = key_table.all().await?;
         for key in all.iter_mut().filter(|key| key.entry.revoked_at.is_none()) {
             let Some(time) = revoked_at(key) else {
@@ -100,7 +103,7 @@ pub(super) async fn write_snapshot(bucket: &Bucket, key_table: &KeyTable<'_>) ->
         }
         let all = snapshot_keys(&all, now);
         Ok(Replacement {
-            object: key_snapshot::write(&all, now)?,
+            object: key_snapshot::write(&all, written_at)?,
             result: all.len(),
         })
     })

@@ -1,6 +1,7 @@
 //! The key snapshot: every command that changes a key writes it.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use model::api_key::ApiKey;
 use model::timestamp::Timestamp;
@@ -9,7 +10,7 @@ use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH, S3Fault};
 use testkit::{TestApp, key_entry, store_key};
 
 use crate::support::clock::days_ago;
-use crate::support::key_snapshot::{PUBLISH, finding, key, keys, operator};
+use crate::support::key_snapshot::{PUBLISH, document, finding, key, keys, operator};
 use crate::support::key_table::revoke_an_hour_ago;
 use crate::support::operator::Operator;
 
@@ -69,6 +70,20 @@ async fn each_command_that_changes_a_key_writes_the_snapshot() {
     let is_revoked_key_of_mine =
         |key: &Value| key["accountId"] == "mine" && key["revokedAt"].is_string();
     assert!(keys(&s3).iter().any(is_revoked_key_of_mine));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn snapshot_of_an_operator_whose_clock_is_behind_is_as_new_as_the_one_that_it_replaces() {
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
+    // S3 tells the time of an object in whole seconds.
+    let now = Timestamp::from_millis(Timestamp::now().millis() / 1_000 * 1_000);
+    let written_before = now.plus(Duration::from_mins(2));
+    s3.publish(&[], written_before);
+    operator(&app, &s3).create_key("web");
+    assert_eq!(keys(&s3).len(), 1);
+    let written_at = document(&s3)["writtenAt"].clone();
+    assert_eq!(written_at, written_before.to_string());
 }
 
 #[tokio::test(flavor = "multi_thread")]
