@@ -168,3 +168,28 @@ async fn rejected_signal_that_dynamodb_refuses_at_the_drain_becomes_a_dead_lette
     stack.assert_refused_dead_letter(&messages[0]);
     assert_eq!(stack.stored().await.len(), 1, "the valid signal is stored");
 }
+
+#[tokio::test]
+async fn largest_message_becomes_a_dead_letter_with_its_reason() {
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
+    let batch = |padding: usize| {
+        let longest = json!({"customerId": "c", "padding": "x".repeat(260_000)});
+        let last = json!({"customerId": "c", "padding": "x".repeat(padding)});
+        json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [longest, longest, longest, last]})
+    };
+    stack.send(&batch(1), NOW).await;
+    let shorter = stack.sqs.take_messages();
+    let largest_message = 1024 * 1024 - 1;
+    stack
+        .send(&batch(largest_message - shorter[0].len()), NOW)
+        .await;
+    let messages = stack.sqs.take_messages();
+    let bytes: usize = messages.iter().map(String::len).sum();
+    assert!(bytes >= largest_message - 10, "{bytes}");
+    let refused = Fault::Invalid
+        .always()
+        .where_body_has(table_name("RejectedSignalsTable"));
+    stack.proxy.set(refused);
+    stack.drain_messages(&messages).await;
+    assert_eq!(stack.sqs.take_dead_letters().len(), messages.len());
+}

@@ -16,9 +16,12 @@ use crate::batch_context::BatchContext;
 use crate::idempotency::RequestHashes;
 use crate::rejected_signals::RejectedSignalItem;
 
-/// The largest message, in bytes ("Amazon SQS message quotas" in the SQS developer guide). All
-/// messages of one call together have the same limit.
-const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+/// The largest message, in bytes. SQS takes 1 MiB with all attributes ("Amazon SQS message quotas" in
+/// the SQS developer guide).
+const MAX_MESSAGE_BYTES: usize = 1024 * 1024 - MAX_ATTRIBUTE_BYTES;
+
+/// Room for the attributes that a message gets when it becomes a dead letter.
+const MAX_ATTRIBUTE_BYTES: usize = 256;
 
 /// A message with signals of one request.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -81,7 +81,8 @@ impl Queues {
 
     fn send(&mut self, call: &Value) -> Result<Value, CallError> {
         let body = call["MessageBody"].as_str().unwrap_or_default();
-        if body.len() > MAX_BYTES || !body.chars().all(is_allowed) {
+        let bytes = body.len() + attribute_bytes(&call["MessageAttributes"]);
+        if bytes > MAX_BYTES || !body.chars().all(is_allowed) {
             return Err(CallError::invalid("InvalidMessageContents"));
         }
         let group = call["MessageGroupId"].as_str();
@@ -136,6 +137,17 @@ impl Queues {
 /// Whether a text is within SQS's limits of a `MessageGroupId`.
 fn is_message_group_id(text: &str) -> bool {
     matches!(text.len(), 1..=128) && text.chars().all(|c| c.is_ascii_graphic())
+}
+
+/// What the attributes of a message add to its size: their names, types and values.
+fn attribute_bytes(attributes: &Value) -> usize {
+    let text_bytes = |value: &Value| value.as_str().unwrap_or_default().len();
+    let attributes = attributes.as_object().into_iter().flatten();
+    attributes
+        .map(|(name, value)| {
+            name.len() + text_bytes(&value["DataType"]) + text_bytes(&value["StringValue"])
+        })
+        .sum()
 }
 
 /// Whether a message may have this character (`SendMessage` in the SQS API reference).

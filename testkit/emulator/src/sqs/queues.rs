@@ -12,8 +12,7 @@ use serde_json::Value;
 
 use super::journal::Journal;
 
-/// The largest message, and the largest sum of the messages of one call, in bytes ("Amazon SQS
-/// message quotas").
+/// The largest message with its attributes, in bytes ("Amazon SQS message quotas").
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
 
 /// A message that was received this often and not deleted becomes a dead letter. In template.yaml
