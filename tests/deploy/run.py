@@ -74,6 +74,9 @@ def node_environment(environment: dict[str, str]) -> dict[str, str]:
 
 
 def main() -> int:
+    if {"-h", "--help"} & set(sys.argv):
+        print(__doc__.strip())
+        return 0
     installed = {"tools": "requirements.txt", "sam": "sam-requirements.txt"}
     if len(sys.argv) == 2 and sys.argv[1] in installed:
         print(installed_python(installed[sys.argv[1]]).parent)

@@ -81,7 +81,7 @@ class Queues(unittest.TestCase):
         for name, queue in self.queues.items():
             self.assertEqual(queue["Properties"]["MaximumMessageSize"], 1024 * 1024, name)
         source = (PROJECT / "shared" / "store" / "src" / "overflow_messages" / "deferred_batch.rs").read_text()
-        self.assertIn("const MAX_MESSAGE_BYTES: usize = 1024 * 1024;", source)
+        self.assertIn("const MAX_MESSAGE_BYTES: usize = 1024 * 1024 - MAX_ATTRIBUTE_BYTES;", source)
 
     def test_message_survives_four_days_of_failed_drains(self):
         properties = self.queues["OverflowQueue"]["Properties"]
