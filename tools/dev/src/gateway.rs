@@ -37,7 +37,7 @@ use self::cors::CorsPolicy;
 use self::host_names::HostNames;
 use self::injected_answer::{InjectedAnswer, InjectedAnswerShare, choose};
 use self::lambda_event::lambda_event;
-use self::own_answer::{internal_server_error, own_answer, service_unavailable};
+use self::own_answer::{internal_server_error, own_answer, service_unavailable, too_large};
 use self::routes::Routes;
 use self::server::{Client, Server};
 use crate::exchange::Exchange;
@@ -55,6 +55,9 @@ pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The largest body that API Gateway takes, in megabytes ("Amazon API Gateway quotas").
 const MAX_BODY_MEGABYTES: usize = 10;
+
+/// The largest Lambda event, in bytes: 6 MB ("Lambda quotas" in the Lambda developer guide).
+const MAX_EVENT_BYTES: usize = 6 * 1024 * 1024;
 
 /// The reason of an injected answer.
 const INJECTED: &str = "because of --answer";
@@ -159,9 +162,7 @@ impl Gateway {
             return own_answer(StatusCode::FORBIDDEN, "Forbidden", Some(why));
         }
         if sent.body.is_none() {
-            let status = StatusCode::PAYLOAD_TOO_LARGE;
-            let why = format!("larger than {MAX_BODY_MEGABYTES} MB");
-            return own_answer(status, "Request Entity Too Large", Some(why));
+            return too_large(format!("larger than {MAX_BODY_MEGABYTES} MB"));
         }
         let Some(function) = self.routes.function_of(sent) else {
             let why = self.routes.no_such_path(sent);
@@ -217,6 +218,9 @@ impl Gateway {
         let Ok(event) = serde_json::to_vec(&event) else {
             return internal_server_error();
         };
+        if event.len() > MAX_EVENT_BYTES {
+            return too_large("its Lambda event is larger than 6 MB".to_owned());
+        }
         let invocation = self.functions.invoke(function, event);
         match tokio::time::timeout(INTEGRATION_TIMEOUT, invocation).await {
             Ok(Some(answer)) => Answer {

@@ -15,6 +15,12 @@ pub(super) fn own_answer(status: StatusCode, message: &str, reason: Option<Strin
     }
 }
 
+/// The answer of API Gateway to a request that it, or Lambda, does not take.
+pub(super) fn too_large(reason: String) -> Answer {
+    let status = StatusCode::PAYLOAD_TOO_LARGE;
+    own_answer(status, "Request Entity Too Large", Some(reason))
+}
+
 /// The answer of API Gateway when a function failed.
 pub(super) fn internal_server_error() -> Answer {
     let status = StatusCode::INTERNAL_SERVER_ERROR;

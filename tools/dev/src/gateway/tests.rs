@@ -174,3 +174,30 @@ async fn injected_answers_are_given_in_place_of_the_functions() {
         );
     }
 }
+
+#[tokio::test]
+async fn request_whose_lambda_event_is_too_large_gets_the_413_of_api_gateway() {
+    let address = gateway(&[], &[]);
+    let megabyte = 1024 * 1024;
+    let cases = [
+        ("", 5 * megabyte, 401),
+        ("", 6 * megabyte, 413),
+        // In base64, a body is a third larger.
+        ("gzip", 9 * megabyte / 2 - 10_000, 401),
+        ("gzip", 9 * megabyte / 2, 413),
+    ];
+    for (encoding, bytes, expected) in cases {
+        let body: &'static [u8] = Vec::leak(vec![b' '; bytes]);
+        let mut request = Request::post(&address).header("content-type", "application/json");
+        if !encoding.is_empty() {
+            request = request.header("content-encoding", encoding);
+        }
+        let (response, text) = send(request.body(body).unwrap()).await;
+        assert_eq!(response.status(), expected, "{bytes} bytes, {encoding}");
+        let is_of_function = response.headers().contains_key("x-request-id");
+        assert_eq!(is_of_function, expected == 401);
+        if expected == 413 {
+            assert_eq!(text, br#"{"message":"Request Entity Too Large"}"#);
+        }
+    }
+}
