@@ -46,7 +46,10 @@ impl RotateKey {
             bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
         }
         if overlap.is_zero() {
-            let question = format!("Expire the key {id} ({:?}) now?", entry.name);
+            let question = format!(
+                "Expire the key {id} ({:?}) now? Functions hear of it within a minute.",
+                entry.name
+            );
             confirm(&question, yes)?;
         }
         let old_lifetime = entry
@@ -78,7 +81,9 @@ async fn end_old(key_table: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> R
     let end = old.entry.expires_at.map_or(end, |sooner| sooner.min(end));
     let is_set = key_table.expire(old, end).await?;
     if is_set {
-        return Ok(format!("The old key {id} expires at {end}."));
+        return Ok(format!(
+            "The old key {id} expires at {end}. Functions hear of it within a minute."
+        ));
     }
     Ok(format!(
         "Another command has revoked the old key {id}, deleted it or given it a sooner end, which stays. If that was a \
