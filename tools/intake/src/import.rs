@@ -75,6 +75,7 @@ struct Progress {
 
 impl Import {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        ensure_regular_file(&self.file)?;
         let kind = ImportKind::of_file(&self.file)?;
         let retention = match kind {
             // Customers do not expire.
@@ -172,6 +173,19 @@ impl Import {
             own_name()
         )
     }
+}
+
+/// Fails when the path names a pipe, a device or a folder. An import opens its file several times, and
+/// what one reader takes out of a pipe, the next one does not find.
+fn ensure_regular_file(path: &Path) -> Result<()> {
+    let metadata = std::fs::metadata(path).with_context(|| cannot_read(path))?;
+    ensure!(
+        metadata.is_file(),
+        "{}: an import reads its file several times, and this is no regular file. Write the lines into a file first, and \
+         import that file.",
+        cannot_read(path)
+    );
+    Ok(())
 }
 
 fn delete_errors_of_earlier_run(path: &Path) -> Result<()> {

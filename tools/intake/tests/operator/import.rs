@@ -312,6 +312,22 @@ async fn import_that_stores_no_line_fails() {
 }
 
 #[tokio::test]
+async fn import_from_a_pipe_is_refused_before_anything_is_read() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let line = "{\"customerId\":\"ada\",\"eventType\":\"buy\"}\n";
+    let import = ["import", "--account", "shop", "--received-at", "2026-01-01"];
+    let pipe = "/dev/stdin";
+    let refused = operator.run_with(&[&import[..], &[pipe]].concat(), &line.repeat(3_000));
+    assert_eq!(
+        refused.error_message(),
+        "Cannot read /dev/stdin: an import reads its file several times, and this is no regular file. Write the lines into \
+         a file first, and import that file."
+    );
+    assert_eq!(app.items("SignalsTable").await, []);
+}
+
+#[tokio::test]
 async fn file_that_cannot_be_imported_is_an_error() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
