@@ -1,10 +1,12 @@
 //! `accounts erase`: revokes the keys of an account, and deletes all that is stored under it.
 //!
-//! It revokes the keys first, so that functions add nothing while it reads the tables.
+//! It revokes the keys first, so that functions add nothing while it reads the tables. A key that
+//! someone creates meanwhile is revoked too, and ends the command with an error: run again, it waits
+//! until no function accepts that key either.
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
@@ -19,7 +21,7 @@ use crate::confirm::confirm_by_name;
 use crate::erasure::{ErasureArgs, refuse_while_queued, until_erased, wait_for_functions};
 use crate::items::{batch_delete, item_key, partition_prefix, scan_table};
 use crate::keys::{KeyTable, StoredKey, no_such_key, snapshot};
-use crate::output::{Format, note};
+use crate::output::{Format, counted, note};
 use crate::stack::Stack;
 use crate::stack::variable_names::{
     CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
@@ -96,6 +98,8 @@ struct AccountErasureOutcome {
     counts: AccountErasureCounts,
     /// Whether the key snapshot has the revocations. Without it, the erasure goes on.
     published: Result<()>,
+    /// Whether the account got no key during the erasure. It is looked at after everything is deleted.
+    no_later_key: Result<()>,
 }
 
 impl EraseAccount {
@@ -106,8 +110,7 @@ impl EraseAccount {
         } = self;
         refuse_while_queued(stack, *anyway).await?;
         let key_table = KeyTable::new(stack)?;
-        let mut api_keys = key_table.all().await?;
-        api_keys.retain(|key| key.entry.account_id == *account);
+        let api_keys = keys_of_account(&key_table, account).await?;
         let now = Timestamp::now();
         let active = api_keys
             .iter()
@@ -119,17 +122,24 @@ impl EraseAccount {
         confirm_by_name(&question, account.as_str(), *yes)?;
         let work = revoke_and_delete(&key_table, account, &api_keys, *anyway);
         let outcome = until_erased(work).await?;
-        if api_keys.is_empty() && outcome.counts.are_zero() {
+        let has_no_key = api_keys.is_empty() && outcome.no_later_key.is_ok();
+        if has_no_key && outcome.counts.are_zero() {
             bail!("The account {account} has no key, and there is no data of it.");
         }
         let printed = print(account, &outcome.counts, active, format);
         if snapshot::has_bucket(stack) {
             note(LATE_SIGNALS);
         }
-        // An error of the snapshot is returned last, so that the operator has the line for the record
-        // in any case.
-        outcome.published.and(printed)
+        // These errors are returned last, so that the operator has the line for the record in any case.
+        // A later key comes first: the second run that it asks for also writes the snapshot.
+        outcome.no_later_key.and(outcome.published).and(printed)
     }
+}
+
+async fn keys_of_account(key_table: &KeyTable<'_>, account: &AccountId) -> Result<Vec<StoredKey>> {
+    let mut api_keys = key_table.all().await?;
+    api_keys.retain(|key| key.entry.account_id == *account);
+    Ok(api_keys)
 }
 
 fn print(
@@ -180,8 +190,50 @@ async fn revoke_and_delete(
     refuse_while_queued(stack, anyway)
         .await
         .context("The keys are revoked, and nothing is deleted")?;
+    refuse_later_keys(key_table, account, api_keys)
+        .await
+        .context("Nothing is deleted")?;
     let counts = delete_all(stack, account).await?;
-    Ok(AccountErasureOutcome { counts, published })
+    let no_later_key = refuse_later_keys(key_table, account, api_keys).await;
+    Ok(AccountErasureOutcome {
+        counts,
+        published,
+        no_later_key,
+    })
+}
+
+/// Revokes the keys that the account got after `known_keys` were listed.
+///
+/// # Errors
+/// There are such keys: functions may have accepted requests with them, and may do so until they have
+/// read the revocations. Or the key table or the key snapshot cannot be read or written.
+async fn refuse_later_keys(
+    key_table: &KeyTable<'_>,
+    account: &AccountId,
+    known_keys: &[StoredKey],
+) -> Result<()> {
+    let is_known = |key: &StoredKey| {
+        known_keys
+            .iter()
+            .any(|known| known.entry.key_id == key.entry.key_id)
+    };
+    let mut later_keys = keys_of_account(key_table, account).await?;
+    later_keys.retain(|key| !is_known(key));
+    if later_keys.is_empty() {
+        return Ok(());
+    }
+    revoke_all(key_table, &later_keys).await?;
+    let published = snapshot::publish_change(key_table).await;
+    let count = counted(later_keys.len() as u64, "key");
+    let error = anyhow!(
+        "The account {account} got {count} during the erasure. The command revoked what was active of them, and what clients \
+         sent with them may be stored. Make sure that nobody creates keys of this account, and run the command again."
+    );
+    match published {
+        Ok(()) => Err(error),
+        // The operator hears both errors.
+        Err(unpublished) => Err(unpublished.context(error)),
+    }
 }
 
 async fn delete_all(stack: &Stack, account: &AccountId) -> Result<AccountErasureCounts> {

@@ -6,10 +6,11 @@ use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::fake_aws::{Change, run_at_aws};
-use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy, wait_for_fault};
 use crate::support::key_table::revoke_an_hour_ago;
 use crate::support::operator::Operator;
 use crate::support::running_command::RunningCommand;
+use crate::support::terminal::Terminal;
 
 const TABLES: [&str; 4] = [
     "CustomersTable",
@@ -91,6 +92,59 @@ async fn interrupted_erasure_of_an_account_has_revoked_its_keys_and_deleted_noth
     let keys = operator.list_keys();
     let states: Vec<_> = keys.iter().map(|key| &key["state"]).collect();
     assert_eq!(states, ["revoked"]);
+}
+
+/// What the erasure of `shop` says after it has revoked a key that was created meanwhile.
+const LATER_KEY: &str = "The account shop got 1 key during the erasure. The command revoked what was active of them, and what \
+     clients sent with them may be stored. Make sure that nobody creates keys of this account, and run the command again.";
+
+#[track_caller]
+fn assert_all_keys_are_revoked(operator: &Operator) {
+    let keys = operator.list_keys();
+    let states: Vec<_> = keys.iter().map(|key| &key["state"]).collect();
+    assert_eq!(states, ["revoked", "revoked"]);
+}
+
+#[tokio::test]
+async fn key_created_before_the_confirmation_is_revoked_and_nothing_is_deleted() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    fill(&app, "shop").await;
+    revoke_an_hour_ago(&app, "shop").await;
+    let mut terminal = Terminal::run(&operator, &ERASE);
+    terminal.wait_for("Type shop to confirm:");
+    operator.create_key("later");
+    terminal.write("shop\n");
+    let ended = terminal.end();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let error = format!("error: Nothing is deleted: {LATER_KEY}");
+    assert!(ended.screen.contains(&error), "{ended:?}");
+    assert_all_keys_are_revoked(&operator);
+    assert_eq!(items(&app).await, [1, 60, 1, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_created_while_an_account_is_erased_is_revoked_and_the_erasure_fails() {
+    let app = TestApp::start();
+    fill(&app, "shop").await;
+    revoke_an_hour_ago(&app, "shop").await;
+    let throttled = Fault::Throttled.always().for_operation("BatchWriteItem");
+    let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, throttled).await;
+    let erasing = RunningCommand::start(&operator, &[&ERASE[..], &["--yes"]].concat());
+    wait_for_fault(&proxy).await;
+    operator.create_key("later");
+    proxy.set(Plan::none());
+    let ended = erasing.wait();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let error = format!("error: {LATER_KEY}");
+    assert_eq!(ended.stderr.last(), Some(&error), "{ended:?}");
+    // The operator needs the line for the record nevertheless.
+    assert!(
+        ended.stdout[0].starts_with("Erased the account shop at "),
+        "{ended:?}"
+    );
+    assert_all_keys_are_revoked(&operator);
+    assert_eq!(items(&app).await, [0; 4]);
 }
 
 #[tokio::test]

@@ -65,8 +65,13 @@ impl RunningCommand {
     }
 
     /// Sends this signal and waits until the command has ended.
-    pub(crate) fn end(mut self, signal: &str) -> EndedCommand {
+    pub(crate) fn end(self, signal: &str) -> EndedCommand {
         send_signal(&self.process, signal);
+        self.wait()
+    }
+
+    /// Waits until the command has ended.
+    pub(crate) fn wait(mut self) -> EndedCommand {
         let code = self.process.wait().unwrap().code();
         EndedCommand {
             code,
