@@ -17,6 +17,7 @@ use serde::Serialize;
 use store::attributes::Item;
 
 use crate::items::{Json, scan_table, text};
+use crate::keys::KeyTable;
 use crate::output::{counted, note, to_json};
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
@@ -99,8 +100,8 @@ impl SignalSelection {
     /// shares with this command.
     ///
     /// # Errors
-    /// The program does not run or cannot use the event contracts, a signal breaks its contract, or
-    /// the signals cannot be read.
+    /// The program does not run or cannot use the event contracts, a signal breaks its contract, the
+    /// signals cannot be read, or the account has neither a key nor such a signal.
     async fn pipe_into(&self, mut program: Process, stack: &Stack) -> Result<()> {
         let mut process = program
             .stdin(Stdio::piped())
@@ -114,9 +115,25 @@ impl SignalSelection {
         // have read nothing, so that writing failed too.
         let has_judged = [Some(0), Some(1)].contains(&status.code());
         ensure!(has_judged, "the contracts cannot be used: see above.");
-        let count = counted(written?, "signal");
+        let signals = written?;
+        if signals == 0 {
+            self.ensure_account_has_key(stack).await?;
+        }
+        let count = counted(signals, "signal");
         note(&format!("{count} of {} read.", self.account));
         ensure!(status.success(), "signals break their contracts.");
+        Ok(())
+    }
+
+    /// Fails when the account has no key: its name may be misspelled, and then no signal was judged.
+    async fn ensure_account_has_key(&self, stack: &Stack) -> Result<()> {
+        let account = &self.account;
+        let api_keys = KeyTable::new(stack)?.all().await?;
+        let has_key = api_keys.iter().any(|key| key.entry.account_id == *account);
+        ensure!(
+            has_key,
+            "The account {account} has no key, and no signal of it was read."
+        );
         Ok(())
     }
 

@@ -98,6 +98,28 @@ async fn signal_that_breaks_its_contract_is_printed_with_its_key() {
 }
 
 #[tokio::test]
+async fn check_of_an_account_without_signals_fails_unless_it_has_a_key() {
+    testkit::build(&["contracts"]).unwrap();
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let folder = tempfile::tempdir().unwrap();
+    let contracts = folder.path().to_str().unwrap();
+    fs::write(folder.path().join("purchase.json"), "{}").unwrap();
+    app.key("shopp").await;
+    let unknown = check(&operator, contracts, &[]).error_message();
+    assert_eq!(
+        unknown,
+        "The account shop has no key, and no signal of it was read."
+    );
+    app.key("shop").await;
+    let known = check(&operator, contracts, &[]).success();
+    assert!(
+        known.stderr.contains("0 signals of shop read."),
+        "{known:?}"
+    );
+}
+
+#[tokio::test]
 async fn numbers_are_judged_with_every_digit() {
     testkit::build(&["contracts"]).unwrap();
     let app = TestApp::start();
