@@ -155,10 +155,11 @@ impl<'a> History<'a> {
         };
         // The query asks for one signal more than the command lists, to know whether there are
         // more.
+        let read_limit = limit.saturating_add(1);
         let query = query
             .scan_index_forward(false)
-            .set_limit(i32::try_from(limit + 1).ok());
-        let mut newest: Vec<Item> = query_items(query).take(limit + 1).try_collect().await?;
+            .set_limit(i32::try_from(read_limit).ok());
+        let mut newest: Vec<Item> = query_items(query).take(read_limit).try_collect().await?;
         let has_more = newest.len() > limit;
         newest.truncate(limit);
         newest.reverse();

@@ -118,6 +118,8 @@ async fn newest_50_signals_are_listed_unless_a_limit_is_given() {
     assert_lists(&[], 10..60, &only_newest(50));
     assert_lists(&["--limit", "3"], 57..60, &only_newest(3));
     assert_lists(&["--limit", "60"], 0..60, "");
+    let largest = usize::MAX.to_string();
+    assert_lists(&["--limit", &largest], 0..60, "");
     assert_lists(&["--all"], 0..60, "");
     let both = list(&operator, &["--all", "--limit", "3"]);
     assert_eq!(both.code, Some(2));
