@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
-use crate::file_name::file_name;
+use crate::file_name::{file_name, file_name_with_encoded_capitals};
 use crate::{SignalLine, counted};
 
 /// The most different members of an object that its contract names. An object with more has data
@@ -48,6 +48,8 @@ struct Member {
 /// A contract that is to be written.
 struct ContractFile<'a> {
     path: PathBuf,
+    /// A contract of the type that is there under the type's other name.
+    outdated: Option<PathBuf>,
     signal_type: &'a str,
     signals: &'a SignalType,
 }
@@ -69,22 +71,20 @@ pub(crate) fn infer(
         !types.is_empty(),
         "there is no signal to make a contract of."
     );
-    let files: Vec<_> = types
-        .iter()
-        .map(|(signal_type, signals)| ContractFile {
-            path: dir.join(file_name(signal_type)),
-            signal_type,
-            signals,
-        })
-        .collect();
-    let existing = files.iter().find(|file| file.path.exists());
+    let files = contract_files(&types, dir)?;
+    let existing = files.iter().find_map(ContractFile::existing);
     if let Some(existing) = existing
         && !force
     {
         bail!(
             "{} is there already: --force replaces it. Nothing was written.",
-            existing.path.display()
+            existing.display()
         );
+    }
+    // These are deleted before anything is written: on a disk that ignores case, the old name of one
+    // type may be the new name of another.
+    for path in files.iter().filter_map(|file| file.outdated.as_ref()) {
+        fs::remove_file(path).with_context(|| format!("Cannot replace {}", path.display()))?;
     }
     for file in &files {
         file.write()?;
@@ -98,6 +98,54 @@ pub(crate) fn infer(
     }
     output.flush()?;
     Ok(())
+}
+
+/// Chooses the file of each type. A type whose usual name differs only in case from the name of another
+/// type, or of a file that is there, has the name with encoded capitals.
+fn contract_files<'a>(
+    types: &'a BTreeMap<String, SignalType>,
+    dir: &Path,
+) -> Result<Vec<ContractFile<'a>>> {
+    let present = names_in(dir)?;
+    let mut names = present.clone();
+    names.extend(types.keys().map(|signal_type| file_name(signal_type)));
+    let mut names_without_case: BTreeMap<String, u64> = BTreeMap::new();
+    for name in names {
+        *names_without_case
+            .entry(name.to_ascii_lowercase())
+            .or_default() += 1;
+    }
+    let files = types.iter().map(|(signal_type, signals)| {
+        let usual = file_name(signal_type);
+        let with_encoded_capitals = file_name_with_encoded_capitals(signal_type);
+        let is_ambiguous = names_without_case
+            .get(&usual.to_ascii_lowercase())
+            .is_some_and(|count| *count > 1);
+        let (name, other_name) = if is_ambiguous {
+            (with_encoded_capitals, usual)
+        } else {
+            (usual, with_encoded_capitals)
+        };
+        let is_outdated = other_name != name && present.contains(&other_name);
+        ContractFile {
+            path: dir.join(name),
+            outdated: is_outdated.then(|| dir.join(other_name)),
+            signal_type,
+            signals,
+        }
+    });
+    Ok(files.collect())
+}
+
+/// The names of the files in a folder.
+fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
+    let cannot_read = || format!("Cannot read the folder {}", dir.display());
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(dir).with_context(cannot_read)? {
+        let name = entry.with_context(cannot_read)?.file_name();
+        names.insert(name.to_string_lossy().into_owned());
+    }
+    Ok(names)
 }
 
 /// Reads what the signals of each type have in common.
@@ -117,6 +165,14 @@ fn read_types(
 }
 
 impl ContractFile<'_> {
+    /// The contract of the type that is there already.
+    fn existing(&self) -> Option<&Path> {
+        if self.path.exists() {
+            return Some(&self.path);
+        }
+        self.outdated.as_deref()
+    }
+
     fn write(&self) -> Result<()> {
         let mut schema = self.signals.data.schema();
         schema.insert("$schema".to_owned(), json!(DIALECT));
@@ -217,15 +273,56 @@ fn type_name(value: &Value) -> &'static str {
 mod tests {
     use super::*;
 
+    fn signal(signal_type: &str, data: &Value) -> Result<SignalLine> {
+        Ok(SignalLine {
+            r#type: signal_type.to_owned(),
+            data: serde_json::value::to_raw_value(data)?,
+            name: String::new(),
+        })
+    }
+
     fn signals(data: &[Value]) -> impl Iterator<Item = Result<SignalLine>> {
-        let signal = |data: &Value| {
-            Ok(SignalLine {
-                r#type: "purchase".to_owned(),
-                data: serde_json::value::to_raw_value(data)?,
-                name: String::new(),
-            })
-        };
-        data.iter().map(signal)
+        data.iter().map(|data| signal("purchase", data))
+    }
+
+    /// Writes the contracts of these types. Returns the names of all files that are there afterwards.
+    fn infer_types(dir: &Path, types: &[&str], force: bool) -> Result<Vec<String>> {
+        let signals = types
+            .iter()
+            .map(|signal_type| signal(signal_type, &json!({})));
+        infer(signals, dir, force, &mut Vec::new())?;
+        Ok(names_in(dir)?.into_iter().collect())
+    }
+
+    #[test]
+    fn types_that_differ_only_in_case_have_names_that_differ_without_case() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = infer_types(dir.path(), &["Login", "View", "login"], false).unwrap();
+        assert_eq!(names, ["%4Cogin.json", "View.json", "login.json"]);
+    }
+
+    #[test]
+    fn type_has_another_name_when_a_file_is_there_that_differs_only_in_case() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("login.json"), "{}").unwrap();
+        let names = infer_types(dir.path(), &["Login"], false).unwrap();
+        assert_eq!(names, ["%4Cogin.json", "login.json"]);
+        let kept = fs::read_to_string(dir.path().join("login.json")).unwrap();
+        assert_eq!(kept, "{}");
+    }
+
+    #[test]
+    fn contract_under_the_other_name_of_its_type_is_replaced_only_by_force() {
+        let dir = tempfile::tempdir().unwrap();
+        infer_types(dir.path(), &["Login"], false).unwrap();
+        let types = ["Login", "login"];
+        let error = infer_types(dir.path(), &types, false).unwrap_err();
+        assert!(
+            error.to_string().contains("Login.json is there already"),
+            "{error}"
+        );
+        let names = infer_types(dir.path(), &types, true).unwrap();
+        assert_eq!(names, ["%4Cogin.json", "login.json"]);
     }
 
     #[test]

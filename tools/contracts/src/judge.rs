@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::file_name::file_name;
+use crate::file_name::{file_name, file_name_with_encoded_capitals};
 
 /// The most breaks of a signal that are reported.
 const MAX_BREAKS: usize = 20;
@@ -132,22 +132,29 @@ impl Contracts {
         Verdict::Broken { breaks }
     }
 
-    /// The contract of a type as its file is now.
+    /// The contract of a type as its file is now. A file with encoded capitals comes first: on a disk
+    /// that ignores case, the other name may lead to the file of another type.
     fn current(&mut self, signal_type: &str) -> Option<&Contract> {
-        let name = file_name(signal_type);
-        let path = self.dir.join(&name);
-        let Some(modified) = modified(&path) else {
-            self.by_file.remove(&name);
-            return None;
-        };
-        let is_read = self
-            .by_file
-            .get(&name)
-            .is_some_and(|contract| contract.modified == Some(modified));
-        if !is_read {
-            self.read_again(&name, &path, modified);
+        let names = [
+            file_name_with_encoded_capitals(signal_type),
+            file_name(signal_type),
+        ];
+        for name in names {
+            let path = self.dir.join(&name);
+            let Some(modified) = modified(&path) else {
+                self.by_file.remove(&name);
+                continue;
+            };
+            let is_read = self
+                .by_file
+                .get(&name)
+                .is_some_and(|contract| contract.modified == Some(modified));
+            if !is_read {
+                self.read_again(&name, &path, modified);
+            }
+            return self.by_file.get(&name);
         }
-        self.by_file.get(&name)
+        None
     }
 
     /// Reads a contract that is new or has changed. If it cannot be used, the one that was read

@@ -87,6 +87,21 @@ fn format_is_checked() {
 }
 
 #[test]
+fn contract_with_encoded_capitals_is_that_of_its_type() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("Login.json"), "false").unwrap();
+    fs::write(dir.path().join("login.json"), "false").unwrap();
+    fs::write(dir.path().join("%4Cogin.json"), "true").unwrap();
+    let mut contracts = Contracts::read(dir.path()).unwrap();
+    let data: &RawValue = serde_json::from_str("{}").unwrap();
+    assert_eq!(contracts.judge("Login", data), Verdict::Kept);
+    assert!(matches!(
+        contracts.judge("login", data),
+        Verdict::Broken { .. }
+    ));
+}
+
+#[test]
 fn type_of_any_length_has_a_file_of_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let types = ["李".repeat(256), "李".repeat(255), "a".repeat(256)];

@@ -120,6 +120,35 @@ async fn check_of_an_account_without_signals_fails_unless_it_has_a_key() {
 }
 
 #[tokio::test]
+async fn types_that_differ_only_in_case_have_contracts_of_their_own() {
+    testkit::build(&["contracts"]).unwrap();
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let signals = json!({"signals": [
+        {"customerId": "c", "eventType": "login", "data": {"a": 1}},
+        {"customerId": "c", "eventType": "Login", "data": {"b": 1}},
+    ]});
+    let key = app.key("shop").await;
+    let call = RequestBuilder::signals(signals).key(&key);
+    assert_eq!(app.send(call).await.status, 200);
+    let folder = tempfile::tempdir().unwrap();
+    let contracts = folder.path().to_str().unwrap();
+    let inferred = operator.run(&infer_into(contracts)).success();
+    assert_eq!(
+        inferred.stdout,
+        format!(
+            "{contracts}/%4Cogin.json: \"Login\", from 1 signal\n{contracts}/login.json: \"login\", from 1 signal\n"
+        )
+    );
+    let held = check(&operator, contracts, &[]).success();
+    assert!(
+        held.stderr
+            .contains("2 signals keep their contract, 0 break it, 0 have a type without one."),
+        "{held:?}"
+    );
+}
+
+#[tokio::test]
 async fn numbers_are_judged_with_every_digit() {
     testkit::build(&["contracts"]).unwrap();
     let app = TestApp::start();
