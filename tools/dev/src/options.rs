@@ -105,8 +105,8 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) raw: bool,
 
-    /// File for the variables of the running stack [default: dev.env, in the target folder if there
-    /// is one]
+    /// File for the variables of the running stack, which replaces only a file that an earlier stack
+    /// has written [default: dev.env, in the target folder if there is one]
     #[arg(long, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
 }

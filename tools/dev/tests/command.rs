@@ -54,6 +54,18 @@ fn taken_port_is_an_error_that_names_it_and_changes_nothing_of_the_stack_that_ha
 }
 
 #[test]
+fn env_file_that_no_stack_has_written_is_an_error_and_stays() {
+    let workspace = TestWorkspace::new();
+    workspace.append(".env", "MY_SECRET=s\n");
+    let error = workspace.run(&["--env-file", ".env"]).error();
+    assert!(
+        error.starts_with("error: Cannot replace .env (--env-file)"),
+        "{error}"
+    );
+    assert_eq!(workspace.read(".env"), "MY_SECRET=s\n");
+}
+
+#[test]
 fn folder_without_a_workspace_is_an_error() {
     let workspace = TestWorkspace::new();
     workspace.remove("Cargo.toml");
