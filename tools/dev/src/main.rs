@@ -38,13 +38,15 @@ fn main() -> ExitCode {
         .build()
         .context("Cannot start")
         .and_then(|runtime| runtime.block_on(run_until_told_to_stop(&options)));
-    match outcome {
+    let exit_code = match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             status(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
-    }
+    };
+    terminal::finish();
+    exit_code
 }
 
 /// Runs the stack until a Unix signal asks this process to stop. It may also arrive while the

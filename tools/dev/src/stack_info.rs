@@ -4,11 +4,12 @@
 pub(crate) mod env_file;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 
 use emulator::development_key;
+
+use crate::terminal::print_text;
 
 /// The region that local requests are signed for. The emulator takes any region.
 const REGION: &str = "us-east-1";
@@ -93,11 +94,9 @@ Try it in another terminal:
 
 . {env_file}
 {lines}
-
 "
         );
-        // A closed stdout is no error.
-        let _ = std::io::stdout().write_all(text.as_bytes());
+        print_text(text);
     }
 
     /// The variables, one `NAME=value` on each line, as sh, `cargo lambda watch --env-file` and

@@ -1,16 +1,45 @@
 //! Writes to the terminal of `cargo dev`: results and the log to standard output, progress and
-//! errors to standard error. A closed terminal is no error. Must not know what the lines say.
+//! errors to standard error. A closed terminal is no error, and a reader who does not read stops
+//! nothing. Must not know what the lines say.
 
 pub(crate) mod function_log;
+mod line_writer;
 
-use std::io::{self, IsTerminal as _, Write as _};
-use std::time::SystemTime;
+use std::io::{self, IsTerminal as _};
+use std::sync::LazyLock;
+use std::time::{Duration, SystemTime};
+
+use self::line_writer::LineWriter;
 
 const SECONDS_PER_DAY: u64 = 86_400;
 
+/// How long a line on standard error waits for the readers, so that a terminal shows it after what
+/// was printed before it, and before what another process prints next.
+const ORDER_WAIT: Duration = Duration::from_millis(100);
+
+/// How long the end of this process waits for the reader of each stream.
+const END_WAIT: Duration = Duration::from_millis(500);
+
+static STDOUT: LazyLock<LineWriter> = LazyLock::new(|| LineWriter::start(io::stdout()));
+
+static STDERR: LazyLock<LineWriter> = LazyLock::new(|| LineWriter::start(io::stderr()));
+
 /// Writes one line to standard error, like cargo's own progress.
 pub(crate) fn status(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    STDOUT.wait_until_written(ORDER_WAIT);
+    STDERR.queue(line.to_owned());
+    STDERR.wait_until_written(ORDER_WAIT);
+}
+
+/// Writes a text of several lines to standard output.
+pub(crate) fn print_text(text: String) {
+    STDOUT.queue(text);
+}
+
+/// Waits until everything is written, or until a reader has not read for too long.
+pub(crate) fn finish() {
+    STDOUT.wait_until_written(END_WAIT);
+    STDERR.wait_until_written(END_WAIT);
 }
 
 /// Writes a line of the log to standard output, with the time in UTC.
@@ -33,7 +62,7 @@ pub(crate) fn has_colours() -> bool {
 /// Writes a line to standard output, without the characters that would show its text in another
 /// order.
 fn print(line: &str) {
-    let _ = writeln!(io::stdout(), "{}", escape_marks(line));
+    STDOUT.queue(escape_marks(line));
 }
 
 /// The text with bidirectional marks escaped, since a client chooses what is in it.

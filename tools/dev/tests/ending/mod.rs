@@ -3,6 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use emulator::development_key::API_KEY;
 
@@ -68,4 +69,39 @@ fn request_under_way_gets_its_answer_and_an_idle_connection_delays_nothing() {
     assert!(text.trim_start().starts_with("HTTP/1.1 200 OK"), "{text}");
     assert!(text.contains("\"result\":\"created\""), "{text}");
     assert!(running.end().stderr.ends_with("Stopped.\n"));
+}
+
+#[test]
+fn stack_whose_output_nobody_reads_serves_and_ends() {
+    let workspace = TestWorkspace::new();
+    let (running, mut stdout) = workspace.start_without_reader(&[]);
+    workspace.wait_for("target/dev.env");
+    let variables = workspace.read("target/dev.env");
+    let base_url = variables.lines().next().unwrap();
+    let address = base_url.strip_prefix("BASE_URL=http://").unwrap();
+    // The lines of these requests do not fit into a pipe.
+    let path = "x".repeat(10_000);
+    for _ in 0..100 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        write!(
+            stream,
+            "GET /{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        assert!(response.starts_with("HTTP/1.1 404 "), "{response}");
+    }
+
+    running.send_unix_signal("TERM");
+    let ended = running.end();
+    assert!(ended.status.success(), "{}", ended.stderr);
+    assert!(ended.stderr.ends_with("Stopped.\n"), "{}", ended.stderr);
+    assert!(!workspace.exists("target/dev.env"));
+    let mut printed = String::new();
+    stdout.read_to_string(&mut printed).unwrap();
+    assert!(printed.contains("Intake is running"), "{printed}");
 }

@@ -5,6 +5,7 @@
 pub(crate) mod stack;
 
 use std::fs;
+use std::io::PipeReader;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -113,6 +114,15 @@ impl TestWorkspace {
         let mut command = self.command(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         RunningStack::new(command.spawn().unwrap())
+    }
+
+    /// Starts `cargo dev` like [`Self::start`], with a standard output that nobody reads. Returns its
+    /// other end, too.
+    pub(crate) fn start_without_reader(&self, arguments: &[&str]) -> (RunningStack, PipeReader) {
+        let (reader, stdout) = std::io::pipe().unwrap();
+        let mut command = self.command(arguments);
+        command.stdout(stdout).stderr(Stdio::piped());
+        (RunningStack::new(command.spawn().unwrap()), reader)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

@@ -24,9 +24,12 @@ pub(crate) struct RunningStack {
 }
 
 impl RunningStack {
-    /// Reads the output of a process whose standard output and standard error are pipes.
+    /// Reads the output of a process whose standard error is a pipe, as its standard output may be.
     pub(super) fn new(mut child: Child) -> Self {
-        let stdout = lines(child.stdout.take().unwrap());
+        let stdout = match child.stdout.take() {
+            Some(stdout) => lines(stdout),
+            None => lines(std::io::empty()),
+        };
         let stderr = lines(child.stderr.take().unwrap());
         Self {
             child,
