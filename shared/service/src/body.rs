@@ -81,8 +81,12 @@ fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
     }
 }
 
-/// Decompresses member by member (RFC 1952, section 2.2), up to one byte beyond the limit.
-fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
+/// Decompresses a gzip body member by member (RFC 1952, section 2.2), up to one byte beyond the
+/// limit.
+///
+/// # Errors
+/// [`Problem::MalformedGzip`], [`Problem::PayloadTooLarge`] and [`Problem::TooManyGzipMembers`].
+pub fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut decompressed = Vec::new();
     for _ in 0..MAX_GZIP_MEMBERS {
         let room = MAX_BODY_BYTES + 1 - decompressed.len();

@@ -1,17 +1,10 @@
 //! A request as the client sent it. Must not know what it means.
 
-use std::io::Read as _;
-
 use axum::body::Bytes;
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, Method, Uri};
 use emulator::development_key::API_KEY;
-use flate2::read::MultiGzDecoder;
-use model::limits::MAX_BODY_BYTES;
-
-/// How much of a compressed body is decompressed, in bytes. It is more than the functions accept,
-/// so that a body that is too large for them is still too large when a part of it is cut off.
-const MAX_DECODED_BYTES: u64 = 2 * MAX_BODY_BYTES as u64;
+use service::body::gunzip;
 
 /// What the path of a batch ends with, also where its beginning is wrong.
 const BATCH_PATH: &str = "/event-flows/signal";
@@ -27,17 +20,14 @@ pub(crate) struct SentRequest {
 }
 
 impl SentRequest {
-    /// The body, decompressed where it is gzip.
+    /// The body, decompressed where it is gzip. `None` if it is not kept, or if the functions would
+    /// refuse to decompress it.
     pub(crate) fn decoded(&self) -> Option<Bytes> {
         let body = self.body.as_ref()?;
         if !self.is_compressed() {
             return Some(body.clone());
         }
-        let mut decoded = Vec::new();
-        let read = MultiGzDecoder::new(&body[..])
-            .take(MAX_DECODED_BYTES)
-            .read_to_end(&mut decoded);
-        read.ok().map(|_| decoded.into())
+        gunzip(body).ok().map(Bytes::from)
     }
 
     /// The same request with another body, not compressed.
@@ -65,5 +55,34 @@ impl SentRequest {
             .path_and_query()
             .map_or("/", |path| path.as_str())
             .replace(API_KEY, "$API_KEY")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+    use model::limits::MAX_GZIP_MEMBERS;
+
+    use super::*;
+
+    /// A gzip member of no bytes (RFC 1952, section 2.3).
+    const EMPTY_MEMBER: [u8; 20] = [
+        0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    ];
+
+    #[test]
+    fn body_of_more_gzip_members_than_the_functions_take_is_not_decompressed() {
+        let decoded = |members| {
+            let encoding = HeaderValue::from_static("gzip");
+            let sent = SentRequest {
+                method: Method::POST,
+                uri: Uri::from_static("/api/event-flows/signal"),
+                headers: [(CONTENT_ENCODING, encoding)].into_iter().collect(),
+                body: Some(EMPTY_MEMBER.repeat(members).into()),
+            };
+            sent.decoded()
+        };
+        assert_eq!(decoded(MAX_GZIP_MEMBERS), Some(Bytes::new()));
+        assert_eq!(decoded(MAX_GZIP_MEMBERS + 1), None);
     }
 }
