@@ -2,7 +2,7 @@
 //! module must not know what changes.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use serde::Serialize;
@@ -16,16 +16,17 @@ pub(super) struct Journal(File);
 
 impl Journal {
     /// Reads the changes in the file; there are none without a file. A line that cannot be read is
-    /// left out: a killed process left it unfinished, and its change was never acknowledged.
+    /// left out: a killed process left it unfinished, even within a character, and its change was
+    /// never acknowledged.
     pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Vec<T>> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let changes = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
+        let changes = bytes
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok());
         Ok(changes.collect())
     }
 
@@ -44,10 +45,17 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Appends a change, before it is acknowledged.
+    /// Appends a change, before it is acknowledged. If it does not fit on the disk, nothing of it
+    /// stays in the file, so that the next change begins a line.
     pub(super) fn append(&mut self, change: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_string(change)?;
         line.push('\n');
-        self.0.write_all(line.as_bytes())
+        let end = self.0.stream_position()?;
+        let written = self.0.write_all(line.as_bytes());
+        if written.is_err() {
+            self.0.set_len(end)?;
+            self.0.seek(SeekFrom::Start(end))?;
+        }
+        written
     }
 }

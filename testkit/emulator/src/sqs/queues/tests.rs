@@ -97,10 +97,14 @@ fn queues_in_a_file_are_there_again_after_a_kill() {
     queues.receive(1, HIDDEN, Instant::now());
     queues.delete("0");
     drop(queues);
-    let unfinished = std::fs::read_to_string(&path).unwrap() + "{\"sent\":{\"id\":\"9\",\"bo";
-    std::fs::write(&path, unfinished).unwrap();
+    let finished = std::fs::read(&path).unwrap();
 
-    for _ in 0..2 {
+    for unfinished in [
+        &b"{\"sent\":{\"id\":\"9\",\"bo"[..],
+        b"{\"sent\":{\"id\":\"9\",\"body\":\"\xc3",
+        b"",
+    ] {
+        std::fs::write(&path, [&finished, unfinished].concat()).unwrap();
         let queues = Queues::open(&path).unwrap();
         assert_eq!(contents(&queues.overflow), [("1", "b\n"), ("3", "d")]);
         assert_eq!(contents(&queues.dead_letters), [("2", "c")]);
