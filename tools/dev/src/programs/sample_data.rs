@@ -18,35 +18,52 @@ const DAYS: usize = 7;
 
 const DAY_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 
-/// Has `cargo intake import` store the sample data in the tables of the stack.
-///
-/// # Errors
-/// The files cannot be read, or `cargo intake` cannot be built or fails.
-pub(crate) async fn store(programs: &Programs, operator: &OperatorProgram) -> Result<()> {
-    let read = |name| {
-        let path = programs.root.join("events/seed").join(name);
-        std::fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))
-    };
-    let customers = read("customers.ndjson")?;
-    let signals = read("signals.ndjson")?;
-    operator.build().await?;
-    status("Storing sample customers and signals");
-    let signals: Vec<&str> = signals.split_inclusive('\n').collect();
-    let signals_per_day = signals.len().div_ceil(DAYS).max(1);
-    import(operator, &customers, DAYS).await?;
-    for (days_ago, day) in (0..DAYS).rev().zip(signals.chunks(signals_per_day)) {
-        import(operator, &day.concat(), days_ago).await?;
-    }
-    Ok(())
+/// The files with the sample data, read.
+pub(crate) struct SampleData {
+    customers: String,
+    signals: String,
 }
 
-async fn import(operator: &OperatorProgram, lines: &str, days_ago: usize) -> Result<()> {
+impl SampleData {
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn read(programs: &Programs) -> Result<Self> {
+        let read = |name| {
+            let path = programs.root.join("events/seed").join(name);
+            std::fs::read_to_string(&path)
+                .with_context(|| format!("Cannot read {}", path.display()))
+        };
+        Ok(Self {
+            customers: read("customers.ndjson")?,
+            signals: read("signals.ndjson")?,
+        })
+    }
+
+    /// Has `cargo intake import`, which must be built, store the sample data in the tables of the
+    /// stack. The newest signals are received at `end`, and the others in the days before. With the
+    /// same `end`, nothing is stored twice.
+    ///
+    /// # Errors
+    /// `cargo intake` fails.
+    pub(crate) async fn store(&self, operator: &OperatorProgram, end: Timestamp) -> Result<()> {
+        status("Storing sample customers and signals");
+        let signals: Vec<&str> = self.signals.split_inclusive('\n').collect();
+        let signals_per_day = signals.len().div_ceil(DAYS).max(1);
+        import(operator, &self.customers, days_before(end, DAYS)).await?;
+        for (days_ago, day) in (0..DAYS).rev().zip(signals.chunks(signals_per_day)) {
+            import(operator, &day.concat(), days_before(end, days_ago)).await?;
+        }
+        Ok(())
+    }
+}
+
+fn days_before(end: Timestamp, days: usize) -> Timestamp {
+    let age_millis = DAY_MILLIS * days as u64;
+    Timestamp::from_millis(end.millis().saturating_sub(age_millis))
+}
+
+async fn import(operator: &OperatorProgram, lines: &str, received_at: Timestamp) -> Result<()> {
     const CANNOT_WRITE: &str = "Cannot write a temporary file";
-    // The command would also take an age, such as 3d. But it would count the age from its own
-    // start.
-    let age_millis = DAY_MILLIS * days_ago as u64;
-    let received_at = Timestamp::now().millis().saturating_sub(age_millis);
-    let received_at = Timestamp::from_millis(received_at);
     let folder = tempfile::tempdir().context(CANNOT_WRITE)?;
     let file = folder.path().join("sample.ndjson");
     std::fs::write(&file, lines).context(CANNOT_WRITE)?;

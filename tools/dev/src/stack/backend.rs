@@ -11,17 +11,17 @@ use service::telemetry;
 use tokio::sync::mpsc;
 
 use super::inputs::StackInputs;
+use super::seed::store_sample_data;
 use crate::functions::Functions;
 use crate::options::Options;
+use crate::programs::Programs;
 use crate::programs::contracts::ContractsProgram;
 use crate::programs::operator::OperatorProgram;
-use crate::programs::{Programs, sample_data};
 use crate::stack_info::{Addresses, StackInfo};
 use crate::stand_ins::dynamodb;
 use crate::stand_ins::faults::Faults;
 use crate::stand_ins::overflow_queue::OverflowQueue;
 use crate::terminal::function_log::{self, EventWriter};
-use crate::terminal::status;
 
 /// The parts behind the gateway.
 pub(super) struct Backend {
@@ -112,20 +112,6 @@ fn function_variables(stack_info: &StackInfo, faults: Option<&Faults>) -> Variab
     // Of two values of a variable, the last one counts.
     let variables = stack_info.environment.iter().cloned();
     variables.chain(faults.map(Faults::variable)).collect()
-}
-
-/// Stores the sample data, unless the data file holds customers.
-async fn store_sample_data(
-    inputs: &StackInputs,
-    operator: &OperatorProgram,
-    emulator: &Emulator,
-) -> Result<()> {
-    let customers = inputs.template.table("CustomersTable")?;
-    if emulator.is_empty(&customers.name)? {
-        return sample_data::store(&inputs.programs, operator).await;
-    }
-    status("The data file holds customers: the sample data is not stored again.");
-    Ok(())
 }
 
 /// Starts the functions, which then know the development key. What they log is printed, for people

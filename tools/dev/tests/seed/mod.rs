@@ -1,4 +1,5 @@
 //! `cargo dev --seed`, with a script in place of `cargo intake`.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
 use emulator::{Emulator, Storage, Template};
 use model::timestamp::Timestamp;
@@ -56,18 +57,8 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
     workspace.append("events/seed/customers.ndjson", "customer\n");
     workspace.append("events/seed/signals.ndjson", "signal\n");
     workspace.cargo_that_builds_intake("touch imported; exit 0");
-    let template = Template::read(&workspace.path("template.yaml")).unwrap();
     workspace.append("target/README", "");
-    let emulator = Emulator::start(
-        &template,
-        &Storage::File(workspace.path("target/dev.sqlite")),
-        0,
-    )
-    .unwrap();
-    emulator
-        .put_item("CustomersTable", &json!({"pk": {"S": "dev#c-1001"}}))
-        .unwrap();
-    drop(emulator);
+    put_customer(&workspace);
 
     let ended = workspace.run_until_ready(&["--seed", "--data", "target/dev.sqlite"]);
     assert!(
@@ -76,6 +67,49 @@ fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn sample_data_of_an_interrupted_start_is_stored_again_as_of_the_same_time() {
+    let workspace = TestWorkspace::new();
+    workspace.append("events/seed/customers.ndjson", "customer\n");
+    workspace.append("events/seed/signals.ndjson", "0\n1\n2\n3\n4\n5\n6\n");
+    workspace.append("target/README", "");
+    // The import of the second day does not end in the first start.
+    workspace.cargo_that_builds_intake(
+        "for last; do :; done; echo $last >> calls; grep -q 1 \"$2\" && [ ! -e hanging ] && touch hanging && exec sleep 600; exit 0",
+    );
+    let arguments = ["--seed", "--data", "target/dev.sqlite"];
+    let running = workspace.start(&arguments);
+    workspace.wait_for("hanging");
+    running.send_unix_signal("INT");
+    running.end();
+    // `cargo intake` would have stored it.
+    put_customer(&workspace);
+    let interrupted = workspace.read("calls");
+
+    workspace.run_until_ready(&arguments);
+    let calls = workspace.read("calls");
+    let calls = calls.strip_prefix(&interrupted).unwrap();
+    assert!(calls.starts_with(&interrupted), "{interrupted}{calls}");
+    assert_eq!(calls.lines().count(), 8, "{calls}");
+
+    let ended = workspace.run_until_ready(&arguments);
+    assert!(
+        ended.stderr.contains("the sample data is not stored again"),
+        "{}",
+        ended.stderr
+    );
+}
+
+/// Stores a customer in the data file of the workspace.
+fn put_customer(workspace: &TestWorkspace) {
+    let template = Template::read(&workspace.path("template.yaml")).unwrap();
+    let storage = Storage::File(workspace.path("target/dev.sqlite"));
+    let emulator = Emulator::start(&template, &storage, 0).unwrap();
+    emulator
+        .put_item("CustomersTable", &json!({"pk": {"S": "dev#c-1001"}}))
+        .unwrap();
 }
 
 #[test]
