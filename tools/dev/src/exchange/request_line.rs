@@ -9,21 +9,24 @@ use crate::exchange::parsed_response::ResponseFinding;
 /// The line about a request, without the time. Its status may have a colour.
 pub(crate) fn request_line(exchange: &Exchange, has_colours: bool) -> String {
     let method = exchange.sent.method.as_str();
-    let path = exchange.sent.uri.path();
+    // A terminal would obey control characters. A client may have them in a path, as it may in the
+    // names of its fields. The method has none.
+    let path = without_control_characters(exchange.sent.uri.path());
+    let parts = without_control_characters(&parts(exchange).join(", "));
     let status = exchange.response.status();
     let status = if has_colours {
         coloured(status)
     } else {
         status.as_u16().to_string()
     };
-    // The client's field names may have control characters, which a terminal would obey. The method
-    // and the path have none.
     let milliseconds = exchange.duration.as_millis();
-    let parts = parts(exchange).join(", ");
-    let parts = parts.replace(char::is_control, "\u{fffd}");
     format!("{method:<7} {path:<24} {status} {milliseconds:>5} ms  {parts}")
         .trim_end()
         .to_owned()
+}
+
+fn without_control_characters(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// The status in the colour of its class: green, yellow or red.
@@ -124,6 +127,13 @@ mod tests {
 
     fn line_of(status: u16, body: &'static str, note: Option<&str>, has_colours: bool) -> String {
         let uri = Uri::from_static("/api/customers?key=secret");
+        let line = super::request_line(&exchange(uri, status, body, note), has_colours);
+        line.strip_prefix("POST    /api/customers           ")
+            .unwrap()
+            .to_owned()
+    }
+
+    fn exchange(uri: Uri, status: u16, body: &'static str, note: Option<&str>) -> Exchange {
         let sent = SentRequest {
             method: Method::POST,
             uri,
@@ -140,11 +150,7 @@ mod tests {
             batch: None,
         };
         let duration = Duration::from_micros(3_900);
-        let exchange = Exchange::new(sent, answer, duration, SentKey::default());
-        let line = super::request_line(&exchange, has_colours);
-        line.strip_prefix("POST    /api/customers           ")
-            .unwrap()
-            .to_owned()
+        Exchange::new(sent, answer, duration, SentKey::default())
     }
 
     #[test]
@@ -219,5 +225,14 @@ mod tests {
                 format!("\x1b[{colour}m{status}\x1b[0m     3 ms")
             );
         }
+    }
+
+    #[test]
+    fn control_characters_of_a_path_are_replaced() {
+        let uri = Uri::try_from(&b"/a\xc2\x9b31m\xc3\xa4"[..]).unwrap();
+        assert_eq!(
+            super::request_line(&exchange(uri, 404, "{}", None), false),
+            "POST    /a\u{fffd}31m\u{e4}                  404     3 ms"
+        );
     }
 }
