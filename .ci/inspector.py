@@ -321,6 +321,27 @@ class Inspector:
         selector.select_option("")
         expect(self.rows).to_have_count(2)
 
+    def keys_in_the_account_selector_and_the_detail_stay_there(self) -> None:
+        # The check before this one has shown the selector.
+        self._clear()
+        self.client.send("GET", "/api/sdk/ping")
+        self._open_newest("200")
+        selector, pause = self.page.get_by_label("Account"), self.page.get_by_role("button", name="Pause")
+        title = self.detail.locator("h2")
+        for place, focus in ((selector, selector.focus), (self.detail, title.click)):
+            focus()
+            self.page.keyboard.press("p")
+            expect(pause).to_have_attribute("aria-pressed", "false")
+            self.page.keyboard.press("ArrowDown")
+            expect(place).to_be_focused()
+        # The list is drawn anew while the detail has the focus.
+        self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(2)
+        expect(self.detail).to_be_focused()
+        self.page.keyboard.press("Escape")
+        expect(self.detail).to_be_hidden()
+        selector.select_option("")
+
     def empty_page_says_how_to_begin(self) -> None:
         self._clear()
         empty = self.page.locator("#empty")

@@ -66,7 +66,7 @@ function types(row, most) {
   return names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
 }
 function drawRows() {
-  const focused = Number(document.activeElement?.dataset?.n), found = rows.filter(matches);
+  const focused = Number(document.activeElement?.closest("tr")?.dataset.n), found = rows.filter(matches);
   const current = [focused, selected].find((n) => found.some((row) => row.n === n)) ?? found[0]?.n;
   $("rows").replaceChildren(...found.map((row) => {
     const line = make("tr");
@@ -95,11 +95,12 @@ $("filter").addEventListener("input", drawRows);
 $("pause").addEventListener("click", () => { paused = !paused; $("pause").setAttribute("aria-pressed", paused); say(paused ? "Paused: requests that arrive now appear when you continue." : ""); });
 $("clear").addEventListener("click", async () => { await call("DELETE", "requests"); rows = []; clearedAt = last; say(""); close(); });
 addEventListener("keydown", (event) => {
-  if (event.target.matches("input, textarea")) {
+  if (event.target.matches("input, textarea, select")) {
     if (event.key === "Escape" && event.target === $("filter")) { event.target.value = ""; drawRows(); }
     return event.key === "Escape" && event.target.blur();
   }
-  const line = event.target.closest?.("tr[data-n]");
+  if (event.target.closest("#detail") && !["Escape", "/"].includes(event.key)) return; // These two lead out of the detail, which the others scroll.
+  const line = event.target.closest("tr[data-n]");
   const next = { ArrowDown: line?.nextElementSibling, ArrowUp: line?.previousElementSibling }[event.key];
   if (next) { next.focus(); event.preventDefault(); if (selected !== null) open(Number(next.dataset.n)); }
   else if (event.key === "Enter" && line) open(Number(line.dataset.n));
