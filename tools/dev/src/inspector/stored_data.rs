@@ -131,6 +131,10 @@ fn rejected_entry(id: &str, item: &Value) -> Result<JsonMembers> {
     entry
         .entry("truncated".to_owned())
         .or_insert(to_raw_value(&false)?);
+    // A signal whose subject could not be read has none.
+    entry
+        .entry("subjectId".to_owned())
+        .or_insert(to_raw_value(&())?);
     // A payload that is JSON is shown as JSON, another one as text.
     if let Ok(payload) = RawValue::from_string(text(item, "payload").to_owned()) {
         entry.insert("payload".to_owned(), payload);
@@ -159,11 +163,11 @@ mod tests {
             |payload: &str| rejected_entry("i", &json!({"payload": {"S": payload}})).unwrap();
         assert_eq!(
             serde_json::to_string(&entry("{\"a\":1.10}")).unwrap(),
-            r#"{"id":"i","payload":{"a":1.10},"truncated":false}"#
+            r#"{"id":"i","payload":{"a":1.10},"subjectId":null,"truncated":false}"#
         );
         assert_eq!(
             serde_json::to_string(&entry("{")).unwrap(),
-            r#"{"id":"i","payload":"{","truncated":false}"#
+            r#"{"id":"i","payload":"{","subjectId":null,"truncated":false}"#
         );
     }
 }
