@@ -1,6 +1,7 @@
 //! The local stack: which parts there are, and in which order they start and end. First the
 //! [`listeners`] take the ports, and the [`inputs`] are read and checked. Then the [`backend`]
-//! starts, which stores the [sample data](seed), and then the gateway and the inspector answer. Must not know how a part works.
+//! starts, which stores the [sample data](seed), and then the gateway and the inspector answer. Must
+//! not know how a part works.
 
 mod backend;
 mod inputs;
