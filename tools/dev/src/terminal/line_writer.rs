@@ -32,7 +32,7 @@ impl LineWriter {
     pub(super) fn start(stream: impl Write + Send + 'static) -> Self {
         let shared = Arc::new(Shared::default());
         let writer = Arc::clone(&shared);
-        // Without the thread nothing is printed, as if nobody read it.
+        // Without the thread nothing is printed, as if the stream were closed.
         let _ = std::thread::Builder::new()
             .name("terminal".to_owned())
             .spawn(move || writer.write_to(stream));
@@ -95,7 +95,8 @@ impl State {
             return Some(line);
         }
         let left_out = std::mem::take(&mut self.left_out);
-        (left_out > 0).then(|| format!("(Lines left out because nobody read them: {left_out})"))
+        (left_out > 0)
+            .then(|| format!("(Lines left out because the reader was too slow: {left_out})"))
     }
 
     fn is_written(&self) -> bool {
@@ -133,7 +134,7 @@ mod tests {
         let left_out = 2 * MAX_QUEUED_LINES - written;
         assert_eq!(
             note,
-            format!("(Lines left out because nobody read them: {left_out})")
+            format!("(Lines left out because the reader was too slow: {left_out})")
         );
         writer.queue("later".to_owned());
         assert_eq!(lines.next().unwrap(), "later");

@@ -116,7 +116,7 @@ impl TestWorkspace {
         RunningStack::new(command.spawn().unwrap())
     }
 
-    /// Starts `cargo dev` like [`Self::start`], with a standard output that nobody reads. Returns its
+    /// Starts `cargo dev` like [`Self::start`], with a standard output that no reader empties. Returns its
     /// other end, too.
     pub(crate) fn start_without_reader(&self, arguments: &[&str]) -> (RunningStack, PipeReader) {
         let (reader, stdout) = std::io::pipe().unwrap();

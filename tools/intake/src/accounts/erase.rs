@@ -227,7 +227,7 @@ async fn refuse_later_keys(
     let count = counted(later_keys.len() as u64, "key");
     let error = anyhow!(
         "The account {account} got {count} during the erasure. The command revoked what was active of them, and what clients \
-         sent with them may be stored. Make sure that nobody creates keys of this account, and run the command again."
+         sent with them may be stored. Let no operator create keys of this account, and run the command again."
     );
     match published {
         Ok(()) => Err(error),

@@ -96,7 +96,7 @@ async fn interrupted_erasure_of_an_account_has_revoked_its_keys_and_deleted_noth
 
 /// What the erasure of `shop` says after it has revoked a key that was created meanwhile.
 const LATER_KEY: &str = "The account shop got 1 key during the erasure. The command revoked what was active of them, and what \
-     clients sent with them may be stored. Make sure that nobody creates keys of this account, and run the command again.";
+     clients sent with them may be stored. Let no operator create keys of this account, and run the command again.";
 
 #[track_caller]
 fn assert_all_keys_are_revoked(operator: &Operator) {
