@@ -16,12 +16,13 @@ use model::timestamp::Timestamp;
 use serde::Serialize;
 use store::attributes::Item;
 
-use crate::items::{Json, scan_table, text};
 use crate::keys::KeyTable;
-use crate::output::{counted, note, to_json};
+use crate::output::{counted, note};
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
 use crate::time_args::time_or_age;
+use operator::escape::to_json;
+use operator::items::{Json, scan_table, text};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EventContractsCommand {
@@ -149,8 +150,9 @@ impl SignalSelection {
         };
         let mut count = 0;
         scan_table(
-            stack,
+            &stack.dynamodb,
             stack.table_name(SIGNALS_TABLE)?,
+            note,
             select,
             async |page| {
                 for item in page.items() {

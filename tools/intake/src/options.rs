@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::import::Import;
+use crate::import::ImportArgs;
 use crate::output::{Format, note, print_line};
 use crate::program_name::{as_typed, own_name};
 use crate::stack::{Stack, StackArgs, local_account};
@@ -84,7 +84,7 @@ enum StackCommand {
     Contracts(contracts::EventContractsCommand),
 
     /// Store the customers or signals of a file
-    Import(Import),
+    Import(ImportArgs),
 
     /// Prove a deployment: send requests, read everything back, compare, clean up
     Verify(Verify),

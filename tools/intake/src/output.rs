@@ -4,16 +4,14 @@
 //! Values that clients sent may hold control characters that a terminal would obey: tables and JSON
 //! escape them.
 
-mod escape;
 mod printed_table;
 
 use std::io::Write as _;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use operator::escape::to_json;
 use serde::Serialize;
 
-pub(crate) use self::escape::{escape_control, to_json};
 pub(crate) use self::printed_table::PrintedTable;
 use crate::program_name::commands_as_typed;
 
@@ -36,9 +34,6 @@ impl Format {
         }
     }
 }
-
-/// How often a long command says how far it is.
-pub(crate) const NOTE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A number with what it counts, in the singular or the plural.
 pub(crate) fn counted(number: u64, thing: &str) -> String {

@@ -2,16 +2,12 @@
 
 mod list;
 mod redrive;
-mod rejected_signal;
-mod rejected_signal_id;
-mod rejected_table;
 
 use anyhow::Result;
 use clap::Subcommand;
 
 use self::list::ListRejected;
 use self::redrive::RedriveRejected;
-pub(crate) use self::rejected_table::RejectedTable;
 use crate::output::Format;
 use crate::stack::Stack;
 
@@ -37,10 +33,9 @@ pub(crate) enum RejectedCommand {
 
 impl RejectedCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
-        let rejected_table = RejectedTable::new(stack)?;
         match self {
-            Self::List(list) => list.run(&rejected_table, format).await,
-            Self::Redrive(redrive) => redrive.run(&rejected_table, format).await,
+            Self::List(list) => list.run(&stack.rejected_table()?, format).await,
+            Self::Redrive(redrive) => redrive.run(&stack.tables()?, format).await,
         }
     }
 }

@@ -14,22 +14,22 @@ use aws::sdk_config::retries;
 use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
+use operator::Tables;
+use operator::rejected::RejectedTable;
 
 pub(crate) use self::connect::{StackArgs, local_account};
 use self::variable_names::{
-    BASE_URL, DEAD_LETTER_QUEUE_URL, OVERFLOW_QUEUE_URL, SIGNAL_RETENTION_DAYS,
+    BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, OVERFLOW_QUEUE_URL, REJECTED_SIGNALS_TABLE,
+    SIGNAL_RETENTION_DAYS, SIGNALS_TABLE,
 };
 use self::variables::StackVariables;
+use crate::output::note;
 
 /// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Attempts per call to DynamoDB, including the first.
 const MAX_ATTEMPTS: u32 = 4;
-
-/// The timeout of a write with all its attempts. No client waits for it, as one waits for a
-/// function.
-pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The version of this command line, which is compared with the deployed one.
 pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -95,6 +95,24 @@ impl Stack {
             variable,
             "Give --stack NAME or --local, or set the variable.",
         )
+    }
+
+    /// The tables that an import and a redrive need.
+    pub(crate) fn tables(&self) -> Result<Tables> {
+        Ok(Tables {
+            dynamodb: self.dynamodb.clone(),
+            customers: self.table_name(CUSTOMERS_TABLE)?.to_owned(),
+            signals: self.table_name(SIGNALS_TABLE)?.to_owned(),
+            rejected_signals: self.table_name(REJECTED_SIGNALS_TABLE)?.to_owned(),
+            retention: self.retention()?,
+            note,
+        })
+    }
+
+    /// The table of the rejected signals.
+    pub(crate) fn rejected_table(&self) -> Result<RejectedTable> {
+        let table_name = self.table_name(REJECTED_SIGNALS_TABLE)?;
+        Ok(RejectedTable::new(self.dynamodb.clone(), table_name, note))
     }
 
     /// The address of the API, without a slash at its end.

@@ -14,7 +14,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 /// is the time an hour ago.
 pub(crate) fn time_or_age(text: &str) -> Result<Timestamp, String> {
     match duration(text) {
-        Ok(age) => Ok(subtract(Timestamp::now(), age)),
+        Ok(age) => Ok(Timestamp::now().minus(age)),
         Err(_) => fixed_time(text).map_err(|error| format!("{error}, or 1h for an hour ago")),
     }
 }
@@ -29,21 +29,10 @@ pub(crate) fn fixed_time(text: &str) -> Result<Timestamp, String> {
         .ok_or_else(|| "write a time such as 2026-11-20 or 2026-11-20T22:16:40Z".to_owned())
 }
 
-/// Parses a time such as `2026-11-20T22:16:40.009Z`, with or without a fraction.
-pub(crate) fn rfc3339(text: &str) -> Option<Timestamp> {
-    from_system_time(humantime::parse_rfc3339(text).ok()?)
-}
-
 fn from_system_time(time: SystemTime) -> Option<Timestamp> {
     time.duration_since(UNIX_EPOCH)
         .ok()
         .map(|since_epoch| Timestamp::from_millis(0).plus(since_epoch))
-}
-
-/// The time that is `duration` earlier than `time`, and not before 1970.
-pub(crate) fn subtract(time: Timestamp, duration: Duration) -> Timestamp {
-    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    Timestamp::from_millis(time.millis().saturating_sub(millis))
 }
 
 #[cfg(test)]

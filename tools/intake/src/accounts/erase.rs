@@ -19,13 +19,13 @@ use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
 use crate::erasure::{ErasureArgs, refuse_while_queued, until_erased, wait_for_functions};
-use crate::items::{batch_delete, item_key, partition_prefix, scan_table};
 use crate::keys::{KeyTable, StoredKey, no_such_key, snapshot};
 use crate::output::{Format, counted, note};
 use crate::stack::Stack;
 use crate::stack::variable_names::{
     CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
 };
+use operator::items::{batch_delete, item_key, partition_prefix, scan_table};
 
 #[derive(Args, Debug)]
 pub(crate) struct EraseAccount {
@@ -295,16 +295,22 @@ async fn delete_items(
             .projection_expression(key_names.join(", "))
     };
     let mut count = 0;
-    scan_table(stack, table_name, only_keys_of_account, async |page| {
-        let item_keys: Vec<Item> = page
-            .items()
-            .iter()
-            .map(|item| item_key(item, key_names))
-            .collect();
-        batch_delete(&stack.dynamodb, table_name, &item_keys).await?;
-        count += item_keys.len();
-        Ok(())
-    })
+    scan_table(
+        &stack.dynamodb,
+        table_name,
+        note,
+        only_keys_of_account,
+        async |page| {
+            let item_keys: Vec<Item> = page
+                .items()
+                .iter()
+                .map(|item| item_key(item, key_names))
+                .collect();
+            batch_delete(&stack.dynamodb, table_name, &item_keys).await?;
+            count += item_keys.len();
+            Ok(())
+        },
+    )
     .await?;
     Ok(count)
 }

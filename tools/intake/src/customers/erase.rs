@@ -17,10 +17,10 @@ use super::Target;
 use super::profile::find_profile;
 use crate::confirm::confirm;
 use crate::erasure::{ErasureArgs, refuse_while_queued, until_erased, wait_for_functions};
-use crate::error::call_error;
-use crate::items::{batch_delete, key_of_partition, partition_query, query_items};
 use crate::output::{Format, note};
-use crate::rejected::RejectedTable;
+use operator::error::call_error;
+use operator::items::{batch_delete, key_of_partition, partition_query, query_items};
+
 use crate::stack::Stack;
 use crate::stack::variable_names::{CUSTOMERS_TABLE, SIGNALS_TABLE};
 
@@ -112,7 +112,7 @@ impl EraseCustomer {
         } = &self.target;
         let profile = find_profile(stack, account, subject_id).await?;
         let signals = count_signals(stack, account, subject_id).await?;
-        let rejected_table = RejectedTable::new(stack)?;
+        let rejected_table = stack.rejected_table()?;
         let rejected_keys = rejected_table
             .find_keys_by_subject(account, subject_id)
             .await?;
@@ -145,9 +145,7 @@ impl EraseCustomer {
             account,
             subject_id,
         } = &self.target;
-        RejectedTable::new(stack)?
-            .delete(&found.rejected_keys)
-            .await?;
+        stack.rejected_table()?.delete(&found.rejected_keys).await?;
         delete_signals(stack, account, subject_id).await?;
         // The profile last: while it is there, an operator sees that the erasure is incomplete.
         let profile = key_of_partition(account.partition_key(subject_id));
@@ -188,10 +186,14 @@ impl StoredOfCustomer {
 
 async fn count_signals(stack: &Stack, account: &AccountId, subject_id: &str) -> Result<usize> {
     let table_name = stack.table_name(SIGNALS_TABLE)?;
-    let mut pages = partition_query(stack, table_name, account.partition_key(subject_id))
-        .select(Select::Count)
-        .into_paginator()
-        .send();
+    let mut pages = partition_query(
+        &stack.dynamodb,
+        table_name,
+        account.partition_key(subject_id),
+    )
+    .select(Select::Count)
+    .into_paginator()
+    .send();
     let mut count = 0;
     while let Some(page) = pages.next().await {
         let page = page.map_err(|error| call_error(table_name, error))?;
@@ -202,8 +204,12 @@ async fn count_signals(stack: &Stack, account: &AccountId, subject_id: &str) -> 
 
 async fn delete_signals(stack: &Stack, account: &AccountId, subject_id: &str) -> Result<()> {
     let table_name = stack.table_name(SIGNALS_TABLE)?;
-    let query = partition_query(stack, table_name, account.partition_key(subject_id))
-        .projection_expression("pk, sk");
+    let query = partition_query(
+        &stack.dynamodb,
+        table_name,
+        account.partition_key(subject_id),
+    )
+    .projection_expression("pk, sk");
     let mut batches = query_items(query).try_chunks(DELETION_BATCH_SIZE);
     while let Some(keys) = batches.try_next().await.map_err(|error| error.1)? {
         batch_delete(&stack.dynamodb, table_name, &keys).await?;

@@ -10,9 +10,10 @@ use model::timestamp::Timestamp;
 use store::attributes::Item;
 
 use super::profile::{find_profile, profile_json};
-use crate::items::{get_item, json_object, partition_query, query_items};
-use crate::output::{Format, note, to_json};
-use crate::rejected::RejectedTable;
+use crate::output::{Format, note};
+use operator::escape::to_json;
+use operator::items::{get_item, json_object, partition_query, query_items};
+
 use crate::stack::Stack;
 use crate::stack::variable_names::{REJECTED_SIGNALS_TABLE, SIGNALS_TABLE};
 
@@ -30,12 +31,12 @@ pub(super) async fn export(
 ) -> Result<()> {
     let profile = find_profile(stack, account, subject_id).await?;
     let query = partition_query(
-        stack,
+        &stack.dynamodb,
         stack.table_name(SIGNALS_TABLE)?,
         account.partition_key(subject_id),
     );
     let mut signals = Box::pin(query_items(query).peekable());
-    let rejected_table = RejectedTable::new(stack)?;
+    let rejected_table = stack.rejected_table()?;
     let rejected_keys = rejected_table
         .find_keys_by_subject(account, subject_id)
         .await?;
@@ -70,7 +71,7 @@ fn read_rejected_signals(
     keys: Vec<Item>,
 ) -> Result<impl Stream<Item = Result<Item>>> {
     let table_name = stack.table_name(REJECTED_SIGNALS_TABLE)?;
-    let items = stream::iter(keys).then(move |key| get_item(stack, table_name, key));
+    let items = stream::iter(keys).then(move |key| get_item(&stack.dynamodb, table_name, key));
     Ok(items.try_filter_map(async |item| Ok(item)))
 }
 

@@ -7,10 +7,10 @@ use model::account::AccountId;
 use store::attributes::Item;
 
 use super::profile::profile_json;
-use crate::items::{scan_table, text};
 use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
 use crate::stack::variable_names::CUSTOMERS_TABLE;
+use operator::items::{scan_table, text};
 
 pub(super) async fn find(
     stack: &Stack,
@@ -50,8 +50,9 @@ async fn customers_with_email(
     };
     let mut customers: Vec<Item> = Vec::new();
     scan_table(
-        stack,
+        &stack.dynamodb,
         stack.table_name(CUSTOMERS_TABLE)?,
+        note,
         select,
         async |page| {
             customers.extend(page.items.unwrap_or_default());

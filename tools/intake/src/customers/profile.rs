@@ -7,9 +7,9 @@ use model::account::AccountId;
 use model::customer::is_fence;
 use store::attributes::Item;
 
-use crate::items::{Json, get_item, json_object, key_of_partition};
 use crate::stack::Stack;
 use crate::stack::variable_names::CUSTOMERS_TABLE;
+use operator::items::{Json, get_item, json_object, key_of_partition};
 
 /// The attributes of a customer, without those that only the table needs.
 pub(super) fn profile_json(item: &Item) -> BTreeMap<&str, Json<'_>> {
@@ -26,5 +26,5 @@ pub(super) async fn find_profile(
 ) -> Result<Option<Item>> {
     let table_name = stack.table_name(CUSTOMERS_TABLE)?;
     let key = key_of_partition(account.partition_key(subject_id));
-    get_item(stack, table_name, key).await
+    get_item(&stack.dynamodb, table_name, key).await
 }

@@ -7,11 +7,11 @@ use store::customers::times_of_fields;
 
 use super::Target;
 use super::profile::{find_profile, profile_json};
-use crate::error::store_error;
-use crate::items::{Json, display};
 use crate::output::{Format, PrintedTable, print_json};
 use crate::stack::Stack;
 use crate::stack::variable_names::CUSTOMERS_TABLE;
+use operator::error::store_error;
+use operator::items::{Json, display};
 
 pub(super) async fn show(
     stack: &Stack,

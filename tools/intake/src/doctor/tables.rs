@@ -8,12 +8,12 @@ use aws_sdk_dynamodb::types::{
 };
 
 use crate::check_result::CheckOutcome;
-use crate::error::call_error;
 use crate::stack::Stack;
 use crate::stack::variable_names::{
     API_KEYS_TABLE, CUSTOMERS_TABLE, DELETION_PROTECTION, IDEMPOTENCY_TABLE,
     REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
 };
+use operator::error::call_error;
 
 /// What template.yaml says of a table.
 pub(super) struct ExpectedTable {

@@ -15,11 +15,12 @@ use model::timestamp::Timestamp;
 use store::api_keys::PARTITION_KEY;
 use store::attributes::{Item, from_item, to_item};
 
-use crate::error::{call_error, store_error};
-use crate::items::{scan_table, text};
 use crate::output::note;
+use crate::stack::Stack;
 use crate::stack::variable_names::API_KEYS_TABLE;
-use crate::stack::{Stack, WRITE_TIMEOUT};
+use operator::WRITE_TIMEOUT;
+use operator::error::{call_error, store_error};
+use operator::items::{scan_table, text};
 
 /// A key in the table.
 #[derive(Debug)]
@@ -95,18 +96,24 @@ impl<'a> KeyTable<'a> {
     pub(crate) async fn all(&self) -> Result<Vec<StoredKey>> {
         let mut keys = Vec::new();
         let consistent = |scan: ScanFluentBuilder| scan.consistent_read(true);
-        scan_table(self.stack, self.table_name, consistent, async |page| {
-            for item in page.items.unwrap_or_default() {
-                match StoredKey::from_item(item) {
-                    Some(key) => keys.push(key),
-                    None => note(&format!(
-                        "Skipped an item of {} that is no entry of a key.",
-                        self.table_name
-                    )),
+        scan_table(
+            &self.stack.dynamodb,
+            self.table_name,
+            note,
+            consistent,
+            async |page| {
+                for item in page.items.unwrap_or_default() {
+                    match StoredKey::from_item(item) {
+                        Some(key) => keys.push(key),
+                        None => note(&format!(
+                            "Skipped an item of {} that is no entry of a key.",
+                            self.table_name
+                        )),
+                    }
                 }
-            }
-            Ok(())
-        })
+                Ok(())
+            },
+        )
         .await?;
         keys.sort_by(|a, b| {
             let by_time = a.entry.created_at.cmp(&b.entry.created_at);

@@ -5,8 +5,8 @@ use anyhow::Result;
 use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
 use serde::Serialize;
 
-use super::escape::escape_control;
 use super::{Format, print_json, print_line};
+use operator::escape::escape_control;
 
 /// What is between two columns.
 const GAP: &str = "  ";

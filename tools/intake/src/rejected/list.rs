@@ -5,9 +5,8 @@ use anyhow::Result;
 use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
+use operator::rejected::{RejectedSignal, RejectedTable, days};
 
-use super::rejected_signal::RejectedSignal;
-use super::rejected_table::{RejectedTable, days};
 use crate::output::{Format, PrintedTable, note};
 use crate::time_args::time_or_age;
 
@@ -24,11 +23,7 @@ pub(crate) struct ListRejected {
 }
 
 impl ListRejected {
-    pub(super) async fn run(
-        &self,
-        rejected_table: &RejectedTable<'_>,
-        format: Format,
-    ) -> Result<()> {
+    pub(super) async fn run(&self, rejected_table: &RejectedTable, format: Format) -> Result<()> {
         let account = &self.account;
         let heading = ["RECEIVED", "CODE", "ID", "SUBJECT ID", "MESSAGE"];
         let mut rows = PrintedTable::new(format, heading).cut_to_terminal();

@@ -1,32 +1,20 @@
-//! `rejected redrive`: parses and stores rejected signals as if they had been valid at first. Must
-//! not know how one signal is stored.
-//!
-//! A rejected signal is deleted only after it is stored, and it is always stored under the same
-//! key: after an interruption, the operator runs the command again. [`attempt`] does this with one
-//! signal, [`report`] prints what became of all.
+//! `rejected redrive`: redrives the rejected signals that the operator names. Must not know how a
+//! signal is stored.
 
-mod attempt;
 mod report;
 
-use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use clap::Args;
-use futures_util::{StreamExt as _, stream};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use operator::Tables;
+use operator::rejected::redrive::{Candidate, Redrive, read_edited};
 
-use self::report::{RedriveOutcome, RedriveReport};
-use super::rejected_signal_id::RejectedSignalId;
-use super::rejected_table::{RejectedTable, days};
+use self::report::RedriveReport;
 use crate::output::Format;
 use crate::time_args::time_or_age;
-
-/// How many signals are stored at once.
-const CONCURRENT_SIGNALS: usize = 16;
 
 #[derive(Args, Debug)]
 pub(crate) struct RedriveRejected {
@@ -52,114 +40,24 @@ pub(crate) struct RedriveRejected {
     ids: Vec<String>,
 }
 
-/// A rejected signal, and the payload that is to be stored in its place.
-struct Candidate {
-    id: RejectedSignalId,
-    payload: String,
-}
-
 impl RedriveRejected {
-    pub(super) async fn run(
-        &self,
-        rejected_table: &RejectedTable<'_>,
-        format: Format,
-    ) -> Result<()> {
+    pub(super) async fn run(&self, tables: &Tables, format: Format) -> Result<()> {
+        let redrive = Redrive::new(tables, &self.account, self.dry_run);
         let mut report = RedriveReport::new(format, self.dry_run);
+        let take = |redriven| report.add(&redriven);
         if let Some(file) = &self.from {
-            let candidates = read_edited(file)?;
-            self.redrive_all(rejected_table, &candidates, &mut report)
-                .await?;
+            redrive.run(&read_file(file)?, take).await?;
         } else {
-            self.redrive_as_sent(rejected_table, &mut report).await?;
+            redrive.run_as_sent(self.since, &self.ids, take).await?;
         }
         report.finish()
     }
-
-    /// Redrives signals with the payloads that clients sent: they may have become valid since.
-    async fn redrive_as_sent(
-        &self,
-        rejected_table: &RejectedTable<'_>,
-        report: &mut RedriveReport,
-    ) -> Result<()> {
-        let mut missing: BTreeSet<&str> = self.ids.iter().map(String::as_str).collect();
-        for day in days(self.since, Timestamp::now()) {
-            let mut candidates = Vec::new();
-            let signals = rejected_table
-                .read_day(&self.account, &day, self.since)
-                .await?;
-            for signal in signals {
-                let names = [signal.id.to_string(), signal.id.short()];
-                let is_named = names.iter().any(|name| self.ids.contains(name));
-                if !self.ids.is_empty() && !is_named {
-                    continue;
-                }
-                for name in &names {
-                    missing.remove(name.as_str());
-                }
-                candidates.push(Candidate {
-                    id: signal.id,
-                    payload: signal.payload,
-                });
-            }
-            self.redrive_all(rejected_table, &candidates, report)
-                .await?;
-        }
-        for id in missing {
-            report.add(id, &RedriveOutcome::Missing);
-        }
-        Ok(())
-    }
-
-    async fn redrive_all(
-        &self,
-        rejected_table: &RejectedTable<'_>,
-        candidates: &[Candidate],
-        report: &mut RedriveReport,
-    ) -> Result<()> {
-        let work: Vec<_> = candidates
-            .iter()
-            .map(|candidate| self.redrive_one(rejected_table, candidate))
-            .collect();
-        let outcomes = stream::iter(work).buffered(CONCURRENT_SIGNALS);
-        let mut finished = stream::iter(candidates).zip(outcomes);
-        while let Some((candidate, outcome)) = finished.next().await {
-            report.add_signal(&candidate.id, &outcome?);
-        }
-        Ok(())
-    }
-}
-
-/// A line of the file of `--from`: a line of `rejected list --json` with an edited payload.
-#[derive(Deserialize)]
-struct EditedLine {
-    id: RejectedSignalId,
-    payload: Box<RawValue>,
 }
 
 /// Reads the whole file: an operator edited it, so it fits into memory, and an invalid line must
 /// stop the redrive before it begins.
-fn read_edited(file: &Path) -> Result<Vec<Candidate>> {
-    let name = file.display();
+fn read_file(file: &Path) -> Result<Vec<Candidate>> {
+    let name = file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(|| format!("Cannot read {name}"))?;
-    let mut ids = HashSet::new();
-    let mut candidates = Vec::new();
-    for (number, line) in (1_usize..).zip(text.lines()) {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let edited: EditedLine = serde_json::from_str(line).with_context(|| {
-            format!("Line {number} of {name} is not a line of `rejected list --json`")
-        })?;
-        let is_new = ids.insert(edited.id.clone());
-        ensure!(
-            is_new,
-            "Line {number} of {name} repeats the id of an earlier line: {}.",
-            edited.id
-        );
-        candidates.push(Candidate {
-            id: edited.id,
-            payload: edited.payload.get().to_owned(),
-        });
-    }
-    Ok(candidates)
+    read_edited(&text, &name)
 }

@@ -18,9 +18,10 @@ use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
 use crate::erasure::{ErasureArgs, refuse_while_queued, until_erased, wait_for_functions};
-use crate::items::{batch_delete, item_key, partition_prefix, scan_table};
-use crate::output::{Format, NOTE_INTERVAL, note};
-use crate::rejected::RejectedTable;
+use crate::output::{Format, note};
+use operator::NOTE_INTERVAL;
+use operator::items::{batch_delete, item_key, partition_prefix, scan_table};
+
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
 use crate::time_args::time_or_age;
@@ -122,7 +123,7 @@ impl EraseSignals {
     /// Deletes the signals. `expected` is how many were counted before.
     async fn delete(&self, stack: &Stack, expected: usize) -> Result<SignalErasureCounts> {
         let rejected_keys = self.find_rejected_keys(stack).await?;
-        RejectedTable::new(stack)?.delete(&rejected_keys).await?;
+        stack.rejected_table()?.delete(&rejected_keys).await?;
         let table_name = stack.table_name(SIGNALS_TABLE)?;
         let mut signals = 0;
         let mut noted_at = Instant::now();
@@ -170,12 +171,13 @@ impl EraseSignals {
                 .projection_expression("pk, sk")
         };
         let table_name = stack.table_name(SIGNALS_TABLE)?;
-        scan_table(stack, table_name, select, take).await
+        scan_table(&stack.dynamodb, table_name, note, select, take).await
     }
 
     /// Finds the keys of the rejected signals.
     async fn find_rejected_keys(&self, stack: &Stack) -> Result<Vec<Item>> {
-        RejectedTable::new(stack)?
+        stack
+            .rejected_table()?
             .find_keys_by_type(&self.account, &self.signal_type, self.since, self.until)
             .await
     }

@@ -15,11 +15,11 @@ use model::timestamp::Timestamp;
 use store::attributes::Item;
 
 use crate::interrupt::until_interrupted;
-use crate::items::{Json, display, json_object, partition_query, query_items, text};
 use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
-use crate::time_args::{subtract, time_or_age};
+use crate::time_args::time_or_age;
+use operator::items::{Json, display, json_object, partition_query, query_items, text};
 
 /// How many signals are listed unless the operator asks for another number.
 const DEFAULT_LIMIT: usize = 50;
@@ -175,7 +175,7 @@ impl<'a> History<'a> {
     async fn follow(&mut self, begin: Timestamp) -> Result<()> {
         let mut listed = HashSet::new();
         loop {
-            let since = subtract(Timestamp::now(), LOOK_BACK).max(begin);
+            let since = Timestamp::now().minus(LOOK_BACK).max(begin);
             let mut signals: Vec<Item> = query_items(self.query(Some(since), None))
                 .try_collect()
                 .await?;
@@ -225,10 +225,14 @@ impl<'a> History<'a> {
             AttributeValue::S(time.map_or_else(|| none.to_owned(), |time| time.to_string()))
         };
         // "0" sorts before every time, "~" after every time.
-        partition_query(self.stack, self.table_name, self.partition.clone())
-            .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :until")
-            .expression_attribute_values(":since", bound(since, "0"))
-            .expression_attribute_values(":until", bound(until, "~"))
+        partition_query(
+            &self.stack.dynamodb,
+            self.table_name,
+            self.partition.clone(),
+        )
+        .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :until")
+        .expression_attribute_values(":since", bound(since, "0"))
+        .expression_attribute_values(":until", bound(until, "~"))
     }
 }
 

@@ -10,7 +10,6 @@ use store::retry::MAX_REQUEST_DURATION;
 
 use super::check_context::CheckContext;
 use super::stored::{read_partitions, rejected_partitions, subject_partitions};
-use crate::items::{batch_delete, item_key, key_of_partition};
 use crate::keys::VerificationKey;
 use crate::output::note;
 use crate::program_name::own_name;
@@ -18,6 +17,7 @@ use crate::stack::Stack;
 use crate::stack::variable_names::{
     CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
 };
+use operator::items::{batch_delete, item_key, key_of_partition};
 
 /// How long a function may still work on a request that was given up: as long as on any request, and
 /// two seconds on its way.

@@ -13,9 +13,9 @@ use super::batch::SentBatch;
 use super::check_context::CheckContext;
 use super::requests::updated_fields;
 use super::stored::{self, StoredItems};
-use crate::items::{json_object, text};
 use crate::output::note;
 use crate::stack::Stack;
+use operator::items::{json_object, text};
 
 /// How long deferred signals may take to be stored.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(2);

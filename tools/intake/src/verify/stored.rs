@@ -14,9 +14,9 @@ use store::rejected_signals::{self, SHARDS};
 
 use super::batch::{SUBJECT_COUNT, subject_id};
 use super::check_context::CheckContext;
-use crate::items::{Json, partition_query, query_items};
 use crate::stack::Stack;
 use crate::stack::variable_names::{CUSTOMERS_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE};
+use operator::items::{Json, partition_query, query_items};
 
 /// Calls at the same time.
 const CONCURRENCY: usize = 8;
@@ -77,7 +77,7 @@ pub(super) async fn read_partitions(
     let table_name = stack.table_name(variable)?;
     let queries = partitions
         .into_iter()
-        .map(|partition| query_items(partition_query(stack, table_name, partition)));
+        .map(|partition| query_items(partition_query(&stack.dynamodb, table_name, partition)));
     stream::iter(queries)
         .flatten_unordered(CONCURRENCY)
         .try_collect()

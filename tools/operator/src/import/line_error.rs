@@ -6,6 +6,7 @@ use model::validation::{FieldError, FieldErrorCode};
 use serde::Serialize;
 
 /// A line of which nothing is stored, and what is wrong with it.
+#[derive(Debug)]
 pub(super) struct InvalidLine {
     /// Its place in the file, counted from 1.
     pub(super) number: u64,

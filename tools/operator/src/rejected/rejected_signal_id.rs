@@ -14,7 +14,7 @@ use crate::items::{partition_prefix, text};
 /// form.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(try_from = "String")]
-pub(crate) struct RejectedSignalId(String);
+pub struct RejectedSignalId(String);
 
 /// The characters of `2026-11-20#07`.
 const PARTITION_CHARS: usize = 13;
@@ -39,7 +39,7 @@ impl RejectedSignalId {
     }
 
     /// The short form: `2026-11-20-07-3fa85f64-3`.
-    pub(super) fn short(&self) -> String {
+    pub fn short(&self) -> String {
         let parts: Vec<&str> = self.0.split('#').collect();
         let [day, shard, request, index, ..] = parts[..] else {
             return self.0.clone();
@@ -58,7 +58,7 @@ impl RejectedSignalId {
     }
 
     /// The key of the item in this account.
-    pub(super) fn key(&self, account: &AccountId) -> Item {
+    pub fn key(&self, account: &AccountId) -> Item {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();
         let partition = account.partition_key(partition);
         let sort = sort.trim_start_matches('#').to_owned();

@@ -12,40 +12,31 @@ use model::validation::{FieldError, FieldErrorCode};
 use store::ItemOutcome;
 use store::attributes::Item;
 use store::batch_context::BatchContext;
-use store::signals::SignalsTable;
 
-use super::report::RedriveOutcome;
-use super::{Candidate, RedriveRejected};
+use super::outcome::RedriveOutcome;
+use super::{Candidate, Redrive};
+use crate::WRITE_TIMEOUT;
 use crate::error::store_error;
 use crate::items::{partition_query, query_items, text};
 use crate::rejected::rejected_signal::RejectedSignal;
 use crate::rejected::rejected_signal_id::SortKeyPattern;
-use crate::rejected::rejected_table::RejectedTable;
-use crate::stack::WRITE_TIMEOUT;
-use crate::stack::variable_names::SIGNALS_TABLE;
 
-impl RedriveRejected {
+impl Redrive<'_> {
     /// Stores the signal of one candidate and deletes the rejected signal, or finds out why not. A dry
     /// run stores and deletes nothing.
-    pub(super) async fn redrive_one(
-        &self,
-        rejected_table: &RejectedTable<'_>,
-        candidate: &Candidate,
-    ) -> Result<RedriveOutcome> {
-        let stack = rejected_table.stack;
-        let signals = SignalsTable::new(
-            stack.dynamodb.clone(),
-            stack.table_name(SIGNALS_TABLE)?,
-            stack.retention()?,
-        );
-        let Some(found) = rejected_table.find(&self.account, &candidate.id).await? else {
-            let is_stored = self.is_stored(rejected_table, candidate).await?;
+    pub(super) async fn redrive_one(&self, candidate: &Candidate) -> Result<RedriveOutcome> {
+        let found = self
+            .rejected_table
+            .find(self.account, &candidate.id)
+            .await?;
+        let Some(found) = found else {
+            let is_stored = self.is_stored(candidate).await?;
             if is_stored {
                 return Ok(RedriveOutcome::Accepted);
             }
             return Ok(RedriveOutcome::Missing);
         };
-        let expires_at = signals.expires_at(found.received_at);
+        let expires_at = self.signals_table.expires_at(found.received_at);
         if expires_at.is_some_and(|end| end <= Timestamp::now()) {
             return Ok(RedriveOutcome::Expired);
         }
@@ -56,31 +47,25 @@ impl RedriveRejected {
         if self.dry_run {
             return Ok(RedriveOutcome::Accepted);
         }
-        let outcome = self.store(rejected_table, &signals, &found, signal).await?;
+        let outcome = self.store(&found, signal).await?;
         if let RedriveOutcome::Accepted = outcome {
-            let key = candidate.id.key(&self.account);
-            rejected_table.delete(&[key]).await?;
+            let key = candidate.id.key(self.account);
+            self.rejected_table.delete(&[key]).await?;
         }
         Ok(outcome)
     }
 
     /// Stores a signal as if it had been valid in the request that it came with.
-    async fn store(
-        &self,
-        rejected_table: &RejectedTable<'_>,
-        signals: &SignalsTable,
-        found: &RejectedSignal,
-        signal: Signal<'_>,
-    ) -> Result<RedriveOutcome> {
+    async fn store(&self, found: &RejectedSignal, signal: Signal<'_>) -> Result<RedriveOutcome> {
         let context = BatchContext {
-            account_id: &self.account,
+            account_id: self.account,
             key_id: "",
             request_identifier: &found.request_identifier,
             first_received_at: found.received_at,
             request_id: "",
         };
         let deadline = Deadline::after(WRITE_TIMEOUT);
-        for outcome in signals.store(context, &[signal], deadline).await {
+        for outcome in self.signals_table.store(context, &[signal], deadline).await {
             match outcome {
                 ItemOutcome::Stored => {}
                 ItemOutcome::Invalid => {
@@ -88,10 +73,7 @@ impl RedriveRejected {
                     return Ok(RedriveOutcome::Rejected(vec![error]));
                 }
                 ItemOutcome::Unacknowledged(error) => {
-                    return Err(store_error(
-                        rejected_table.stack.table_name(SIGNALS_TABLE)?,
-                        &error,
-                    ));
+                    return Err(store_error(&self.tables.signals, &error));
                 }
             }
         }
@@ -100,18 +82,13 @@ impl RedriveRejected {
 
     /// Whether the signal of a candidate is stored already. An earlier run did that, and deleted the
     /// rejected signal.
-    async fn is_stored(
-        &self,
-        rejected_table: &RejectedTable<'_>,
-        candidate: &Candidate,
-    ) -> Result<bool> {
+    async fn is_stored(&self, candidate: &Candidate) -> Result<bool> {
         let Ok(signal) = parse(&candidate.payload, 0) else {
             return Ok(false);
         };
-        let stack = rejected_table.stack;
         let partition = self.account.partition_key(signal.subject_id());
         let SortKeyPattern { day, end } = candidate.id.stored_sort_key();
-        let query = partition_query(stack, stack.table_name(SIGNALS_TABLE)?, partition)
+        let query = partition_query(&self.tables.dynamodb, &self.tables.signals, partition)
             .key_condition_expression("pk = :pk AND begins_with(sk, :day)")
             .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
             .projection_expression("sk");

@@ -12,7 +12,7 @@ use super::chunks::{Chunks, cannot_read};
 /// What the lines of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum ImportKind {
+pub enum ImportKind {
     Customers,
     Signals,
 }

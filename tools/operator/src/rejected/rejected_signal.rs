@@ -19,22 +19,22 @@ use super::rejected_signal_id::RejectedSignalId;
 /// A rejected signal, with the members of a line of `rejected list --json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RejectedSignal {
-    pub(super) id: RejectedSignalId,
-    pub(super) received_at: Timestamp,
+pub struct RejectedSignal {
+    pub id: RejectedSignalId,
+    pub received_at: Timestamp,
     #[serde(serialize_with = "as_sent")]
-    pub(super) request_identifier: RequestIdentifier,
+    pub request_identifier: RequestIdentifier,
     /// The index of the signal in the request.
-    pub(super) index: usize,
-    pub(super) key_id: String,
+    pub index: usize,
+    pub key_id: String,
     /// The customer or the emitter, if it could be parsed.
-    pub(super) subject_id: Option<String>,
+    pub subject_id: Option<String>,
     /// The validation errors that the client received.
-    pub(super) errors: Vec<FieldError>,
+    pub errors: Vec<FieldError>,
     /// Whether the payload is only the beginning of what was received.
-    pub(super) truncated: bool,
+    pub truncated: bool,
     #[serde(serialize_with = "serialize_payload")]
-    pub(super) payload: String,
+    pub payload: String,
 }
 
 impl RejectedSignal {

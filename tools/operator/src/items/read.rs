@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
+use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
@@ -13,17 +14,18 @@ use futures_util::{Stream, StreamExt as _};
 use store::attributes::Item;
 
 use crate::error::call_error;
-use crate::output::{NOTE_INTERVAL, note};
-use crate::stack::Stack;
+use crate::{NOTE_INTERVAL, Note};
 
 /// How many segments of a table are read at once. One after the other, the pages of a large table
 /// take many times as long.
 const SEGMENTS: i32 = 8;
 
 /// Reads the item with this key, consistently.
-pub(crate) async fn get_item(stack: &Stack, table_name: &str, key: Item) -> Result<Option<Item>> {
-    let response = stack
-        .dynamodb
+///
+/// # Errors
+/// DynamoDB failed.
+pub async fn get_item(client: &Client, table_name: &str, key: Item) -> Result<Option<Item>> {
+    let response = client
         .get_item()
         .table_name(table_name)
         .set_key(Some(key))
@@ -35,13 +37,8 @@ pub(crate) async fn get_item(stack: &Stack, table_name: &str, key: Item) -> Resu
 }
 
 /// A consistent query for the items of one partition of a table.
-pub(crate) fn partition_query(
-    stack: &Stack,
-    table_name: &str,
-    partition: String,
-) -> QueryFluentBuilder {
-    stack
-        .dynamodb
+pub fn partition_query(client: &Client, table_name: &str, partition: String) -> QueryFluentBuilder {
+    client
         .query()
         .table_name(table_name)
         .key_condition_expression("pk = :pk")
@@ -50,7 +47,7 @@ pub(crate) fn partition_query(
 }
 
 /// The items that a query finds.
-pub(crate) fn query_items(query: QueryFluentBuilder) -> impl Stream<Item = Result<Item>> {
+pub fn query_items(query: QueryFluentBuilder) -> impl Stream<Item = Result<Item>> {
     let table_name = query.get_table_name().clone().unwrap_or_default();
     let mut items = query.into_paginator().items().send();
     poll_fn(move |context| items.poll_next(context))
@@ -58,16 +55,19 @@ pub(crate) fn query_items(query: QueryFluentBuilder) -> impl Stream<Item = Resul
 }
 
 /// Reads the whole of the table `table_name` and hands each page to `take`, in no order. `configure` completes the
-/// call, such as by a filter.
-pub(crate) async fn scan_table(
-    stack: &Stack,
+/// call, such as by a filter. How far it is goes to `note`.
+///
+/// # Errors
+/// DynamoDB failed, or `take` did.
+pub async fn scan_table(
+    client: &Client,
     table_name: &str,
+    note: Note,
     configure: impl Fn(ScanFluentBuilder) -> ScanFluentBuilder,
     mut take: impl AsyncFnMut(ScanOutput) -> Result<()>,
 ) -> Result<()> {
     let segments = (0..SEGMENTS).map(|segment| {
-        let call = stack
-            .dynamodb
+        let call = client
             .scan()
             .table_name(table_name)
             .segment(segment)

@@ -1,10 +1,10 @@
-//! What became of the lines of an import: the summary, and the file of the invalid lines, which
+//! What became of the lines of an import: the counts, and the file of the invalid lines, which
 //! texts for the operator call rejected. Must not know how lines are stored.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use model::pointer::JsonPointer;
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::kind::ImportKind;
 use super::line_error::{InvalidLine, LineError};
-use crate::output::{Format, counted, escape_control, note, to_json};
+use crate::escape::to_json;
 
 /// The most names of unknown fields that are kept. A file may have any number of them.
 const MAX_NAMES: usize = 20;
@@ -44,12 +44,22 @@ impl LineOutcome {
 }
 
 /// How many lines had which outcome. An empty line has none.
-pub(super) struct ImportReport {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineCounts {
+    pub stored: u64,
+    /// Lines of which nothing is stored, because they are invalid or DynamoDB refused them.
+    pub invalid: u64,
+    /// Signals that DynamoDB would delete at once.
+    pub expired: u64,
+    /// Customers of whom a newer update is stored.
+    pub skipped: u64,
+}
+
+/// What became of the lines of an import.
+#[derive(Debug)]
+pub struct ImportReport {
     kind: ImportKind,
-    stored: u64,
-    invalid: u64,
-    expired: u64,
-    skipped: u64,
+    counts: LineCounts,
     /// The names of unknown fields.
     unknown_fields: BTreeSet<String>,
     /// The file of the invalid lines.
@@ -62,10 +72,7 @@ impl ImportReport {
     pub(super) fn new(kind: ImportKind, error_path: PathBuf) -> Self {
         Self {
             kind,
-            stored: 0,
-            invalid: 0,
-            expired: 0,
-            skipped: 0,
+            counts: LineCounts::default(),
             unknown_fields: BTreeSet::new(),
             error_path,
             unwritten: Vec::new(),
@@ -75,11 +82,11 @@ impl ImportReport {
     /// Counts a line.
     pub(super) fn add(&mut self, number: u64, outcome: LineOutcome) {
         match outcome {
-            LineOutcome::Stored => self.stored += 1,
-            LineOutcome::Expired => self.expired += 1,
-            LineOutcome::Skipped => self.skipped += 1,
+            LineOutcome::Stored => self.counts.stored += 1,
+            LineOutcome::Expired => self.counts.expired += 1,
+            LineOutcome::Skipped => self.counts.skipped += 1,
             LineOutcome::Invalid(errors) => {
-                self.invalid += 1;
+                self.counts.invalid += 1;
                 self.unwritten.push(InvalidLine { number, errors });
             }
         }
@@ -124,61 +131,30 @@ impl ImportReport {
         options.open(&self.error_path)
     }
 
-    /// Prints the summary of the import.
-    pub(super) fn print(&self, format: Format) -> Result<()> {
-        let error_file = (self.invalid > 0).then(|| self.error_path.display().to_string());
-        if let (Some(error_file), Format::Text) = (&error_file, format) {
-            note(&format!(
-                "The rejected lines and their errors are in {error_file}."
-            ));
-        }
-        let json = json!({
-            "kind": self.kind,
-            "stored": self.stored,
-            "rejected": self.invalid,
-            "expired": self.expired,
-            "skipped": self.skipped,
-            "unknownFields": self.unknown_fields,
-            "errorFile": error_file,
-        });
-        format.print(&self.sentences(), &json)
+    /// What the lines of the file are.
+    pub fn kind(&self) -> ImportKind {
+        self.kind
     }
 
-    /// The summary for people.
-    fn sentences(&self) -> String {
-        let thing = match self.kind {
-            ImportKind::Customers => "customer",
-            ImportKind::Signals => "signal",
-        };
-        let mut parts = vec![
-            format!("{} stored", counted(self.stored, thing)),
-            format!("{} rejected", counted(self.invalid, "line")),
-        ];
-        if self.expired > 0 {
-            parts.push(format!("{} expired: not stored", self.expired));
-        }
-        if self.skipped > 0 {
-            parts.push(format!(
-                "{} skipped: a newer update is stored",
-                self.skipped
-            ));
-        }
-        let summary = parts.join(", ");
-        if self.unknown_fields.is_empty() {
-            return format!("{summary}.");
-        }
-        let names: Vec<_> = self
-            .unknown_fields
-            .iter()
-            .map(|name| escape_control(name))
-            .collect();
-        format!("{summary}.\nUnknown fields: {}.", names.join(", "))
+    pub fn counts(&self) -> &LineCounts {
+        &self.counts
+    }
+
+    /// The names of the unknown fields of customers or signals: at most 20, each with at most 64
+    /// characters.
+    pub fn unknown_fields(&self) -> &BTreeSet<String> {
+        &self.unknown_fields
+    }
+
+    /// The file of the invalid lines, if there are any.
+    pub fn error_file(&self) -> Option<&Path> {
+        (self.counts.invalid > 0).then_some(self.error_path.as_path())
     }
 
     /// Whether a line was stored, or none had to be.
-    pub(super) fn is_success(&self) -> bool {
-        let is_any_stored = self.stored + self.skipped > 0;
-        let is_any_left_out = self.invalid + self.expired > 0;
+    pub fn is_success(&self) -> bool {
+        let is_any_stored = self.counts.stored + self.counts.skipped > 0;
+        let is_any_left_out = self.counts.invalid + self.counts.expired > 0;
         is_any_stored || !is_any_left_out
     }
 }

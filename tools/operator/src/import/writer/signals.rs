@@ -2,7 +2,6 @@
 //! chunk.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use anyhow::Result;
 use aws::deadline::Deadline;
@@ -21,8 +20,7 @@ use super::super::line::ParsedLine;
 use super::super::report::{ImportReport, LineOutcome};
 use super::{CONCURRENCY, FinishedLine};
 use crate::error::store_error;
-use crate::stack::variable_names::SIGNALS_TABLE;
-use crate::stack::{Stack, WRITE_TIMEOUT};
+use crate::{Tables, WRITE_TIMEOUT};
 
 /// What makes the key of a signal in its request.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -82,17 +80,14 @@ pub(in crate::import) struct SignalsWriter<'a> {
 }
 
 impl<'a> SignalsWriter<'a> {
-    pub(super) fn new(
-        stack: &'a Stack,
-        account: &'a AccountId,
-        retention: Option<Duration>,
-    ) -> Result<Self> {
-        let table_name = stack.table_name(SIGNALS_TABLE)?;
-        Ok(Self {
+    pub(super) fn new(tables: &'a Tables, account: &'a AccountId) -> Self {
+        let table_name = tables.signals.as_str();
+        let client = tables.dynamodb.clone();
+        Self {
             account,
             table_name,
-            table: SignalsTable::new(stack.dynamodb.clone(), table_name, retention),
-        })
+            table: SignalsTable::new(client, table_name, tables.retention),
+        }
     }
 
     pub(super) async fn store(

@@ -9,7 +9,7 @@ use store::attributes::Item;
 
 /// An attribute as JSON. A number stays the text that DynamoDB sent: 38 digits do not fit into a
 /// float.
-pub(crate) struct Json<'a>(pub(crate) &'a AttributeValue);
+pub struct Json<'a>(pub &'a AttributeValue);
 
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -33,7 +33,7 @@ fn serialize_number<S: Serializer>(number: &str, serializer: S) -> Result<S::Ok,
 }
 
 /// The attributes of an item as a JSON object, sorted by name, without those that are `left_out`.
-pub(crate) fn json_object<'a>(item: &'a Item, left_out: &[&str]) -> BTreeMap<&'a str, Json<'a>> {
+pub fn json_object<'a>(item: &'a Item, left_out: &[&str]) -> BTreeMap<&'a str, Json<'a>> {
     item.iter()
         .filter(|(name, _)| !left_out.contains(&name.as_str()))
         .map(|(name, value)| (name.as_str(), Json(value)))
@@ -41,7 +41,7 @@ pub(crate) fn json_object<'a>(item: &'a Item, left_out: &[&str]) -> BTreeMap<&'a
 }
 
 /// A value for people: a string as it is, anything else as JSON.
-pub(crate) fn display(value: &AttributeValue) -> String {
+pub fn display(value: &AttributeValue) -> String {
     match value {
         AttributeValue::S(text) => text.clone(),
         other => serde_json::to_string(&Json(other)).unwrap_or_default(),

@@ -6,7 +6,10 @@ use serde::Serialize;
 
 /// A value as one line of JSON. A terminal obeys none of its characters: any JSON escapes the ASCII
 /// control characters, and this escapes the others.
-pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
+///
+/// # Errors
+/// The value cannot be written as JSON.
+pub fn to_json(value: &impl Serialize) -> Result<String> {
     let json = serde_json::to_string(value)?;
     let escaped = |c| format!("\\u{:04x}", u32::from(c));
     Ok(escape(&json, is_obeyed_beyond_ascii, escaped))
@@ -14,7 +17,7 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
 
 /// `text` with its control characters escaped, so that it takes one line and cannot move the
 /// cursor.
-pub(crate) fn escape_control(text: &str) -> String {
+pub fn escape_control(text: &str) -> String {
     let is_obeyed = |c: char| c.is_control() || is_obeyed_beyond_ascii(c);
     escape(text, is_obeyed, |c| c.escape_default().collect())
 }

@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use store::error::StoreError;
 
 /// The error of a call that the SDK made.
-pub(crate) fn call_error<E: ProvideErrorMetadata>(
+pub fn call_error<E: ProvideErrorMetadata>(
     table_name: &str,
     error: SdkError<E, HttpResponse>,
 ) -> Error {
@@ -36,7 +36,7 @@ pub(crate) fn call_error<E: ProvideErrorMetadata>(
 }
 
 /// The error of a call that [`store`] made.
-pub(crate) fn store_error(table_name: &str, error: &StoreError) -> Error {
+pub fn store_error(table_name: &str, error: &StoreError) -> Error {
     anyhow!("Table {table_name}: {} ({error})", explain(error))
 }
 

@@ -17,8 +17,7 @@ use super::super::line::ParsedLine;
 use super::super::report::{ImportReport, LineOutcome};
 use super::{CONCURRENCY, FinishedLine};
 use crate::error::store_error;
-use crate::stack::variable_names::CUSTOMERS_TABLE;
-use crate::stack::{Stack, WRITE_TIMEOUT};
+use crate::{Tables, WRITE_TIMEOUT};
 
 struct NumberedUpdate<'a> {
     line: u64,
@@ -34,13 +33,13 @@ pub(in crate::import) struct CustomersWriter<'a> {
 }
 
 impl<'a> CustomersWriter<'a> {
-    pub(super) fn new(stack: &'a Stack, account: &'a AccountId) -> Result<Self> {
-        let table_name = stack.table_name(CUSTOMERS_TABLE)?;
-        Ok(Self {
+    pub(super) fn new(tables: &'a Tables, account: &'a AccountId) -> Self {
+        let table_name = tables.customers.as_str();
+        Self {
             account,
             table_name,
-            table: CustomersTable::new(stack.dynamodb.clone(), table_name),
-        })
+            table: CustomersTable::new(tables.dynamodb.clone(), table_name),
+        }
     }
 
     pub(super) async fn store(

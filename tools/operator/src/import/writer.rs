@@ -4,8 +4,6 @@
 mod customers;
 mod signals;
 
-use std::time::Duration;
-
 use anyhow::Result;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
@@ -16,7 +14,7 @@ use super::chunks::Chunk;
 use super::kind::ImportKind;
 use super::line::parse_lines;
 use super::report::{ImportReport, LineOutcome};
-use crate::stack::Stack;
+use crate::Tables;
 
 /// How many requests, or customers, are stored at once.
 const CONCURRENCY: usize = 32;
@@ -34,18 +32,10 @@ struct FinishedLine {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(
-        stack: &'a Stack,
-        account: &'a AccountId,
-        kind: ImportKind,
-        retention: Option<Duration>,
-    ) -> Result<Self> {
+    pub(super) fn new(tables: &'a Tables, account: &'a AccountId, kind: ImportKind) -> Self {
         match kind {
-            ImportKind::Customers => Ok(Self::Customers(CustomersWriter::new(stack, account)?)),
-            ImportKind::Signals => {
-                let signals = SignalsWriter::new(stack, account, retention)?;
-                Ok(Self::Signals(signals))
-            }
+            ImportKind::Customers => Self::Customers(CustomersWriter::new(tables, account)),
+            ImportKind::Signals => Self::Signals(SignalsWriter::new(tables, account)),
         }
     }
 

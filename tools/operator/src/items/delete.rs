@@ -12,8 +12,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use store::attributes::Item;
 use store::retry::{Backoff, repeat};
 
+use crate::WRITE_TIMEOUT;
 use crate::error::store_error;
-use crate::stack::WRITE_TIMEOUT;
 
 /// The most items in one `BatchWriteItem`: DynamoDB's limit.
 const BATCH_ITEMS: usize = 25;
@@ -26,7 +26,7 @@ const CONCURRENT_CALLS: usize = 8;
 ///
 /// # Errors
 /// DynamoDB failed: some items are deleted, some are not.
-pub(crate) async fn batch_delete(client: &Client, table_name: &str, keys: &[Item]) -> Result<()> {
+pub async fn batch_delete(client: &Client, table_name: &str, keys: &[Item]) -> Result<()> {
     let calls: Vec<_> = keys
         .chunks(BATCH_ITEMS)
         .map(|batch| delete_batch(client, table_name, batch))

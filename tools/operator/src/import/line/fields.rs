@@ -2,6 +2,7 @@
 //! writes them as JSON again. Must not know which fields a line has.
 
 use std::borrow::Cow;
+use std::time::UNIX_EPOCH;
 
 use model::identifier::RequestIdentifier;
 use model::json::Value;
@@ -11,7 +12,6 @@ use model::validation::{FieldErrorCode, FieldErrors};
 
 use super::MAX_AHEAD;
 use crate::import::line_error::LineError;
-use crate::time_args::rfc3339;
 
 /// The largest index of a signal in its request: the sort key has four digits for it.
 const MAX_INDEX: usize = 9_999;
@@ -82,6 +82,13 @@ pub(super) fn read_time(
         )));
     }
     Ok(time)
+}
+
+/// Parses a time such as `2026-11-20T22:16:40.009Z`, with or without a fraction.
+fn rfc3339(text: &str) -> Option<Timestamp> {
+    let time = humantime::parse_rfc3339(text).ok()?;
+    let since_epoch = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_millis(0).plus(since_epoch))
 }
 
 pub(super) fn read_request_identifier(value: Value<'_>) -> Result<RequestIdentifier, LineError> {

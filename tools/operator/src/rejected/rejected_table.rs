@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use aws_sdk_dynamodb::Client;
 use futures_util::TryStreamExt as _;
 use futures_util::future::try_join_all;
 use model::account::AccountId;
@@ -13,11 +14,8 @@ use store::rejected_signals::{RETENTION, SHARDS, partition_key};
 
 use super::rejected_signal::RejectedSignal;
 use super::rejected_signal_id::RejectedSignalId;
+use crate::Note;
 use crate::items::{batch_delete, get_item, partition_query, query_items};
-use crate::output::note;
-use crate::stack::Stack;
-use crate::stack::variable_names::REJECTED_SIGNALS_TABLE;
-use crate::time_args::subtract;
 
 /// How long a rejected signal may wait before it is stored: SQS's longest retention in the overflow
 /// queue, and once more in the dead-letter queue.
@@ -28,22 +26,30 @@ const DELETION_DELAY: Duration = Duration::from_hours(10 * 24);
 
 const DAY: Duration = Duration::from_hours(24);
 
-pub(crate) struct RejectedTable<'a> {
-    pub(super) stack: &'a Stack,
-    table_name: &'a str,
+/// The table RejectedSignals of a stack.
+#[derive(Clone, Debug)]
+pub struct RejectedTable {
+    client: Client,
+    table_name: String,
+    note: Note,
 }
 
-impl<'a> RejectedTable<'a> {
-    pub(crate) fn new(stack: &'a Stack) -> Result<Self> {
-        Ok(Self {
-            stack,
-            table_name: stack.table_name(REJECTED_SIGNALS_TABLE)?,
-        })
+impl RejectedTable {
+    /// The table of this name. Reads say in a [`Note`] which items they skip.
+    pub fn new(client: Client, table_name: impl Into<String>, note: Note) -> Self {
+        Self {
+            client,
+            table_name: table_name.into(),
+            note,
+        }
     }
 
     /// Reads the signals of one day, as [`days`] names it, that arrived at or after `since`, in the
     /// order of arrival.
-    pub(super) async fn read_day(
+    ///
+    /// # Errors
+    /// DynamoDB failed.
+    pub async fn read_day(
         &self,
         account: &AccountId,
         day: &str,
@@ -68,13 +74,13 @@ impl<'a> RejectedTable<'a> {
         account: &AccountId,
         partition: String,
     ) -> Result<Vec<RejectedSignal>> {
-        let query = partition_query(self.stack, self.table_name, partition);
+        let query = partition_query(&self.client, &self.table_name, partition);
         let items: Vec<Item> = query_items(query).try_collect().await?;
         let mut signals = Vec::with_capacity(items.len());
         for item in items {
             match RejectedSignal::from_item(account, item) {
                 Some(signal) => signals.push(signal),
-                None => note(&format!(
+                None => (self.note)(&format!(
                     "Skipped an item of {} that is no rejected signal.",
                     self.table_name
                 )),
@@ -89,13 +95,16 @@ impl<'a> RejectedTable<'a> {
         account: &AccountId,
         id: &RejectedSignalId,
     ) -> Result<Option<RejectedSignal>> {
-        let item = get_item(self.stack, self.table_name, id.key(account)).await?;
+        let item = get_item(&self.client, &self.table_name, id.key(account)).await?;
         Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
     }
 
     /// Finds the keys of all signals about `subject_id`, also of those that have expired and are not
     /// deleted yet.
-    pub(crate) async fn find_keys_by_subject(
+    ///
+    /// # Errors
+    /// DynamoDB failed.
+    pub async fn find_keys_by_subject(
         &self,
         account: &AccountId,
         subject_id: &str,
@@ -108,7 +117,10 @@ impl<'a> RejectedTable<'a> {
 
     /// Finds the keys of all signals of this eventType or stepNodeId that arrived from `since` on and
     /// before `until`, also of those that have expired and are not deleted yet.
-    pub(crate) async fn find_keys_by_type(
+    ///
+    /// # Errors
+    /// DynamoDB failed.
+    pub async fn find_keys_by_type(
         &self,
         account: &AccountId,
         signal_type: &str,
@@ -137,15 +149,18 @@ impl<'a> RejectedTable<'a> {
     }
 
     /// Deletes the signals with these keys.
-    pub(crate) async fn delete(&self, keys: &[Item]) -> Result<()> {
-        batch_delete(&self.stack.dynamodb, self.table_name, keys).await
+    ///
+    /// # Errors
+    /// DynamoDB failed: some of them are deleted, some are not.
+    pub async fn delete(&self, keys: &[Item]) -> Result<()> {
+        batch_delete(&self.client, &self.table_name, keys).await
     }
 }
 
 /// The days from `since` to `now`, oldest first. Days so long ago that no item of them can exist any
 /// more are left out.
-pub(super) fn days(since: Timestamp, now: Timestamp) -> Vec<String> {
-    let oldest = subtract(now, MAX_QUEUED_DURATION + RETENTION + DELETION_DELAY);
+pub fn days(since: Timestamp, now: Timestamp) -> Vec<String> {
+    let oldest = now.minus(MAX_QUEUED_DURATION + RETENTION + DELETION_DELAY);
     let mut time = since.max(oldest);
     let mut days = vec![time.day()];
     while days.last().is_some_and(|last| *last < now.day()) {

@@ -1,0 +1,188 @@
+//! Stores the customers or signals of a file.
+//!
+//! The key of a signal is made of its time and of what [`chunks`] make of the file's content, so
+//! each run stores the same lines under the same keys: an import keeps no record of its progress.
+//! [`mod@line`] reads what a line has beyond what a client sends, [`writer`] stores a chunk as the
+//! functions would, and [`report`] counts what became of the lines.
+
+mod chunks;
+mod kind;
+mod line;
+mod line_error;
+mod report;
+mod writer;
+
+use std::fs::File;
+use std::io::BufReader;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+
+use self::chunks::{Chunk, Chunks, cannot_read};
+use self::line::{MAX_AHEAD, parse_lines};
+use self::writer::Writer;
+use crate::{NOTE_INTERVAL, Note, Tables};
+
+pub use self::kind::ImportKind;
+pub use self::report::{ImportReport, LineCounts};
+
+/// What an import stores.
+#[derive(Clone, Debug)]
+pub struct ImportFile {
+    /// The account of the customers or signals.
+    pub account: AccountId,
+    /// The file, with one JSON object on each line.
+    pub path: PathBuf,
+    /// The time at which lines without a time of their own arrived.
+    pub received_at: Option<Timestamp>,
+    /// The first line that is stored, counted from 1.
+    pub from_line: NonZeroU64,
+}
+
+/// An import of a file, and how far it is.
+pub struct Import<'a> {
+    file: &'a ImportFile,
+    writer: Writer<'a>,
+    note: Note,
+    report: ImportReport,
+    next_line: u64,
+}
+
+impl<'a> Import<'a> {
+    /// Looks at the file before any of it is stored, and deletes the errors of an earlier run.
+    ///
+    /// # Errors
+    /// It cannot be read several times, a line has no time, or no line may have the time of
+    /// [`ImportFile::received_at`].
+    pub fn new(tables: &'a Tables, file: &'a ImportFile) -> Result<Self> {
+        ensure_regular_file(&file.path)?;
+        let kind = ImportKind::of_file(&file.path)?;
+        let retention = match kind {
+            // Customers do not expire.
+            ImportKind::Customers => None,
+            ImportKind::Signals => tables.retention,
+        };
+        file.ensure_times(kind, retention)?;
+        let error_path = file.path.with_added_extension("errors.ndjson");
+        if file.from_line == NonZeroU64::MIN {
+            delete_errors_of_earlier_run(&error_path)?;
+        }
+        Ok(Self {
+            file,
+            writer: Writer::new(tables, &file.account, kind),
+            note: tables.note,
+            report: ImportReport::new(kind, error_path),
+            next_line: file.from_line.get(),
+        })
+    }
+
+    /// Stores the lines. A caller that ends this early continues at [`next_line`](Self::next_line)
+    /// with another import.
+    ///
+    /// # Errors
+    /// The file cannot be read, that of the invalid lines cannot be written, or DynamoDB failed.
+    pub async fn run(&mut self) -> Result<()> {
+        let path = &self.file.path;
+        let mut chunks = self.file.open()?;
+        let file_bytes = std::fs::metadata(path)?.len();
+        let mut noted_at = Instant::now();
+        while let Some(chunk) = self.file.read_chunk(&mut chunks)? {
+            self.writer
+                .store(&chunk, self.file.received_at, &mut self.report)
+                .await?;
+            self.report.write_invalid_lines()?;
+            // The chunks before the first line to import have no lines.
+            self.next_line = self.file.from_line.get().max(chunks.next_line());
+            if noted_at.elapsed() >= NOTE_INTERVAL {
+                let percent = chunks.bytes_read().saturating_mul(100) / file_bytes.max(1);
+                let last_line = self.next_line - 1;
+                let file = path.display();
+                (self.note)(&format!(
+                    "{percent} % of {file} imported, up to line {last_line}."
+                ));
+                noted_at = Instant::now();
+            }
+        }
+        Ok(())
+    }
+
+    /// The first line of which it is not known that it is stored.
+    pub fn next_line(&self) -> u64 {
+        self.next_line
+    }
+
+    /// What became of the lines so far.
+    pub fn report(&self) -> &ImportReport {
+        &self.report
+    }
+}
+
+impl ImportFile {
+    fn open(&self) -> Result<Chunks<BufReader<File>>> {
+        Chunks::open(&self.path, self.from_line.get())
+    }
+
+    fn read_chunk(&self, chunks: &mut Chunks<BufReader<File>>) -> Result<Option<Chunk>> {
+        chunks.read().with_context(|| cannot_read(&self.path))
+    }
+
+    /// Fails when a line has no time and `received_at` is missing, or when no line may have the time
+    /// of `received_at`. The import does not choose a time: the next run would choose another one, and
+    /// store the signals under other keys.
+    fn ensure_times(&self, kind: ImportKind, retention: Option<Duration>) -> Result<()> {
+        match self.received_at {
+            Some(received_at) => ensure_usable(received_at, retention),
+            None => self.ensure_each_line_has_a_time(kind),
+        }
+    }
+
+    fn ensure_each_line_has_a_time(&self, kind: ImportKind) -> Result<()> {
+        let mut chunks = self.open()?;
+        while let Some(chunk) = self.read_chunk(&mut chunks)? {
+            parse_lines(&chunk, kind, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// Fails when the path names a pipe, a device or a folder. An import opens its file several times, and
+/// what one reader takes out of a pipe, the next one does not find.
+fn ensure_regular_file(path: &Path) -> Result<()> {
+    let metadata = std::fs::metadata(path).with_context(|| cannot_read(path))?;
+    ensure!(
+        metadata.is_file(),
+        "{}: an import reads its file several times, and this is no regular file. Write the lines into a file first, and \
+         import that file.",
+        cannot_read(path)
+    );
+    Ok(())
+}
+
+fn delete_errors_of_earlier_run(path: &Path) -> Result<()> {
+    if path.exists() {
+        std::fs::remove_file(path).with_context(|| format!("Cannot delete {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn ensure_usable(received_at: Timestamp, retention: Option<Duration>) -> Result<()> {
+    let now = Timestamp::now();
+    ensure!(
+        received_at <= now.plus(MAX_AHEAD),
+        "--received-at is {received_at}: more than {} minutes ahead.",
+        MAX_AHEAD.as_secs() / 60
+    );
+    if let Some(retention) = retention {
+        let days = retention.as_secs() / 86_400;
+        ensure!(
+            received_at.plus(retention) > now,
+            "The signals would already be expired: --received-at is {received_at}, and signals are kept for {days} days \
+             (SIGNAL_RETENTION_DAYS). Use a later --received-at."
+        );
+    }
+    Ok(())
+}

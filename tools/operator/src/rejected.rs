@@ -1,0 +1,10 @@
+//! The signals that the service rejected: reads them, and redrives them.
+
+pub mod redrive;
+mod rejected_signal;
+mod rejected_signal_id;
+mod rejected_table;
+
+pub use self::rejected_signal::RejectedSignal;
+pub use self::rejected_signal_id::RejectedSignalId;
+pub use self::rejected_table::{RejectedTable, days};

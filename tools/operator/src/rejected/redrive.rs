@@ -1,0 +1,161 @@
+//! Parses and stores rejected signals as if they had been valid at first. Must not know how one
+//! signal is stored.
+//!
+//! A rejected signal is deleted only after it is stored, and it is always stored under the same
+//! key: after an interruption, the operator redrives it again. [`attempt`] does this with one
+//! signal, [`outcome`] says what became of it.
+
+mod attempt;
+mod outcome;
+
+use std::collections::{BTreeSet, HashSet};
+
+use anyhow::{Context as _, Result, ensure};
+use futures_util::{StreamExt as _, stream};
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use store::signals::SignalsTable;
+
+use super::rejected_signal_id::RejectedSignalId;
+use super::rejected_table::{RejectedTable, days};
+use crate::Tables;
+
+pub use self::outcome::{RedriveCounts, RedriveOutcome, Redriven};
+
+/// How many signals are stored at once.
+const CONCURRENT_SIGNALS: usize = 16;
+
+/// A redrive of signals of one account.
+pub struct Redrive<'a> {
+    account: &'a AccountId,
+    dry_run: bool,
+    tables: &'a Tables,
+    rejected_table: RejectedTable,
+    signals_table: SignalsTable,
+}
+
+/// A rejected signal, and the payload that is to be stored in its place.
+pub struct Candidate {
+    id: RejectedSignalId,
+    payload: String,
+}
+
+impl<'a> Redrive<'a> {
+    /// A dry run stores and deletes nothing.
+    pub fn new(tables: &'a Tables, account: &'a AccountId, dry_run: bool) -> Self {
+        let rejected_table = RejectedTable::new(
+            tables.dynamodb.clone(),
+            &tables.rejected_signals,
+            tables.note,
+        );
+        let signals_table =
+            SignalsTable::new(tables.dynamodb.clone(), &tables.signals, tables.retention);
+        Self {
+            account,
+            dry_run,
+            tables,
+            rejected_table,
+            signals_table,
+        }
+    }
+
+    /// Redrives the signals that arrived at or after `since`, with the payloads that clients sent:
+    /// they may have become valid since. `ids` names those that are redriven, in full or in the short
+    /// form; all are if it is empty. `take` gets what became of each one.
+    ///
+    /// # Errors
+    /// DynamoDB failed: some signals are redriven, some are not.
+    pub async fn run_as_sent(
+        &self,
+        since: Timestamp,
+        ids: &[String],
+        mut take: impl FnMut(Redriven),
+    ) -> Result<()> {
+        let mut missing: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        for day in days(since, Timestamp::now()) {
+            let mut candidates = Vec::new();
+            let signals = self
+                .rejected_table
+                .read_day(self.account, &day, since)
+                .await?;
+            for signal in signals {
+                let names = [signal.id.to_string(), signal.id.short()];
+                let is_named = names.iter().any(|name| ids.contains(name));
+                if !ids.is_empty() && !is_named {
+                    continue;
+                }
+                for name in &names {
+                    missing.remove(name.as_str());
+                }
+                candidates.push(Candidate {
+                    id: signal.id,
+                    payload: signal.payload,
+                });
+            }
+            self.run(&candidates, &mut take).await?;
+        }
+        for id in missing {
+            take(Redriven::missing(id, self.dry_run));
+        }
+        Ok(())
+    }
+
+    /// Redrives these signals. `take` gets what became of each one, in their order.
+    ///
+    /// # Errors
+    /// As [`run_as_sent`](Self::run_as_sent).
+    pub async fn run(
+        &self,
+        candidates: &[Candidate],
+        mut take: impl FnMut(Redriven),
+    ) -> Result<()> {
+        let work: Vec<_> = candidates
+            .iter()
+            .map(|candidate| self.redrive_one(candidate))
+            .collect();
+        let outcomes = stream::iter(work).buffered(CONCURRENT_SIGNALS);
+        let mut finished = stream::iter(candidates).zip(outcomes);
+        while let Some((candidate, outcome)) = finished.next().await {
+            take(Redriven::new(&candidate.id, outcome?, self.dry_run));
+        }
+        Ok(())
+    }
+}
+
+/// A line of `rejected list --json` with an edited payload.
+#[derive(Deserialize)]
+struct EditedLine {
+    id: RejectedSignalId,
+    payload: Box<RawValue>,
+}
+
+/// Reads lines of `rejected list --json`, whose payloads an operator edited. `name` is what the
+/// errors call the text.
+///
+/// # Errors
+/// A line is none of that command, or repeats an id.
+pub fn read_edited(text: &str, name: &str) -> Result<Vec<Candidate>> {
+    let mut ids = HashSet::new();
+    let mut candidates = Vec::new();
+    for (number, line) in (1_usize..).zip(text.lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let edited: EditedLine = serde_json::from_str(line).with_context(|| {
+            format!("Line {number} of {name} is not a line of `rejected list --json`")
+        })?;
+        let is_new = ids.insert(edited.id.clone());
+        ensure!(
+            is_new,
+            "Line {number} of {name} repeats the id of an earlier line: {}.",
+            edited.id
+        );
+        candidates.push(Candidate {
+            id: edited.id,
+            payload: edited.payload.get().to_owned(),
+        });
+    }
+    Ok(candidates)
+}
