@@ -158,4 +158,29 @@ console.error = () => {};
   await queue.flush();
   assert.deepEqual(ids(browser.requests), [1], "a page without storage sent nothing");
 }
+{
+  // One signal that JSON cannot write costs no other one.
+  const browser = openBrowser();
+  const queue = createQueue("", "key");
+  queue.add(signal(1));
+  for (const value of [() => 1, undefined, { n: () => 1 }, { n: NaN }, { n: [undefined] }, { n: new Date(NaN) }, { n: 1n }]) {
+    assert.throws(() => queue.add(value as object), TypeError);
+  }
+  queue.add({ n: 2, absent: undefined, empty: null, at: new Date(0) });
+  await queue.flush();
+  const sent = JSON.parse(browser.requests[0]!.body).signals;
+  assert.deepEqual(sent, [signal(1), { n: 2, empty: null, at: "1970-01-01T00:00:00.000Z" }]);
+}
+{
+  // An outage of a day: more failures than a float has binary exponents.
+  const browser = openBrowser();
+  const queue = createQueue("", "key");
+  queue.add(signal(1));
+  browser.status = 503;
+  for (let n = 0; n < 1_100; n += 1) {
+    Date.now = ((now) => () => now() + 60_000)(Date.now);
+    await queue.flush();
+  }
+  assert.equal(browser.requests.length, 1_100);
+}
 console.log("The page's queue loses nothing.");

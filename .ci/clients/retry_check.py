@@ -1,15 +1,19 @@
 """Has the recipe of docs/examples/retry.py meet scripted answers (SCRIPTED_URL), and then the local stack with --answer."""
 
 import json
+import math
 import os
 import random
 import urllib.request
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import retry
 
 KEY = os.environ["API_KEY"]
 SIGNAL = {"customerId": "c", "eventType": "t"}
+MAX_BODY_BYTES = 4_194_304
 
 
 def log(url: str) -> list:
@@ -33,6 +37,9 @@ def meet_scripted_answers(scripted: str) -> None:
             raise AssertionError(f"{status} was no error")
         except retry.Refused:
             assert len(log(url)) == 1, f"{status} was sent again"
+    meet_a_limit(scripted)
+    meet_a_long_outage()
+    refuse_what_json_cannot_write(scripted)
     try:
         retry.send_batch([SIGNAL], f"{scripted}/503,", KEY, timeout=0.1, give_up_after=0.3)
         raise AssertionError("it never gave up")
@@ -43,6 +50,48 @@ def meet_scripted_answers(scripted: str) -> None:
         raise AssertionError("an address without https:// was no error")
     except ValueError:
         pass
+
+
+def meet_a_limit(scripted: str) -> None:
+    # Large enough that the server closes the connection while the body is sent.
+    large = SIGNAL | {"data": {"text": "x" * 4_000_000}}
+    url = f"{scripted}/early-413,"
+    try:
+        retry.send_batch([large], url, KEY)
+        raise AssertionError("a 413 before the body was read was no error")
+    except retry.Refused as error:
+        assert "413" in str(error), error
+        assert len(log(url)) == 1, "a 413 before the body was read was sent again"
+    room = MAX_BODY_BYTES - len(json.dumps({"requestIdentifier": str(uuid.UUID(int=0)), "signals": [SIGNAL | {"data": {"text": ""}}]}))
+    for extra, requests in ((0, 1), (1, 0)):
+        # The program in TypeScript uses the same scripts with fewer commas.
+        url = f"{scripted}/413,,,,{',' * extra}"
+        try:
+            retry.send_batch([SIGNAL | {"data": {"text": "x" * (room + extra)}}], url, KEY)
+            raise AssertionError("a body at the limit was no error")
+        except retry.Refused as error:
+            assert len(log(url)) == requests, error
+
+
+def meet_a_long_outage() -> None:
+    """More attempts than a float has binary exponents, as in an outage of a day."""
+    results = iter([(None, "no response", None)] * 2_000 + [(200, '{"accepted": 1}', None)])
+    waits = []
+    with mock.patch.multiple(retry, post=lambda *_: next(results)), mock.patch("time.sleep", waits.append), \
+            mock.patch("random.uniform", lambda low, high: high):
+        assert retry.send_batch([SIGNAL], "https://a.test", KEY, give_up_after=3_000 * 60) == {"accepted": 1}
+    assert waits == [1, 2, 4, 8, 16, 32] + [60] * 1_994, waits[:9]
+
+
+def refuse_what_json_cannot_write(scripted: str) -> None:
+    url = f"{scripted}/200,,,"
+    for value in (math.nan, math.inf, -math.inf, [{"a": math.nan}], {math.nan: 1}, {1, 2}, object()):
+        try:
+            retry.send_batch([SIGNAL, SIGNAL | {"data": {"price": value}}], url, KEY)
+            raise AssertionError(f"{value} was no error")
+        except ValueError as error:
+            assert str(error).startswith("signals[1] cannot be written as JSON, which has no NaN"), error
+    assert log(url) == [], "a part of the batch was sent"
 
 
 def send(batch: int) -> dict:

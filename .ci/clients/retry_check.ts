@@ -7,6 +7,7 @@ const signal = { customerId: "c", eventType: "t" };
 // Short waits; not none, which would hide a wait that is too long.
 Math.random = () => 0.02;
 
+const MAX_BODY_BYTES = 4_194_304;
 const log = async (script: string) => await (await fetch(`${scripted}/${script}/log`)).json() as { at: number; body: string }[];
 
 if (scripted) {
@@ -23,6 +24,32 @@ if (scripted) {
     await assert.rejects(refused, new RegExp(`refused with ${status}`));
     assert.equal((await log(`${status}`)).length, 1, `${status} was sent again`);
   }
+  // What the largest body has beside its text: the text is as long as the limit allows, and one byte longer.
+  const frame = JSON.stringify({ requestIdentifier: crypto.randomUUID(), signals: [{ ...signal, data: { text: "" } }] });
+  for (const [script, extra, sent] of [["413,,", 0, 1], ["413,,,", 1, 0]] as const) {
+    const large = { ...signal, data: { text: "x".repeat(MAX_BODY_BYTES - frame.length + extra) } };
+    const refused = sendBatch([large], { baseUrl: `${scripted}/${script}`, key });
+    await assert.rejects(refused, extra === 0 ? /refused with 413/ : /send fewer signals at once/);
+    assert.equal((await log(script)).length, sent);
+  }
+  // More attempts than a float has binary exponents, as in an outage of a day.
+  const { fetch } = globalThis;
+  const draw = Math.random;
+  let attempts = 0;
+  Math.random = () => 0;
+  globalThis.fetch = async () => new Response("{}", { status: (attempts += 1) > 1_100 ? 200 : 503 });
+  await sendBatch([signal], { baseUrl: scripted, key });
+  assert.equal(attempts, 1_101);
+  [Math.random, globalThis.fetch] = [draw, fetch];
+  for (const value of [NaN, -Infinity, () => 1, Symbol("s"), 1n, [undefined], [{ a: NaN }], new Date(NaN)]) {
+    const lossy = [signal, { ...signal, data: { price: value } }];
+    await assert.rejects(sendBatch(lossy, { baseUrl: `${scripted}/200,,`, key }), TypeError, String(typeof value));
+  }
+  await assert.rejects(sendBatch([signal, undefined as any], { baseUrl: `${scripted}/200,,`, key }), /1 is undefined, which JSON cannot write/);
+  await assert.rejects(sendBatch([{ price: NaN }], { baseUrl: `${scripted}/200,,`, key }), /price is NaN, which JSON cannot write/);
+  assert.equal((await log("200,,")).length, 0, "a part of the batch was sent");
+  await sendBatch([{ ...signal, eventflowIdentifier: undefined, data: { price: null } }], { baseUrl: `${scripted}/200,,`, key });
+  assert.deepEqual(JSON.parse((await log("200,,"))[0]!.body).signals, [{ ...signal, data: { price: null } }]);
   const givenUp = sendBatch([signal], { baseUrl: `${scripted}/503`, key, timeoutMs: 100, giveUpAfterMs: 300 });
   await assert.rejects(givenUp, /Gave up after/);
   for (const baseUrl of ["undefined", "localhost:9000"]) {

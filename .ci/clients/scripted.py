@@ -1,6 +1,7 @@
 """A service whose answers are written in its address: BASE/503-3,drop,200 answers the first request with 503 and `Retry-After: 3`,
 drops the connection of the second, and answers the third, and all that follow, with 200. GET BASE/.../log has the requests.
-cut-503 is a 503 whose body breaks off; latin-502 a 502 whose body is not UTF-8.
+cut-503 is a 503 whose body breaks off; latin-502 a 502 whose body is not UTF-8; early-413 a 413 of a server that closes the connection
+without having read the body.
 """
 
 import json
@@ -32,12 +33,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         name = self.path.split("/")[1]
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         with self.lock:
-            self.requests[name].append({"at": time.monotonic(), "body": body})
+            request = {"at": time.monotonic()}
+            self.requests[name].append(request)
             # A comma at the end makes another name for the same script.
             steps = name.strip(",").split(",")
             step = steps[min(len(self.requests[name]), len(steps)) - 1]
+        if step.startswith("early-"):
+            self.answer(int(step.removeprefix("early-")), {"message": "scripted"})
+            self.close_connection = True
+            return
+        request["body"] = self.rfile.read(int(self.headers["Content-Length"])).decode()
         if step == "drop":
             self.close_connection = True
         elif step.startswith("cut-"):

@@ -25,8 +25,9 @@ export function createQueue(baseUrl: string, key: string) {
   const storage = openStorage();
   const batches = storage ? loadBatches(storage, baseUrl) : new Map<string, string>();
 
+  /** Throws a TypeError for a signal that JSON cannot write. */
   function add(signal: object): void {
-    const text = JSON.stringify(signal);
+    const text = JSON.stringify(signal, refuseLoss);
     const size = new TextEncoder().encode(text).length + 1;
     if (bytes + size > MAX_BATCH_BYTES || signals.length === MAX_BATCH_SIGNALS) {
       closeBatch();
@@ -103,6 +104,18 @@ export function createQueue(baseUrl: string, key: string) {
   setInterval(flush, FLUSH_INTERVAL_MS);
   addEventListener("pagehide", () => void flush(true));
   return { add, flush };
+}
+
+/** Has JSON.stringify throw where it would write null for a value, or leave it out. A field that is undefined is absent. */
+function refuseLoss(this: any, name: string, value: unknown): unknown {
+  const isUnwritable = typeof value === "function" || typeof value === "symbol" || (typeof value === "number" && !Number.isFinite(value));
+  const isHole = value === undefined && (Array.isArray(this) || name === "");
+  // The JSON of a Date that is not valid is null.
+  const isInvalidDate = value === null && this[name] !== null;
+  if (isUnwritable || isHole || isInvalidDate) {
+    throw new TypeError(`${name || "The signal"} is ${String(this[name])}, which JSON cannot write.`);
+  }
+  return value;
 }
 
 /** Nothing, where the browser gives a page no storage: then the batches are only in memory. */

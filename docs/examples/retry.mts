@@ -2,6 +2,7 @@
 
 const RETRIED = [429, 500, 502, 503, 504];
 const MAX_WAIT_MS = 60_000;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 export type Options = {
   baseUrl: string;
@@ -29,7 +30,11 @@ export async function sendBatch(signals: object[], options: Options): Promise<An
     throw new Error("The base address must begin with https:// or http://.");
   }
   // The same body in each attempt, so that the signals are stored once.
-  const body = JSON.stringify({ requestIdentifier: crypto.randomUUID(), signals });
+  const body = JSON.stringify({ requestIdentifier: crypto.randomUUID(), signals }, refuseLoss);
+  const bytes = new TextEncoder().encode(body).length;
+  if (bytes > MAX_BODY_BYTES) {
+    throw new Error(`The body has ${bytes} bytes, and may have ${MAX_BODY_BYTES}: send fewer signals at once.`);
+  }
   const giveUpAt = Date.now() + giveUpAfterMs;
   for (let attempt = 0; ; attempt += 1) {
     const response = await post(`${baseUrl}/api/event-flows/signal`, key, body, timeoutMs);
@@ -46,6 +51,18 @@ export async function sendBatch(signals: object[], options: Options): Promise<An
     }
     await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
+}
+
+/** Has JSON.stringify throw where it would write null for a value, or leave it out. A field that is undefined is absent. */
+function refuseLoss(this: any, name: string, value: unknown): unknown {
+  const isUnwritable = typeof value === "function" || typeof value === "symbol" || (typeof value === "number" && !Number.isFinite(value));
+  const isHole = value === undefined && (Array.isArray(this) || name === "");
+  // The JSON of a Date that is not valid is null.
+  const isInvalidDate = value === null && this[name] !== null;
+  if (isUnwritable || isHole || isInvalidDate) {
+    throw new TypeError(`${name || "The signal"} is ${String(this[name])}, which JSON cannot write.`);
+  }
+  return value;
 }
 
 type AttemptResult = { status?: number; text: string; retryAfter?: string | null };

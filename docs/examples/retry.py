@@ -9,7 +9,10 @@ import urllib.request
 import uuid
 
 RETRIED = (429, 500, 502, 503, 504)
+MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_WAIT = 60.0
+# The longest wait is reached before this attempt. A larger exponent would only be too large for a float.
+MAX_EXPONENT = 7
 
 
 class Refused(Exception):
@@ -25,7 +28,7 @@ def send_batch(signals: list[dict], base_url: str, key: str, timeout: float = 60
     if not base_url.startswith(("https://", "http://")):
         raise ValueError("The base address must begin with https:// or http://.")
     # The same body in each attempt, so that the signals are stored once.
-    body = json.dumps({"requestIdentifier": str(uuid.uuid4()), "signals": signals}).encode()
+    body = make_body(signals)
     give_up_at = time.monotonic() + give_up_after
     attempt = 0
     while True:
@@ -41,13 +44,44 @@ def send_batch(signals: list[dict], base_url: str, key: str, timeout: float = 60
         time.sleep(wait)
 
 
+def make_body(signals: list[dict]) -> bytes:
+    """The body of all attempts. Raises a ValueError for what JSON cannot write."""
+    for index, signal in enumerate(signals):
+        try:
+            json.dumps(signal, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"signals[{index}] cannot be written as JSON, which has no NaN and no Infinity: {error}") from error
+    body = json.dumps({"requestIdentifier": str(uuid.uuid4()), "signals": signals}).encode()
+    if len(body) > MAX_BODY_BYTES:
+        raise Refused(f"The body has {len(body)} bytes, and may have {MAX_BODY_BYTES}: send fewer signals at once.")
+    return body
+
+
+class EarlyAnswers(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
+    """Reads the response of a server that answers, such as with 413, and closes the connection before it has read the body."""
+
+    def do_open(self, http_class, request, **options):
+        class Connection(http_class):
+            def request(self, *arguments, **options):
+                try:
+                    super().request(*arguments, **options)
+                except (BrokenPipeError, ConnectionResetError):
+                    if self.sock is None:
+                        raise
+
+        return super().do_open(Connection, request, **options)
+
+
+OPENER = urllib.request.build_opener(EarlyAnswers)
+
+
 def post(url: str, key: str, body: bytes, timeout: float) -> tuple[int | None, str, str | None]:
     """The status, the body and Retry-After, once they are there as a whole. Without a response: no status, and the reason."""
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     request = urllib.request.Request(url, body, headers, method="POST")
     try:
         try:
-            response = urllib.request.urlopen(request, timeout=timeout)
+            response = OPENER.open(request, timeout=timeout)
         except urllib.error.HTTPError as error:
             # This exception is a response too: its body can be cut off like that of a 200.
             response = error
@@ -60,4 +94,4 @@ def post(url: str, key: str, body: bytes, timeout: float) -> tuple[int | None, s
 def wait_before(attempt: int, retry_after: str | None) -> float:
     if retry_after and retry_after.isdecimal():
         return float(retry_after)
-    return random.uniform(0, min(0.5 * 2**attempt, MAX_WAIT))
+    return random.uniform(0, min(0.5 * 2 ** min(attempt, MAX_EXPONENT), MAX_WAIT))

@@ -1,25 +1,44 @@
-//! docs/clients.md shows the programs of docs/examples as they are, which `.ci/run clients` runs.
-//! What the pages have in YAML or JSON can be parsed.
+//! docs/clients.md names the programs of docs/examples, which `.ci/run clients` runs, and shows the
+//! short ones as they are. What the pages have in YAML or JSON can be parsed.
 
+use model::limits::MAX_BODY_BYTES;
 use serde_json::Value;
 
 use crate::support::page::{Page, root};
 
+fn example(name: &str) -> String {
+    std::fs::read_to_string(root().join("docs/examples").join(name)).unwrap()
+}
+
 #[test]
-fn every_example_stands_on_the_page_as_it_is() {
+fn every_example_is_named_on_the_page() {
     let page = Page::read("docs/clients.md");
     let files = std::fs::read_dir(root().join("docs/examples")).unwrap();
-    let mut shown = 0;
+    let mut count = 0;
     for file in files {
-        let path = file.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let has = page.text.contains(&format!("\n{text}```\n"));
-        assert!(has, "docs/clients.md does not show {name} as it is");
-        assert!(page.text.contains(&format!("(examples/{name})")));
-        shown += 1;
+        let name = file.unwrap().file_name().into_string().unwrap();
+        assert!(page.text.contains(&format!("(examples/{name})")), "{name}");
+        count += 1;
     }
-    assert!(shown >= 5, "only {shown} examples");
+    assert!(count >= 5, "only {count} examples");
+}
+
+#[test]
+fn example_that_the_page_shows_stands_there_as_it_is() {
+    let page = Page::read("docs/clients.md");
+    for name in ["test.mjs", "test.sh"] {
+        let shown = format!("\n{}```\n", example(name));
+        assert!(page.text.contains(&shown), "{name}");
+    }
+}
+
+#[test]
+fn limit_of_the_retry_recipes_is_that_of_the_service() {
+    let mebibytes = MAX_BODY_BYTES / (1024 * 1024);
+    let limit = format!("MAX_BODY_BYTES = {mebibytes} * 1024 * 1024");
+    for name in ["retry.mts", "retry.py"] {
+        assert!(example(name).contains(&limit), "{name}");
+    }
 }
 
 #[test]
