@@ -5,28 +5,37 @@
 CREATE VIEW events AS SELECT * FROM read_json('s3://LAKE_BUCKET/events/*/*.gz', format = 'newline_delimited',
   hive_partitioning = true, hive_types_autocast = false,
   columns = {id: 'VARCHAR', source: 'VARCHAR', type: 'VARCHAR', subject: 'VARCHAR', time: 'VARCHAR', data: 'JSON'});
-CREATE MACRO json_extract_scalar(text, path) AS json_extract_string(text, path);
+-- Functions of Athena that DuckDB has under other names, or not. It needs DuckDB 1.3 or later.
+CREATE MACRO json_extract_scalar(text, path) AS CASE WHEN json_type(text, path) NOT IN ('OBJECT', 'ARRAY') THEN json_extract_string(text, path) END;
 CREATE MACRO regexp_like(text, pattern) AS regexp_matches(text, pattern);
+CREATE MACRO from_iso8601_timestamp_nanos(text) AS CAST(text AS TIMESTAMPTZ);
+CREATE MACRO at_timezone(moment, zone) AS moment AT TIME ZONE zone;
+CREATE MACRO to_iso8601(moment) AS strftime(moment, '%Y-%m-%dT%H:%M:%S.%f000Z');
 
 ----- views
 -- Once, for all that follows: views without duplicates.
--- `time` is when a signal arrived. `occurred_at` is the client's data.timestamp where that is a time in UTC, such as
--- 2026-11-20T22:33:44.123Z, and null where it is not. `message_id` is the client's data.messageId.
+-- `time` is when a signal arrived. `occurred_at` is the client's data.timestamp in UTC and to the microsecond, so that it sorts as text.
+-- It is null where that is no time of RFC 3339, such as 2026-11-20T22:33:44.123+01:00, or one before 1971, which programs write for a time
+-- that was not set. The pattern is that of RFC 3339, with the offsets that Athena knows; the parser says whether the day exists.
+-- `message_id` is the client's data.messageId, and null where that is blank.
 CREATE VIEW signals AS
 SELECT split_part(source, '/', 3) AS account, id, type, subject, json_extract_scalar(data, '$.customerId') AS customer, time,
-  CASE WHEN regexp_like(json_extract_scalar(data, '$.data.timestamp'),
-    '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]+)?Z$')
-    THEN json_extract_scalar(data, '$.data.timestamp') END AS occurred_at,
-  json_extract_scalar(data, '$.data.messageId') AS message_id, data, dt
-FROM (SELECT *, row_number() OVER (PARTITION BY source, id ORDER BY dt) AS copy FROM events WHERE source LIKE '%/signals') AS copies
+  CASE WHEN utc >= '1971' THEN substr(utc, 1, 26) || 'Z' END AS occurred_at,
+  CASE WHEN regexp_like(message, '\S') THEN message END AS message_id, data, dt
+FROM (
+  SELECT *, row_number() OVER (PARTITION BY source, id ORDER BY dt) AS copy, json_extract_scalar(data, '$.data.messageId') AS message,
+    to_iso8601(at_timezone(try(from_iso8601_timestamp_nanos(CASE WHEN regexp_like(json_extract_scalar(data, '$.data.timestamp'),
+      '^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)$')
+      THEN json_extract_scalar(data, '$.data.timestamp') END)), 'UTC')) AS utc
+  FROM events WHERE source LIKE '%/signals') AS copies
 WHERE copy = 1;
 
--- Of several signals of an account with the same message_id, the one that arrived first: for clients that send an event again
--- in a new request. A signal without a message_id is there as it is.
+-- Of several signals of an account with the same type, subject and message_id, the one that arrived first: for clients that send an event
+-- again in a new request. A signal without a message_id is there as it is.
 CREATE VIEW unique_signals AS
 SELECT account, id, type, subject, customer, time, occurred_at, message_id, data, dt
-FROM (SELECT *, row_number() OVER (PARTITION BY account, coalesce(message_id, id) ORDER BY time, id) AS copy FROM signals) AS copies
-WHERE copy = 1;
+FROM (SELECT *, row_number() OVER (PARTITION BY account, type, subject, message_id ORDER BY time, id) AS copy FROM signals) AS copies
+WHERE copy = 1 OR message_id IS NULL;
 
 -- The latest change of each customer. A deletion's time has no milliseconds, so it counts as the last change of its second.
 CREATE VIEW customers AS

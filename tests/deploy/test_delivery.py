@@ -100,11 +100,45 @@ class Queries(unittest.TestCase):
         connection.execute(self.QUERIES["views"])
         return connection
 
-    def test_time_of_an_event_is_its_timestamp_where_that_is_a_time(self):
-        times = ["2026-11-19T22:33:44.123Z", "2026-11-19T22:33:44Z", "2026-13-19T22:33:44Z", "2026-11-19", "yesterday", 1795214024, None, {"a": 1}]
-        events = [event(number, data={"timestamp": time}) for number, time in enumerate(times)]
-        found = self.database(events).execute("SELECT occurred_at FROM signals ORDER BY id").fetchall()
-        self.assertEqual([time for (time,) in found], times[:2] + [None] * 6)
+    def times(self, timestamps: list) -> list:
+        """What `occurred_at` is of signals with these values as data.timestamp."""
+        events = [event(number, data={"timestamp": timestamp}) for number, timestamp in enumerate(timestamps)]
+        return [time for (time,) in self.database(events).execute("SELECT occurred_at FROM signals ORDER BY id").fetchall()]
+
+    def test_time_of_an_event_is_its_timestamp_in_utc(self):
+        times = {
+            "2026-11-19T22:33:44.123Z": "2026-11-19T22:33:44.123000Z",
+            "2026-11-19T22:33:44Z": "2026-11-19T22:33:44.000000Z",
+            "2026-11-19T22:33:44.5+00:00": "2026-11-19T22:33:44.500000Z",
+            "2026-11-19T22:33:44.123456789-00:00": "2026-11-19T22:33:44.123456Z",
+            "2026-11-19T22:33:44+05:30": "2026-11-19T17:03:44.000000Z",
+            "2026-11-19T22:33:44-14:00": "2026-11-20T12:33:44.000000Z",
+            "2024-02-29T00:00:00Z": "2024-02-29T00:00:00.000000Z",
+            "1971-01-01T00:00:00+00:00": "1971-01-01T00:00:00.000000Z",
+            "9999-12-31T23:59:59.9999999Z": "9999-12-31T23:59:59.999999Z",
+        }
+        self.assertEqual(self.times(list(times)), list(times.values()))
+
+    def test_timestamp_that_is_no_time_gives_none_and_fails_no_query(self):
+        days = ["2026-02-31T00:00:00Z", "2026-02-29T00:00:00Z", "2026-13-19T22:33:44Z", "2026-00-10T00:00:00Z", "2026-10-00T00:00:00Z"]
+        clocks = ["2026-11-19T24:00:00Z", "2026-11-19T22:60:00Z", "2026-11-19T23:59:60Z", "2026-11-19T22:33:44.1234567890Z"]
+        # Athena has no time zone with such an offset, and its parser fails in a way that TRY does not catch.
+        offsets = ["2026-11-19T22:33:44+14:01", "2026-11-19T22:33:44-15:00", "2026-11-19T22:33:44+19:00", "2026-11-19T22:33:44+01:60"]
+        # Without an offset, the time would depend on the session that asks.
+        forms = ["2026-11-19T22:33:44", "2026-11-19", "yesterday", "infinity", "epoch", "", "2026-11-19T22:33:44Z\n", "2026-11-19T22:33:44+0100"]
+        unset = ["0001-01-01T00:00:00Z", "0000-00-00T00:00:00Z", "1970-01-01T00:00:00Z", "1969-12-31T19:00:00-05:00"]
+        other = [1795214024, 1.5, None, True, {"a": 1}, ["2026-11-19T22:33:44Z"]]
+        for timestamps in (days, clocks, offsets, forms, unset, other):
+            self.assertEqual(self.times(timestamps), [None] * len(timestamps), timestamps)
+
+    def test_precision_and_offset_of_a_timestamp_do_not_change_the_order(self):
+        in_order = ["2026-11-19T22:33:44Z", "2026-11-19T22:33:44.000001Z", "2026-11-20T00:33:44.1+02:00", "2026-11-19T22:33:44.12Z",
+                    "2026-11-19T21:33:44.123-01:00", "2026-11-19T22:33:44.123001Z", "2026-11-19T22:33:45Z"]
+        database = self.database([event(9 - number, data={"timestamp": time}) for number, time in enumerate(in_order)])
+        # The time zone of the session is not that of the events.
+        database.execute("SET TimeZone = 'America/New_York'")
+        listed = database.execute("SELECT id FROM signals ORDER BY occurred_at").fetchall()
+        self.assertEqual([int(id[18]) for (id,) in listed], [9 - number for number in range(len(in_order))])
 
     def test_of_signals_with_the_same_message_id_the_first_is_kept(self):
         message = {"messageId": "m-1", "timestamp": "2026-11-19T00:00:00Z"}
@@ -116,7 +150,24 @@ class Queries(unittest.TestCase):
                          [("acme", "1"), ("other", "3"), ("acme", "4"), ("acme", "5"), ("acme", "6")])
         listed = database.execute(self.QUERIES["when events occurred"]).fetchall()
         self.assertEqual([(occurred_at, time[17:19]) for occurred_at, time, *_ in listed],
-                         [("2026-11-19T00:00:00Z", "01"), ("2026-11-19T00:00:00Z", "03")])
+                         [("2026-11-19T00:00:00.000000Z", "01"), ("2026-11-19T00:00:00.000000Z", "03")])
+
+    def test_message_id_belongs_to_a_type_and_a_subject(self):
+        message = {"messageId": "m-1"}
+        events = [event(1, data=message), event(2, data=message, type="login"), event(3, data=message, subject="d"), event(4, data=message)]
+        found = self.database(events).execute("SELECT id FROM unique_signals ORDER BY id").fetchall()
+        self.assertEqual([id[18] for (id,) in found], ["1", "2", "3"])
+
+    def test_blank_message_id_is_none(self):
+        blank = ["", " ", "\t\n", None, {}, [], {"a": 1}, [1]]
+        events = [event(number, data={"messageId": message_id}) for message_id in blank for number in (1, 2)]
+        for index, sent in enumerate(events):
+            sent["id"] += str(index)
+        # As if it named another signal of this customer.
+        events.append(event(3, data={"messageId": events[0]["id"]}))
+        database = self.database(events)
+        self.assertEqual(database.execute("SELECT count(*) FROM unique_signals").fetchall(), [(len(events),)])
+        self.assertEqual(database.execute("SELECT count(message_id) FROM signals").fetchall(), [(1,)])
 
 
 class History(unittest.TestCase):
