@@ -84,7 +84,7 @@ func main() {
 
 	wrong := intake.NewSignalBatch([]intake.Signal{intake.EventAsSignal(intake.NewEvent("undefined", "t"))})
 	_, _, err = client.SignalsAPI.PostSignals(authorized).SignalBatch(*wrong).Execute()
-	rejected, isRejected := modelOf(err).(intake.InlineObject)
+	rejected, isRejected := modelOf(err).(intake.SignalsInvalid)
 	expect("a batch without a valid signal", true, isRejected && rejected.BatchRejected != nil)
 	expect("its code", "validation-failed", rejected.BatchRejected.Code)
 

@@ -5,7 +5,7 @@ import uuid
 
 from openapi_client import ApiClient, ApiException, Configuration, CustomersApi, KeysApi, SignalsApi
 from openapi_client.models import (
-    CustomerData, CustomerUpdate, Event, EventData, Problem, Signal, SignalBatch, WorkflowStep)
+    CustomerData, CustomerUpdate, Event, EventData, Problem, Signal, SignalBatch, SignalsInvalid, WorkflowStep)
 
 NAME, KEY = os.environ["NAME"], os.environ["API_KEY"]
 
@@ -46,6 +46,7 @@ def main() -> None:
         signals.post_signals(SignalBatch(signals=[Signal(Event(customerId="undefined", eventType="t"))]))
         raise AssertionError("a batch without a valid signal was no error")
     except ApiException as error:
+        assert isinstance(error.data, SignalsInvalid), error.data
         rejected = error.data.actual_instance
         assert (error.status, rejected.code, rejected.rejected) == (400, "validation-failed", 1), rejected
     try:

@@ -95,3 +95,22 @@ fn responses_of_api_gateway_have_the_schema_of_its_messages() {
     }
     assert!(compared >= 5, "{compared} responses");
 }
+
+/// The validator of orval, a generator of clients, prints an error for any other member.
+#[test]
+fn variables_of_the_server_have_only_a_default() {
+    let document = Document::read();
+    let variables = document.at("/servers/0/variables").as_object().unwrap();
+    for (name, variable) in variables {
+        let members: Vec<_> = variable.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["default"], "{name}");
+    }
+}
+
+/// TypeScript tells a problem from a message of API Gateway by `code`, if the message can have none.
+#[test]
+fn message_of_api_gateway_has_no_other_members() {
+    let document = Document::read();
+    let schema = document.schema("GatewayMessage").as_object().unwrap();
+    assert!(!schema.contains_key("additionalProperties"));
+}
