@@ -10,6 +10,7 @@
 
 pub mod error;
 pub mod escape;
+mod file_line;
 pub mod import;
 pub mod items;
 pub mod rejected;

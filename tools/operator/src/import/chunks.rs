@@ -12,6 +12,7 @@ use model::limits::MAX_BODY_BYTES;
 use uuid::Builder;
 
 use super::line_error::LineError;
+use crate::file_line::trimmed;
 
 /// The most lines of a chunk. The keys of imported signals depend on it: with another number, an
 /// import that is run again would store its signals a second time. So this number stays, also when
@@ -145,7 +146,7 @@ impl<R: BufRead> Chunks<R> {
 fn read_text(bytes: &[u8]) -> Result<String, LineError> {
     let text =
         std::str::from_utf8(bytes).map_err(|_| LineError::malformed("The line is not UTF-8."))?;
-    Ok(text.trim_start_matches('\u{feff}').trim().to_owned())
+    Ok(trimmed(text).to_owned())
 }
 
 /// The identifier of the chunk with these lines. A line that cannot be read is never stored, so it

@@ -21,6 +21,7 @@ use store::signals::SignalsTable;
 use super::rejected_signal_id::RejectedSignalId;
 use super::rejected_table::{RejectedTable, days};
 use crate::Tables;
+use crate::file_line::trimmed;
 
 pub use self::outcome::{RedriveCounts, RedriveOutcome, Redriven};
 
@@ -139,8 +140,8 @@ struct EditedLine {
 pub fn read_edited(text: &str, name: &str) -> Result<Vec<Candidate>> {
     let mut ids = HashSet::new();
     let mut candidates = Vec::new();
-    for (number, line) in (1_usize..).zip(text.lines()) {
-        if line.trim().is_empty() {
+    for (number, line) in (1_usize..).zip(text.lines().map(trimmed)) {
+        if line.is_empty() {
             continue;
         }
         let edited: EditedLine = serde_json::from_str(line).with_context(|| {
@@ -158,4 +159,22 @@ pub fn read_edited(text: &str, name: &str) -> Result<Vec<Candidate>> {
         });
     }
     Ok(candidates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte_order_mark_and_white_space_are_no_part_of_an_edited_line() {
+        let line = |index: u8| {
+            format!(
+                r#"{{"id":"2026-11-20#07#3fa85f64-5717-4562-b3fc-2c963f66afa6#000{index}#00ff00ff00ff00ff","payload":{{"a":1}}}}"#
+            )
+        };
+        let text = format!("\u{feff}{}\r\n\u{feff}\r\n\u{feff} {}", line(1), line(2));
+        let candidates = read_edited(&text, "f").unwrap();
+        let payloads: Vec<_> = candidates.iter().map(|one| one.payload.as_str()).collect();
+        assert_eq!(payloads, [r#"{"a":1}"#; 2]);
+    }
 }
