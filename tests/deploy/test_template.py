@@ -3,6 +3,8 @@
 That is what is kept, the drain's limits, the parameters, and what the transform makes.
 """
 
+import hashlib
+import json
 import re
 import unittest
 
@@ -10,6 +12,15 @@ import tomlkit
 
 import template
 from template import PROJECT, of_type
+
+
+# What a version of a function does not have, or what publishes one by itself: another CodeUri.
+NOT_OF_A_VERSION = {"AutoPublishAlias", "CodeUri", "DeploymentPreference", "Events", "ReservedConcurrentExecutions", "VersionDescription"}
+
+
+def settings_digest(*parts: dict) -> str:
+    settings = [{name: value for name, value in part.items() if name not in NOT_OF_A_VERSION} for part in parts]
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
 
 
 class Data(unittest.TestCase):
@@ -138,6 +149,13 @@ class Parameters(unittest.TestCase):
             described = template.references(function["Properties"]["VersionDescription"])
             self.assertEqual(reaching, described, name)
             self.assertEqual(shared_by_all["AutoPublishAlias"], "live")
+
+    def test_other_settings_of_a_function_publish_a_new_version(self):
+        for name, function in of_type(self.template, "AWS::Serverless::Function").items():
+            digest = settings_digest(self.template["Globals"]["Function"], function["Properties"])
+            self.assertTrue(function["Properties"]["VersionDescription"]["Fn::Sub"].endswith(f", settings {digest}"),
+                            f"The settings of {name} changed. Without another VersionDescription, its alias keeps the old version: "
+                            f"end the description with 'settings {digest}'.")
 
     def test_only_a_gradual_deployment_uses_alarms_of_codedeploy(self):
         at_once = template.processed(self.template, GradualDeployment="false")
