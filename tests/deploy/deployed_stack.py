@@ -81,9 +81,9 @@ class DeployedStack(unittest.TestCase):
         return done.stdout
 
     @classmethod
-    def sam(cls, *arguments, **variables) -> str:
-        """The command, in the folder of the package."""
-        return cls.run_command(Path(sys.executable).with_name("sam"), *arguments, folder=PACKAGE, **variables)
+    def sam(cls, *arguments, folder: Path = PACKAGE) -> str:
+        """The command, in the folder of the package or in one of its folders."""
+        return cls.run_command(Path(sys.executable).with_name("sam"), *arguments, folder=folder)
 
     @classmethod
     def deploy(cls, retention_days: int = 0) -> str:

@@ -19,6 +19,10 @@ In seconds:
     unpacking          what these scripts take out of an archive
     supply_chain       what CI, a release and the tests install
 
+In half a minute:
+
+    commands           every command of sam and AWS's command line on the pages, as these programs take it
+
 In minutes:
 
     deployment         the deployment alone
@@ -32,9 +36,12 @@ of IAM is one of .ci/tools. Needs Linux: the functions run as processes of this 
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -42,7 +49,7 @@ WORK = HERE.parent.parent / "target" / "deploy-test"
 # What needs the released package is left to .ci/nightly.
 NIGHTLY_SUITES = ("package",)
 SUITES = ("template", "permissions", "monitoring", "delivery", "role", "iam", "resource_handlers", "workflows",
-          "workflow_scripts", "unpacking", "supply_chain", "deployment", "deployed_delivery")
+          "workflow_scripts", "unpacking", "supply_chain", "commands", "deployment", "deployed_delivery")
 # Node runs the simulation of IAM.
 NODE_SUITES = {"iam", "resource_handlers"}
 
@@ -63,6 +70,31 @@ def installed_python(requirements: str = "requirements.txt") -> Path:
         subprocess.run([*install, "--requirement", HERE / requirements], check=True, stdout=sys.stderr)
         complete.touch()
     return python
+
+
+def installed_aws() -> Path:
+    """Version 2 of AWS's command line."""
+    if platform.machine() != "x86_64":
+        return aws_of_this_machine()
+    home = installed_python("aws-requirements.txt").parent.parent
+    program = home / "aws-cli" / "aws"
+    if not program.exists():
+        (package,) = home.rglob("asset-awscli-v2@*.jsii.tgz")
+        with tarfile.open(package) as files, zipfile.ZipFile(files.extractfile("package/lib/layer.zip")) as layer:
+            layer.extractall(home / "layer")
+        (folder,) = home.glob("layer/awscli/v2/*/dist")
+        (folder / "aws").chmod(0o755)
+        # Last: what was interrupted before is done again.
+        folder.rename(program.parent)
+    return program
+
+
+def aws_of_this_machine() -> Path:
+    program = shutil.which("aws")
+    version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout if program else ""
+    if not version.startswith("aws-cli/2."):
+        sys.exit("The suite commands needs version 2 of AWS's command line, which it can install on x86_64 only: install it as `aws`.")
+    return Path(program)
 
 
 def node_environment(environment: dict[str, str]) -> dict[str, str]:
@@ -91,6 +123,8 @@ def main() -> int:
     environment = dict(os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")
     if NODE_SUITES & set(suites):
         environment = node_environment(environment)
+    if "commands" in suites:
+        environment["AWS_COMMAND_LINE"] = str(installed_aws())
     command = [python, "-m", "unittest", "--verbose", *(f"test_{suite}" for suite in suites)]
     return subprocess.run(command, cwd=HERE, env=environment).returncode
 

@@ -51,7 +51,7 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         streams = {name: value for name, value in cls.outputs.items() if name.endswith("StreamArn")}
         overrides = streams | {"PermissionsBoundaryArn": deployed_stack.BOUNDARY} | parameters
         assignments = [f"{name}={value}" for name, value in overrides.items()]
-        cls.sam("deploy", "--config-env", "delivery", "--parameter-overrides", *assignments)
+        cls.sam("deploy", "--parameter-overrides", *assignments, folder=deployed_stack.PACKAGE / "delivery")
 
     @classmethod
     def make_rule(cls) -> str:

@@ -124,9 +124,11 @@ class DeploymentRole(unittest.TestCase):
         described = {"arn:aws:cloudformation:eu-west-1:123456789012:stack/aws-sam-cli-managed-default/*"}
         self.assertEqual(reached, [({"cloudformation:DescribeStacks"}, described),
                                    ({"s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"}, PACKAGES)])
-        for environment in ("default", "prod", "delivery", "delivery-prod"):
-            parameters = tomlkit.parse((PROJECT / "samconfig.toml").read_text())[environment]
-            self.assertEqual(parameters["deploy"]["parameters"]["s3_prefix"], parameters["global"]["parameters"]["stack_name"])
+        for file in ("samconfig.toml", "delivery/samconfig.toml"):
+            configured = tomlkit.parse((PROJECT / file).read_text())
+            for environment in ("default", "prod"):
+                parameters = configured[environment]
+                self.assertEqual(parameters["deploy"]["parameters"]["s3_prefix"], parameters["global"]["parameters"]["stack_name"])
 
     def test_policies_are_within_the_sizes_that_iam_takes(self):
         def size(policy: dict) -> int:

@@ -14,7 +14,8 @@ class SupplyChain(unittest.TestCase):
     """What CI and a release install, they install by hashes that the repository has."""
 
     REQUIREMENTS = [PROJECT / name for name in (".ci/requirements.txt", "tests/bench/peers/requirements.txt",
-                                                "tests/deploy/requirements.txt", "tests/deploy/sam-requirements.txt")]
+                                                "tests/deploy/requirements.txt", "tests/deploy/sam-requirements.txt",
+                                                "tests/deploy/aws-requirements.txt")]
     LOCKS = [PROJECT / name for name in (".ci/package-lock.json", "tests/bench/peers/package-lock.json")]
 
     def test_every_package_has_one_version_and_hashes(self):

@@ -36,7 +36,7 @@ class Unpacking(WorkflowSteps):
         super().setUp()
         (self.folder / ".ci").symlink_to(PROJECT / ".ci")
         (self.folder / "downloaded").mkdir()
-        for name in ("template.yaml", "deploy/monitoring.yaml", "delivery/template.yaml", "samconfig.toml"):
+        for name in ("template.yaml", "deploy/monitoring.yaml", "delivery/template.yaml", "samconfig.toml", "delivery/samconfig.toml"):
             (self.folder / name).parent.mkdir(exist_ok=True)
             (self.folder / name).touch()
 

@@ -1,5 +1,6 @@
 """What the scripts of the workflow of a release do: they deploy, and they publish."""
 
+import itertools
 import unittest
 
 import tomlkit
@@ -17,38 +18,42 @@ class Deploying(WorkflowSteps):
             *"--stack-name intake-dev "*SignalsTableName*) echo S ;; *"--stack-name intake-dev "*CustomersTableName*) echo C ;;
             "dynamodb describe-table --table-name S "*LatestStreamArn) echo arn:signals ;;
             "dynamodb describe-table --table-name C "*LatestStreamArn) echo arn:customers ;; *) exit 1 ;; esac\n""")
-        (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
         (self.folder / "deploy").symlink_to(PROJECT / "deploy")
-        configured = tomlkit.parse((PROJECT / "samconfig.toml").read_text())
         streams = ["SignalsStreamArn=arn:signals", "CustomersStreamArn=arn:customers"]
-        for step, environment, added in (("Deploy", "default", []), ("Deploy", "prod", []),
-                                         ("Deploy the delivery", "delivery", streams),
-                                         ("Deploy the delivery", "delivery-prod", streams)):
-            listed = configured[environment]["deploy"]["parameters"].get("parameter_overrides", [])
-            for boundary, last in ((BOUNDARY, [f"PermissionsBoundaryArn={BOUNDARY}"]), ("", [])):
-                done = self.run_script("deploy.deploy", step, CONFIG_ENV=environment, DELIVERY_ENV=environment,
-                                       BOUNDARY=boundary, STACK="intake-dev")
+        for step, folder, added in (("Deploy", ".", []), ("Deploy the delivery", "delivery", streams)):
+            self.configure(folder)
+            configured = tomlkit.parse((PROJECT / folder / "samconfig.toml").read_text())
+            for environment, (boundary, last) in itertools.product(
+                    ("default", "prod"), ((BOUNDARY, [f"PermissionsBoundaryArn={BOUNDARY}"]), ("", []))):
+                listed = configured[environment]["deploy"]["parameters"].get("parameter_overrides", [])
+                done = self.run_script("deploy.deploy", step, folder, CONFIG_ENV=environment, BOUNDARY=boundary, STACK="intake-dev")
                 self.assertEqual(done.stdout.split(), ["deploy", "--config-env", environment, "--parameter-overrides", *listed, *added,
                                                        "Architecture=arm64", *last], done.stderr)
+
+    def configure(self, folder: str = "."):
+        """Puts the configuration of sam where the step finds it."""
+        (self.folder / folder).mkdir(exist_ok=True)
+        (self.folder / folder / "samconfig.toml").write_text((PROJECT / folder / "samconfig.toml").read_text())
 
     def test_delivery_is_not_deployed_when_a_stream_is_not_found(self):
         self.program("sam", "echo deployed\n")
         self.program("aws", "exit 1\n")
         (self.folder / "deploy").symlink_to(PROJECT / "deploy")
-        done = self.run_script("deploy.deploy", "Deploy the delivery", DELIVERY_ENV="delivery", STACK="intake-dev")
+        self.configure("delivery")
+        done = self.run_script("deploy.deploy", "Deploy the delivery", "delivery", CONFIG_ENV="default", STACK="intake-dev")
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
 
     def test_parameters_of_the_environment_come_last_so_that_they_win(self):
         self.program("sam", "printf '%s\\n' \"$@\"\n")
-        (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
+        self.configure()
         done = self.run_script("deploy.deploy", "Deploy", CONFIG_ENV="prod", STACK="intake-prod",
                                PARAMETERS="GradualDeployment=false QuietMinutes=30")
         self.assertEqual(done.stdout.split()[-3:], ["Architecture=arm64", "GradualDeployment=false", "QuietMinutes=30"], done.stderr)
 
     def test_summary_names_the_commit_that_a_deployment_replaces(self):
         self.program("sam", "")
-        (self.folder / "samconfig.toml").write_text((PROJECT / "samconfig.toml").read_text())
+        self.configure()
         for answer, replaced in (("echo fedcba987654", "fedcba987654"), ("exit 254", "no commit")):
             self.program("aws", f"""case "$*" in *"--stack-name intake-prod "*"OutputKey=='Commit'"*) {answer} ;; esac\n""")
             done = self.run_script("deploy.deploy", "Deploy", CONFIG_ENV="prod", STACK="intake-prod", GITHUB_STEP_SUMMARY=replaced)

@@ -34,14 +34,15 @@ class WorkflowSteps(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def run_script(self, job: str, step: str, **variables: str) -> subprocess.CompletedProcess:
+    def run_script(self, job: str, step: str, folder: str = ".", **variables: str) -> subprocess.CompletedProcess:
+        """Runs the script of a step in a folder below that of the test."""
         environment = {
             "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
             "GITHUB_SHA": "0123456789abcdef" * 2,
             "GITHUB_STEP_SUMMARY": "summary",
         }
         command = ["bash", "-e", "-c", script(job, step)]
-        return subprocess.run(command, cwd=self.folder, env=environment | variables, text=True, capture_output=True)
+        return subprocess.run(command, cwd=self.folder / folder, env=environment | variables, text=True, capture_output=True)
 
     def program(self, name: str, text: str):
         """A program that the scripts find instead of the real one."""
