@@ -1,6 +1,6 @@
 """The calls of AWS that the roles of the templates must deny: what an attacker with the credentials of one would try."""
 
-from iam_calls import BY_CLOUDFORMATION, DELIVERY_ROLES, DELIVERY_STACK, FUNCTION_ROLES, REGION, Calls, calls
+from iam_calls import BY_CLOUDFORMATION, DELIVERY_ROLES, DELIVERY_STACK, FUNCTION_ROLES, MAPPING, REGION, Calls, calls
 from iam_simulation import ACCOUNT, Call
 from resolved import KMS_KEY, STACK
 
@@ -55,6 +55,7 @@ def denied_to_deployments(permitted: Calls) -> list[Call]:
         # By itself, without CloudFormation.
         Call("DeploymentRole", "sqs:SetQueueAttributes", permitted.arn("OverflowQueue")),
         Call("DeploymentRole", "lambda:UpdateFunctionCode", permitted.arn("SignalsFunction")),
+        Call("DeploymentRole", "lambda:GetEventSourceMapping", MAPPING),
         Call("DeploymentRole", "s3:PutObject", "arn:aws:s3:::aws-sam-cli-managed-default-bucket/another/template"),
     ]
 
@@ -81,6 +82,8 @@ def denied_to_cloudformation(permitted: Calls) -> list[Call]:
         made("iam:UpdateRole", administrator),
         made("iam:PassRole", administrator, {"iam:PassedToService": "lambda.amazonaws.com"}),
         # What belongs to another stack.
+        made("lambda:DeleteEventSourceMapping", MAPPING, {"lambda:FunctionArn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:another"}),
+        made("lambda:UpdateEventSourceMapping", MAPPING),
         made("cloudwatch:PutDashboard", f"arn:aws:cloudwatch::{ACCOUNT}:dashboard/another"),
         made("logs:TagResource", log_group),
     ]

@@ -33,6 +33,7 @@ OBJECTS = {
 # management".
 TABLE_KMS_OPERATIONS = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo")
 QUEUE_KMS_OPERATIONS = ("Decrypt", "GenerateDataKey")
+MAPPING = f"arn:aws:lambda:{REGION}:{ACCOUNT}:event-source-mapping:0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a"
 BY_CLOUDFORMATION = {"aws:CalledVia": ["cloudformation.amazonaws.com"]}
 FUNCTION_ROLES = ("CustomersRole", "SignalsRole", "OverflowRole")
 DELIVERY_ROLES = ("BusRole", "LakeRole")
@@ -71,6 +72,8 @@ class Calls:
             *self.firehose_calls(),
             *self.verification_calls(),
             *self.deployment_calls(),
+            # CloudFormation asks whether a mapping is gone: then it has no function, which the conditions of the others ask for.
+            Call("DeploymentRole", "lambda:GetEventSourceMapping", MAPPING, BY_CLOUDFORMATION),
         ]
 
     def function_calls(self) -> list[Call]:

@@ -15,10 +15,12 @@ import duckdb
 
 import template
 from resolved import KMS_KEY
-from template import PROJECT
+from template import PROJECT, of_type
 
+# What deploy/streams prints.
 STREAMS = {"SignalsStreamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/S/stream/1",
-           "CustomersStreamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/C/stream/1"}
+           "CustomersStreamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/C/stream/1",
+           "SignalsFunctionName": "signals", "CustomersFunctionName": "customers"}
 
 
 class DeliveryTemplate(unittest.TestCase):
@@ -34,6 +36,32 @@ class Reading(DeliveryTemplate):
         self.assertLessEqual(set(STREAMS), set(template.written()["Outputs"]))
         without_default = {name for name, parameter in self.template["Parameters"].items() if "Default" not in parameter}
         self.assertEqual(without_default, set(STREAMS))
+
+    def test_pages_and_alarms_say_how_old_a_record_may_be(self):
+        hours = {mapping["Properties"]["MaximumRecordAgeInSeconds"] / 3600
+                 for mapping in of_type(self.processed, "AWS::Lambda::EventSourceMapping").values()}
+        self.assertEqual(hours, {23})
+        page = (PROJECT / "delivery" / "README.md").read_text()
+        self.assertIn("It begins with the last 23 hours of the streams.", page)
+        self.assertIn("There are 23 hours |", page)
+        described = {name: alarm["Properties"]["AlarmDescription"] for name, alarm in template.delivery_alarms().items()}
+        for name in ("AgeAlarm", "BusNotInvokedAlarm", "LakeNotInvokedAlarm"):
+            self.assertIn("after 23 hours", described[name])
+
+    def test_page_says_how_many_environments_the_delivery_can_hold(self):
+        streams = 2
+        functions = len(of_type(self.processed, "AWS::Lambda::EventSourceMapping")) // streams
+        # A new on-demand table has four partitions, and a mapping one invocation for the shard of each.
+        self.assertEqual(functions * streams * 4, 16)
+        self.assertIn("can hold 16 environments", (PROJECT / "delivery" / "README.md").read_text())
+
+    def test_batch_of_more_than_ten_waits_for_a_second_at_least(self):
+        mappings = [mapping["Properties"] for file in (self.processed, template.deployed())
+                    for mapping in of_type(file, "AWS::Lambda::EventSourceMapping").values()]
+        self.assertEqual(len(mappings), 5)
+        for mapping in mappings:
+            # MaximumBatchingWindowInSeconds of CreateEventSourceMapping in Lambda's API reference.
+            self.assertTrue(mapping["BatchSize"] <= 10 or mapping["MaximumBatchingWindowInSeconds"] >= 1, mapping)
 
 
 class Targets(DeliveryTemplate):

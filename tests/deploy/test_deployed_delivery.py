@@ -48,8 +48,8 @@ class DeployedDelivery(deployed_stack.DeployedStack):
 
     @classmethod
     def deploy_delivery(cls, **parameters: str):
-        streams = {name: value for name, value in cls.outputs.items() if name.endswith("StreamArn")}
-        overrides = streams | {"PermissionsBoundaryArn": deployed_stack.BOUNDARY} | parameters
+        read = {name: cls.outputs[name] for table in ("Signals", "Customers") for name in (f"{table}StreamArn", f"{table}FunctionName")}
+        overrides = read | {"PermissionsBoundaryArn": deployed_stack.BOUNDARY} | parameters
         assignments = [f"{name}={value}" for name, value in overrides.items()]
         cls.sam("deploy", "--parameter-overrides", *assignments, folder=deployed_stack.PACKAGE / "delivery")
 
@@ -287,8 +287,9 @@ class DeployedDelivery(deployed_stack.DeployedStack):
         written = template.written("delivery/template.yaml")
         self.assertEqual(len(alarms), len(template.of_type(written, "AWS::CloudWatch::Alarm")))
         watched = {dimension["Value"] for alarm in alarms for dimension in alarm["Dimensions"]} - {"AllStorageTypes"}
-        # The alarms about functions that are not invoked watch the table, too.
-        self.assertLessEqual(watched, physical | {self.outputs["SignalsTableName"]})
+        # The alarms about functions that are not invoked also watch those that accept.
+        accepting = {self.outputs[f"{table}FunctionName"] for table in ("Signals", "Customers")}
+        self.assertLessEqual(watched, physical | accepting)
 
 
 if __name__ == "__main__":

@@ -160,15 +160,31 @@ class Alarms(unittest.TestCase):
             sums = {"messages": None, "crashes": None, "throttles": None} | {one: 1}
             self.assertEqual(calculated(self.alarms["OverflowDrainFailuresAlarm"], **sums), 1)
 
-    def test_delivery_that_is_not_invoked_while_signals_are_stored_pages_after_half_an_hour(self):
+    def test_delivery_that_is_not_invoked_while_something_is_accepted_pages_after_half_an_hour(self):
         for target in ("Bus", "Lake"):
             alarm = self.delivery[f"{target}NotInvokedAlarm"]
-            for writes, invocations, is_unread in ((9, None, 1), (9, 0, 1), (9, 1, 0), (0, None, 0)):
-                self.assertEqual(calculated(alarm, writes=writes, invocations=invocations), is_unread, (target, writes, invocations))
+            for accepted in ("signals", "created", "updated"):
+                for count, invocations, is_unread in ((9, None, 1), (9, 0, 1), (9, 1, 0), (0, None, 0), (None, None, 0), (None, 3, 0)):
+                    sums = {"signals": None, "created": None, "updated": None, accepted: count, "invocations": invocations}
+                    self.assertEqual(calculated(alarm, **sums), is_unread, (target, sums))
             periods = {query["MetricStat"]["Period"] for query in alarm["Properties"]["Metrics"] if "MetricStat" in query}
             self.assertEqual({period * alarm["Properties"]["EvaluationPeriods"] for period in periods}, {30 * 60})
-            table = alarm["Properties"]["Metrics"][1]["MetricStat"]["Metric"]["Dimensions"][0]["Value"]
-            self.assertEqual(table, {"Fn::Select": [1, {"Fn::Split": ["/", {"Ref": "SignalsStreamArn"}]}]})
+            # Of its own metrics, Intake knows what an erasure or an identical write is: DynamoDB's write units count both.
+            self.assertEqual({metric["Namespace"] for metric in template.watched(alarm)}, {"Intake", "AWS/Lambda"})
+
+    def test_new_alarm_that_the_past_would_set_off_waits_until_the_past_is_behind_it(self):
+        waiting = {name: alarm["Properties"]["WarmUpConfiguration"] for name, alarm in (self.alarms | self.delivery).items()
+                   if "WarmUpConfiguration" in alarm["Properties"]}
+        # Data of before would end a wait that does not last until its end ("Alarm warm-up periods" in the CloudWatch user guide).
+        for name, settings in waiting.items():
+            self.assertIs(settings["OnlyStartEvaluatingAfterWarmUpPeriodEnds"], True, name)
+        minutes = {name: settings["WarmUpPeriodDurationInMinutes"] for name, settings in waiting.items()}
+        self.assertEqual(minutes, {
+            "BusNotInvokedAlarm": 60, "LakeNotInvokedAlarm": 60,
+            "AgeAlarm": 6 * 60,
+            # All minutes that it judges.
+            "QuietAlarm": self.alarms["QuietAlarm"]["Properties"]["EvaluationPeriods"]})
+        self.assertEqual(self.alarms["QuietAlarm"]["Properties"]["Period"], 60)
 
 
 def access_log_line() -> str:

@@ -16,10 +16,11 @@ class Deploying(WorkflowSteps):
         self.program("sam", "printf '%s\\n' \"$@\"\n")
         self.program("aws", """case "$*" in
             *"--stack-name intake-dev "*SignalsTableName*) echo S ;; *"--stack-name intake-dev "*CustomersTableName*) echo C ;;
+            *"--stack-name intake-dev "*SignalsFunctionName*) echo s ;; *"--stack-name intake-dev "*CustomersFunctionName*) echo c ;;
             "dynamodb describe-table --table-name S "*LatestStreamArn) echo arn:signals ;;
             "dynamodb describe-table --table-name C "*LatestStreamArn) echo arn:customers ;; *) exit 1 ;; esac\n""")
         (self.folder / "deploy").symlink_to(PROJECT / "deploy")
-        streams = ["SignalsStreamArn=arn:signals", "CustomersStreamArn=arn:customers"]
+        streams = ["SignalsStreamArn=arn:signals", "SignalsFunctionName=s", "CustomersStreamArn=arn:customers", "CustomersFunctionName=c"]
         for step, folder, added in (("Deploy", ".", []), ("Deploy the delivery", "delivery", streams)):
             self.configure(folder)
             configured = tomlkit.parse((PROJECT / folder / "samconfig.toml").read_text())
@@ -42,6 +43,15 @@ class Deploying(WorkflowSteps):
         self.configure("delivery")
         done = self.run_script("deploy.deploy", "Deploy the delivery", "delivery", CONFIG_ENV="default", STACK="intake-dev")
         self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+
+    def test_delivery_is_not_deployed_beside_a_stack_that_names_no_functions(self):
+        self.program("sam", "echo deployed\n")
+        self.program("aws", """case "$*" in *FunctionName*) ;; *) echo S ;; esac\n""")
+        (self.folder / "deploy").symlink_to(PROJECT / "deploy")
+        self.configure("delivery")
+        done = self.run_script("deploy.deploy", "Deploy the delivery", "delivery", CONFIG_ENV="default", STACK="intake-dev")
+        self.assertIn("intake-dev has no output SignalsFunctionName", done.stderr)
         self.assertEqual(done.stdout, "")
 
     def test_parameters_of_the_environment_come_last_so_that_they_win(self):
