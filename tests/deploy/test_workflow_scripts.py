@@ -96,6 +96,13 @@ class Publishing(WorkflowSteps):
         self.assertEqual(names[-5:], ["Check the archives", attested, "Publish the image", attested, "Publish"])
         self.assertEqual(set(steps[-2]["with"]), {"subject-name", "subject-digest"})
 
+    def test_private_repository_publishes_without_attestations(self):
+        # GitHub's page "Using artifact attestations": a private repository has them on Enterprise Cloud only.
+        conditions = {step.get("uses", "").split("@")[0]: step.get("if") for step in jobs()["deploy.publish"]["steps"] if "if" in step}
+        self.assertEqual(conditions, {"actions/attest-build-provenance": "!github.event.repository.private"})
+        attesting = [step for step in jobs()["deploy.publish"]["steps"] if "attest" in step.get("uses", "")]
+        self.assertTrue(all("if" in step for step in attesting))
+
     def test_archives_with_other_checksums_are_not_published(self):
         for architecture in ("arm64", "x86_64"):
             (self.folder / f"intake-1.2.3-{architecture}.tar.gz").write_bytes(b"another")
