@@ -22,6 +22,7 @@ use model::key_entry::KeyEntry;
 use service::auth::{Authenticator, authorize};
 use service::body::read_body;
 use service::context::RequestContext;
+use service::outcome::Failure;
 use service::problem::Problem;
 use service::route::Route;
 use service::runtime::http::HttpFunction;
@@ -120,7 +121,7 @@ impl HttpFunction for CustomersFunction {
         route: &Route,
         request: &Request,
         context: &mut RequestContext,
-    ) -> Result<CustomersOutcome, Problem> {
+    ) -> Result<CustomersOutcome, Failure<CustomersOutcome>> {
         let key = self
             .authenticator
             .authenticate(request.headers(), context)
@@ -130,8 +131,8 @@ impl HttpFunction for CustomersFunction {
         }
         authorize(&key, Endpoint::Customers)?;
         let body = read_body(request, context)?;
-        let json = JsonText::parse(&body)?;
-        let update = CustomerUpdate::parse(json)?;
+        let json = JsonText::parse(&body).map_err(Problem::from)?;
+        let update = CustomerUpdate::parse(json).map_err(Problem::from)?;
         let mark = UpdateMark::new(context.received_at);
         let upsert = Upsert {
             account_id: &key.account_id,
@@ -146,11 +147,11 @@ impl HttpFunction for CustomersFunction {
             Err(error @ StoreError::Unavailable(_)) => {
                 let is_queued = self.defer(&key, &update, mark, context.deadline).await;
                 if !is_queued {
-                    return Err(error.into());
+                    return Err(Problem::from(error).into());
                 }
                 (CustomerResult::Deferred(error), mark.updated_at())
             }
-            Err(error) => return Err(problem::from_upsert(error)),
+            Err(error) => return Err(problem::from_upsert(error).into()),
         };
         Ok(CustomersOutcome::Customer(CustomerResponse {
             customer_id: update.customer_id().to_owned(),

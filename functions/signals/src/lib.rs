@@ -25,6 +25,7 @@ use model::json::JsonText;
 use service::auth::{Authenticator, authorize};
 use service::body::read_body;
 use service::context::RequestContext;
+use service::outcome::Failure;
 use service::prefer::prefers_strict_handling;
 use service::problem::Problem;
 use service::route::Route;
@@ -99,14 +100,14 @@ impl HttpFunction for SignalsFunction {
         _: &Route,
         request: &Request,
         request_context: &mut RequestContext,
-    ) -> Result<BatchOutcome, Problem> {
+    ) -> Result<BatchOutcome, Failure<BatchOutcome>> {
         let key = self
             .authenticator
             .authenticate(request.headers(), request_context)
             .await?;
         authorize(&key, Endpoint::Signals)?;
         let body = read_body(request, request_context)?;
-        let json = JsonText::parse(&body)?;
+        let json = JsonText::parse(&body).map_err(Problem::from)?;
         let batch = Batch::parse(json).map_err(problem::from_batch)?;
         request_context
             .request_identifier
@@ -116,9 +117,8 @@ impl HttpFunction for SignalsFunction {
             .clone()
             .unwrap_or_else(RequestIdentifier::random);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
-            // Not even the rejected signals are kept. The response is a 400: see
-            // `EndpointOutcome::rejection_detail`.
-            return Ok(BatchOutcome::rejected(batch, &request_identifier, None));
+            // Not even the rejected signals are kept.
+            return Err(BatchOutcome::rejected(batch, &request_identifier, None));
         }
         let hashes = RequestHashes::new(&body, &batch);
         let mut received = ReceivedBatch {
@@ -131,9 +131,8 @@ impl HttpFunction for SignalsFunction {
         let stored = self.storage.store(&mut received).await?;
         let batch = received.batch;
         if batch.signals.is_empty() {
-            // The response is a 400, too.
             let because = stored.deferred_because;
-            return Ok(BatchOutcome::rejected(batch, &request_identifier, because));
+            return Err(BatchOutcome::rejected(batch, &request_identifier, because));
         }
         Ok(BatchOutcome::accepted(batch, &request_identifier, stored))
     }

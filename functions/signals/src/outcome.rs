@@ -25,9 +25,6 @@ pub struct BatchOutcome {
     pub verdicts: Vec<SignalVerdict>,
     /// Why signals or rejected signals wait in the overflow queue; `None` if none do.
     deferred_because: Option<StoreError>,
-    /// How many signals are invalid, if the whole batch is rejected for them: with strict handling
-    /// one is enough.
-    invalid_if_batch_rejected: Option<usize>,
 }
 
 /// What became of a signal.
@@ -100,18 +97,17 @@ impl BatchOutcome {
             response: BatchResponse::new(request_identifier, counts, batch.rejected, warnings),
             verdicts: verdicts.0,
             deferred_because: stored.deferred_because,
-            invalid_if_batch_rejected: None,
         }
     }
 
-    /// The outcome when the whole batch is rejected: all of its signals are invalid or, with strict
+    /// The failure when the whole batch is rejected: all of its signals are invalid or, with strict
     /// handling, one is. No signal is accepted, so nothing is replayed, and only the envelope has
     /// warnings. `deferred_because` is why rejected signals wait in the overflow queue, if they do.
     pub(crate) fn rejected(
         batch: Batch<'_>,
         request_identifier: &RequestIdentifier,
         deferred_because: Option<StoreError>,
-    ) -> Self {
+    ) -> Failure<Self> {
         let received = batch.received();
         let invalid = batch.rejected.len();
         let mut verdicts = Verdicts(vec![SignalVerdict::RejectedWithBatch; received]);
@@ -124,11 +120,14 @@ impl BatchOutcome {
             replayed: false,
         };
         let warnings = batch.warnings;
-        Self {
+        let outcome = Self {
             response: BatchResponse::new(request_identifier, counts, batch.rejected, warnings),
             verdicts: verdicts.0,
             deferred_because,
-            invalid_if_batch_rejected: Some(invalid),
+        };
+        Failure::Rejected {
+            detail: rejection_detail(invalid, received),
+            outcome,
         }
     }
 }
@@ -171,21 +170,6 @@ impl EndpointOutcome for BatchOutcome {
         &self.response
     }
 
-    fn rejection_detail(&self) -> Option<String> {
-        let invalid = self.invalid_if_batch_rejected?;
-        let received = self.response.counts.received;
-        let verb = if invalid == 1 { "is" } else { "are" };
-        let strict = if invalid < received {
-            " and Prefer: handling=strict was set"
-        } else {
-            ""
-        };
-        Some(format!(
-            "Nothing was stored: {invalid} of {received} signals {verb} invalid{strict}. fieldErrors \
-             says what is wrong."
-        ))
-    }
-
     fn deferred_because(&self) -> Option<&StoreError> {
         self.deferred_because.as_ref()
     }
@@ -214,8 +198,15 @@ impl EndpointOutcome for BatchOutcome {
     }
 }
 
-fn percent(part: usize, whole: usize) -> usize {
-    part.saturating_mul(100)
-        .checked_div(whole)
-        .unwrap_or_default()
+fn rejection_detail(invalid: usize, received: usize) -> String {
+    let verb = if invalid == 1 { "is" } else { "are" };
+    let strict = if invalid < received {
+        " and Prefer: handling=strict was set"
+    } else {
+        ""
+    };
+    format!(
+        "Nothing was stored: {invalid} of {received} signals {verb} invalid{strict}. fieldErrors \
+         says what is wrong."
+    )
 }

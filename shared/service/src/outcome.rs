@@ -15,15 +15,9 @@ use crate::telemetry::metric::Metrics;
 
 /// What an endpoint says of a request that it has handled.
 pub trait EndpointOutcome {
-    /// The body of the response. If the request is rejected, these are the members that its problem
+    /// The body of the response. In a [`Failure::Rejected`], these are the members that the problem
     /// document has beside the usual ones.
     fn body(&self) -> impl Serialize;
-
-    /// The detail of the problem when the request is rejected: the response is then a 400
-    /// `validation-failed`.
-    fn rejection_detail(&self) -> Option<String> {
-        None
-    }
 
     /// Why a part of the request waits in the overflow queue; `None` if nothing does.
     fn deferred_because(&self) -> Option<&StoreError> {
@@ -49,7 +43,7 @@ pub struct Served<O> {
     /// What is known of the request: its API key, for example.
     pub context: RequestContext,
     /// What the response was made from.
-    pub result: Result<Reply<O>, Problem>,
+    pub result: Result<Reply<O>, Failure<O>>,
 }
 
 /// The response to a request that its endpoint has handled, or to OPTIONS.
@@ -57,44 +51,77 @@ pub struct Served<O> {
 pub enum Reply<O> {
     /// The methods of a path: a 204 without a body.
     Options(&'static Route),
-    /// What the endpoint has done: a 200, unless it rejected the request.
+    /// What the endpoint has done: a 200.
     Handled(O),
 }
 
+/// Why a request got an error.
+#[derive(Debug)]
+pub enum Failure<O> {
+    /// A problem ended it.
+    Problem(Problem),
+    /// The endpoint read the whole request, and rejected it for what is in it: a 400
+    /// `validation-failed`.
+    Rejected {
+        /// The detail of the problem: a sentence without a value of the client.
+        detail: String,
+        outcome: O,
+    },
+}
+
+impl<O> From<Problem> for Failure<O> {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
 impl<O: EndpointOutcome> Served<O> {
+    /// What the endpoint says of the request, accepted or rejected. `None` if a problem ended it, and
+    /// for OPTIONS.
+    pub fn outcome(&self) -> Option<&O> {
+        match &self.result {
+            Ok(Reply::Handled(outcome)) | Err(Failure::Rejected { outcome, .. }) => Some(outcome),
+            Ok(Reply::Options(_)) | Err(Failure::Problem(_)) => None,
+        }
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        match &self.result {
+            Err(Failure::Problem(problem)) => Some(problem),
+            Ok(_) | Err(Failure::Rejected { .. }) => None,
+        }
+    }
+
     /// The problem type of the response, if it is one.
     pub fn problem_type(&self) -> Option<ProblemType> {
         match &self.result {
-            Err(problem) => Some(problem.problem_type()),
-            Ok(Reply::Handled(outcome)) if outcome.rejection_detail().is_some() => {
-                Some(ProblemType::VALIDATION_FAILED)
-            }
+            Err(Failure::Problem(problem)) => Some(problem.problem_type()),
+            Err(Failure::Rejected { .. }) => Some(ProblemType::VALIDATION_FAILED),
             Ok(_) => None,
         }
     }
 
     /// Why DynamoDB did not store the request, or a part of it.
     pub fn store_error(&self) -> Option<&StoreError> {
-        match &self.result {
-            Err(problem) => problem.store_error(),
-            Ok(Reply::Handled(outcome)) => outcome.deferred_because(),
-            Ok(Reply::Options(_)) => None,
+        match self.problem() {
+            Some(problem) => problem.store_error(),
+            None => self.outcome()?.deferred_because(),
         }
     }
 
     /// The validation errors in the response.
     pub fn field_errors(&self) -> &[FieldError] {
-        match &self.result {
-            Err(problem) => problem.field_errors(),
-            Ok(Reply::Handled(outcome)) => outcome.field_errors(),
-            Ok(Reply::Options(_)) => &[],
+        match (self.problem(), self.outcome()) {
+            (Some(problem), _) => problem.field_errors(),
+            (None, Some(outcome)) => outcome.field_errors(),
+            (None, None) => &[],
         }
     }
 
     /// Why the request was answered with a 401, if it was.
     pub fn unauthorized_reason(&self) -> Option<UnauthorizedReason> {
-        match &self.result {
-            Err(Problem::Unauthorized(reason)) => Some(*reason),
+        match self.problem() {
+            Some(Problem::Unauthorized(reason)) => Some(*reason),
             _ => None,
         }
     }

@@ -5,8 +5,8 @@ use lambda_http::http::{HeaderName, HeaderValue, StatusCode};
 use lambda_http::{Body, Response};
 use serde::Serialize;
 
-use crate::outcome::{EndpointOutcome, Reply};
-use crate::problem::{Problem, ProblemType};
+use crate::outcome::{EndpointOutcome, Failure, Reply};
+use crate::problem::ProblemType;
 use crate::problem_document::{self, ProblemDocument};
 use crate::route::Route;
 
@@ -14,21 +14,19 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The response to the request of this invocation.
 pub fn respond<O: EndpointOutcome>(
-    result: &Result<Reply<O>, Problem>,
+    result: &Result<Reply<O>, Failure<O>>,
     request_id: &str,
 ) -> Response<Body> {
     let mut response = match result {
         Ok(Reply::Options(route)) => allowed_methods(route),
-        Ok(Reply::Handled(outcome)) => match outcome.rejection_detail() {
-            None => json("application/json", &outcome.body()),
-            Some(detail) => {
-                let problem_type = ProblemType::VALIDATION_FAILED;
-                let document =
-                    ProblemDocument::new(problem_type, detail, request_id, outcome.body());
-                problem_response(&document)
-            }
-        },
-        Err(problem) => {
+        Ok(Reply::Handled(outcome)) => json("application/json", &outcome.body()),
+        Err(Failure::Rejected { detail, outcome }) => {
+            let problem_type = ProblemType::VALIDATION_FAILED;
+            let detail = detail.clone();
+            let document = ProblemDocument::new(problem_type, detail, request_id, outcome.body());
+            problem_response(&document)
+        }
+        Err(Failure::Problem(problem)) => {
             let document = problem_document::document(problem, request_id);
             let mut response = problem_response(&document);
             response

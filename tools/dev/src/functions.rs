@@ -13,7 +13,7 @@ use customers::CustomersFunction;
 use emulator::Template;
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent};
-use service::outcome::{EndpointOutcome, Reply, Served};
+use service::outcome::{EndpointOutcome, Served};
 use service::problem::UnauthorizedReason;
 use service::runtime::batch_item_failures::PartialBatchResponse;
 use signals::{BatchOutcome, SignalVerdict, SignalsFunction};
@@ -174,9 +174,7 @@ fn start_runtime() -> Result<(Handle, oneshot::Sender<()>)> {
 
 /// What became of the batch of a request, unless the request was refused as a whole.
 fn batch_result(served: &Served<BatchOutcome>) -> Option<BatchResult> {
-    let Ok(Reply::Handled(outcome)) = &served.result else {
-        return None;
-    };
+    let outcome = served.outcome()?;
     Some(BatchResult {
         request_identifier: outcome.response.request_identifier.clone(),
         verdicts: outcome.verdicts.clone(),

@@ -20,7 +20,7 @@ use super::event::HttpApiEvent;
 use super::{InvocationOutcome, run};
 use crate::auth::Authenticator;
 use crate::context::RequestContext;
-use crate::outcome::{EndpointOutcome, Reply, Served};
+use crate::outcome::{EndpointOutcome, Failure, Reply, Served};
 use crate::problem::Problem;
 use crate::process::Process;
 use crate::response::respond;
@@ -44,7 +44,7 @@ pub trait HttpFunction: Sync {
         route: &Route,
         request: &Request,
         context: &mut RequestContext,
-    ) -> impl Future<Output = Result<Self::Outcome, Problem>> + Send;
+    ) -> impl Future<Output = Result<Self::Outcome, Failure<Self::Outcome>>> + Send;
 }
 
 /// A function behind the HTTP API, in a process.
@@ -111,9 +111,14 @@ pub async fn serve<F: HttpFunction>(
     let handling =
         AssertUnwindSafe(Box::pin(dispatch(function, request, &mut context))).catch_unwind();
     let (result, calls) = CallStats::measure(handling.instrument(span)).await;
-    let result = result.unwrap_or(Err(Problem::InternalError(None)));
+    let result = result.unwrap_or(Err(Problem::InternalError(None).into()));
+    let mut response = respond(&result, &context.request_id);
+    if request.method() == Method::HEAD {
+        // RFC 9110, section 9.3.2: the headers of a GET, and no content.
+        *response.body_mut() = Body::Empty;
+    }
     let served = Served {
-        response: respond(&result, &context.request_id),
+        response,
         context,
         result,
     };
@@ -126,10 +131,10 @@ async fn dispatch<F: HttpFunction>(
     function: &F,
     request: &Request,
     context: &mut RequestContext,
-) -> Result<Reply<F::Outcome>, Problem> {
+) -> Result<Reply<F::Outcome>, Failure<F::Outcome>> {
     let route = Route::find(F::ROUTES, request).ok_or(Problem::NotFound)?;
     if !route.has(request.method()) {
-        return Err(Problem::MethodNotAllowed(route));
+        return Err(Problem::MethodNotAllowed(route).into());
     }
     context.path = Some(route.path);
     // A browser's preflight request has no key.
@@ -191,7 +196,7 @@ mod tests {
             _: &Route,
             request: &Request,
             _: &mut RequestContext,
-        ) -> Result<Done, Problem> {
+        ) -> Result<Done, Failure<Done>> {
             assert!(request.method() != Method::POST, "a value of the client");
             Ok(Done)
         }

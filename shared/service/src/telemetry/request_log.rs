@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::log::{Dimension, LogLine};
 use super::metric::{Metric, Metrics, Milliseconds, REASON};
 use crate::context::RequestContext;
-use crate::outcome::{EndpointOutcome, Reply, Served};
+use crate::outcome::{EndpointOutcome, Served};
 use crate::problem::{ProblemType, UnauthorizedReason};
 
 /// The members of a request's line, apart from its metrics.
@@ -63,9 +63,7 @@ struct UnauthorizedLine<'a> {
 /// Writes the line of a request, the lines of its endpoint and, for the metric, a line with the
 /// reason of a 401.
 pub(crate) fn write<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats, duration: Duration) {
-    let Served {
-        context, result, ..
-    } = served;
+    let context = &served.context;
     context.log.write(&LogLine {
         at: context.received_at,
         level: None,
@@ -73,7 +71,7 @@ pub(crate) fn write<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats, d
         dimension: None,
         metrics: metrics(served, calls),
     });
-    if let Ok(Reply::Handled(outcome)) = result {
+    if let Some(outcome) = served.outcome() {
         outcome.write_lines(context);
     }
     if let Some(reason) = served.unauthorized_reason() {
@@ -125,11 +123,9 @@ fn request_line<'a, O: EndpointOutcome>(
 }
 
 fn metrics<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats) -> Metrics {
-    let Served {
-        context, result, ..
-    } = served;
+    let context = &served.context;
     let mut metrics = Metrics::default();
-    if let Ok(Reply::Handled(outcome)) = result {
+    if let Some(outcome) = served.outcome() {
         outcome.add_metrics(&mut metrics);
     }
     let problem_type = served.problem_type();
