@@ -27,7 +27,6 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::SemaphorePermit;
 
 use self::call_limit::CallLimit;
-use self::chunk::Chunk;
 use self::progress::{CallResult, PendingItem, WriteProgress};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
@@ -90,9 +89,9 @@ impl BatchTable {
     /// Puts items until DynamoDB has acknowledged all, the deadline has passed, or a call fails
     /// otherwise than transiently. Returns what became of each, in their order.
     ///
-    /// Several calls are under way at the same time. When one fails, no other is started in this
-    /// round: those that are under way are waited for, and after a wait the next round sends the
-    /// pending items by few calls at once.
+    /// Several calls are under way at the same time. After a call that failed, no other is started
+    /// until those that are under way have ended and the wait is over. From then on, and after a
+    /// call that stored a part, there are few calls at once.
     pub(super) async fn put_all<I: BatchItem>(
         &self,
         items: Vec<I>,
@@ -103,69 +102,46 @@ impl BatchTable {
         let mut progress = WriteProgress::new(items);
         let mut calls = FuturesUnordered::new();
         loop {
-            while let Some(chunk) = progress.next_chunk(calls.len()) {
-                let permit = self.permit_for(&chunk, calls.is_empty(), deadline).await;
+            while let Some(size) = progress.next_chunk(calls.len()) {
+                let permit = if calls.is_empty() {
+                    self.call_limit.acquire(size.bytes, deadline).await
+                } else if let Some(permit) = self.call_limit.try_acquire(size.bytes) {
+                    Ok(permit)
+                } else {
+                    break;
+                };
                 match permit {
-                    Ok(Some(permit)) => {
-                        calls.push(self.put_chunk(chunk, permit, deadline, &second_call_limit));
+                    Ok(permit) => {
+                        let items = progress.take(size);
+                        calls.push(self.put_chunk(items, permit, deadline, &second_call_limit));
                     }
-                    Ok(None) => {
-                        progress.put_back(chunk);
-                        break;
-                    }
-                    Err(error) => {
-                        progress.put_back(chunk);
-                        progress.end_round(error);
-                    }
+                    Err(error) => return progress.give_up(&error),
                 }
             }
             if let Some(result) = calls.next().await {
                 progress.add(result);
                 continue;
             }
-            let Some((pending, reason)) = progress.take_pending() else {
+            let Some(reason) = progress.why_pending() else {
                 return progress.into_outcomes();
             };
-            let has_time = if reason.is_transient() {
-                backoff.wait(deadline).await
-            } else {
-                false
-            };
+            let has_time = reason.is_transient() && backoff.wait(deadline).await;
             if !has_time {
-                return progress.give_up(&pending, &reason);
+                return progress.give_up(&reason);
             }
-            progress.begin_round(pending);
+            progress.retry_refused();
         }
-    }
-
-    /// Returns a permit for the call of a chunk. The first call of a request waits for room; `None`
-    /// when there is no room for another one now.
-    ///
-    /// # Errors
-    /// When the first call cannot be made before the deadline.
-    async fn permit_for<I>(
-        &self,
-        chunk: &Chunk<PendingItem<I>>,
-        is_first: bool,
-        deadline: Deadline,
-    ) -> Result<Option<SemaphorePermit<'_>>, StoreError> {
-        if !is_first {
-            return Ok(self.call_limit.try_acquire(chunk.bytes));
-        }
-        let permit = self.call_limit.acquire(chunk.bytes, deadline).await?;
-        Ok(Some(permit))
     }
 
     /// Puts the items of a chunk with one call, and a second one beside it if DynamoDB does not
     /// answer.
     async fn put_chunk<I: BatchItem>(
         &self,
-        chunk: Chunk<PendingItem<I>>,
+        items: Vec<PendingItem<I>>,
         permit: SemaphorePermit<'_>,
         deadline: Deadline,
         second_call_limit: &SecondCallLimit,
     ) -> CallResult<I> {
-        let items = chunk.items;
         let call = || async { Ok(self.request(&items).send().await?) };
         let answer = call_hedged(deadline, second_call_limit, call).await;
         let mut call_result = CallResult::all_stored();

@@ -124,7 +124,7 @@ impl IdempotencyTable {
         deadline: Deadline,
     ) -> Result<RecordOutcome, StoreError> {
         let record = IdempotencyRecord::new(context, hashes, now);
-        self.put_or_compare(record, hashes, now, deadline).await
+        repeat(deadline, || self.put_or_compare(&record, hashes, now)).await
     }
 
     /// Writes the record of a request of which signals could not be stored, under a generated
@@ -142,33 +142,17 @@ impl IdempotencyTable {
             signals_hash,
             ..IdempotencyRecord::new(context, hashes, now)
         };
-        matches!(
-            self.put_or_compare(record, hashes, now, deadline).await,
-            Ok(RecordOutcome::New)
-        )
+        let written = repeat(deadline, || self.put_or_compare(&record, hashes, now)).await;
+        written == Ok(RecordOutcome::New)
     }
 
     /// Puts a record, or compares the request with the record that exists instead.
     async fn put_or_compare(
         &self,
-        record: IdempotencyRecord,
+        record: &IdempotencyRecord,
         hashes: &RequestHashes,
         now: Timestamp,
-        deadline: Deadline,
     ) -> Result<RecordOutcome, StoreError> {
-        let existing = repeat(deadline, || self.put(&record, now)).await?;
-        Ok(match existing {
-            Some(existing) => compare(&existing, &record, hashes),
-            None => RecordOutcome::New,
-        })
-    }
-
-    /// Puts a record; returns the one that exists instead.
-    async fn put(
-        &self,
-        record: &IdempotencyRecord,
-        now: Timestamp,
-    ) -> Result<Option<IdempotencyRecord>, StoreError> {
         let call = self
             .client
             .put_item()
@@ -179,14 +163,16 @@ impl IdempotencyTable {
             .expression_attribute_values(":now", number(now.seconds()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let sent = call.send().await;
-        let Err(error) = sent else { return Ok(None) };
+        let Err(error) = sent else {
+            return Ok(RecordOutcome::New);
+        };
         let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error()
         else {
             return Err(error.into());
         };
         let existing = failed.item().ok_or(StoreError::Corrupt)?;
         let existing = from_item(existing.clone())?;
-        Ok(Some(existing))
+        Ok(compare(&existing, record, hashes))
     }
 }
 

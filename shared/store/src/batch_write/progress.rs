@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use aws::cause::Cause;
 
 use super::call_limit::FEW_CALLS;
-use super::chunk::{Chunk, chunks};
+use super::chunk::{ChunkSize, next_chunk};
 use super::{BatchItem, ItemOutcome};
 use crate::error::StoreError;
 
@@ -37,15 +37,15 @@ impl<I> CallResult<I> {
     }
 }
 
-/// How far the items of a request are stored. Its calls are made in rounds: each round puts the
-/// items that the round before it did not store.
+/// How far the items of a request are stored.
 pub(super) struct WriteProgress<I> {
     outcomes: ItemOutcomes,
-    /// The pending items that no call of this round has yet.
-    chunks: VecDeque<Chunk<PendingItem<I>>>,
-    /// The items that the calls of this round did not store.
-    for_next_round: Vec<PendingItem<I>>,
-    /// Why no further call is made in this round.
+    /// The pending items for the next calls.
+    queue: VecDeque<PendingItem<I>>,
+    /// The pending items of calls that did not store them: they wait until the calls under way have
+    /// ended.
+    refused: Vec<PendingItem<I>>,
+    /// Why no further call is made until then.
     error: Option<StoreError>,
     /// The most calls at the same time.
     max_calls: usize,
@@ -53,32 +53,27 @@ pub(super) struct WriteProgress<I> {
 
 impl<I: BatchItem> WriteProgress<I> {
     pub(super) fn new(items: Vec<I>) -> Self {
+        let pending = |(position, item)| PendingItem { position, item };
         Self {
             outcomes: ItemOutcomes::all_stored(items.len()),
-            chunks: into_chunks(numbered(items)),
-            for_next_round: Vec::new(),
+            queue: items.into_iter().enumerate().map(pending).collect(),
+            refused: Vec::new(),
             error: None,
             max_calls: usize::MAX,
         }
     }
 
-    /// Takes the items of the next call of this round, if one is to be made beside the `calls` that
-    /// are under way.
-    pub(super) fn next_chunk(&mut self, calls: usize) -> Option<Chunk<PendingItem<I>>> {
+    /// How many items the next call has, if one is to be made beside the `calls` that are under way.
+    pub(super) fn next_chunk(&self, calls: usize) -> Option<ChunkSize> {
         if self.error.is_some() || calls >= self.max_calls {
             return None;
         }
-        self.chunks.pop_front()
+        next_chunk(self.queue.iter().map(|pending| pending.item.text_bytes()))
     }
 
-    /// Puts back a chunk that got no call.
-    pub(super) fn put_back(&mut self, chunk: Chunk<PendingItem<I>>) {
-        self.chunks.push_front(chunk);
-    }
-
-    /// Has this round make no further call.
-    pub(super) fn end_round(&mut self, error: StoreError) {
-        self.error = Some(error);
+    /// Takes the items of a call.
+    pub(super) fn take(&mut self, size: ChunkSize) -> Vec<PendingItem<I>> {
+        self.queue.drain(..size.items).collect()
     }
 
     /// Adds what a call did not store.
@@ -86,7 +81,7 @@ impl<I: BatchItem> WriteProgress<I> {
         if !result.pending.is_empty() {
             self.max_calls = FEW_CALLS;
         }
-        self.for_next_round.extend(result.pending);
+        self.refused.extend(result.pending);
         self.outcomes.set_invalid(&result.invalid);
         // A lasting error replaces a transient one, because no retry mends it.
         if self.error.as_ref().is_none_or(StoreError::is_transient) {
@@ -94,22 +89,16 @@ impl<I: BatchItem> WriteProgress<I> {
         }
     }
 
-    /// Takes all pending items, and why they are pending. Those that no call had go first in the
-    /// next round. `None` if no item is pending.
-    pub(super) fn take_pending(&mut self) -> Option<(Vec<PendingItem<I>>, StoreError)> {
-        let chunks = std::mem::take(&mut self.chunks);
-        let mut pending: Vec<_> = chunks.into_iter().flat_map(|chunk| chunk.items).collect();
-        pending.append(&mut self.for_next_round);
-        if pending.is_empty() {
-            return None;
-        }
-        let error = self.error.take();
-        Some((pending, error.unwrap_or(Cause::Throttled.into())))
+    /// Why items are pending when no call is under way. `None` if none are.
+    pub(super) fn why_pending(&self) -> Option<StoreError> {
+        let is_pending = !self.queue.is_empty() || !self.refused.is_empty();
+        is_pending.then(|| self.error.clone().unwrap_or(Cause::Throttled.into()))
     }
 
-    /// Has the next round put these items.
-    pub(super) fn begin_round(&mut self, pending: Vec<PendingItem<I>>) {
-        self.chunks = into_chunks(pending);
+    /// Has the next calls put the refused items, after those that no call had.
+    pub(super) fn retry_refused(&mut self) {
+        self.queue.extend(self.refused.drain(..));
+        self.error = None;
     }
 
     /// What became of each item, of which none is pending.
@@ -117,13 +106,12 @@ impl<I: BatchItem> WriteProgress<I> {
         self.outcomes.0
     }
 
-    /// What became of each item, if `pending` are not put again.
-    pub(super) fn give_up(
-        mut self,
-        pending: &[PendingItem<I>],
-        reason: &StoreError,
-    ) -> Vec<ItemOutcome> {
-        self.outcomes.set_unacknowledged(pending, reason);
+    /// What became of each item, if the pending ones are not put again.
+    pub(super) fn give_up(mut self, reason: &StoreError) -> Vec<ItemOutcome> {
+        for pending in self.queue.iter().chain(&self.refused) {
+            let outcome = ItemOutcome::Unacknowledged(reason.clone());
+            self.outcomes.set(pending.position, outcome);
+        }
         self.outcomes.0
     }
 }
@@ -143,27 +131,8 @@ impl ItemOutcomes {
         }
     }
 
-    fn set_unacknowledged<I>(&mut self, items: &[PendingItem<I>], reason: &StoreError) {
-        for pending in items {
-            let outcome = ItemOutcome::Unacknowledged(reason.clone());
-            self.set(pending.position, outcome);
-        }
-    }
-
     fn set(&mut self, position: usize, outcome: ItemOutcome) {
         let entry = self.0.get_mut(position);
         *entry.expect("each item has an outcome") = outcome;
     }
-}
-
-fn into_chunks<I: BatchItem>(items: Vec<PendingItem<I>>) -> VecDeque<Chunk<PendingItem<I>>> {
-    chunks(items, |pending| pending.item.text_bytes())
-}
-
-fn numbered<I>(items: Vec<I>) -> Vec<PendingItem<I>> {
-    items
-        .into_iter()
-        .enumerate()
-        .map(|(position, item)| PendingItem { position, item })
-        .collect()
 }
