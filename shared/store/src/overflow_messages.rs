@@ -7,6 +7,8 @@ mod deferred_batch;
 mod deferred_update;
 mod format;
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -21,20 +23,24 @@ pub const QUEUE_VARIABLE: &str = "OVERFLOW_QUEUE_URL";
 /// The environment variable with the URL of the dead-letter queue of the overflow queue.
 pub const DEAD_LETTER_QUEUE_VARIABLE: &str = "DEAD_LETTER_QUEUE_URL";
 
-/// What a message of the overflow queue holds.
-#[derive(Clone, Debug)]
+/// What a message of the overflow queue holds. Its member `kind` says which.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Deferred<'a> {
     /// Signals of one request, with what it takes to write their items.
-    Batch(DeferredBatch<'a>),
+    Batch(#[serde(borrow)] DeferredBatch<'a>),
     /// An update of a customer. The changes are read from the same text, like the body of a request.
-    Update(DeferredUpdateHead<'a>),
+    Update(#[serde(borrow)] DeferredUpdateHead<'a>),
 }
 
-/// The members of a message that say what it holds and whether this version can read it.
+/// The members of a message that say whether this version can read it and, without a kind, what it
+/// holds.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct MessageHead {
+struct MessageHead<'a> {
     version: u32,
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
     customer_data: Option<IgnoredAny>,
 }
 
@@ -44,16 +50,55 @@ impl<'a> Deferred<'a> {
     /// # Errors
     /// [`MessageError`]
     pub fn parse(text: &'a str) -> Result<Self, MessageError> {
-        let MessageHead {
-            version,
-            customer_data,
-        } = read(text)?;
-        if version > VERSION {
+        match read::<Self>(text) {
+            Ok(message) if message.version() <= VERSION => Ok(message),
+            _ => Self::parse_other(text),
+        }
+    }
+
+    /// Reads a message without a kind, as versions up to November 2026 wrote it, or finds out why a
+    /// message cannot be read.
+    fn parse_other(text: &'a str) -> Result<Self, MessageError> {
+        let head: MessageHead<'a> = read(text)?;
+        if head.version > VERSION {
             return Err(MessageError::Newer);
         }
-        match customer_data {
+        match head.kind.as_deref() {
+            None if head.customer_data.is_some() => read(text).map(Self::Update),
             None => read(text).map(Self::Batch),
-            Some(_) => read(text).map(Self::Update),
+            Some("batch" | "update") => Err(MessageError::Unreadable),
+            Some(_) => Err(MessageError::Newer),
+        }
+    }
+
+    fn version(&self) -> u32 {
+        match self {
+            Self::Batch(batch) => batch.version,
+            Self::Update(head) => head.version,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(message: &str) -> MessageError {
+        Deferred::parse(message).expect_err(message)
+    }
+
+    #[test]
+    fn message_of_an_unknown_kind_or_version_is_newer_and_of_a_known_one_unreadable() {
+        let with_kind = |kind: &str| format!(r#"{{"version":1,"kind":"{kind}","accountId":1}}"#);
+        assert_eq!(error(&with_kind("erasure")), MessageError::Newer);
+        assert_eq!(error(&with_kind("batch")), MessageError::Unreadable);
+        assert_eq!(
+            error(r#"{"version":2,"kind":"batch"}"#),
+            MessageError::Newer
+        );
+        assert_eq!(error(r#"{"version":2}"#), MessageError::Newer);
+        for unreadable in ["", "{}", "[]", r#"{"version":1}"#, r#"{"version":"1"}"#] {
+            assert_eq!(error(unreadable), MessageError::Unreadable);
         }
     }
 }

@@ -200,3 +200,28 @@ async fn response_is_a_503_when_neither_dynamodb_nor_sqs_acknowledges_an_update(
     let response = stack.update(json!({"city": "Ulm"}), NOW).await;
     response.assert_problem(503, "storage-unavailable");
 }
+
+#[tokio::test]
+async fn queued_update_without_a_kind_is_stored_as_one_with_it() {
+    let stack = OverflowStack::start(Plan::none()).await;
+    let messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
+    let without_kind = messages[0].replacen("\"kind\":\"update\",", "", 1);
+    assert!(without_kind.len() < messages[0].len(), "{}", messages[0]);
+    stack.drain_messages(&[without_kind]).await;
+    let item = stack.customer().await;
+    stack.drain_messages(&messages).await;
+    assert_eq!(stack.customer().await, item);
+}
+
+#[tokio::test]
+async fn queued_update_of_a_customer_that_an_earlier_version_accepted_is_stored() {
+    let stack = OverflowStack::start(Plan::none()).await;
+    let messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
+    let earlier: Vec<_> = messages
+        .iter()
+        .map(|message| message.replace("\"customerId\":\"c\"", "\"customerId\":\"(null)\""))
+        .collect();
+    stack.drain_messages(&earlier).await;
+    let stored = stack.app.customer("shop", "(null)").await.unwrap();
+    assert_eq!(text(&stored, "city"), Some("Ulm"));
+}

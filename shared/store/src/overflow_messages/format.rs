@@ -17,6 +17,27 @@ pub enum MessageError {
     Unreadable,
 }
 
+/// What a message holds: its member `kind`, which is read by the names of the variants of
+/// [`Deferred`](super::Deferred).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Kind {
+    Batch,
+    Update,
+}
+
+#[derive(Serialize)]
+struct Message<'m, M> {
+    kind: Kind,
+    #[serde(flatten)]
+    members: &'m M,
+}
+
+/// Writes a message as JSON.
+pub(super) fn message(kind: Kind, members: &impl Serialize) -> String {
+    json(&Message { kind, members })
+}
+
 /// Reads a message, or a part of one.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, MessageError> {
     serde_json::from_str(text).map_err(|_| MessageError::Unreadable)
