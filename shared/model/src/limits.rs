@@ -43,6 +43,10 @@ pub const MAX_ERRORS_PER_REQUEST: usize = 100;
 /// Lambda allows for a response.
 pub const MAX_POINTER_BYTES: usize = 256;
 
+/// The name of a field that is stored, in bytes of UTF-8: DynamoDB's limit for the name of an
+/// attribute.
+pub const MAX_NAME_BYTES: usize = 65_535;
+
 /// Significant digits of a number in DynamoDB.
 pub const MAX_NUMBER_DIGITS: usize = 38;
 

@@ -5,13 +5,14 @@
 //! their text.
 
 use crate::json::{SeenNames, Token, Tokens, Value};
-use crate::limits::{MAX_NESTING_DEPTH, MAX_NUMBER_DIGITS};
+use crate::limits::{MAX_NAME_BYTES, MAX_NESTING_DEPTH, MAX_NUMBER_DIGITS};
 use crate::number::{self, NumberError};
 use crate::pointer::JsonPointer;
 use crate::validation::{FieldErrorCode, FieldErrors, Violation};
 
-/// The text of one JSON value, validated: no duplicate field, no empty name, only valid Unicode,
-/// only numbers that DynamoDB stores exactly, and no deeper nesting than it stores.
+/// The text of one JSON value, validated: no duplicate field, no name that is empty or longer than
+/// DynamoDB stores, only valid Unicode, only numbers that DynamoDB stores exactly, and no deeper
+/// nesting than it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorableJson<'a>(&'a str);
 
@@ -81,8 +82,10 @@ impl<'a> Validator<'a, '_> {
                 let mut seen = SeenNames::new(path);
                 while let Some(name) = self.tokens.next_name() {
                     let name = seen.add(name, self.errors);
+                    let path = JsonPointer::Member(path, &name);
+                    check_name(&name, &path, self.errors);
                     let first = self.tokens.next_token();
-                    self.value(first, depth + 1, &JsonPointer::Member(path, &name));
+                    self.value(first, depth + 1, &path);
                 }
                 seen.report_duplicates(self.errors);
             }
@@ -102,6 +105,16 @@ impl<'a> Validator<'a, '_> {
     fn check<T>(&mut self, path: &JsonPointer<'_>, scalar: Result<T, impl Into<Violation>>) {
         // The error is among the others, and there is nothing to keep of the value.
         let _ = self.errors.check(path, scalar.map_err(Into::into));
+    }
+}
+
+/// Adds an error if the name of the field at `path` is longer than DynamoDB stores.
+pub(crate) fn check_name(name: &str, path: &JsonPointer<'_>, errors: &mut FieldErrors) {
+    let bytes = name.len();
+    if bytes > MAX_NAME_BYTES {
+        let message =
+            format!("must have a name of at most {MAX_NAME_BYTES} bytes; {bytes} were sent");
+        errors.add(path, FieldErrorCode::TooLarge, message);
     }
 }
 
@@ -161,6 +174,17 @@ mod tests {
             [("/0".repeat(31), FieldErrorCode::NestedTooDeep)]
         );
         assert_eq!(errors_of(&nested(100_000)).len(), 1);
+    }
+
+    #[test]
+    fn name_of_65535_bytes_is_valid_and_a_longer_one_is_not() {
+        // Two bytes each, and one: the limit counts bytes of UTF-8.
+        let longest = format!("{}x", "é".repeat(MAX_NAME_BYTES / 2));
+        assert_eq!(errors_of(&format!(r#"{{"a":{{"{longest}":1}}}}"#)), []);
+        assert_eq!(
+            errors_of(&format!(r#"{{"a":{{"{longest}x":1}}}}"#)),
+            [("/a".into(), FieldErrorCode::TooLarge)]
+        );
     }
 
     #[test]

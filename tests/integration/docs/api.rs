@@ -91,6 +91,11 @@ fn limits_of_the_code() -> Vec<LimitRow> {
             " bytes",
         ),
         (
+            "name of a field of `data`, and of any other that is stored",
+            limits::MAX_NAME_BYTES,
+            " bytes",
+        ),
+        (
             "significant digits of a number",
             limits::MAX_NUMBER_DIGITS,
             "",

@@ -8,7 +8,7 @@ use crate::identifier::{read_identifier, read_subject_id, read_uuid};
 use crate::json::{Field, Object, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
-use crate::storable::StorableJson;
+use crate::storable::{StorableJson, check_name};
 use crate::validation::{FieldErrorCode, FieldErrors, Invalid, Violation, WarningCode, Warnings};
 
 /// An identifier that was read: `None` if it is absent or null, otherwise its text, or `Invalid` if
@@ -114,6 +114,7 @@ impl<'a> SignalBuilder<'a> {
             .add(&path, WarningCode::UndocumentedMember, || {
                 SIGNAL.warning(
                     "is not in the contract; it is stored with the signal under undocumented",
+        check_name(&field.name, &path, &mut self.errors);
                     &field.name,
                 )
             });
