@@ -4,7 +4,7 @@
 //! a compressed body is never decompressed beyond the limit.
 
 use std::borrow::Cow;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 
 use flate2::bufread::GzDecoder;
 use lambda_http::http::HeaderMap;
@@ -14,13 +14,17 @@ use model::json::JsonSyntaxError;
 use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};
 
 use crate::context::RequestContext;
-use crate::problem::Problem;
+use crate::problem::{GzipFault, Problem};
+
+/// The first bytes of gzip (RFC 1952, section 2.3.1).
+const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 
 /// The body of `request`, decompressed.
 ///
 /// # Errors
-/// [`Problem::UnsupportedMediaType`], [`Problem::PayloadTooLarge`], [`Problem::MalformedGzip`],
-/// [`Problem::TooManyGzipMembers`], and [`Problem::MalformedJson`] for a body that is not UTF-8.
+/// [`Problem::UnsupportedMediaType`], [`Problem::UnsupportedContentEncoding`],
+/// [`Problem::PayloadTooLarge`], [`Problem::MalformedGzip`], [`Problem::TooManyGzipMembers`], and
+/// [`Problem::MalformedJson`] for a body that is not UTF-8.
 pub fn read_body<'r>(
     request: &'r Request,
     context: &mut RequestContext,
@@ -45,11 +49,17 @@ fn decode_body(request: &Request) -> Result<Cow<'_, str>, Problem> {
     if !is_gzip(request.headers())? {
         return std::str::from_utf8(bytes)
             .map(Cow::Borrowed)
-            .map_err(|error| not_utf8(bytes, error));
+            .map_err(|error| {
+                not_utf8(
+                    bytes,
+                    error,
+                    "gzip without the header Content-Encoding: gzip",
+                )
+            });
     }
     String::from_utf8(gunzip(bytes)?)
         .map(Cow::Owned)
-        .map_err(|error| not_utf8(error.as_bytes(), error.utf8_error()))
+        .map_err(|error| not_utf8(error.as_bytes(), error.utf8_error(), "gzip inside gzip"))
 }
 
 fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
@@ -61,9 +71,7 @@ fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
     if media_type.eq_ignore_ascii_case("application/json") {
         Ok(())
     } else {
-        Err(Problem::UnsupportedMediaType(
-            "Content-Type must be application/json.",
-        ))
+        Err(Problem::UnsupportedMediaType)
     }
 }
 
@@ -75,9 +83,7 @@ fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
         b"" | b"identity" => Ok(false),
         // Both names mean the same encoding (RFC 9110, section 8.4.1.3).
         b"gzip" | b"x-gzip" => Ok(true),
-        _ => Err(Problem::UnsupportedMediaType(
-            "Content-Encoding must be gzip or identity.",
-        )),
+        _ => Err(Problem::UnsupportedContentEncoding),
     }
 }
 
@@ -90,10 +96,11 @@ pub fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut decompressed = Vec::new();
     for _ in 0..MAX_GZIP_MEMBERS {
         let room = MAX_BODY_BYTES + 1 - decompressed.len();
+        let has_header = bytes.starts_with(&GZIP_MAGIC);
         let mut member = GzDecoder::new(&mut bytes).take(u64::try_from(room).unwrap_or(u64::MAX));
         member
             .read_to_end(&mut decompressed)
-            .map_err(|_| Problem::MalformedGzip)?;
+            .map_err(|error| Problem::MalformedGzip(gzip_fault(has_header, &error)))?;
         if decompressed.len() > MAX_BODY_BYTES {
             return Err(Problem::PayloadTooLarge { sent: None });
         }
@@ -104,7 +111,16 @@ pub fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     Err(Problem::TooManyGzipMembers)
 }
 
-fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Problem {
+fn gzip_fault(has_header: bool, error: &std::io::Error) -> GzipFault {
+    match error.kind() {
+        _ if !has_header => GzipFault::NotGzip,
+        ErrorKind::UnexpectedEof => GzipFault::CutOff,
+        _ => GzipFault::Damaged,
+    }
+}
+
+/// The problem of a body that is not UTF-8. The reason `of_gzip` is for one that is still gzip.
+fn not_utf8(bytes: &[u8], error: std::str::Utf8Error, of_gzip: &str) -> Problem {
     let (before, _) = bytes.split_at(error.valid_up_to());
     let mut lines = 0;
     let mut last_line: &[u8] = &[];
@@ -115,6 +131,8 @@ fn not_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Problem {
     let is_utf16 = bytes.starts_with(&[0xFE, 0xFF]) || bytes.starts_with(&[0xFF, 0xFE]);
     let reason = if is_utf16 {
         "a byte order mark of UTF-16, not UTF-8"
+    } else if bytes.starts_with(&GZIP_MAGIC) {
+        of_gzip
     } else {
         "invalid UTF-8"
     };

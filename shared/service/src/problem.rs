@@ -19,8 +19,8 @@ use crate::route::Route;
 pub enum Problem {
     /// The body is not JSON.
     MalformedJson(JsonSyntaxError),
-    /// Content-Encoding is gzip, but the body is not.
-    MalformedGzip,
+    /// Content-Encoding is gzip, and the body cannot be decompressed.
+    MalformedGzip(GzipFault),
     /// The gzip body has more members than the limit.
     TooManyGzipMembers,
     /// The body as a whole is invalid.
@@ -38,8 +38,10 @@ pub enum Problem {
         /// Its bytes; `None` for a compressed body, which is not decompressed beyond the limit.
         sent: Option<usize>,
     },
-    /// A media type or a content encoding that is not supported. The sentence names those that are.
-    UnsupportedMediaType(&'static str),
+    /// The Content-Type is not JSON.
+    UnsupportedMediaType,
+    /// The Content-Encoding is not a supported one.
+    UnsupportedContentEncoding,
     /// The request breaks a rule that only its endpoint knows.
     EndpointRule {
         /// The endpoint's own type.
@@ -57,6 +59,17 @@ pub enum Problem {
         /// The requestIdentifier to retry with, if there is an idempotency record for it.
         retry_identifier: Option<RequestIdentifier>,
     },
+}
+
+/// Why a body cannot be decompressed (RFC 1952).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GzipFault {
+    /// It does not begin as gzip does, or something else follows the gzip.
+    NotGzip,
+    /// It ends before the gzip does.
+    CutOff,
+    /// The compressed data or their checksum are wrong.
+    Damaged,
 }
 
 /// Why a request has no valid API key. The log says it and the response does not (docs/api.md,
@@ -121,7 +134,7 @@ impl Problem {
     /// The type, which has the status and the code.
     pub fn problem_type(&self) -> ProblemType {
         match self {
-            Self::MalformedJson(_) | Self::MalformedGzip | Self::TooManyGzipMembers => {
+            Self::MalformedJson(_) | Self::MalformedGzip(_) | Self::TooManyGzipMembers => {
                 ProblemType::MALFORMED_JSON
             }
             Self::ValidationFailed(_) => ProblemType::VALIDATION_FAILED,
@@ -130,7 +143,9 @@ impl Problem {
             Self::NotFound => ProblemType::NOT_FOUND,
             Self::MethodNotAllowed(_) => ProblemType::METHOD_NOT_ALLOWED,
             Self::PayloadTooLarge { .. } => ProblemType::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType(_) => ProblemType::UNSUPPORTED_MEDIA_TYPE,
+            Self::UnsupportedMediaType | Self::UnsupportedContentEncoding => {
+                ProblemType::UNSUPPORTED_MEDIA_TYPE
+            }
             Self::EndpointRule { problem_type, .. } => *problem_type,
             Self::InternalError(_) => ProblemType::INTERNAL_ERROR,
             Self::StorageUnavailable { .. } => ProblemType::STORAGE_UNAVAILABLE,

@@ -3,14 +3,14 @@
 //! A response never contains an internal, a value that the client sent, or a key.
 
 use lambda_http::http::HeaderValue;
-use lambda_http::http::header::{ALLOW, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+use lambda_http::http::header::{ACCEPT_ENCODING, ALLOW, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
 use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};
 use model::validation::FieldError;
 use serde::Serialize;
 
-use crate::problem::{Problem, ProblemType, UnauthorizedReason};
+use crate::problem::{GzipFault, Problem, ProblemType, UnauthorizedReason};
 
 /// The prefix of `type`; the code follows.
 pub const TYPE_PREFIX: &str = "urn:intake:problem:";
@@ -102,6 +102,10 @@ pub fn headers(problem: &Problem) -> HeaderMap {
             ALLOW,
             HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII"),
         )),
+        // RFC 9110, section 15.5.16: it tells a wrong encoding from a wrong media type.
+        Problem::UnsupportedContentEncoding => {
+            Some((ACCEPT_ENCODING, HeaderValue::from_static("gzip")))
+        }
         Problem::StorageUnavailable { .. } => {
             Some((RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)))
         }
@@ -119,8 +123,14 @@ fn detail(problem: &Problem) -> String {
         }) => {
             format!("The body is not JSON: {reason} at line {line}, column {column}.")
         }
-        Problem::MalformedGzip => {
+        Problem::MalformedGzip(GzipFault::NotGzip) => {
             "The body is not gzip, although Content-Encoding says so.".to_owned()
+        }
+        Problem::MalformedGzip(GzipFault::CutOff) => {
+            "The gzip body is cut off: it ends before its compressed data do.".to_owned()
+        }
+        Problem::MalformedGzip(GzipFault::Damaged) => {
+            "The gzip body is damaged: it cannot be decompressed.".to_owned()
         }
         Problem::TooManyGzipMembers => {
             format!("The gzip body has more than {MAX_GZIP_MEMBERS} members.")
@@ -143,7 +153,10 @@ fn detail(problem: &Problem) -> String {
         Problem::PayloadTooLarge { sent: None } => {
             format!("Decompressed body exceeds {MAX_BODY_BYTES} bytes.")
         }
-        Problem::UnsupportedMediaType(sentence) => (*sentence).to_owned(),
+        Problem::UnsupportedMediaType => "Content-Type must be application/json.".to_owned(),
+        Problem::UnsupportedContentEncoding => {
+            "Content-Encoding must be gzip or identity.".to_owned()
+        }
         Problem::EndpointRule { detail, .. } => detail.clone(),
         Problem::InternalError(_) => {
             "Internal error. Quote requestId when reporting it.".to_owned()

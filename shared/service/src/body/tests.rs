@@ -52,7 +52,7 @@ fn other_media_type_is_rejected() {
     ] {
         let error = decode_body(&request(&[("content-type", media_type)], "{}")).unwrap_err();
         assert!(
-            matches!(error, Problem::UnsupportedMediaType(_)),
+            matches!(error, Problem::UnsupportedMediaType),
             "{media_type}"
         );
     }
@@ -76,23 +76,45 @@ fn other_encoding_is_rejected() {
         let error =
             decode_body(&request(&[JSON, ("content-encoding", encoding)], "{}")).unwrap_err();
         assert!(
-            matches!(error, Problem::UnsupportedMediaType(_)),
+            matches!(error, Problem::UnsupportedContentEncoding),
             "{encoding}"
         );
     }
 }
 
 #[test]
-fn body_that_is_not_gzip_or_is_cut_is_malformed() {
-    assert!(matches!(
-        decode_body(&request(&[JSON, GZIP], "{}")),
-        Err(Problem::MalformedGzip)
-    ));
-    let cut = gzip(b"{\"a\":1}");
-    assert!(matches!(
-        decode_body(&request(&[JSON, GZIP], cut[..cut.len() - 4].to_vec())),
-        Err(Problem::MalformedGzip)
-    ));
+fn body_that_is_not_gzip_is_told_from_one_that_is_cut_off_or_damaged() {
+    let fault = |body: Vec<u8>| match decode_body(&request(&[JSON, GZIP], body)) {
+        Err(Problem::MalformedGzip(fault)) => fault,
+        other => panic!("{other:?}"),
+    };
+    for other in [b"{}".to_vec(), Vec::new(), b"\x1f".to_vec()] {
+        assert_eq!(fault(other), GzipFault::NotGzip);
+    }
+    let whole = gzip(b"{\"a\":1}");
+    for end in 2..whole.len() {
+        assert_eq!(fault(whole[..end].to_vec()), GzipFault::CutOff, "{end}");
+    }
+    let cut_in_the_second_member = [&whole, &whole[..whole.len() - 4]].concat();
+    assert_eq!(fault(cut_in_the_second_member), GzipFault::CutOff);
+    let mut wrong_checksum = whole;
+    let checksum = wrong_checksum.len() - 8;
+    wrong_checksum[checksum] ^= 1;
+    assert_eq!(fault(wrong_checksum), GzipFault::Damaged);
+}
+
+#[test]
+fn gzip_without_content_encoding_and_gzip_inside_gzip_are_named() {
+    let reason = |headers: &[(&str, &str)], body| match decode_body(&request(headers, body)) {
+        Err(Problem::MalformedJson(error)) => error.reason,
+        other => panic!("{other:?}"),
+    };
+    let compressed = gzip(b"{}");
+    assert_eq!(
+        reason(&[JSON], compressed.clone()),
+        "gzip without the header Content-Encoding: gzip"
+    );
+    assert_eq!(reason(&[JSON, GZIP], gzip(&compressed)), "gzip inside gzip");
 }
 
 #[test]
@@ -107,7 +129,7 @@ fn gzip_body_of_16_members_is_read_and_one_of_17_is_malformed() {
     let trailing = [gzip(b"{}"), b"{}".to_vec()].concat();
     assert!(matches!(
         decode_body(&request(&[JSON, GZIP], trailing)),
-        Err(Problem::MalformedGzip)
+        Err(Problem::MalformedGzip(GzipFault::NotGzip))
     ));
 }
 
