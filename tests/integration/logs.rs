@@ -86,8 +86,53 @@ async fn request_line_has_the_outcome_and_no_sent_value() {
     );
     assert_eq!(batch["SignalsAccepted"], 1);
     assert_eq!(batch["SignalsRejected"], 1);
-    assert_eq!(batch["RejectionRate"], 50);
+    assert_eq!(batch["RejectionRate"], 50.0);
     assert_eq!(batch["fieldErrorCounts"], json!({"invalid-type": 1}));
+}
+
+#[tokio::test]
+async fn line_of_a_405_has_the_path_and_that_of_a_404_has_none() {
+    let ((), log) = log_of(async |log: Log| {
+        let mut app = TestApp::start();
+        app.log = log;
+        for path in ["/api/customers", "/api/none"] {
+            let response = app.send(RequestBuilder::new("DELETE", path)).await;
+            assert!([404, 405].contains(&response.status));
+        }
+    })
+    .await;
+    let lines = request_lines(&log);
+    let paths: Vec<_> = lines.iter().map(|line| line["path"].as_str()).collect();
+    assert_eq!(paths, [Some("/api/customers"), None]);
+}
+
+#[tokio::test]
+async fn rejection_rate_has_two_decimals_and_is_absent_without_rejections() {
+    let ((), log) = log_of(async |log: Log| {
+        let mut app = TestApp::start();
+        app.log = log;
+        let key = app.key("shop").await;
+        let valid = json!({"customerId": "c", "eventType": "t"});
+        for rejected in [0, 1, 3] {
+            let signals: Vec<_> = (0..500)
+                .map(|index| {
+                    if index < rejected {
+                        json!(7)
+                    } else {
+                        valid.clone()
+                    }
+                })
+                .collect();
+            let call = RequestBuilder::signals(json!({"signals": signals})).key(&key);
+            assert_eq!(app.send(call).await.status, 200);
+        }
+    })
+    .await;
+    let rates: Vec<_> = request_lines(&log)
+        .iter()
+        .map(|line| line["RejectionRate"].as_f64())
+        .collect();
+    assert_eq!(rates, [None, Some(0.2), Some(0.6)]);
 }
 
 /// A line without what differs from run to run.

@@ -8,8 +8,8 @@ use model::signal::{RejectedSignal, Signal};
 use model::validation::{FieldError, Warning};
 use serde::Serialize;
 use service::context::RequestContext;
-use service::outcome::EndpointOutcome;
-use service::telemetry::metric::Metrics;
+use service::outcome::{EndpointOutcome, Failure};
+use service::telemetry::metric::{Metrics, Percent};
 use service::telemetry::request_log::count_codes;
 use store::error::StoreError;
 
@@ -186,8 +186,13 @@ impl EndpointOutcome for BatchOutcome {
         metrics.add_count(Metric::SignalsAccepted.name(), counts.accepted);
         metrics.add_count_if_any(Metric::SignalsDeferred.name(), deferred);
         metrics.add_count_if_any(Metric::SignalsRejected.name(), counts.rejected);
-        let rejection_rate = percent(counts.rejected, counts.received);
-        metrics.add_count_if_any(Metric::RejectionRate.name(), rejection_rate);
+        if counts.rejected > 0 {
+            let percent = Percent {
+                part: counts.rejected,
+                whole: counts.received,
+            };
+            metrics.add_percent(Metric::RejectionRate.name(), percent);
+        }
         metrics.add_if(Metric::Replays.name(), counts.replayed);
     }
 

@@ -133,10 +133,10 @@ async fn dispatch<F: HttpFunction>(
     context: &mut RequestContext,
 ) -> Result<Reply<F::Outcome>, Failure<F::Outcome>> {
     let route = Route::find(F::ROUTES, request).ok_or(Problem::NotFound)?;
+    context.path = Some(route.path);
     if !route.has(request.method()) {
         return Err(Problem::MethodNotAllowed(route).into());
     }
-    context.path = Some(route.path);
     // A browser's preflight request has no key.
     if request.method() == Method::OPTIONS {
         return Ok(Reply::Options(route));

@@ -25,6 +25,21 @@ impl Serialize for Milliseconds {
     }
 }
 
+/// A percentage, with two decimals: 1 of 500 is 0.2.
+#[derive(Clone, Copy, Debug)]
+pub struct Percent {
+    pub part: usize,
+    pub whole: usize,
+}
+
+impl Serialize for Percent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let count = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+        let percent = count(self.part) / count(self.whole) * 100.0;
+        serializer.serialize_f64((percent * 100.0).round() / 100.0)
+    }
+}
+
 /// Declares the metrics of a crate, each with its meaning, as the enum `Metric`. A test compares the
 /// dashboard and the alarms with them.
 #[macro_export]
@@ -71,16 +86,17 @@ struct MetricValue {
 enum MetricNumber {
     Count(usize),
     Milliseconds(Milliseconds),
+    Percent(Percent),
 }
 
 impl Metrics {
-    /// Adds a number of things, or a percentage, also when it is 0.
+    /// Adds a number of things, also when it is 0.
     pub fn add_count(&mut self, name: &'static str, count: usize) {
         let value = MetricNumber::Count(count);
         self.0.push(MetricValue { name, value });
     }
 
-    /// Adds a number of things, or a percentage, unless it is 0.
+    /// Adds a number of things, unless it is 0.
     pub fn add_count_if_any(&mut self, name: &'static str, count: usize) {
         if count > 0 {
             self.add_count(name, count);
@@ -94,6 +110,11 @@ impl Metrics {
 
     pub fn add_duration(&mut self, name: &'static str, duration: Duration) {
         let value = MetricNumber::Milliseconds(Milliseconds(duration));
+        self.0.push(MetricValue { name, value });
+    }
+
+    pub fn add_percent(&mut self, name: &'static str, percent: Percent) {
+        let value = MetricNumber::Percent(percent);
         self.0.push(MetricValue { name, value });
     }
 
