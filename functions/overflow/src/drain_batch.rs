@@ -206,7 +206,7 @@ fn parse_again<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, Message
     for signal in &deferred.signals {
         let text = JsonText::parse(&signal.text).map_err(|_| MessageError::Unreadable)?;
         let pointer = JsonPointer::Element(&path, signal.index);
-        let parsed = Signal::parse(text.value(), signal.index, &pointer);
+        let parsed = Signal::parse_accepted(text.value(), signal.index, &pointer);
         batch.add(parsed);
     }
     Ok(batch)

@@ -229,7 +229,8 @@ impl OverflowFunction {
         drain_context: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
-        let update = CustomerUpdate::parse(text).map_err(|_| Refusal::RuleOfThisVersion)?;
+        let update =
+            CustomerUpdate::parse_accepted(text).map_err(|_| Refusal::RuleOfThisVersion)?;
         let DeferredUpdateHead {
             account_id,
             key_id,

@@ -4,7 +4,7 @@
 //! signal.
 
 use crate::digest::Digest;
-use crate::identifier::{RequestIdentifier, read_uuid};
+use crate::identifier::RequestIdentifier;
 use crate::json::{JsonText, Value};
 use crate::limits::MAX_SIGNALS_PER_REQUEST;
 use crate::pointer::JsonPointer;
@@ -67,10 +67,8 @@ impl<'a> Batch<'a> {
             match field.name.as_ref() {
                 _ if field.value.is_null() => {}
                 "requestIdentifier" => {
-                    let uuid = errors.check(&path, read_uuid(field.value));
-                    batch.request_identifier = uuid
-                        .ok()
-                        .map(|uuid| RequestIdentifier::parse(uuid).expect("`read_uuid` parsed it"));
+                    let read = RequestIdentifier::read(field.value);
+                    batch.request_identifier = errors.check(&path, read).ok();
                 }
                 // The duplicate is an error, whatever it contains.
                 "signals" if sent.is_some() => {}
@@ -224,6 +222,45 @@ mod tests {
         assert_eq!(
             errors(&format!(r#"{{"signals":[{GOOD}],"signals":[{GOOD}]}}"#)),
             [("/signals".into(), "duplicate-member")]
+        );
+    }
+
+    #[test]
+    fn nil_and_max_uuid_are_no_request_identifier() {
+        for uuid in [
+            "00000000-0000-0000-0000-000000000000",
+            "ffffffff-ffff-ffff-ffff-ffffffffffff",
+            "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
+        ] {
+            let json = format!(r#"{{"requestIdentifier":"{uuid}","signals":[{GOOD}]}}"#);
+            let Err(BatchError::Invalid(errors)) = parse(&json) else {
+                panic!("{json}")
+            };
+            assert_eq!(errors[0].code, FieldErrorCode::InvalidUuid);
+            assert_eq!(
+                errors[0].message,
+                "requestIdentifier must not be the nil or the max UUID: each request needs a UUID of its own."
+            );
+        }
+        // A workflow may have it, and so may a message that is queued already.
+        let nil = "00000000-0000-0000-0000-000000000000";
+        let step = format!(
+            r#"{{"signals":[{{"emitterId":"e","stepNodeId":"s","eventflowIdentifier":"{nil}"}}]}}"#
+        );
+        assert_eq!(parse(&step).unwrap().signals.len(), 1);
+        assert!(RequestIdentifier::parse(nil).is_some());
+    }
+
+    #[test]
+    fn error_of_a_field_that_appears_twice_is_reported_once() {
+        assert_eq!(
+            errors(&format!(
+                r#"{{"requestIdentifier":"x","requestIdentifier":"y","signals":[{GOOD}]}}"#
+            )),
+            [
+                ("/requestIdentifier".into(), "invalid-uuid"),
+                ("/requestIdentifier".into(), "duplicate-member"),
+            ]
         );
     }
 

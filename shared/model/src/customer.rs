@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::identifier::read_subject_id;
+use crate::identifier::{IdentifierRules, read_subject_id};
 use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{
     MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS,
@@ -110,6 +110,19 @@ impl<'a> CustomerUpdate<'a> {
     /// # Errors
     /// The validation errors of the body, at most the first hundred.
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
+        Self::parse_by(IdentifierRules::Arriving, text)
+    }
+
+    /// Reads an update again that was accepted before. A customerId that an earlier version accepted
+    /// stays valid.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_accepted(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
+        Self::parse_by(IdentifierRules::Accepted, text)
+    }
+
+    fn parse_by(rules: IdentifierRules, text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
         let body = text.value();
         let Some(envelope) = body.as_object(&JsonPointer::Root) else {
             return Err(vec![FieldError::new(
@@ -118,7 +131,10 @@ impl<'a> CustomerUpdate<'a> {
                 "must be an object",
             )]);
         };
-        let mut builder = UpdateBuilder::default();
+        let mut builder = UpdateBuilder {
+            rules,
+            ..UpdateBuilder::default()
+        };
         builder.read(envelope);
         builder.build(body)
     }
@@ -142,6 +158,7 @@ impl<'a> CustomerUpdate<'a> {
 /// An update while it is read.
 #[derive(Default)]
 struct UpdateBuilder<'a> {
+    rules: IdentifierRules,
     /// `None` until the customerId is read, and `Invalid` if its error was added to the others.
     customer_id: Option<Result<Cow<'a, str>, Invalid>>,
     has_profile: bool,
@@ -158,7 +175,7 @@ impl<'a> UpdateBuilder<'a> {
             match field.name.as_ref() {
                 _ if field.value.is_null() => {}
                 "customerId" => {
-                    let id = read_subject_id(field.value);
+                    let id = read_subject_id(field.value, self.rules);
                     self.customer_id = Some(self.errors.check(&path, id));
                 }
                 "customerData" => self.read_profile(field.value, &path),

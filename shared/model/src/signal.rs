@@ -5,6 +5,7 @@ mod builder;
 use std::borrow::Cow;
 
 use self::builder::SignalBuilder;
+use crate::identifier::IdentifierRules;
 use crate::json::{RawString, Value};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
@@ -92,7 +93,29 @@ impl<'a> Signal<'a> {
         index: usize,
         path: &JsonPointer<'_>,
     ) -> Result<Self, RejectedSignal<'a>> {
-        let mut builder = SignalBuilder::new(value.text(), path);
+        Self::parse_by(IdentifierRules::Arriving, value, index, path)
+    }
+
+    /// Reads a signal again that was accepted before. An identifier that an earlier version
+    /// accepted stays valid.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_accepted(
+        value: Value<'a>,
+        index: usize,
+        path: &JsonPointer<'_>,
+    ) -> Result<Self, RejectedSignal<'a>> {
+        Self::parse_by(IdentifierRules::Accepted, value, index, path)
+    }
+
+    fn parse_by(
+        rules: IdentifierRules,
+        value: Value<'a>,
+        index: usize,
+        path: &JsonPointer<'_>,
+    ) -> Result<Self, RejectedSignal<'a>> {
+        let mut builder = SignalBuilder::new(value.text(), path, rules);
         let identity = builder.read(value, path);
         builder.build(identity, index, value, path)
     }

@@ -35,10 +35,10 @@ macro_rules! field_error_codes {
 field_error_codes! {
     Required "required" "A required field is missing or null.";
     InvalidType "invalid-type" "Another JSON type than the contract's, or a string that is not valid Unicode.";
-    InvalidUuid "invalid-uuid" "Not a UUID in its hyphenated form (RFC 9562, section 4).";
-    Blank "blank" "An identifier that is empty or only white space.";
+    InvalidUuid "invalid-uuid" "Not a UUID in its hyphenated form (RFC 9562, section 4), or a requestIdentifier that is the nil or the max UUID.";
+    Blank "blank" "An identifier without a visible character.";
     TooLong "too-long" "More characters than the limit.";
-    TooLarge "too-large" "More bytes or more entries than the limit.";
+    TooLarge "too-large" "More bytes, of the value or of its name, or more entries than the limit.";
     PlaceholderIdentifier "placeholder-identifier" "An identifier that is a placeholder such as `null` or `undefined`.";
     AmbiguousIdentity "ambiguous-identity" "Fields of both identity pairs.";
     DuplicateMember "duplicate-member" "A field that appears more than once in an object.";
@@ -92,6 +92,13 @@ impl<C> FieldFinding<C> {
 }
 
 impl FieldError {
+    /// Whether `other` is about the same place and the same rule.
+    fn is_repeated_by(&self, other: &Self) -> bool {
+        // What follows a semicolon says how much was sent.
+        let [rule, other_rule] = [&self.message, &other.message].map(|text| text.split(';').next());
+        self.code == other.code && self.at == other.at && rule == other_rule
+    }
+
     /// The error of a value that DynamoDB rejected although it passed every check.
     pub fn refused_by_store(path: &JsonPointer<'_>) -> Self {
         Self::new(
@@ -138,6 +145,8 @@ pub enum WarningCode {
 pub struct FieldErrors {
     list: Vec<FieldError>,
     limit: usize,
+    /// Errors that were not kept because they repeat another one.
+    repetitions: usize,
 }
 
 impl FieldErrors {
@@ -146,19 +155,27 @@ impl FieldErrors {
         Self {
             list: Vec::new(),
             limit,
+            repetitions: 0,
         }
     }
 
-    /// Adds an error at `path`. The `predicate` says what is wrong: "must not be blank".
+    /// Adds an error at `path`. The `predicate` says what is wrong: "must not be blank". A field that
+    /// appears twice and breaks the same rule each time has one error for it.
     pub fn add(
         &mut self,
         path: &JsonPointer<'_>,
         code: FieldErrorCode,
         predicate: impl AsRef<str>,
     ) {
-        if !self.is_full() {
-            self.list
-                .push(FieldError::new(path, code, predicate.as_ref()));
+        if self.is_full() {
+            return;
+        }
+        let error = FieldError::new(path, code, predicate.as_ref());
+        let mut earlier = self.list.iter();
+        if earlier.any(|earlier| earlier.is_repeated_by(&error)) {
+            self.repetitions += 1;
+        } else {
+            self.list.push(error);
         }
     }
 
@@ -177,9 +194,10 @@ impl FieldErrors {
         }
     }
 
-    /// Whether the limit is reached: further errors are not kept.
+    /// Whether the limit is reached: further errors are not kept. As many repetitions reach it, too,
+    /// so that a field that appears a million times is not compared a million times.
     pub(crate) fn is_full(&self) -> bool {
-        self.list.len() >= self.limit
+        self.list.len() >= self.limit || self.repetitions >= self.limit
     }
 
     /// Whether no error was added.

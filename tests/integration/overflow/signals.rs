@@ -130,3 +130,26 @@ fn largest_batch() -> Value {
     assert_eq!(body.to_string().len(), MAX_BODY_BYTES);
     body
 }
+
+#[tokio::test]
+async fn queued_signals_with_identifiers_that_an_earlier_version_accepted_are_stored() {
+    let stack = OverflowStack::start(Fault::ResetBefore.always()).await;
+    let body = json!({"requestIdentifier": REQUEST_IDENTIFIER, "signals": [
+        {"customerId": "earlier", "eventType": "view"},
+        {"emitterId": "e", "stepNodeId": "earlier", "eventflowIdentifier": REQUEST_IDENTIFIER},
+    ]});
+    stack.send_deferred(&body, NOW, 2).await;
+    stack.proxy.set(Plan::none());
+    let nil = "00000000-0000-0000-0000-000000000000";
+    let earlier = |message: String| {
+        message
+            .replacen("earlier", "<nil>", 1)
+            .replacen("earlier", "\u{200b}", 1)
+            .replace(REQUEST_IDENTIFIER, nil)
+    };
+    let messages: Vec<_> = stack.sqs.take_messages().into_iter().map(earlier).collect();
+    stack.drain_messages(&messages).await;
+    assert_eq!(stack.app.items("RejectedSignalsTable").await, []);
+    assert_eq!(stack.stored().await.len(), 2);
+    assert_eq!(stack.app.history("shop", "<nil>").await.len(), 1);
+}

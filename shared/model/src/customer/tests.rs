@@ -39,6 +39,42 @@ fn missing_or_null_field_of_the_envelope_is_required() {
 }
 
 #[test]
+fn invalid_field_that_appears_twice_is_reported_once_for_each_rule() {
+    let duplicate = |pointer: &str| (pointer.to_owned(), "duplicate-member");
+    assert_eq!(
+        errors(r#"{"customerId":7,"customerId":8,"customerData":{}}"#),
+        [
+            ("/customerId".into(), "invalid-type"),
+            duplicate("/customerId")
+        ]
+    );
+    let email = |chars: usize| format!("\"email\":\"{}\"", "x".repeat(chars));
+    assert_eq!(
+        errors(&data(&[email(1025), email(1026), email(1)].join(","))),
+        [
+            ("/customerData/email".into(), "too-long"),
+            duplicate("/customerData/email"),
+        ]
+    );
+    // A name and its value are two rules.
+    let name = "x".repeat(65);
+    let value = "y".repeat(1025);
+    assert_eq!(errors(&data(&format!("\"{name}\":\"{value}\""))).len(), 2);
+}
+
+#[test]
+fn update_that_an_earlier_version_accepted_stays_valid() {
+    let queued = r#"{"customerId":"<nil>","customerData":{}}"#;
+    assert_eq!(
+        errors(queued),
+        [("/customerId".into(), "placeholder-identifier")]
+    );
+    let text = JsonText::parse(queued).unwrap();
+    let update = CustomerUpdate::parse_accepted(text).unwrap();
+    assert_eq!(update.customer_id(), "<nil>");
+}
+
+#[test]
 fn profile_field_of_another_type_is_rejected() {
     assert_eq!(
         errors(&data(r#""email":1,"zip":{"a":"1"},"city":"\ud800""#)),

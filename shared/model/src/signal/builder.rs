@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{Identity, RejectedSignal, SIGNAL, SIGNAL_FIELDS, Signal};
-use crate::identifier::{read_identifier, read_subject_id, read_uuid};
+use crate::identifier::{IdentifierRules, read_identifier, read_subject_id, read_uuid};
 use crate::json::{Field, Object, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
@@ -15,12 +15,10 @@ use crate::validation::{FieldErrorCode, FieldErrors, Invalid, Violation, Warning
 /// its error was added to the others.
 type FoundText<'a> = Option<Result<Cow<'a, str>, Invalid>>;
 
-/// A function that reads an identifier from a value.
-type ReadText<'a> = fn(Value<'a>) -> Result<Cow<'a, str>, Violation>;
-
 /// A signal while it is read.
 #[derive(Default)]
 pub(super) struct SignalBuilder<'a> {
+    rules: IdentifierRules,
     customer_id: FoundText<'a>,
     event_type: FoundText<'a>,
     emitter_id: FoundText<'a>,
@@ -34,7 +32,7 @@ pub(super) struct SignalBuilder<'a> {
 
 impl<'a> SignalBuilder<'a> {
     /// A builder for the signal with this JSON text, whose errors are reported at `path`.
-    pub(super) fn new(payload: &str, path: &JsonPointer<'_>) -> Self {
+    pub(super) fn new(payload: &str, path: &JsonPointer<'_>, rules: IdentifierRules) -> Self {
         let mut errors = FieldErrors::with_limit(MAX_ERRORS_PER_SIGNAL);
         if payload.len() > MAX_SIGNAL_BYTES {
             // The client must make the signal shorter first, so its other errors are not reported.
@@ -46,6 +44,7 @@ impl<'a> SignalBuilder<'a> {
             errors.add(path, FieldErrorCode::TooLarge, message);
         }
         Self {
+            rules,
             errors,
             warnings: Warnings::with_limit(MAX_ERRORS_PER_SIGNAL),
             ..Self::default()
@@ -68,12 +67,15 @@ impl<'a> SignalBuilder<'a> {
     }
 
     fn read_fields(&mut self, mut signal: Object<'a, '_>) {
+        let rules = self.rules;
+        let subject_id = |value| read_subject_id(value, rules);
+        let identifier = |value| read_identifier(value, rules);
         while let Some(field) = signal.next_field(&mut self.errors) {
             match field.name.as_ref() {
-                "customerId" => self.customer_id = self.read_field(&field, read_subject_id),
-                "eventType" => self.event_type = self.read_field(&field, read_identifier),
-                "emitterId" => self.emitter_id = self.read_field(&field, read_subject_id),
-                "stepNodeId" => self.step_node_id = self.read_field(&field, read_identifier),
+                "customerId" => self.customer_id = self.read_field(&field, subject_id),
+                "eventType" => self.event_type = self.read_field(&field, identifier),
+                "emitterId" => self.emitter_id = self.read_field(&field, subject_id),
+                "stepNodeId" => self.step_node_id = self.read_field(&field, identifier),
                 "eventflowIdentifier" => {
                     self.eventflow_identifier = self.read_field(&field, read_uuid);
                 }
@@ -84,7 +86,11 @@ impl<'a> SignalBuilder<'a> {
         }
     }
 
-    fn read_field(&mut self, field: &Field<'a, '_>, read: ReadText<'a>) -> FoundText<'a> {
+    fn read_field(
+        &mut self,
+        field: &Field<'a, '_>,
+        read: impl FnOnce(Value<'a>) -> Result<Cow<'a, str>, Violation>,
+    ) -> FoundText<'a> {
         if field.value.is_null() {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::json::JsonText;
-use crate::limits::MAX_SIGNAL_BYTES;
+use crate::limits::{MAX_NAME_BYTES, MAX_SIGNAL_BYTES};
 
 const FLOW: &str = "3fa85f64-5717-4562-b3fc-2c963f66afa6";
 
@@ -42,6 +42,31 @@ fn null_field_counts_as_absent() {
     assert_eq!(
         errors(r#"{"customerId":null,"eventType":"t"}"#),
         [("/customerId".into(), "required")]
+    );
+}
+
+#[test]
+fn unknown_field_whose_name_is_longer_than_dynamodb_stores_is_rejected() {
+    let signal =
+        |name: &str| format!(r#"{{"customerId":"c","eventType":"t","{name}":1,"data":null}}"#);
+    let longest = "n".repeat(MAX_NAME_BYTES);
+    accepted(&signal(&longest));
+    assert_eq!(
+        errors(&signal(&format!("{longest}n"))),
+        [(String::new(), "too-large")]
+    );
+}
+
+#[test]
+fn invalid_field_that_appears_twice_is_reported_once() {
+    assert_eq!(
+        errors(r#"{"customerId":1,"eventType":"t","customerId":2,"data":{"a":1e999,"a":2e999}}"#),
+        [
+            ("/customerId".into(), "invalid-type"),
+            ("/data/a".into(), "number-out-of-range"),
+            ("/data/a".into(), "duplicate-member"),
+            ("/customerId".into(), "duplicate-member"),
+        ]
     );
 }
 

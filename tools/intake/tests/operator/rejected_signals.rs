@@ -116,6 +116,43 @@ async fn rejected_signals_that_are_redriven_unchanged_stay() {
 }
 
 #[tokio::test]
+async fn identifier_that_an_earlier_version_accepted_is_redriven_and_a_refused_one_is_not() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let key = app.key("shop").await;
+    let body = json!({"requestIdentifier": REQUEST, "signals": [
+        {"customerId": "ada", "eventType": "buy", "data": 7},
+        {"customerId": "(null)", "eventType": "buy"},
+    ]});
+    let request = RequestBuilder::signals(&body).key(&key);
+    let response = app.send(request.received_at(hours_ago(1))).await;
+    assert_eq!(response.status, 400);
+    // The first one becomes what an earlier version kept: its customer was no error then.
+    let mut kept = app.items("RejectedSignalsTable").await;
+    kept.sort_by_key(|item| item["index"].as_n().unwrap().clone());
+    let payload = r#"{"customerId":"<nil>","eventType":"buy","data":7}"#;
+    kept[0].insert("payload".to_owned(), AttributeValue::S(payload.to_owned()));
+    kept[0].insert(
+        "subjectId".to_owned(),
+        AttributeValue::S("<nil>".to_owned()),
+    );
+    let put = app
+        .client
+        .put_item()
+        .table_name(table_name("RejectedSignalsTable"))
+        .set_item(Some(kept[0].clone()));
+    put.send().await.unwrap();
+
+    let listed = run_list(&operator, &["--json"]).stdout;
+    operator.file("edited", &listed.replace("\"data\":7", "\"data\":{}"));
+    let rows = redrive(&operator, &["--from", "edited", "--json"]).json();
+    assert_eq!(rows[0]["outcome"], "accepted", "{rows:?}");
+    assert_eq!(rows[1]["errors"][0]["code"], "placeholder-identifier");
+    assert_eq!(app.history("shop", "<nil>").await.len(), 1);
+    assert_eq!(app.history("shop", "(null)").await.len(), 0);
+}
+
+#[tokio::test]
 async fn edited_rejected_signals_are_redriven_and_deleted() {
     let app = TestApp::start();
     let operator = Operator::new(&app);

@@ -4,9 +4,9 @@ use anyhow::Result;
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::TryStreamExt as _;
-use model::json::JsonText;
+use model::json::{JsonText, Value};
 use model::pointer::JsonPointer;
-use model::signal::Signal;
+use model::signal::{RejectedSignal as Invalid, Signal};
 use model::timestamp::Timestamp;
 use model::validation::{FieldError, FieldErrorCode};
 use store::ItemOutcome;
@@ -40,7 +40,7 @@ impl Redrive<'_> {
         if expires_at.is_some_and(|end| end <= Timestamp::now()) {
             return Ok(RedriveOutcome::Expired);
         }
-        let signal = match parse(&candidate.payload, found.index) {
+        let signal = match parse_again(&candidate.payload, &found) {
             Ok(signal) => signal,
             Err(errors) => return Ok(RedriveOutcome::Rejected(errors)),
         };
@@ -83,7 +83,7 @@ impl Redrive<'_> {
     /// Whether the signal of a candidate is stored already. An earlier run did that, and deleted the
     /// rejected signal.
     async fn is_stored(&self, candidate: &Candidate) -> Result<bool> {
-        let Ok(signal) = parse(&candidate.payload, 0) else {
+        let Ok(signal) = parse_accepted(&candidate.payload, 0) else {
             return Ok(false);
         };
         let partition = self.account.partition_key(signal.subject_id());
@@ -99,12 +99,46 @@ impl Redrive<'_> {
     }
 }
 
-/// Parses a payload as the function parses the signal at `index` of a request.
+/// Parses the payload that is to be stored in place of a rejected signal. The identifier of its
+/// customer or emitter may be one that an earlier version accepted when the signal arrived.
 ///
 /// # Errors
 /// The payload breaks rules of the API, or it is invalid JSON. The function keeps signals only of
 /// requests that are JSON, so a payload is invalid JSON only when it was truncated.
-fn parse(payload: &str, index: usize) -> Result<Signal<'_>, Vec<FieldError>> {
+fn parse_again<'p>(
+    payload: &'p str,
+    found: &RejectedSignal,
+) -> Result<Signal<'p>, Vec<FieldError>> {
+    let errors = match parse_with(Signal::parse, payload, found.index) {
+        Ok(signal) => return Ok(signal),
+        Err(errors) => errors,
+    };
+    let Ok(signal) = parse_accepted(payload, found.index) else {
+        return Err(errors);
+    };
+    let was_accepted = found.subject_id.as_deref() == Some(signal.subject_id());
+    let was_blank = |error: &FieldError| error.code == FieldErrorCode::Blank;
+    let has_blank_type = payload == found.payload && found.errors.iter().any(was_blank);
+    if was_accepted && !has_blank_type {
+        Ok(signal)
+    } else {
+        Err(errors)
+    }
+}
+
+/// Parses a payload whose identifiers an earlier version may have accepted.
+///
+/// # Errors
+/// As [`parse_again`].
+fn parse_accepted(payload: &str, index: usize) -> Result<Signal<'_>, Vec<FieldError>> {
+    parse_with(Signal::parse_accepted, payload, index)
+}
+
+fn parse_with<'p>(
+    parse: impl FnOnce(Value<'p>, usize, &JsonPointer<'_>) -> Result<Signal<'p>, Invalid<'p>>,
+    payload: &'p str,
+    index: usize,
+) -> Result<Signal<'p>, Vec<FieldError>> {
     let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
     let path = JsonPointer::Element(&signals, index);
     let Ok(text) = JsonText::parse(payload) else {
@@ -115,5 +149,5 @@ fn parse(payload: &str, index: usize) -> Result<Signal<'_>, Vec<FieldError>> {
         );
         return Err(vec![error]);
     };
-    Signal::parse(text.value(), index, &path).map_err(|invalid| invalid.errors)
+    parse(text.value(), index, &path).map_err(|invalid| invalid.errors)
 }
