@@ -109,9 +109,19 @@ def cors(processed_template: dict) -> dict:
     """The HTTP API's CORS configuration where CorsOrigins is given, as a call to make it so has it."""
     (api,) = of_type(processed_template, "AWS::ApiGatewayV2::Api").values()
     _, declared, _ = api["Properties"]["Body"]["x-amazon-apigateway-cors"]["Fn::If"]
-    separator, origins = declared["allowOrigins"]["Fn::Split"]
-    declared = declared | {"allowOrigins": origins.split(separator)}
-    return {name[0].upper() + name[1:]: value for name, value in declared.items()}
+    return {name[0].upper() + name[1:]: evaluated(value) for name, value in declared.items()}
+
+
+def evaluated(value):
+    """A value of the CORS configuration: the transform has replaced the references, and CorsHeaders, which is not given, is empty."""
+    match value:
+        case {"Fn::Split": [separator, text]}:
+            return evaluated(text).split(separator)
+        case {"Fn::Join": [separator, texts]}:
+            return separator.join(map(evaluated, texts))
+        case {"Fn::If": [_, _, otherwise]}:
+            return evaluated(otherwise)
+    return value
 
 
 def references(value) -> set[str]:

@@ -42,7 +42,7 @@ const CUSTOMERS: Route = Route {
 };
 const PING: Route = Route {
     path: "/api/sdk/ping",
-    methods: &["GET"],
+    methods: &["GET", "HEAD"],
 };
 
 /// The function: its authenticator, its table, and the overflow queue if it has one.

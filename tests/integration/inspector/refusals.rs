@@ -149,7 +149,10 @@ const PREFLIGHT_OF_ANOTHER_PAGE: [(&str, &str); 4] = [
 const PREFLIGHT_WITH_ANOTHER_HEADER: [(&str, &str); 4] = [
     ("Origin", "http://own.example"),
     ("Access-Control-Request-Method", "POST"),
-    ("Access-Control-Request-Headers", "Content-Type, x-own"),
+    (
+        "Access-Control-Request-Headers",
+        "Content-Type, x-shop, x-own",
+    ),
     ("Authorization", ""),
 ];
 
@@ -161,7 +164,7 @@ const PREFLIGHT_WITH_ANOTHER_METHOD: [(&str, &str); 3] = [
 
 #[test]
 fn refused_preflight_is_shown_with_the_reason() {
-    let stack = LocalStack::start(&["--cors", "http://own.example"]);
+    let stack = LocalStack::start(&["--cors", "http://own.example", "--cors-header", "X-Shop"]);
     let inspector = Inspector(&stack);
     let preflight = |path, headers, reason| Refused {
         method: "OPTIONS",
@@ -181,14 +184,13 @@ fn refused_preflight_is_shown_with_the_reason() {
         preflight(
             SIGNALS,
             &PREFLIGHT_WITH_ANOTHER_HEADER,
-            "no page may send the header x-own, so the browser sends no request: allowed are \
-             authorization,baggage,content-encoding,content-type,prefer,traceparent,tracestate",
+            "no page may send the header x-own, so the browser sends no request: add --cors-header x-own",
         ),
         preflight(
             "/api/customers",
             &PREFLIGHT_WITH_ANOTHER_METHOD,
             "no page may send the method patch, so the browser sends no request: allowed are \
-             GET,PATCH,POST,OPTIONS",
+             GET,HEAD,PATCH,POST,OPTIONS",
         ),
     ] {
         refused.assert_reason(&stack, &inspector);

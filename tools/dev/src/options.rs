@@ -75,6 +75,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub(crate) cors: Vec<String>,
 
+    /// Allow these pages to send this header, beside those of template.yaml; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = header_name, requires = "cors")]
+    cors_header: Vec<String>,
+
     /// Judge the data of signals by the JSON Schemas of this folder, a file TYPE.json for each
     /// eventType or stepNodeId
     #[arg(long = "contracts", value_name = "DIR")]
@@ -129,8 +133,10 @@ impl Options {
         let Some(cors) = &template.cors else {
             bail!("--cors needs a CorsConfiguration in template.yaml, and there is none.");
         };
+        let mut cors = cors.clone();
+        cors.allow_headers(&self.cors_header);
         Ok(CorsPolicy {
-            cors: cors.clone(),
+            cors,
             origins: self.cors.clone(),
         })
     }
@@ -243,6 +249,16 @@ fn origin(text: &str) -> Result<String, &'static str> {
         Err(
             "an origin is a scheme and a host in lower case, with its port and without a path, such as http://localhost:3000",
         )
+    }
+}
+
+/// As template.yaml has it for the parameter `CorsHeaders`.
+fn header_name(text: &str) -> Result<String, &'static str> {
+    let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if is_name {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("the name of a header has letters, digits and hyphens, such as x-shop-session")
     }
 }
 

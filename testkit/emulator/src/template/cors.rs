@@ -4,6 +4,9 @@
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
+/// The header with what a page may send.
+const ALLOW_HEADERS: &str = "access-control-allow-headers";
+
 /// What a browser page of another origin may do. `cargo dev --cors` names the origins; in a
 /// deployment, a parameter does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +28,7 @@ impl Cors {
         let mut cors = Self::default();
         for (property, value) in declared.as_object().into_iter().flatten() {
             let (headers, name) = match property.as_str() {
-                "AllowHeaders" => (&mut cors.preflight, "access-control-allow-headers"),
+                "AllowHeaders" => (&mut cors.preflight, ALLOW_HEADERS),
                 "AllowMethods" => (&mut cors.preflight, "access-control-allow-methods"),
                 "MaxAge" => (&mut cors.preflight, "access-control-max-age"),
                 "ExposeHeaders" => (&mut cors.other, "access-control-expose-headers"),
@@ -41,17 +44,57 @@ impl Cors {
         }
         Ok(Some(cors))
     }
+
+    /// Lets pages send these headers, too, as a parameter of the template does.
+    pub fn allow_headers(&mut self, names: &[String]) {
+        let mut headers = self.preflight.iter_mut();
+        match headers.find(|(name, _)| *name == ALLOW_HEADERS) {
+            Some((_, allowed)) => {
+                for name in names {
+                    allowed.push(',');
+                    allowed.push_str(name);
+                }
+            }
+            None if names.is_empty() => {}
+            None => self.preflight.push((ALLOW_HEADERS, names.join(","))),
+        }
+    }
 }
 
 /// A number, or the texts of a list with commas between.
 fn header_value(value: &Value) -> Option<String> {
-    match value {
-        Value::Number(number) => Some(number.to_string()),
-        Value::Array(texts) => texts
-            .iter()
-            .map(Value::as_str)
-            .collect::<Option<Vec<_>>>()
-            .map(|texts| texts.join(",")),
-        _ => None,
+    if let Some(number) = value.as_u64() {
+        return Some(number.to_string());
     }
+    let comma = Value::from(",");
+    match split(value) {
+        Some((separator, text)) => (*separator == comma).then(|| evaluate(text))?,
+        None => join(value, ","),
+    }
+}
+
+/// The separator and the text of `!Split [separator, text]`.
+fn split(value: &Value) -> Option<(&Value, &Value)> {
+    let [separator, text] = value.get("Fn::Split")?.as_array()?.as_slice() else {
+        return None;
+    };
+    Some((separator, text))
+}
+
+/// A text, with its functions evaluated where the local stack can. Of `!If`, this is the second
+/// value: what the template has when a parameter is empty.
+fn evaluate(value: &Value) -> Option<String> {
+    if let Some(text) = value.as_str() {
+        return Some(text.to_owned());
+    }
+    if let Some(otherwise) = value.pointer("/Fn::If/2") {
+        return evaluate(otherwise);
+    }
+    let separator = value.pointer("/Fn::Join/0")?.as_str()?;
+    join(value.pointer("/Fn::Join/1")?, separator)
+}
+
+fn join(texts: &Value, separator: &str) -> Option<String> {
+    let texts: Option<Vec<_>> = texts.as_array()?.iter().map(evaluate).collect();
+    Some(texts?.join(separator))
 }

@@ -1,4 +1,4 @@
-use super::{SqsEventSource, Template};
+use super::{Cors, SqsEventSource, Template};
 
 const HEAD: &str = "
 Parameters:
@@ -101,13 +101,35 @@ fn unknown_or_computed_cors_property_is_an_error() {
         error.contains("the CorsConfiguration of Api has the property AllowCredentials"),
         "{error}"
     );
-    for value in ["!Ref Age", "[1]", "{}"] {
+    for value in [
+        "!Ref Age",
+        "[1]",
+        "{}",
+        "!Split [';', 'a;b']",
+        "!Split [',', !Ref Ages]",
+        "!Split [',', !Join ['', [a, !If [HasAge, b, !Ref Age]]]]",
+    ] {
         let error = parse(&API.replace("MaxAge: 3600", &format!("MaxAge: {value}"))).unwrap_err();
         assert!(
             error.contains("the CorsConfiguration of Api needs MaxAge written out"),
             "{error}"
         );
     }
+}
+
+#[test]
+fn headers_that_a_parameter_adds_are_left_out() {
+    let headers = "!Split [',', !Join ['', ['a,b', ',c', !If [HasMore, !Sub ',${More}', '']]]]";
+    let template = parse(&API.replace("[authorization]", headers)).unwrap();
+    let mut cors = template.cors.unwrap();
+    let allowed = |cors: &Cors| {
+        let mut headers = cors.preflight.iter();
+        let found = headers.find(|(name, _)| *name == "access-control-allow-headers");
+        found.unwrap().1.clone()
+    };
+    assert_eq!(allowed(&cors), "a,b,c");
+    cors.allow_headers(&["d".to_owned(), "e".to_owned()]);
+    assert_eq!(allowed(&cors), "a,b,c,d,e");
 }
 
 #[test]

@@ -76,7 +76,9 @@ impl CorsPolicy {
         if method.is_empty() || allowed.split(',').any(is_allowed) {
             return None;
         }
-        Some(no_page_may_send("method", method, allowed))
+        Some(format!(
+            "no page may send the method {method}, so the browser sends no request: allowed are {allowed}"
+        ))
     }
 
     /// Why a page may not send a request with these headers, if it may not.
@@ -88,7 +90,9 @@ impl CorsPolicy {
         };
         let mut headers = headers.split(',').map(str::trim);
         let refused_header = headers.find(|header| !header.is_empty() && !is_allowed(header))?;
-        Some(no_page_may_send("header", refused_header, allowed))
+        Some(format!(
+            "no page may send the header {refused_header}, so the browser sends no request: add --cors-header {refused_header}"
+        ))
     }
 
     /// The value of a header of preflights, or nothing if the template has none.
@@ -114,10 +118,4 @@ impl CorsPolicy {
             origin.clone()
         })
     }
-}
-
-fn no_page_may_send(what: &str, name: &str, allowed: &str) -> String {
-    format!(
-        "no page may send the {what} {name}, so the browser sends no request: allowed are {allowed}"
-    )
 }
