@@ -5,6 +5,7 @@
 //! unreadable key table are different errors. This module must not know routes and bodies.
 
 mod cache;
+mod durations;
 mod lookup;
 mod snapshot;
 
@@ -20,7 +21,8 @@ use model::key_entry::{KeyEntry, KeyStatus};
 use store::api_keys::ApiKeysTable;
 use store::key_snapshot::BUCKET_VARIABLE;
 
-use self::lookup::KeyLookup;
+use self::lookup::Knowledge;
+use self::snapshot::SnapshotReader;
 use crate::context::RequestContext;
 use crate::problem::{Problem, UnauthorizedReason};
 
@@ -39,7 +41,10 @@ pub fn authorize(key: &KeyEntry, endpoint: Endpoint) -> Result<(), Problem> {
 /// Authenticates requests by the entries of their API keys.
 #[derive(Debug)]
 pub struct Authenticator {
-    pub(crate) keys: KeyLookup,
+    table: ApiKeysTable,
+    snapshot: Option<SnapshotReader>,
+    /// Shared with look-ups that go on after their request.
+    knowledge: Arc<Knowledge>,
 }
 
 impl Authenticator {
@@ -58,7 +63,9 @@ impl Authenticator {
     /// An authenticator with an empty cache. The key snapshot is in this bucket, if there is one.
     pub fn new(table: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
         Self {
-            keys: KeyLookup::new(table, snapshot),
+            table,
+            snapshot: snapshot.map(SnapshotReader::new),
+            knowledge: Arc::default(),
         }
     }
 
@@ -77,7 +84,7 @@ impl Authenticator {
             error,
             retry_identifier: None,
         };
-        let found = self.keys.find(hash, context).await.map_err(unavailable)?;
+        let found = self.find(hash, context).await.map_err(unavailable)?;
         let entry = found.filter(|entry| hash.is_accepted_for(&entry.account_id));
         let entry = entry.ok_or(Problem::Unauthorized(UnauthorizedReason::Unknown))?;
         // The log names the key also when it is no longer valid.

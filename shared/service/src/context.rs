@@ -4,6 +4,7 @@
 //! `received_at`, so that a test can choose it. Deadlines and durations use the monotonic clock.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use aws::deadline::Deadline;
@@ -39,6 +40,9 @@ pub struct RequestContext {
     /// Whether that entry is one of the key snapshot or a stale one of the cache, because the key
     /// table could not be read.
     pub key_table_is_unavailable: bool,
+    /// Where that entry is one of the key snapshot because the key table was slow: whether a call to
+    /// the table has failed since, or it was silent for a second.
+    pub slow_key_table: Option<Arc<AtomicBool>>,
     /// The bytes of its body after decoding, once it is read.
     pub body_bytes: Option<usize>,
     /// The requestIdentifier that the client sent, once it is read.
@@ -61,9 +65,18 @@ impl RequestContext {
             path: None,
             key: None,
             key_table_is_unavailable: false,
+            slow_key_table: None,
             body_bytes: None,
             request_identifier: None,
         }
+    }
+
+    /// Whether the key was checked without the key table because that could not be read, as far as
+    /// is known now.
+    pub(crate) fn was_key_table_unavailable(&self) -> bool {
+        let slow = self.slow_key_table.as_ref();
+        let has_failed_since = slow.is_some_and(|failed| failed.load(Ordering::Relaxed));
+        self.key_table_is_unavailable || has_failed_since
     }
 }
 

@@ -1,5 +1,7 @@
 //! The table ApiKeys: which account a key belongs to. It contains the hashes of keys, not the keys.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use model::api_key::KeyHash;
@@ -31,7 +33,7 @@ impl ApiKeysTable {
     }
 
     /// The entry of the key with this hash. The read is strongly consistent (docs/api.md, API
-    /// keys).
+    /// keys). Sets `has_failed` when a call fails, also when it is repeated.
     ///
     /// # Errors
     /// When the table cannot be read, or the item is not an entry of a key.
@@ -39,6 +41,7 @@ impl ApiKeysTable {
         &self,
         hash: &KeyHash,
         deadline: Deadline,
+        has_failed: &AtomicBool,
     ) -> Result<Option<KeyEntry>, StoreError> {
         let found = repeat(deadline, || async {
             let call = self
@@ -46,7 +49,11 @@ impl ApiKeysTable {
                 .get_item()
                 .table_name(&self.table)
                 .key(PARTITION_KEY, string(hash.partition_key()));
-            Ok(call.consistent_read(true).send().await?)
+            let sent = call.consistent_read(true).send().await;
+            if sent.is_err() {
+                has_failed.store(true, Ordering::Relaxed);
+            }
+            Ok(sent?)
         });
         let found = found.await?;
         found.item.map(from_item).transpose()

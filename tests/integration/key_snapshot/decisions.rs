@@ -1,6 +1,6 @@
 //! Which of the key table and the snapshot decides about a key.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use model::api_key::{Endpoint, KeyHash};
@@ -11,6 +11,7 @@ use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, key_entry, table_name};
 
 use crate::support::clock::{NOW, earlier, later};
+use crate::support::items::set_key_attribute;
 use crate::support::snapshot_stack::{KEY, OUTAGE, SnapshotStack, revoked, signal};
 
 #[tokio::test]
@@ -243,4 +244,78 @@ async fn snapshot_older_than_the_one_in_memory_does_not_replace_it() {
     stack.publish("second", &key_entry("shop"), earlier(7200));
     assert_eq!(stack.status("second", later(70)).await, 503);
     assert_eq!(stack.status("first", later(75)).await, 200);
+}
+
+/// A table that answers, and later than a look-up waits for it alone.
+fn slow_table() -> Plan {
+    Fault::Slow(Duration::from_millis(600))
+        .always()
+        .for_operation("GetItem")
+        .into()
+}
+
+#[tokio::test]
+async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_answer_counts_when_it_comes() {
+    let stack = SnapshotStack::start(Plan::none()).await;
+    let key = stack
+        .app
+        .key_with("shop", |entry| entry.revoked_at = Some(earlier(5)))
+        .await;
+    stack.publish(&key, &key_entry("shop"), earlier(3600));
+    stack.proxy.set(slow_table());
+    let started = Instant::now();
+    assert_eq!(stack.status(&key, NOW).await, 200);
+    assert!(started.elapsed() < Duration::from_millis(600));
+    // The entry of the snapshot would be fresh for five seconds.
+    while stack.status(&key, later(1)).await == 200 {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(stack.status(&key, later(1)).await, 401);
+}
+
+#[tokio::test]
+async fn revocation_in_the_snapshot_alone_counts_after_the_answer_of_a_slow_table() {
+    let stack = SnapshotStack::start(Plan::none()).await;
+    let key = stack.app.key("shop").await;
+    stack.publish(&key, &revoked(key_entry("shop")), earlier(3600));
+    stack.proxy.set(slow_table());
+    assert_eq!(stack.status(&key, NOW).await, 401);
+    let calls = stack.reads_of_table();
+    let ping = stack.ping("an-unknown-key", later(1)).await;
+    assert_eq!(ping.status, 401, "the table has answered both look-ups");
+    assert!(stack.reads_of_table() > calls);
+    assert_eq!(stack.status(&key, later(2)).await, 401);
+}
+
+#[tokio::test]
+async fn revocation_takes_effect_in_a_minute_while_the_table_takes_350_ms() {
+    let stack = SnapshotStack::start(Plan::none()).await;
+    let key = stack.app.key("shop").await;
+    stack.publish(&key, &key_entry("shop"), earlier(3600));
+    let slow = Fault::Slow(Duration::from_millis(350));
+    stack.proxy.set(slow.always().for_operation("GetItem"));
+    assert_eq!(stack.status(&key, NOW).await, 200);
+    set_key_attribute(&stack.app, &key, "revokedAt", &NOW.to_string()).await;
+    // One look-up may be decided by the snapshot; the answer of the table counts from then on.
+    let started = Instant::now();
+    while stack.status(&key, later(60)).await == 200 {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(stack.status(&key, later(60)).await, 401);
+}
+
+#[tokio::test]
+async fn entry_of_the_snapshot_lasts_five_seconds_when_the_table_is_only_slow() {
+    let stack = SnapshotStack::with_snapshot(Fault::Hanging.always(), &key_entry("shop")).await;
+    assert_eq!(stack.status(KEY, NOW).await, 200);
+    assert_eq!(stack.status(KEY, later(4)).await, 200);
+    stack.proxy.set(Plan::none());
+    let started = Instant::now();
+    // The table answers again, and has no such key.
+    while stack.status(KEY, later(12)).await == 200 {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        tokio::task::yield_now().await;
+    }
 }

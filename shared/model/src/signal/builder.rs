@@ -114,13 +114,13 @@ impl<'a> SignalBuilder<'a> {
     fn read_unknown_field(&mut self, field: &Field<'a, '_>) {
         let path = field.path();
         self.has_unknown_fields = true;
+        check_name(&field.name, &path, &mut self.errors);
         // It is stored inside one map, `undocumented`.
         StorableJson::validate(field.value, 1, &path, &mut self.errors);
         self.warnings
             .add(&path, WarningCode::UndocumentedMember, || {
                 SIGNAL.warning(
                     "is not in the contract; it is stored with the signal under undocumented",
-        check_name(&field.name, &path, &mut self.errors);
                     &field.name,
                 )
             });

@@ -5,23 +5,13 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
 
 use lru::LruCache;
 use model::api_key::KeyHash;
 use model::key_entry::{KeyEntry, VALID_KEY_CACHE_TTL};
 use model::timestamp::Timestamp;
 
-/// How long an invalid key is rejected without another look-up.
-pub(crate) const NEGATIVE_TTL: Duration = Duration::from_secs(10);
-
-/// How old a stale entry may be to be used while the key table cannot be read and there is no key
-/// snapshot (RFC 5861, section 4).
-pub(crate) const STALE_IF_ERROR: Duration = Duration::from_mins(15);
-
-/// How long a stale entry is used without another look-up, after the key table could not be read:
-/// otherwise every request of an outage would wait for the table.
-pub(crate) const STALE_ENTRY_EXTENSION: Duration = Duration::from_secs(5);
+use super::durations::{NEGATIVE_TTL, STALE_ENTRY_EXTENSION, STALE_IF_ERROR};
 
 /// Valid keys in the cache: more than one execution environment sees in a minute.
 const MAX_VALID_KEYS: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
@@ -66,11 +56,11 @@ impl LookupResult {
 
 /// What the cache holds of one key.
 #[derive(Debug)]
-struct CacheSlot {
-    result: LookupResult,
+pub(crate) struct CacheSlot {
+    pub(crate) result: LookupResult,
     /// When the slot becomes stale.
-    fresh_until: Timestamp,
-    key_table_is_unavailable: bool,
+    pub(crate) fresh_until: Timestamp,
+    pub(crate) key_table_is_unavailable: bool,
 }
 
 #[derive(Debug)]
@@ -103,6 +93,23 @@ impl Cache {
         }
     }
 
+    /// Adds what the table answered to a look-up of `now` that another source has decided since. A
+    /// revocation stays: one that only the key snapshot has counts, too.
+    pub(crate) fn insert_late(
+        &mut self,
+        hash: KeyHash,
+        entry: Option<Arc<KeyEntry>>,
+        now: Timestamp,
+    ) {
+        let is_revoked = self.invalid.peek(&hash).is_some_and(|slot| {
+            let entry = slot.result.entry.as_ref();
+            entry.is_some_and(|entry| entry.revoked_at.is_some())
+        });
+        if !is_revoked {
+            self.insert(hash, entry, now);
+        }
+    }
+
     /// Adds what the table answered at `now`.
     pub(crate) fn insert(&mut self, hash: KeyHash, entry: Option<Arc<KeyEntry>>, now: Timestamp) {
         let is_valid = entry.as_ref().is_some_and(|entry| entry.is_active(now));
@@ -119,21 +126,10 @@ impl Cache {
         self.put(hash, slot, is_valid);
     }
 
-    /// Adds what is used at `now` and until `fresh_until` because the table cannot be read.
-    pub(crate) fn insert_without_table(
-        &mut self,
-        hash: KeyHash,
-        result: LookupResult,
-        now: Timestamp,
-        fresh_until: Timestamp,
-    ) {
-        let entry = result.entry.as_ref();
+    /// Adds what is used at `now` because the table has not answered.
+    pub(crate) fn insert_without_table(&mut self, hash: KeyHash, slot: CacheSlot, now: Timestamp) {
+        let entry = slot.result.entry.as_ref();
         let is_valid = entry.is_some_and(|entry| entry.is_active(now));
-        let slot = CacheSlot {
-            result,
-            fresh_until,
-            key_table_is_unavailable: true,
-        };
         self.put(hash, slot, is_valid);
     }
 
@@ -162,6 +158,7 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::durations::SLOW_TABLE_ENTRY_TTL;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
 
@@ -205,6 +202,38 @@ mod tests {
             cache.insert(hash, Some(entry.clone()), NOW);
         }
         assert_eq!(cache.valid.len(), MAX_VALID_KEYS.get());
+    }
+
+    #[test]
+    fn late_answer_of_the_table_replaces_an_entry_of_the_snapshot_unless_that_is_revoked() {
+        let revoked = KeyEntry {
+            revoked_at: Some(NOW),
+            ..valid_key()
+        };
+        let cases = [
+            (valid_key(), None, None),
+            (valid_key(), Some(revoked.clone()), Some(revoked.clone())),
+            (revoked.clone(), Some(valid_key()), Some(revoked)),
+        ];
+        for (of_snapshot, of_table, expected) in cases {
+            let mut cache = Cache::default();
+            let hash = KeyHash::from_key("k");
+            let slot = CacheSlot {
+                result: LookupResult {
+                    entry: Some(Arc::new(of_snapshot)),
+                    as_of: NOW,
+                },
+                fresh_until: NOW.plus(SLOW_TABLE_ENTRY_TTL),
+                key_table_is_unavailable: false,
+            };
+            cache.insert_without_table(hash, slot, NOW);
+            cache.insert_late(hash, of_table.map(Arc::new), NOW);
+            let fresh = CacheAnswer::Fresh {
+                entry: expected.map(Arc::new),
+                key_table_is_unavailable: false,
+            };
+            assert_eq!(cache.get(&hash, NOW), fresh);
+        }
     }
 
     #[test]

@@ -1,91 +1,109 @@
-//! Looking up a key: in the cache, in the key table and, while that cannot be read, in the key
-//! snapshot (docs/api.md, API keys). This module must not know what a key may do.
+//! Looking up a key in the sources that [`durations`](super::durations) lists (docs/api.md, API keys).
+//! This module must not know what a key may do.
 
-use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use aws::deadline::Deadline;
-use aws::s3::Bucket;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Either, select};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use store::api_keys::ApiKeysTable;
 use store::error::StoreError;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
-use super::cache::{Cache, CacheAnswer, LookupResult};
-use super::snapshot::{NewestResult, SNAPSHOT_TIMEOUT, SnapshotReader};
+use super::Authenticator;
+use super::cache::{Cache, CacheAnswer, CacheSlot, LookupResult};
+use super::durations::{
+    SLOW_TABLE_ENTRY_TTL, SNAPSHOT_FIRST_PERIOD, SNAPSHOT_TIMEOUT, TABLE_HEAD_START, TABLE_SILENCE,
+    TABLE_TIMEOUT, WARM_UP_TIMEOUT,
+};
+use super::snapshot::{NewestResult, SnapshotReader};
 use crate::context::RequestContext;
-
-/// How long the table is asked before the snapshot or, without a snapshot, a stale entry of the
-/// cache is used.
-const TABLE_HEAD_START: Duration = Duration::from_secs(1);
-
-/// How long the table may take for its answer otherwise: longer than the throttling that a table
-/// recovers from by itself.
-const TABLE_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long the look-up at the start of the process may take, if there is no snapshot.
-const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
-
-/// How long look-ups ask the snapshot before the table, after a look-up that the table did not
-/// answer. Otherwise each look-up of an outage would wait for the table.
-const SNAPSHOT_FIRST_PERIOD: Duration = Duration::from_secs(5);
 
 /// What a look-up finds: the entry of a key, which may have expired or been revoked; `None` for an
 /// unknown key.
 type Found = Result<Option<Arc<KeyEntry>>, StoreError>;
 
-/// Finds the entries of API keys.
-#[derive(Debug)]
-pub(crate) struct KeyLookup {
-    table: ApiKeysTable,
-    snapshot: Option<SnapshotReader>,
+/// What a process knows of the keys and of their table.
+#[derive(Debug, Default)]
+pub(super) struct Knowledge {
     cache: Mutex<Cache>,
-    /// Until when the snapshot is asked before the table.
-    snapshot_first_until: Mutex<Option<Timestamp>>,
+    trouble: Mutex<Option<TableTrouble>>,
 }
 
-impl KeyLookup {
-    /// Look-ups with an empty cache. The key snapshot is in this bucket, if there is one.
-    pub(super) fn new(table: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
-        let snapshot = snapshot.map(SnapshotReader::new);
-        Self {
-            table,
-            snapshot,
-            cache: Mutex::default(),
-            snapshot_first_until: Mutex::default(),
-        }
-    }
+/// How the table behaved at its last look-up without an answer in time.
+#[derive(Clone, Copy, Debug)]
+struct TableTrouble {
+    state: TableState,
+    /// Until when look-ups ask the snapshot first.
+    until: Timestamp,
+}
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TableState {
+    /// It answers in time, as far as is known.
+    Answers,
+    /// It has not answered in [`TABLE_HEAD_START`].
+    IsSlow,
+    /// A call failed, or it has not answered in [`TABLE_SILENCE`].
+    IsUnavailable,
+}
+
+impl Authenticator {
     /// Looks up a key that cannot exist, so that the TCP and TLS connections are set up while the
-    /// process starts. Reads the snapshot if the table cannot be read. A failure does not stop the
-    /// process.
+    /// process starts. Reads the snapshot if the table does not answer in time. A failure does not
+    /// stop the process.
     pub(crate) async fn warm_up(&self) {
+        let now = Timestamp::now();
         let unknown = KeyHash::from_key("");
-        let table_timeout = if self.snapshot.is_some() {
-            TABLE_HEAD_START
-        } else {
-            WARM_UP_TIMEOUT
-        };
-        let deadline = Deadline::after(table_timeout);
-        let Err(error) = self.table.find(&unknown, deadline).await else {
+        let Some(snapshot) = &self.snapshot else {
+            let deadline = Deadline::after(WARM_UP_TIMEOUT);
+            let lookup = self.start_table_lookup(unknown, now, deadline);
+            warn_if_failed(&lookup.found.await);
             return;
         };
-        tracing::warn!(%error, "the key table could not be read at the start");
-        if let Some(snapshot) = &self.snapshot {
-            let now = Timestamp::now();
-            snapshot
-                .current(now, Deadline::after(SNAPSHOT_TIMEOUT))
-                .await;
-            self.note_failure(&error, now);
+        let deadline = Deadline::after(TABLE_TIMEOUT);
+        let mut lookup = self.start_table_lookup(unknown, now, deadline);
+        let reading = Deadline::after(TABLE_HEAD_START + SNAPSHOT_TIMEOUT);
+        if let Ok(found) = timeout(TABLE_HEAD_START, &mut lookup.found).await {
+            warn_if_failed(&found);
+            if found.is_err() {
+                snapshot.current(now, reading).await;
+            }
+            return;
+        }
+        self.knowledge
+            .note(lookup.state(), now.plus(TABLE_HEAD_START));
+        let read = pin!(snapshot.current(now, reading));
+        let answer = match select(read, &mut lookup.found).await {
+            Either::Left(_) => None,
+            Either::Right((found, read)) => {
+                if found.is_err() {
+                    read.await;
+                }
+                Some(found)
+            }
+        };
+        match answer {
+            Some(Ok(_)) => self.knowledge.forget_trouble(),
+            Some(found) => warn_if_failed(&found),
+            None => {
+                let late_answer = async move { warn_if_failed(&lookup.found.await) };
+                tokio::spawn(late_answer);
+            }
         }
     }
 
     /// Finds the entry of a key in the cache, in the table or in the snapshot.
     pub(super) async fn find(&self, hash: KeyHash, context: &mut RequestContext) -> Found {
-        let answer = self.with_cache(|cache| cache.get(&hash, context.received_at));
+        let now = context.received_at;
+        let answer = self.knowledge.with_cache(|cache| cache.get(&hash, now));
         let stale = match answer {
             CacheAnswer::Fresh {
                 entry,
@@ -114,22 +132,27 @@ impl KeyLookup {
         context: &mut RequestContext,
     ) -> Found {
         let now = context.received_at;
-        let Some(usable) = stale.and_then(|result| result.usable_without_table(now)) else {
-            let deadline = context.deadline.at_most(TABLE_TIMEOUT);
-            return self.ask_table(hash, now, deadline).await;
-        };
-        let deadline = context.deadline.at_most(TABLE_HEAD_START);
-        if let Ok(found) = self.ask_table(hash, now, deadline).await {
-            Ok(found)
+        let usable = stale.and_then(|result| result.usable_without_table(now));
+        let time = if usable.is_some() {
+            TABLE_SILENCE
         } else {
-            self.with_cache(|cache| cache.extend_stale(&hash, now));
-            context.key_table_is_unavailable = true;
-            Ok(Some(usable))
+            TABLE_TIMEOUT
+        };
+        let lookup = self.start_table_lookup(hash, now, context.deadline.at_most(time));
+        match (lookup.found.await, usable) {
+            (Ok(found), _) => Ok(self.keep(hash, found, now)),
+            (Err(_), Some(usable)) => {
+                self.knowledge
+                    .with_cache(|cache| cache.extend_stale(&hash, now));
+                context.key_table_is_unavailable = true;
+                Ok(Some(usable))
+            }
+            (Err(error), None) => Err(error),
         }
     }
 
-    /// Asks the table and, if the table does not answer, the snapshot once. If the snapshot does
-    /// not know the key, the table has the rest of the time.
+    /// Asks the table and, if the table does not answer in time, the snapshot once. If the snapshot
+    /// does not know the key, the table has the rest of the time.
     async fn ask_table_or_snapshot(
         &self,
         snapshot: &SnapshotReader,
@@ -141,89 +164,209 @@ impl KeyLookup {
         let started = Instant::now();
         let now = || received_at.plus(started.elapsed());
         let deadline = context.deadline.at_most(TABLE_TIMEOUT);
-        let mut table_lookup = pin!(self.ask_table(hash, received_at, deadline));
+        let mut lookup = self.start_table_lookup(hash, received_at, deadline);
+        let mut table_state = self.knowledge.table_state(received_at);
         let mut failure = None;
-        if !self.asks_snapshot_first(received_at) {
-            match self.ask_table_alone(table_lookup.as_mut(), now).await {
-                Some(Ok(entry)) => return Ok(entry),
-                Some(Err(error)) => failure = Some(error),
-                None => {}
+        if table_state == TableState::Answers {
+            match timeout(TABLE_HEAD_START, &mut lookup.found).await {
+                Ok(Ok(found)) => return Ok(self.keep(hash, found, received_at)),
+                Ok(Err(error)) => {
+                    failure = Some(error);
+                    table_state = TableState::IsUnavailable;
+                }
+                Err(_) => {
+                    table_state = lookup.state();
+                    self.knowledge.note(table_state, now());
+                }
             }
         }
-        let newest = snapshot
-            .newest_result(hash, stale, now(), context.deadline)
-            .await;
-        if let Some(NewestResult { result, used_until }) = newest {
-            context.key_table_is_unavailable = true;
-            let entry = result.entry.clone();
-            self.with_cache(|cache| cache.insert_without_table(hash, result, now(), used_until));
-            return Ok(entry);
-        }
-        let found = match failure {
-            Some(error) => Err(error),
-            None => table_lookup.await,
+        let newest = pin!(snapshot.newest_result(hash, stale, now(), context.deadline));
+        let newest = if table_state == TableState::IsSlow {
+            match select(newest, &mut lookup.found).await {
+                Either::Left((newest, _)) => newest,
+                Either::Right((Ok(found), _)) => return Ok(self.keep(hash, found, received_at)),
+                Either::Right((Err(error), newest)) => {
+                    failure = Some(error);
+                    newest.await
+                }
+            }
+        } else {
+            newest.await
         };
-        if let Err(error) = &found {
-            self.note_failure(error, now());
+        let Some(newest) = newest else {
+            let found = match failure {
+                Some(error) => Err(error),
+                None => lookup.found.await,
+            };
+            return found.map(|found| self.keep(hash, found, received_at));
+        };
+        let entry = newest.result.entry.clone();
+        let is_unavailable = table_state == TableState::IsUnavailable || failure.is_some();
+        self.use_without_table(hash, newest, now(), is_unavailable);
+        if is_unavailable {
+            context.key_table_is_unavailable = true;
+        } else {
+            context.slow_key_table = Some(lookup.has_failed.clone());
+            self.await_late_answer(hash, lookup, received_at);
         }
+        Ok(entry)
+    }
+
+    /// Adds to the cache what the snapshot decides about a key.
+    fn use_without_table(
+        &self,
+        hash: KeyHash,
+        newest: NewestResult,
+        now: Timestamp,
+        key_table_is_unavailable: bool,
+    ) {
+        let NewestResult { result, used_until } = newest;
+        let fresh_until = if key_table_is_unavailable {
+            used_until
+        } else {
+            now.plus(SLOW_TABLE_ENTRY_TTL)
+        };
+        let slot = CacheSlot {
+            result,
+            fresh_until,
+            key_table_is_unavailable,
+        };
+        self.knowledge
+            .with_cache(|cache| cache.insert_without_table(hash, slot, now));
+    }
+
+    /// Lets the table go on after the snapshot has decided. Its answer counts from then on.
+    fn await_late_answer(&self, hash: KeyHash, lookup: TableLookup, received_at: Timestamp) {
+        let knowledge = Arc::clone(&self.knowledge);
+        let late_answer = async move {
+            if let Ok(found) = lookup.found.await {
+                knowledge.with_cache(|cache| cache.insert_late(hash, found, received_at));
+            }
+        };
+        tokio::spawn(late_answer.in_current_span());
+    }
+
+    /// Adds what the table answered to the cache.
+    fn keep(
+        &self,
+        hash: KeyHash,
+        found: Option<Arc<KeyEntry>>,
+        received_at: Timestamp,
+    ) -> Option<Arc<KeyEntry>> {
+        self.knowledge
+            .with_cache(|cache| cache.insert(hash, found.clone(), received_at));
         found
     }
 
-    /// Waits for the table alone. `None` if it has not answered after [`TABLE_HEAD_START`]: the
-    /// caller may wait for `table_lookup` again, because the call is not cancelled.
-    async fn ask_table_alone(
+    fn start_table_lookup(
         &self,
-        table_lookup: Pin<&mut impl Future<Output = Found>>,
-        now: impl Fn() -> Timestamp,
-    ) -> Option<Found> {
-        let answer = timeout(TABLE_HEAD_START, table_lookup).await.ok();
-        match &answer {
-            Some(Ok(_)) => {}
-            Some(Err(error)) => self.note_failure(error, now()),
-            None => self.ask_snapshot_first(now()),
+        hash: KeyHash,
+        received_at: Timestamp,
+        deadline: Deadline,
+    ) -> TableLookup {
+        let has_failed = Arc::new(AtomicBool::new(false));
+        let found = ask_table(
+            self.table.clone(),
+            hash,
+            deadline,
+            received_at,
+            Arc::clone(&self.knowledge),
+            Arc::clone(&has_failed),
+        );
+        TableLookup {
+            found: found.boxed(),
+            has_failed,
         }
-        answer
     }
+}
 
-    async fn ask_table(&self, hash: KeyHash, now: Timestamp, deadline: Deadline) -> Found {
-        let found = self.table.find(&hash, deadline).await?.map(Arc::new);
-        self.with_cache(|cache| cache.insert(hash, found.clone(), now));
-        Ok(found)
+/// A look-up in the table. It can outlive its request.
+struct TableLookup {
+    found: BoxFuture<'static, Found>,
+    /// Whether a call failed, or the table has not answered in [`TABLE_SILENCE`].
+    has_failed: Arc<AtomicBool>,
+}
+
+impl TableLookup {
+    /// The state of the table, while it has not answered this look-up.
+    fn state(&self) -> TableState {
+        if self.has_failed.load(Ordering::Relaxed) {
+            TableState::IsUnavailable
+        } else {
+            TableState::IsSlow
+        }
     }
+}
 
-    fn asks_snapshot_first(&self, now: Timestamp) -> bool {
-        self.snapshot_first_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some_and(|until| now < until)
+/// Asks the table. Notes when it does not answer.
+async fn ask_table(
+    table: ApiKeysTable,
+    hash: KeyHash,
+    deadline: Deadline,
+    received_at: Timestamp,
+    knowledge: Arc<Knowledge>,
+    has_failed: Arc<AtomicBool>,
+) -> Found {
+    let started = Instant::now();
+    let note_failure = || {
+        has_failed.store(true, Ordering::Relaxed);
+        let now = received_at.plus(started.elapsed());
+        knowledge.note(TableState::IsUnavailable, now);
+    };
+    let mut answer = pin!(table.find(&hash, deadline, &has_failed));
+    let found = if let Ok(found) = timeout(TABLE_SILENCE, answer.as_mut()).await {
+        found
+    } else {
+        note_failure();
+        answer.await
+    };
+    match &found {
+        // A corrupt item is an answer, because it says nothing of other keys.
+        Ok(_) | Err(StoreError::Corrupt) => {}
+        Err(_) => note_failure(),
+    }
+    Ok(found?.map(Arc::new))
+}
+
+fn warn_if_failed(found: &Found) {
+    if let Err(error) = found {
+        tracing::warn!(%error, "the key table could not be read at the start");
+    }
+}
+
+impl Knowledge {
+    fn table_state(&self, now: Timestamp) -> TableState {
+        match *lock(&self.trouble) {
+            Some(trouble) if now < trouble.until => trouble.state,
+            _ => TableState::Answers,
+        }
     }
 
     /// Has the look-ups of the next [`SNAPSHOT_FIRST_PERIOD`] ask the snapshot before the table,
     /// because the table did not answer a look-up until `now`.
-    fn ask_snapshot_first(&self, now: Timestamp) {
+    fn note(&self, state: TableState, now: Timestamp) {
         let until = now.plus(SNAPSHOT_FIRST_PERIOD);
-        *self
-            .snapshot_first_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(until);
+        *lock(&self.trouble) = Some(TableTrouble { state, until });
     }
 
-    /// As [`Self::ask_snapshot_first`], after an error of the table. A corrupt item is an answer,
-    /// because it says nothing of other keys.
-    fn note_failure(&self, error: &StoreError, now: Timestamp) {
-        if *error != StoreError::Corrupt {
-            self.ask_snapshot_first(now);
-        }
+    fn forget_trouble(&self) {
+        *lock(&self.trouble) = None;
     }
 
     fn with_cache<T>(&self, work: impl FnOnce(&mut Cache) -> T) -> T {
-        // No method of the cache panics half-way, so the cache behind a poisoned lock is intact.
-        work(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut lock(&self.cache))
     }
+}
+
+// Nothing panics half-way while it holds a lock, so what is behind a poisoned one is intact.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use aws::dynamodb::dynamodb;
     use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
     use aws::variables::Variables;
@@ -238,7 +381,8 @@ mod tests {
         let config = defaults(&Variables::default(), CONNECT_TIMEOUT)
             .unwrap()
             .build();
-        let lookup = KeyLookup::new(ApiKeysTable::new(dynamodb(&config), "keys"), None);
+        let table = ApiKeysTable::new(dynamodb(&config), "keys");
+        let authenticator = Authenticator::new(table, None);
         let entry = Arc::new(KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
@@ -253,11 +397,11 @@ mod tests {
             Log::new("test", |_| {}),
         );
         let (hash, inserted_at) = (KeyHash::from_key("k"), context.received_at);
-        lookup.with_cache(|cache| cache.insert(hash, Some(entry.clone()), inserted_at));
+        authenticator.keep(hash, Some(entry.clone()), inserted_at);
         for (seconds, is_unavailable) in [(59, false), (61, true)] {
             context.received_at = inserted_at.plus(Duration::from_secs(seconds));
             assert_eq!(
-                lookup.find(hash, &mut context).await.unwrap(),
+                authenticator.find(hash, &mut context).await.unwrap(),
                 Some(entry.clone())
             );
             assert_eq!(

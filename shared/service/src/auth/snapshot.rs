@@ -14,19 +14,9 @@ use store::key_snapshot::{KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJEC
 use tracing::Instrument as _;
 
 use super::cache::LookupResult;
-
-/// How long a snapshot is used before it is read again.
-const REFRESH_AFTER: Duration = Duration::from_mins(1);
-
-/// How long look-ups use the snapshot in memory, and wait for no read, after a read that failed or
-/// did not end in time.
-const SNAPSHOT_RETRY_INTERVAL: Duration = Duration::from_secs(5);
-
-/// How long one look-up waits for the snapshot.
-pub(crate) const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// How long reading the snapshot may take.
-const READ_TIMEOUT: Duration = Duration::from_secs(20);
+use super::durations::{
+    SNAPSHOT_READ_TIMEOUT, SNAPSHOT_REFRESH_AFTER, SNAPSHOT_RETRY_INTERVAL, SNAPSHOT_TIMEOUT,
+};
 
 /// Reads the snapshot of a bucket.
 #[derive(Debug)]
@@ -170,7 +160,7 @@ async fn read_into(state: Arc<Mutex<SnapshotState>>, bucket: Bucket, began_at: T
             if latest.is_none_or(|latest| latest.time <= snapshot.time) {
                 state.latest = Some(Arc::new(snapshot));
             }
-            state.used_until = Some(began_at.plus(REFRESH_AFTER));
+            state.used_until = Some(began_at.plus(SNAPSHOT_REFRESH_AFTER));
         }
         Err(error) => {
             tracing::warn!(%error, "the key snapshot could not be read");
@@ -181,7 +171,11 @@ async fn read_into(state: Arc<Mutex<SnapshotState>>, bucket: Bucket, began_at: T
 
 async fn read_snapshot(bucket: Bucket) -> Result<KeySnapshot, KeySnapshotError> {
     let object = bucket
-        .get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(READ_TIMEOUT))
+        .get(
+            OBJECT_KEY,
+            MAX_OBJECT_BYTES,
+            Deadline::after(SNAPSHOT_READ_TIMEOUT),
+        )
         .await?;
     // Another thread parses the snapshot: the largest takes longer than requests may wait for the
     // thread that serves them.

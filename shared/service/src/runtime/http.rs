@@ -65,7 +65,7 @@ pub async fn run_http(
     process: &Process,
 ) -> Result<(), Error> {
     if let Ok(function) = &function {
-        function.authenticator().keys.warm_up().await;
+        function.authenticator().warm_up().await;
     }
     let http_process = function.map(|function| HttpProcess {
         function,

@@ -64,7 +64,7 @@ metrics! {
     Unauthorized "Responses with status 401; also by reason.";
     InactiveKeys "Requests with an API key that has expired or was revoked.";
     KeyDaysLeft "Whole days until the API key of a request expires, if fewer than 30; not for a key made for under 7 days.";
-    KeyTableUnavailable "Requests whose API key was checked by the key snapshot or a stale entry of the cache, because the key table could not be read.";
+    KeyTableUnavailable "Requests whose API key was checked by the key snapshot or a stale entry of the cache, because the key table could not be read: a call failed, or it was silent for a second.";
     StorageUnavailable "Responses with status 503.";
     InternalErrors "Responses with status 500.";
     DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the end of its last.";

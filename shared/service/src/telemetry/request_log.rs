@@ -141,7 +141,7 @@ fn metrics<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats) -> Metrics
     add_if(Metric::InactiveKeys, has_inactive_key);
     add_if(
         Metric::KeyTableUnavailable,
-        context.key_table_is_unavailable,
+        context.was_key_table_unavailable(),
     );
     add_if(
         Metric::StorageUnavailable,
