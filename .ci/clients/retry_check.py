@@ -1,9 +1,12 @@
 """Has the recipe of docs/examples/retry.py meet scripted answers (SCRIPTED_URL), and then the local stack with --answer."""
 
+import http.client
 import json
 import math
 import os
 import random
+import socket
+import ssl
 import urllib.request
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +40,7 @@ def meet_scripted_answers(scripted: str) -> None:
             raise AssertionError(f"{status} was no error")
         except retry.Refused:
             assert len(log(url)) == 1, f"{status} was sent again"
+    read_a_response_to_a_request_that_was_cut(scripted)
     meet_a_limit(scripted)
     meet_a_long_outage()
     refuse_what_json_cannot_write(scripted)
@@ -50,6 +54,24 @@ def meet_scripted_answers(scripted: str) -> None:
         raise AssertionError("an address without https:// was no error")
     except ValueError:
         pass
+
+
+def read_a_response_to_a_request_that_was_cut(scripted: str) -> None:
+    request = http.client.HTTPConnection.request
+    # What a send raises when the server closed the connection: the last one is that of TLS.
+    for number, error in enumerate((BrokenPipeError(), ConnectionResetError(), ssl.SSLEOFError(8, "EOF occurred"))):
+        def send_and_fail(*arguments, **options):
+            request(*arguments, **options)
+            raise error
+
+        with mock.patch("http.client.HTTPConnection.request", send_and_fail):
+            assert retry.post(f"{scripted}/413,drop,{number}", KEY, b"{}", 10)[0] == 413
+            status, reason, _ = retry.post(f"{scripted}/413,drop,{number}", KEY, b"{}", 10)
+            assert status is None and "RemoteDisconnected" in reason, (status, reason)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        status, reason, _ = retry.post(f"http://127.0.0.1:{unused.getsockname()[1]}", KEY, b"{}", 10)
+    assert status is None and "refused" in reason, (status, reason)
 
 
 def meet_a_limit(scripted: str) -> None:

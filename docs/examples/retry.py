@@ -3,6 +3,7 @@
 import http.client
 import json
 import random
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -63,11 +64,11 @@ class EarlyAnswers(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
     def do_open(self, http_class, request, **options):
         class Connection(http_class):
             def request(self, *arguments, **options):
+                self.connect()
                 try:
                     super().request(*arguments, **options)
-                except (BrokenPipeError, ConnectionResetError):
-                    if self.sock is None:
-                        raise
+                except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
+                    pass  # If there is no response, urllib fails when it reads one.
 
         return super().do_open(Connection, request, **options)
 
