@@ -52,6 +52,15 @@ pub const FENCE_ID: &str = "fenceId";
 /// The prefix of the attribute with the fence of a field. The name of the field follows.
 pub const FENCE_PREFIX: &str = "fence:";
 
+/// The attribute that tells an item from one of the same customer that was erased. It begins with
+/// [`FENCE_PREFIX`], which no field of a client does, and goes on with the name of an attribute that
+/// no client may set: so it is the fence of no field.
+pub const INCARNATION: &str = "fence:pk";
+
+/// The attribute with the highest fence of a removed field that was deleted. It is named as
+/// [`INCARNATION`] is.
+pub const FENCE_FLOOR: &str = "fence:fence";
+
 /// Names of the stored item's own attributes, which the client may not set.
 pub const RESERVED_FIELDS: [&str; 8] = [
     "pk",

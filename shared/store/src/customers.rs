@@ -2,9 +2,12 @@
 //! (docs/data-model.md, Customers).
 //!
 //! Two updates of a customer may reach DynamoDB in any order: an attempt may be late, and a
-//! deferred update is. Fences say which is the newer one, of the item and of each field.
+//! deferred update or a line of an import is. Fences say which is the newer one, of the item and of
+//! each field.
 
+mod field_by_field;
 mod field_fences;
+mod same_value;
 mod upserted;
 mod write;
 
@@ -18,15 +21,15 @@ use model::account::AccountId;
 use model::customer::CustomerUpdate;
 use model::timestamp::Timestamp;
 
-use self::field_fences::{ExpiredFences, fence_attribute};
-use self::write::{CustomerWrite, FieldWrite, WriteCondition};
-use crate::attributes::Item;
+use self::field_by_field::FieldByField;
+use self::write::{CustomerWrite, WriteCondition};
+use crate::attributes::{Item, string};
 use crate::error::StoreError;
 use crate::fence::{Fence, UpdateMark};
 use crate::retry::{Backoff, repeat};
 
 pub use self::field_fences::{REMOVED_FENCE_RETENTION, times_of_fields};
-pub use self::upserted::{UpdateResult, Upserted};
+pub use self::upserted::{StoredPart, UpdateResult, Upserted};
 
 /// The table of the profiles.
 #[derive(Clone, Debug)]
@@ -41,8 +44,9 @@ pub enum NewerField {
     /// It replaces the field. The update has just arrived, so it is newer than all that is stored:
     /// a higher fence comes from a clock that is ahead.
     Replace,
-    /// It leaves the field. A deferred update is written some time after it arrived, and a newer
-    /// one may have arrived in between.
+    /// It leaves the field. A deferred update, and a line of an import, are written some time after
+    /// they arrived, and a newer update may have arrived in between. A field with the same fence is
+    /// replaced: a later line of an import may have the same time.
     Keep,
 }
 
@@ -56,7 +60,7 @@ pub struct Upsert<'a> {
     pub mark: UpdateMark,
     /// What the update does with newer fields.
     pub newer_field: NewerField,
-    /// When the request arrived, or the drain began.
+    /// When the request arrived, or the drain or the import of the line began.
     pub now: Timestamp,
 }
 
@@ -97,11 +101,13 @@ impl CustomersTable {
     /// an item with a higher one, it is written field by field. A field with a lower fence than the
     /// update, or with none, gets the update's own. A field with a higher one is left, or is
     /// replaced and gets a fence above the one that it has, as `newer_field` says. The condition of
-    /// this write is that the item and each of these fields still have lower fences than they get.
+    /// this write is that the item is the one that was read, and not another one after an erasure, and
+    /// that it and each of these fields still have lower fences than they get.
     ///
     /// So neither an attempt that reaches DynamoDB late nor a second delivery of a deferred update
     /// undoes what a newer update set, and a clock that is ahead has an effect on the fields that it
-    /// wrote, and on no others.
+    /// wrote, and on no others. There is one exception: a whole write that reaches DynamoDB after the
+    /// customer was erased and created anew, with a higher fence than the new item.
     ///
     /// # Errors
     /// [`StoreError::ItemTooLarge`] when the item would exceed DynamoDB's limit; otherwise when
@@ -114,25 +120,32 @@ impl CustomersTable {
         let began = Instant::now();
         let mut backoff = Backoff::default();
         let mut next = NextWrite::Whole;
+        // The write of a deferred update or an import keeps these fences: each that goes sets a limit to
+        // what older updates may set.
+        let mut removes_expired = upsert.newer_field == NewerField::Replace;
         loop {
+            let mut stored_part = StoredPart::Whole;
             let write = match &next {
                 NextWrite::Whole => upsert.whole(WriteCondition::ItemIsOlder),
                 NextWrite::WholeIfMissing => upsert.whole(WriteCondition::ItemIsMissing),
                 NextWrite::FieldByField(item) => {
                     let attempted_at = upsert.now.plus(began.elapsed());
-                    match upsert.field_by_field(item, attempted_at)? {
-                        Some(write) => write,
-                        None => return Upserted::unchanged(item),
+                    let fields = FieldByField::compare(&upsert, item, attempted_at)?;
+                    stored_part = fields.stored_part();
+                    if stored_part == StoredPart::Nothing {
+                        return Upserted::unchanged(item);
                     }
+                    fields.into_write(removes_expired)?
                 }
             };
             next = match repeat(deadline, || self.write(&write)).await {
                 Ok(WriteOutcome::Stored { replaced }) => {
-                    return Ok(Upserted::from_replaced(&replaced, write.item_fence));
+                    let item_fence = write.item_fence;
+                    return Ok(Upserted::from_replaced(&replaced, item_fence, stored_part));
                 }
                 // An attempt has taken effect without a response.
                 Ok(WriteOutcome::Refused(Some(item))) if upsert.mark.wrote(&item) => {
-                    return Upserted::from_lost_attempt(upsert.mark, &item);
+                    return Upserted::from_lost_attempt(&upsert, &item);
                 }
                 Ok(WriteOutcome::Refused(item)) => {
                     let has_time = backoff.wait(deadline).await;
@@ -145,32 +158,46 @@ impl CustomersTable {
                 // requires that there is no item: DynamoDB refuses it and returns the item, so that
                 // the write after it can remove these fences.
                 Err(StoreError::ItemTooLarge) if matches!(next, NextWrite::Whole) => {
+                    removes_expired = true;
                     NextWrite::WholeIfMissing
+                }
+                Err(StoreError::ItemTooLarge) if !removes_expired => {
+                    removes_expired = true;
+                    next
                 }
                 Err(error) => return Err(error),
             };
         }
     }
 
-    /// Writes the changes of an import, unless the stored customer was updated after `updated_at`:
-    /// then it changes nothing and returns `false`.
-    ///
-    /// An attempt that timed out and reaches DynamoDB later may undo another update with the same
-    /// `updated_at`, and no other.
+    /// How much of an update [`upsert`](Self::upsert) would store now. It reads the item, and writes
+    /// nothing.
     ///
     /// # Errors
-    /// As [`upsert`](Self::upsert).
-    pub async fn upsert_unless_newer(
+    /// DynamoDB fails, or the item is not as Intake writes it.
+    pub async fn preview(
         &self,
-        account_id: &AccountId,
-        update: &CustomerUpdate<'_>,
-        updated_at: Timestamp,
+        upsert: Upsert<'_>,
         deadline: Deadline,
-    ) -> Result<bool, StoreError> {
-        let mark = UpdateMark::new_imported(updated_at);
-        let write = CustomerWrite::whole(account_id, update, mark, WriteCondition::ItemIsNotNewer);
-        let written = repeat(deadline, || self.write(&write)).await?;
-        Ok(matches!(written, WriteOutcome::Stored { .. }))
+    ) -> Result<StoredPart, StoreError> {
+        let key = upsert.account_id.partition_key(upsert.update.customer_id());
+        let read = || async {
+            let call = self
+                .client
+                .get_item()
+                .table_name(&self.table)
+                .key("pk", string(key.clone()))
+                .consistent_read(true);
+            Ok(call.send().await?.item)
+        };
+        let Some(item) = repeat(deadline, read).await? else {
+            return Ok(StoredPart::Whole);
+        };
+        if Fence::from_item(&item)? < upsert.mark.fence {
+            return Ok(StoredPart::Whole);
+        }
+        let compared = FieldByField::compare(&upsert, &item, upsert.now)?;
+        Ok(compared.stored_part())
     }
 
     async fn write(&self, write: &CustomerWrite<'_>) -> Result<WriteOutcome, StoreError> {
@@ -196,87 +223,7 @@ impl CustomersTable {
 
 impl<'a> Upsert<'a> {
     /// The write of all changes.
-    fn whole(&self, condition: WriteCondition) -> CustomerWrite<'a> {
+    fn whole(&self, condition: WriteCondition<'a>) -> CustomerWrite<'a> {
         CustomerWrite::whole(self.account_id, self.update, self.mark, condition)
-    }
-
-    /// The write field by field over an item that is newer than the update; `None` if the
-    /// update leaves every field as it is.
-    ///
-    /// The item's fence goes above the stored one, to the time of this attempt if that is higher,
-    /// so that what reads the stream sees the change as the newest.
-    fn field_by_field(
-        &self,
-        item: &'a Item,
-        attempted_at: Timestamp,
-    ) -> Result<Option<CustomerWrite<'a>>, StoreError> {
-        let mut fields = Vec::new();
-        for change in self.update.changes() {
-            let stored = Fence::from_attribute(item, &fence_attribute(&change.name))?;
-            let fence = match stored {
-                Some(stored) if stored >= self.mark.fence => match self.newer_field {
-                    NewerField::Keep => continue,
-                    NewerField::Replace => stored.next_at(attempted_at)?,
-                },
-                _ => self.mark.fence,
-            };
-            fields.push(FieldWrite { change, fence });
-        }
-        if fields.is_empty() && self.newer_field == NewerField::Keep {
-            return Ok(None);
-        }
-        let above_stored = Fence::from_item(item)?.next_at(attempted_at)?;
-        // No field has a higher fence than its item.
-        let item_fence = fields
-            .iter()
-            .map(|field| field.fence)
-            .fold(above_stored, Fence::max);
-        Ok(Some(CustomerWrite {
-            account_id: self.account_id,
-            customer_id: self.update.customer_id(),
-            fields,
-            mark: self.mark,
-            item_fence,
-            expired: Some(ExpiredFences::find(item, self.update, attempted_at)?),
-            condition: WriteCondition::FieldsAreOlder,
-        }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use model::customer::FENCE;
-    use model::json::JsonText;
-
-    use super::*;
-
-    #[test]
-    fn no_field_gets_a_higher_fence_than_its_item() {
-        let account_id = "shop".parse().unwrap();
-        let body = JsonText::parse(r#"{"customerId":"c","customerData":{"city":"Rome"}}"#);
-        let update = CustomerUpdate::parse(body.unwrap()).unwrap();
-        let now: Timestamp = "2026-11-20T22:33:44.123Z".parse().unwrap();
-        let upsert = Upsert {
-            account_id: &account_id,
-            update: &update,
-            mark: UpdateMark::new(now),
-            newer_field: NewerField::Replace,
-            now,
-        };
-        // A process whose clock is ahead wrote the field last.
-        let ahead = Fence::random(now.plus(Duration::from_mins(1))).attribute();
-        let item = Item::from([
-            (FENCE.to_owned(), ahead.clone()),
-            (fence_attribute("city"), ahead),
-        ]);
-        // The steps above the stored fences are random.
-        for _ in 0..100 {
-            let write = upsert.field_by_field(&item, now).unwrap().unwrap();
-            for field in &write.fields {
-                assert!(field.fence <= write.item_fence);
-            }
-        }
     }
 }

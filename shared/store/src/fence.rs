@@ -107,8 +107,9 @@ impl UpdateMark {
         Self::from_fence(Fence::random(time))
     }
 
-    /// The mark of an imported update, which is newer than every other of this millisecond.
-    pub(crate) fn new_imported(time: Timestamp) -> Self {
+    /// The mark of an imported update of this time, which is newer than every other of its
+    /// millisecond. Each import of the same line has the same fence.
+    pub fn new_imported(time: Timestamp) -> Self {
         Self::from_fence(Fence::highest(time))
     }
 

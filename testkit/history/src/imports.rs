@@ -10,7 +10,8 @@ use aws::deadline::Deadline;
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
-use store::customers::CustomersTable;
+use store::customers::{CustomersTable, NewerField, StoredPart, Upsert};
+use store::fence::UpdateMark;
 
 use crate::clients::{ClientGroup, add, now, pause};
 use crate::consistency::{ClientOutcome, RecordedUpdate};
@@ -48,7 +49,7 @@ impl Import {
         }
     }
 
-    /// Writes a customer, unless a newer update of it is stored. Returns what came of it.
+    /// Writes the fields of a customer that are not newer in the table. Returns what came of it.
     async fn write(&self, profile: GeneratedUpdate, updated_at: Timestamp) -> RecordedUpdate {
         let body = profile.body();
         let text = JsonText::parse(&body).expect("a body is JSON");
@@ -58,15 +59,19 @@ impl Import {
             .expect("an account has a valid name");
         let sent = now();
         let deadline = Deadline::after(WRITE_TIMEOUT);
-        let written = self
-            .table
-            .upsert_unless_newer(&account, &update, updated_at, deadline)
-            .await;
+        let upsert = Upsert {
+            account_id: &account,
+            update: &update,
+            mark: UpdateMark::new_imported(updated_at),
+            newer_field: NewerField::Keep,
+            now: Timestamp::now(),
+        };
+        let written = self.table.upsert(upsert, deadline).await;
         let ended = now();
-        let outcome = match written {
-            Ok(true) => ClientOutcome::Acknowledged(ended),
+        let outcome = match written.map(|upserted| upserted.part) {
+            Ok(StoredPart::Whole) => ClientOutcome::Acknowledged(ended),
             // A newer update may also be stored over an attempt that took effect without an answer.
-            Ok(false) | Err(_) => ClientOutcome::Unknown,
+            Ok(StoredPart::Some | StoredPart::Nothing) | Err(_) => ClientOutcome::Unknown,
         };
         RecordedUpdate {
             customer: subject_number(self.account, profile.customer_in_account),

@@ -12,7 +12,7 @@ use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::{Item, RequestBuilder, TestApp};
 
 use super::TABLES;
-use crate::support::clock::NOW;
+use crate::support::clock::{NOW, earlier};
 use crate::support::requests::REQUEST_IDENTIFIER;
 
 /// Lambda's id of the invocations in the examples.
@@ -89,6 +89,17 @@ pub(super) async fn stored() -> HashMap<&'static str, Vec<Item>> {
     stack.key_with("acme", revoked).await;
     let too_long = json!({"signals": ["x".repeat(310 * 1024)]});
     let failing = json!({"signals": [{"customerId": "c", "eventType": "fails"}]});
+    // The fence of a field that was removed long ago goes with an update by a slower clock.
+    for (profile, time) in [
+        (json!({"n": null}), earlier(40 * 24 * 60 * 60)),
+        (json!({"city": "Ulm"}), NOW),
+        (json!({"zip": "1"}), earlier(1)),
+    ] {
+        let body = json!({"customerId": "c-1003", "customerData": profile});
+        let call = RequestBuilder::customer(body).key(&key).received_at(time);
+        let answer = stack.send(call).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
     for (call, status) in [
         (RequestBuilder::customer(customer()), 200),
         (RequestBuilder::customer(customer_with_all_fields()), 200),

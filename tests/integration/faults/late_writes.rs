@@ -9,13 +9,22 @@ use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::customers::{CustomersTable, NewerField, UpdateResult, Upsert};
+use store::customers::{CustomersTable, NewerField, StoredPart, UpdateResult, Upsert};
 use store::fence::UpdateMark;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, client_at, table_name};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
-use crate::support::clock::NOW;
+use crate::support::clock::{NOW, earlier, later};
+use crate::support::overflow_stack::{OverflowStack, text};
+
+/// What writes an update over a newer item field by field.
+#[derive(Clone, Copy, Debug)]
+enum Writer {
+    Request,
+    Drain,
+    Import,
+}
 
 fn city(city: &str) -> RequestBuilder {
     RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": city}}))
@@ -40,6 +49,43 @@ async fn late_attempt_does_not_overwrite_a_newer_update() {
     );
 }
 
+/// A clock that is ahead raises the fence of the item; then the customer is erased, and slower clocks
+/// create it anew. The condition on fences alone would be true of the new item.
+#[tokio::test]
+async fn late_attempt_undoes_nothing_of_a_customer_that_was_erased_and_created_anew() {
+    for writer in [Writer::Request, Writer::Drain, Writer::Import] {
+        let stack = OverflowStack::start(Plan::none()).await;
+        let old = json!({"city": "old", "state": "of the erased person"});
+        let messages = match writer {
+            Writer::Drain => stack.defer_update(&old, NOW).await,
+            Writer::Request | Writer::Import => Vec::new(),
+        };
+        stack.store_update(json!({"zip": "1"}), later(300)).await;
+        let held = Fault::Held.on_call(1).where_body_has("attribute_exists");
+        stack.proxy.set(held);
+        match writer {
+            Writer::Request => stack.store_update(&old, NOW).await,
+            Writer::Drain => stack.drain_messages(&messages).await,
+            Writer::Import => {
+                let part = stack.import(old, NOW).await;
+                assert_eq!(part, StoredPart::Whole);
+            }
+        }
+        assert_eq!(text(&stack.customer().await, "city"), Some("old"));
+        stack.erase().await;
+        for (n, profile) in [json!({"city": "new"}), json!({"city": "newer"})]
+            .iter()
+            .enumerate()
+        {
+            let slow_clock = earlier(60 - n as u64);
+            stack.store_update(profile, slow_clock).await;
+        }
+        let before = stack.customer().await;
+        assert_eq!(stack.proxy.apply_held().await.unwrap(), 1, "{writer:?}");
+        assert_eq!(stack.customer().await, before, "{writer:?}");
+    }
+}
+
 #[tokio::test]
 async fn update_with_an_older_time_goes_above_the_stored_one() {
     let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::none()).await;
@@ -53,12 +99,7 @@ async fn update_with_an_older_time_goes_above_the_stored_one() {
     let before = proxy.counts().calls_of("UpdateItem");
     let zip =
         RequestBuilder::customer(json!({"customerId": "c", "customerData": {"zip": "89073"}}));
-    let response = app
-        .send(
-            zip.key(&key)
-                .received_at(Timestamp::from_millis(NOW.millis() - 123)),
-        )
-        .await;
+    let response = app.send(zip.key(&key).received_at(earlier(60))).await;
     assert_eq!(response.status, 200, "{}", response.text);
     assert_eq!(response.json()["result"], "updated");
     // One fence in a thousand is so high that the next one has the next millisecond.

@@ -55,6 +55,7 @@ fn assert_item_of_update(mut item: Item, fault: Fault) {
         "customerId",
         "email",
         "fence",
+        "fence:pk",
         "fenceId",
         "loyalty",
         "more",

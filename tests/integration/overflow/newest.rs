@@ -3,19 +3,16 @@
 
 use std::time::Duration;
 
-use aws::deadline::Deadline;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
-use model::customer::CustomerUpdate;
-use model::json::JsonText;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::customers::CustomersTable;
+use store::customers::StoredPart;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, client_at, table_name};
+use testkit::{RequestBuilder, table_name};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy};
-use crate::support::clock::{NOW, later};
+use crate::support::clock::{NOW, earlier, later};
 use crate::support::overflow_stack::{NO_MESSAGES, OverflowStack, assert_result, fence, text};
 
 /// What wrote a field with a clock that is ahead.
@@ -32,19 +29,7 @@ impl OverflowStack {
         let zip = json!({"zip": "89073"});
         match ahead {
             Ahead::Process => self.store_update(zip, time).await,
-            Ahead::Import => {
-                let body = json!({"customerId": "c", "customerData": zip}).to_string();
-                let update = CustomerUpdate::parse(JsonText::parse(&body).unwrap()).unwrap();
-                let client = client_at(&self.proxy.endpoint());
-                let table = CustomersTable::new(client, table_name("CustomersTable"));
-                let deadline = Deadline::after(Duration::from_mins(1));
-                let account = "shop".parse().unwrap();
-                let is_written = table
-                    .upsert_unless_newer(&account, &update, time, deadline)
-                    .await
-                    .unwrap();
-                assert!(is_written);
-            }
+            Ahead::Import => assert_eq!(self.import(zip, time).await, StoredPart::Whole),
             Ahead::Drain => {
                 // The part of an update that a drain writes over a newer item raises the fence of
                 // the item to the time of the drain.
@@ -81,6 +66,72 @@ async fn deferred_update_wins_over_older_ones_although_another_field_is_ahead() 
             assert_eq!(text(&item, "zip"), Some("89073"), "{case}");
         }
     }
+}
+
+#[tokio::test]
+async fn import_stores_the_fields_that_are_not_newer() {
+    let stack = OverflowStack::start(Plan::none()).await;
+    stack.store_update(json!({"city": "Ulm"}), NOW).await;
+    let older = earlier(3_600);
+    let line = json!({"city": "Rom", "zip": "1", "points": 1.50});
+    assert_eq!(stack.import(line.clone(), older).await, StoredPart::Some);
+    let item = stack.customer().await;
+    assert_eq!(text(&item, "city"), Some("Ulm"));
+    assert_eq!(text(&item, "zip"), Some("1"));
+    assert_eq!(fence(&item, "fence:zip") >> 20, older.millis());
+    // The same line changes nothing, not even the time of the item.
+    assert_eq!(stack.import(line, older).await, StoredPart::Nothing);
+    assert_eq!(stack.customer().await, item);
+    // A line of the same time that is imported later wins, an older one does not.
+    let corrected = json!({"zip": "2"});
+    assert_eq!(stack.import(corrected, older).await, StoredPart::Whole);
+    let oldest = json!({"zip": "0", "points": null});
+    assert_eq!(
+        stack.import(oldest, earlier(3_601)).await,
+        StoredPart::Nothing
+    );
+    let item = stack.customer().await;
+    assert_eq!(text(&item, "zip"), Some("2"));
+    assert_eq!(text(&item, "createdAt"), Some(&*NOW.to_string()));
+}
+
+#[tokio::test]
+async fn import_of_an_update_older_than_a_deleted_fence_brings_no_removed_field_back() {
+    let days_ago = |days: u64| NOW.minus(Duration::from_hours(days * 24));
+    let stack = OverflowStack::start(Plan::none()).await;
+    assert_eq!(
+        stack.import(json!({"points": null}), days_ago(40)).await,
+        StoredPart::Whole
+    );
+    stack.store_update(json!({"city": "Ulm"}), later(60)).await;
+    // The update by a slower clock deletes the fence of the removed field.
+    stack.store_update(json!({"zip": "1"}), NOW).await;
+    let item = stack.customer().await;
+    assert!(!item.contains_key("fence:points"), "{item:?}");
+    assert_eq!(fence(&item, "fence:fence") >> 20, days_ago(40).millis());
+    let line = |value: u64| json!({"points": value, "other": value, "zip": "0"});
+    for time in [days_ago(41), days_ago(40)] {
+        assert_eq!(stack.import(line(1), time).await, StoredPart::Nothing);
+    }
+    assert_eq!(stack.customer().await, item);
+    assert_eq!(stack.import(line(2), days_ago(39)).await, StoredPart::Some);
+    let item = stack.customer().await;
+    assert_eq!(item["points"].as_n().unwrap(), "2");
+    assert_eq!(item["other"].as_n().unwrap(), "2");
+    assert_eq!(text(&item, "zip"), Some("1"));
+}
+
+#[tokio::test]
+async fn fence_that_is_deleted_while_an_import_is_under_way_limits_it() {
+    let days_ago = |days: u64| NOW.minus(Duration::from_hours(days * 24));
+    let stack = OverflowStack::start(Plan::none()).await;
+    stack.store_update(json!({"city": "Ulm"}), later(60)).await;
+    let floor = ("fence:fence".to_owned(), fence_at(days_ago(40)));
+    let import = Box::pin(stack.import(json!({"other": 1}), days_ago(41)));
+    let meanwhile = Box::pin(stack.set_attributes([floor]));
+    let part = stack.run_before_conditional_write(import, meanwhile).await;
+    assert_eq!(part, StoredPart::Nothing);
+    assert!(!stack.customer().await.contains_key("other"));
 }
 
 #[tokio::test]

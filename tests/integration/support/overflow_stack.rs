@@ -3,14 +3,19 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::types::AttributeValue;
 use emulator::sqs::FakeSqs;
+use model::customer::CustomerUpdate;
+use model::json::JsonText;
 use model::timestamp::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
+use store::customers::{CustomersTable, NewerField, StoredPart, Upsert};
+use store::fence::UpdateMark;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::{Endpoints, Item, RequestBuilder, TestApp, TestResponse, table_name};
+use testkit::{Endpoints, Item, RequestBuilder, TestApp, TestResponse, client_at, table_name};
 
-use super::clock::later;
+use super::clock::{NOW, later};
 
 pub(crate) const RETENTION: Duration = Duration::from_hours(7 * 24);
 
@@ -113,6 +118,24 @@ impl OverflowStack {
         assert_result(&response, "deferred");
         self.proxy.set(Plan::none());
         self.sqs.take_messages()
+    }
+
+    /// Writes a line of an import with this time.
+    pub(crate) async fn import(&self, profile: Value, time: Timestamp) -> StoredPart {
+        let body = json!({"customerId": "c", "customerData": profile}).to_string();
+        let update = CustomerUpdate::parse(JsonText::parse(&body).unwrap()).unwrap();
+        let client = client_at(&self.proxy.endpoint());
+        let table = CustomersTable::new(client, table_name("CustomersTable"));
+        let deadline = Deadline::after(Duration::from_mins(1));
+        let account = "shop".parse().unwrap();
+        let upsert = Upsert {
+            account_id: &account,
+            update: &update,
+            mark: UpdateMark::new_imported(time),
+            newer_field: NewerField::Keep,
+            now: time.max(NOW),
+        };
+        table.upsert(upsert, deadline).await.unwrap().part
     }
 
     /// Does `work` after `write` has met a newer item and before it writes over that.

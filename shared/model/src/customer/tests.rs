@@ -134,3 +134,11 @@ fn missing_field_of_the_envelope_is_named_beside_the_one_that_was_sent() {
     let messages: Vec<_> = errors.iter().map(|error| error.message.as_str()).collect();
     assert_eq!(messages, expected);
 }
+
+#[test]
+fn attribute_of_the_item_is_the_fence_of_no_field() {
+    for attribute in [INCARNATION, FENCE_FLOOR] {
+        let field = attribute.strip_prefix(FENCE_PREFIX).unwrap();
+        assert!(RESERVED_FIELDS.contains(&field), "{attribute}");
+    }
+}

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use model::customer::{CustomerUpdate, FENCE_PREFIX};
+use model::customer::{CustomerUpdate, FENCE_FLOOR, FENCE_PREFIX, INCARNATION};
 use model::timestamp::Timestamp;
 
 use crate::attributes::Item;
@@ -16,8 +16,8 @@ use crate::fence::Fence;
 pub const REMOVED_FENCE_RETENTION: Duration = Duration::from_hours((14 + 14 + 1) * 24);
 
 /// The most fences that one write removes beside its changes. The condition of a write with 30
-/// fields has four operators for each of them and two for each removed fence, and DynamoDB takes
-/// 300 ("Constraints in Amazon DynamoDB" in the developer guide).
+/// fields has four operators for each of them, two for each removed fence, and 13 for the item.
+/// DynamoDB takes 300 ("Constraints in Amazon DynamoDB" in the developer guide).
 const MAX_EXPIRED_FENCES: usize = 80;
 
 /// The attribute with the fence of a field.
@@ -32,7 +32,7 @@ pub(super) fn fence_attribute(field: &str) -> String {
 pub fn times_of_fields(item: &Item) -> Result<BTreeMap<&str, Timestamp>, StoreError> {
     let mut times = BTreeMap::new();
     for attribute in item.keys() {
-        if let Some(field) = attribute.strip_prefix(FENCE_PREFIX) {
+        if let Some(field) = field_of_fence(attribute) {
             let fence = Fence::from_attribute(item, attribute)?.ok_or(StoreError::Corrupt)?;
             times.insert(field, fence.timestamp());
         }
@@ -40,41 +40,49 @@ pub fn times_of_fields(item: &Item) -> Result<BTreeMap<&str, Timestamp>, StoreEr
     Ok(times)
 }
 
+/// The field whose fence this attribute is; `None` if it is no fence of a field.
+fn field_of_fence(attribute: &str) -> Option<&str> {
+    if [INCARNATION, FENCE_FLOOR].contains(&attribute) {
+        return None;
+    }
+    attribute.strip_prefix(FENCE_PREFIX)
+}
+
 /// The fences of an item that are of no use any more: their fields were removed so long ago that no
 /// older update of them can still be written.
 pub(super) struct ExpiredFences<'i> {
     /// Their attributes, at most [`MAX_EXPIRED_FENCES`].
     pub(super) attributes: Vec<&'i str>,
-    /// Each of these fences is lower than this one.
-    pub(super) horizon: Fence,
+    /// The highest of these fences, and of those that were removed before.
+    pub(super) floor: Fence,
 }
 
 impl<'i> ExpiredFences<'i> {
-    /// The expired fences of `item` at `now`. The fences of fields that `update` changes are not
-    /// among them.
+    /// The expired fences of `item` at `now`, if there are any. The fences of fields that `update`
+    /// changes are not among them.
     pub(super) fn find(
         item: &'i Item,
         update: &CustomerUpdate<'_>,
         now: Timestamp,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Option<Self>, StoreError> {
         let kept_since = now.minus(REMOVED_FENCE_RETENTION);
         let horizon = Fence::random(kept_since);
         let mut attributes = Vec::new();
+        let mut floor = Fence::from_attribute(item, FENCE_FLOOR)?;
         for attribute in item.keys() {
-            let Some(field) = attribute.strip_prefix(FENCE_PREFIX) else {
+            let Some(field) = field_of_fence(attribute) else {
                 continue;
             };
             let is_changed = update.changes().iter().any(|change| change.name == field);
             let is_removed = !item.contains_key(field);
-            let is_old =
-                Fence::from_attribute(item, attribute)?.is_some_and(|fence| fence < horizon);
-            if is_removed && is_old && !is_changed && attributes.len() < MAX_EXPIRED_FENCES {
-                attributes.push(attribute.as_str());
+            let old_fence =
+                Fence::from_attribute(item, attribute)?.filter(|fence| *fence < horizon);
+            if is_removed && !is_changed && attributes.len() < MAX_EXPIRED_FENCES {
+                attributes.extend(old_fence.map(|_| attribute.as_str()));
+                floor = floor.max(old_fence);
             }
         }
-        Ok(Self {
-            attributes,
-            horizon,
-        })
+        let removed = floor.filter(|_| !attributes.is_empty());
+        Ok(removed.map(|floor| Self { attributes, floor }))
     }
 }

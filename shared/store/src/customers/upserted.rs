@@ -1,11 +1,14 @@
-//! What an update of a customer stored: whether the customer is new, and when it was updated.
+//! What an update of a customer stored: whether the customer is new, when it was updated, and how much
+//! of the update is stored.
 
 use model::customer::FENCE;
 use model::timestamp::Timestamp;
 
+use super::field_fences::fence_attribute;
+use super::{NewerField, Upsert};
 use crate::attributes::{Item, string};
 use crate::error::StoreError;
-use crate::fence::{Fence, UpdateMark};
+use crate::fence::Fence;
 
 /// The result of an update that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +19,17 @@ pub enum UpdateResult {
     Updated,
 }
 
+/// How much of an update is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredPart {
+    /// Each field is now as the update says.
+    Whole,
+    /// Some fields are; the others are newer.
+    Some,
+    /// Nothing was written: each field is newer, or as the update says already.
+    Nothing,
+}
+
 /// What an update stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upserted {
@@ -23,11 +37,13 @@ pub struct Upserted {
     pub result: UpdateResult,
     /// The `updatedAt` of the item.
     pub updated_at: Timestamp,
+    /// How much of the update is stored.
+    pub part: StoredPart,
 }
 
 impl Upserted {
     /// The result of a write that gave the item this fence and replaced these attributes.
-    pub(super) fn from_replaced(replaced: &Item, item_fence: Fence) -> Self {
+    pub(super) fn from_replaced(replaced: &Item, item_fence: Fence, part: StoredPart) -> Self {
         // Every update changes the fence. Some emulators return only attributes that changed.
         let result = if replaced.contains_key(FENCE) {
             UpdateResult::Updated
@@ -37,20 +53,23 @@ impl Upserted {
         Self {
             result,
             updated_at: item_fence.timestamp(),
+            part,
         }
     }
 
     /// The result of an update that changes nothing, because all of its fields are newer in the
-    /// item.
+    /// item, or as it says already.
     pub(super) fn unchanged(item: &Item) -> Result<Self, StoreError> {
         Ok(Self {
             result: UpdateResult::Updated,
             updated_at: Fence::from_item(item)?.timestamp(),
+            part: StoredPart::Nothing,
         })
     }
 
     /// The result of an update of which an earlier attempt took effect without a response.
-    pub(super) fn from_lost_attempt(mark: UpdateMark, item: &Item) -> Result<Self, StoreError> {
+    pub(super) fn from_lost_attempt(upsert: &Upsert<'_>, item: &Item) -> Result<Self, StoreError> {
+        let mark = upsert.mark;
         let fence = Fence::from_item(item)?;
         let created_at = string(mark.updated_at().to_string());
         let is_created = fence == mark.fence && item.get("createdAt") == Some(&created_at);
@@ -61,6 +80,22 @@ impl Upserted {
                 UpdateResult::Updated
             },
             updated_at: fence.timestamp(),
+            part: part_of_lost_attempt(upsert, item)?,
         })
     }
+}
+
+/// How much of an update is in the item that it wrote last: each field that it did not leave has its
+/// fence.
+fn part_of_lost_attempt(upsert: &Upsert<'_>, item: &Item) -> Result<StoredPart, StoreError> {
+    if upsert.newer_field == NewerField::Replace {
+        return Ok(StoredPart::Whole);
+    }
+    for change in upsert.update.changes() {
+        let stored = Fence::from_attribute(item, &fence_attribute(&change.name))?;
+        if stored != Some(upsert.mark.fence) {
+            return Ok(StoredPart::Some);
+        }
+    }
+    Ok(StoredPart::Whole)
 }

@@ -19,9 +19,10 @@ pub(super) fn print_summary(report: &ImportReport, format: Format) -> Result<()>
     let json = json!({
         "kind": report.kind(),
         "stored": counts.stored,
+        "storedInPart": counts.stored_in_part,
+        "nothingNewer": counts.nothing_newer,
         "rejected": counts.invalid,
         "expired": counts.expired,
-        "skipped": counts.skipped,
         "unknownFields": report.unknown_fields(),
         "errorFile": error_file,
     });
@@ -35,18 +36,22 @@ fn sentences(report: &ImportReport) -> String {
         ImportKind::Signals => "signal",
     };
     let counts = report.counts();
-    let mut parts = vec![
-        format!("{} stored", counted(counts.stored, thing)),
-        format!("{} rejected", counted(counts.invalid, "line")),
-    ];
+    let mut parts = vec![format!("{} stored", counted(counts.stored, thing))];
+    if counts.stored_in_part > 0 {
+        parts.push(format!(
+            "{} stored in part: the other fields are newer in the table",
+            counts.stored_in_part
+        ));
+    }
+    if counts.nothing_newer > 0 {
+        parts.push(format!(
+            "{} with nothing newer to store",
+            counts.nothing_newer
+        ));
+    }
+    parts.push(format!("{} rejected", counted(counts.invalid, "line")));
     if counts.expired > 0 {
         parts.push(format!("{} expired: not stored", counts.expired));
-    }
-    if counts.skipped > 0 {
-        parts.push(format!(
-            "{} skipped: a newer update is stored",
-            counts.skipped
-        ));
     }
     let summary = parts.join(", ");
     if report.unknown_fields().is_empty() {

@@ -26,8 +26,11 @@ pub(super) enum LineOutcome {
     Stored,
     /// DynamoDB would delete the signal at once, so it was not stored.
     Expired,
-    /// A newer update of the customer is stored.
-    Skipped,
+    /// Some fields of the customer are stored. The others are newer in the table.
+    StoredInPart,
+    /// Each field of the customer is newer in the table, or has the value and the time of the line
+    /// already.
+    NothingNewer,
     Invalid(Vec<LineError>),
 }
 
@@ -35,6 +38,17 @@ impl LineOutcome {
     /// The line breaks these rules.
     pub(super) fn invalid(errors: Vec<FieldError>) -> Self {
         Self::Invalid(errors.into_iter().map(LineError::Validation).collect())
+    }
+
+    /// The outcome of a line that is several updates of a customer.
+    pub(super) fn of_both(earlier: Self, later: Self) -> Self {
+        match (earlier, later) {
+            (Self::Invalid(errors), _) | (_, Self::Invalid(errors)) => Self::Invalid(errors),
+            (Self::Stored, Self::Stored) => Self::Stored,
+            (Self::NothingNewer, Self::NothingNewer) => Self::NothingNewer,
+            (Self::Expired, Self::Expired) => Self::Expired,
+            _ => Self::StoredInPart,
+        }
     }
 
     /// DynamoDB refused the line.
@@ -47,12 +61,14 @@ impl LineOutcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     pub stored: u64,
+    /// Customers of whom some fields are newer in the table.
+    pub stored_in_part: u64,
+    /// Customers of whom each field is newer in the table, or is there already.
+    pub nothing_newer: u64,
     /// Lines of which nothing is stored, because they are invalid or DynamoDB refused them.
     pub invalid: u64,
     /// Signals that DynamoDB would delete at once.
     pub expired: u64,
-    /// Customers of whom a newer update is stored.
-    pub skipped: u64,
 }
 
 /// What became of the lines of an import.
@@ -84,7 +100,8 @@ impl ImportReport {
         match outcome {
             LineOutcome::Stored => self.counts.stored += 1,
             LineOutcome::Expired => self.counts.expired += 1,
-            LineOutcome::Skipped => self.counts.skipped += 1,
+            LineOutcome::StoredInPart => self.counts.stored_in_part += 1,
+            LineOutcome::NothingNewer => self.counts.nothing_newer += 1,
             LineOutcome::Invalid(errors) => {
                 self.counts.invalid += 1;
                 self.unwritten.push(InvalidLine { number, errors });
@@ -153,8 +170,9 @@ impl ImportReport {
 
     /// Whether a line was stored, or none had to be.
     pub fn is_success(&self) -> bool {
-        let is_any_stored = self.counts.stored + self.counts.skipped > 0;
-        let is_any_left_out = self.counts.invalid + self.counts.expired > 0;
+        let counts = &self.counts;
+        let is_any_stored = counts.stored + counts.stored_in_part + counts.nothing_newer > 0;
+        let is_any_left_out = counts.invalid + counts.expired > 0;
         is_any_stored || !is_any_left_out
     }
 }

@@ -10,8 +10,9 @@ use model::account::AccountId;
 use model::customer::CustomerUpdate;
 use model::timestamp::Timestamp;
 use model::validation::FieldError;
-use store::customers::CustomersTable;
+use store::customers::{CustomersTable, NewerField, StoredPart, Upsert};
 use store::error::StoreError;
+use store::fence::UpdateMark;
 
 use super::super::line::ParsedLine;
 use super::super::report::{ImportReport, LineOutcome};
@@ -62,11 +63,11 @@ impl<'a> CustomersWriter<'a> {
         let mut outcomes = BTreeMap::new();
         for numbered in updates {
             let outcome = self.store_update(numbered).await?;
-            // A line may be several updates. It is stored when all of them are.
-            let is_first = !outcomes.contains_key(&numbered.line);
-            if is_first || !matches!(outcome, LineOutcome::Stored) {
-                outcomes.insert(numbered.line, outcome);
-            }
+            let of_line = match outcomes.remove(&numbered.line) {
+                Some(earlier) => LineOutcome::of_both(earlier, outcome),
+                None => outcome,
+            };
+            outcomes.insert(numbered.line, of_line);
         }
         let finished = outcomes
             .into_iter()
@@ -76,18 +77,18 @@ impl<'a> CustomersWriter<'a> {
 
     async fn store_update(&self, numbered: &NumberedUpdate<'_>) -> Result<LineOutcome> {
         let deadline = Deadline::after(WRITE_TIMEOUT);
-        let stored = self
-            .table
-            .upsert_unless_newer(
-                self.account,
-                &numbered.update,
-                numbered.updated_at,
-                deadline,
-            )
-            .await;
-        match stored {
-            Ok(true) => Ok(LineOutcome::Stored),
-            Ok(false) => Ok(LineOutcome::Skipped),
+        let upsert = Upsert {
+            account_id: self.account,
+            update: &numbered.update,
+            mark: UpdateMark::new_imported(numbered.updated_at),
+            newer_field: NewerField::Keep,
+            now: Timestamp::now(),
+        };
+        let stored = self.table.upsert(upsert, deadline).await;
+        match stored.map(|upserted| upserted.part) {
+            Ok(StoredPart::Whole) => Ok(LineOutcome::Stored),
+            Ok(StoredPart::Some) => Ok(LineOutcome::StoredInPart),
+            Ok(StoredPart::Nothing) => Ok(LineOutcome::NothingNewer),
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(LineOutcome::refused()),
             Err(error) => Err(store_error(self.table_name, &error)),
         }
