@@ -53,6 +53,27 @@ impl SignalsTable {
         self.retention.map(|retention| received_at.plus(retention))
     }
 
+    /// Stores signals of several batches. No two of them may have the same time, `requestIdentifier` and
+    /// index. Returns what became of each, in their order.
+    pub async fn store_of_batches<'s>(
+        &self,
+        signals: &[(BatchContext<'_>, &'s Signal<'s>)],
+        deadline: Deadline,
+    ) -> Vec<ItemOutcome> {
+        let common: Vec<_> = signals
+            .iter()
+            .map(|(context, _)| {
+                CommonAttributes::new(*context, self.expires_at(context.first_received_at))
+            })
+            .collect();
+        let items = common
+            .iter()
+            .zip(signals)
+            .map(|(common, (_, signal))| SignalItem { common, signal })
+            .collect();
+        self.table.put_all(items, deadline).await
+    }
+
     /// Stores signals. Returns what became of each, in their order.
     pub async fn store<'s>(
         &self,

@@ -10,11 +10,11 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use operator::import::{Import, ImportFile};
+use operator::import::{Import, ImportFile, ImportKind, ImportMode};
 
 use self::summary::print_summary;
 use crate::interrupt::until_interrupted;
-use crate::output::{Format, note};
+use crate::output::{Format, counted, note};
 use crate::program_name::own_name;
 use crate::stack::Stack;
 use crate::time_args::fixed_time;
@@ -25,8 +25,9 @@ Examples:
   cargo intake --stack intake-prod import --account shop --received-at 2026-01-01 signals-of-last-year.ndjson
 
 Each line is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it, or a line
-of `signals list --all --json` or `customers show --json`; the first line decides which. A line's own receivedAt or updatedAt wins
-over --received-at. A customer of whom a newer update is stored is skipped; a signal that would already be expired is not stored.
+of `signals list --all --json` or `customers show --json`. All lines are of one kind. A line's own receivedAt or updatedAt wins over
+--received-at. Of a customer, the fields are stored that are not newer in the table; a signal that would already be expired is not
+stored.
 
 The same import stores nothing twice, so run it again after an interruption; Ctrl-C and an error print the command that continues.
 The import writes FILE.errors.ndjson beside FILE, with the number and the errors of each rejected line.";
@@ -47,17 +48,52 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "N", default_value = "1")]
     from_line: NonZeroU64,
 
+    #[command(flatten)]
+    kind: KindArgs,
+
+    /// What tells the signals of this file from equal lines of another file [default: the name of the
+    /// file, without its folder]
+    #[arg(long, value_name = "NAME")]
+    source: Option<String>,
+
+    /// Store nothing, and count what would be stored
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Exit with 0 although lines were rejected, if any line was stored
+    #[arg(long)]
+    keep_going: bool,
+
     /// The file, with one JSON object on each line
     file: PathBuf,
+}
+
+/// What the lines are.
+#[derive(Args, Debug)]
+struct KindArgs {
+    /// Each line is a customer [default: the members of the lines show what they are]
+    #[arg(long, conflicts_with = "signals")]
+    customers: bool,
+
+    /// Each line is a signal
+    #[arg(long)]
+    signals: bool,
 }
 
 impl ImportArgs {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let file = ImportFile {
-            account: self.account,
-            path: self.file,
+            account: self.account.clone(),
+            path: self.file.clone(),
             received_at: self.received_at,
             from_line: self.from_line,
+            kind: self.kind.given(),
+            source: self.source.clone(),
+            mode: if self.dry_run {
+                ImportMode::DryRun
+            } else {
+                ImportMode::Store
+            },
         };
         let tables = stack.tables()?;
         let mut import = Import::new(&tables, &file)?;
@@ -65,32 +101,69 @@ impl ImportArgs {
         let finished = until_interrupted(work).await;
         let stored = finished.and_then(|stored| stored.context("Interrupted."));
         if stored.is_err() {
-            let command = command_from(&file, import.next_line(), stack);
+            let command = self.command_from(import.next_line(), stack);
             note(&format!("To continue: {command}"));
         }
         stored?;
         let report = import.report();
-        print_summary(report, format)?;
+        print_summary(report, self.dry_run, format)?;
         ensure!(
             report.is_success(),
             "No line of {} was stored.",
             file.path.display()
         );
+        let rejected = report.counts().invalid;
+        ensure!(
+            self.keep_going || rejected == 0,
+            "{} of {} {} rejected. Correct them in a file of their own, and import that. With --keep-going, the exit code \
+             would be 0.",
+            counted(rejected, "line"),
+            file.path.display(),
+            if rejected == 1 { "was" } else { "were" }
+        );
         Ok(())
+    }
+
+    /// The command that imports the lines from `line` on.
+    fn command_from(&self, line: u64, stack: &Stack) -> String {
+        let mut command = vec![format!(
+            "{}{} import --account {}",
+            own_name(),
+            stack.arguments,
+            self.account
+        )];
+        if let Some(time) = self.received_at {
+            command.push(format!("--received-at {time}"));
+        }
+        if let Some(source) = &self.source {
+            command.push(format!("--source {}", quoted(source)));
+        }
+        for (is_given, option) in [
+            (self.kind.customers, "--customers"),
+            (self.kind.signals, "--signals"),
+            (self.dry_run, "--dry-run"),
+            (self.keep_going, "--keep-going"),
+        ] {
+            if is_given {
+                command.push(option.to_owned());
+            }
+        }
+        command.push(format!("--from-line {line}"));
+        command.push(quoted(&self.file.to_string_lossy()));
+        command.join(" ")
     }
 }
 
-/// The command that imports the lines of a file from `line` on.
-fn command_from(file: &ImportFile, line: u64, stack: &Stack) -> String {
-    let stack_arguments = &stack.arguments;
-    let account = &file.account;
-    let received_at = file
-        .received_at
-        .map(|time| format!(" --received-at {time}"))
-        .unwrap_or_default();
-    let quoted_file = file.path.to_string_lossy().replace('\'', r"'\''");
-    format!(
-        "{}{stack_arguments} import --account {account}{received_at} --from-line {line} '{quoted_file}'",
-        own_name()
-    )
+impl KindArgs {
+    fn given(&self) -> Option<ImportKind> {
+        if self.customers {
+            return Some(ImportKind::Customers);
+        }
+        self.signals.then_some(ImportKind::Signals)
+    }
+}
+
+/// A text as a shell reads it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }

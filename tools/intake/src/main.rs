@@ -14,6 +14,7 @@ mod contracts;
 mod customers;
 mod doctor;
 mod erasure;
+mod exit_codes;
 mod http;
 mod import;
 mod interrupt;

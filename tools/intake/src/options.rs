@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::exit_codes::with_exit_codes;
 use crate::import::ImportArgs;
 use crate::output::{Format, note, print_line};
 use crate::program_name::{as_typed, own_name};
@@ -90,8 +91,9 @@ enum StackCommand {
     Verify(Verify),
 
     /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, version
-    #[command(after_help = "Example:\n  cargo intake --stack intake-prod doctor\n\n\
-        It changes nothing. The exit code is 1 when something is wrong.")]
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod doctor\n\nIt changes nothing."
+    )]
     Doctor,
 }
 
@@ -129,7 +131,7 @@ impl Options {
         let command = Self::command()
             .bin_name(own_name())
             .display_name(own_name());
-        let matches = named_as_typed(command).try_get_matches_from(arguments)?;
+        let matches = named_as_typed(with_exit_codes(command)).try_get_matches_from(arguments)?;
         Self::from_arg_matches(&matches)
     }
 

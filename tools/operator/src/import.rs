@@ -1,17 +1,18 @@
 //! Stores the customers or signals of a file.
 //!
-//! The key of a signal is made of its time and of what [`chunks`] make of the file's content, so
-//! each run stores the same lines under the same keys: an import keeps no record of its progress.
-//! [`mod@line`] reads what a line has beyond what a client sends, [`writer`] stores a chunk as the
+//! The key of a signal is made of its line ([`line_key`]), and the fence of a customer of the time of its
+//! line, so each run stores the same: an import keeps no record of its progress. [`mod@line`] reads what a line has beyond what a client sends, [`writer`] stores a chunk as the
 //! functions would, and [`report`] counts what became of the lines.
 
 mod chunks;
 mod kind;
 mod line;
 mod line_error;
+mod line_key;
 mod report;
 mod writer;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufReader;
 use std::num::NonZeroU64;
@@ -29,6 +30,7 @@ use crate::{NOTE_INTERVAL, Note, Tables};
 
 pub use self::kind::ImportKind;
 pub use self::report::{ImportReport, LineCounts};
+pub use self::writer::ImportMode;
 
 /// What an import stores.
 #[derive(Clone, Debug)]
@@ -41,6 +43,12 @@ pub struct ImportFile {
     pub received_at: Option<Timestamp>,
     /// The first line that is stored, counted from 1.
     pub from_line: NonZeroU64,
+    /// What the lines are; `None` where their members show it.
+    pub kind: Option<ImportKind>,
+    /// What tells the lines of this file from equal lines of another file; `None` for the name of the
+    /// file, without its folder.
+    pub source: Option<String>,
+    pub mode: ImportMode,
 }
 
 /// An import of a file, and how far it is.
@@ -56,11 +64,14 @@ impl<'a> Import<'a> {
     /// Looks at the file before any of it is stored, and deletes the errors of an earlier run.
     ///
     /// # Errors
-    /// It cannot be read several times, a line has no time, or no line may have the time of
-    /// [`ImportFile::received_at`].
+    /// It cannot be read several times, its lines do not show what they are or are of both kinds, a
+    /// line has no time, or no line may have the time of [`ImportFile::received_at`].
     pub fn new(tables: &'a Tables, file: &'a ImportFile) -> Result<Self> {
         ensure_regular_file(&file.path)?;
-        let kind = ImportKind::of_file(&file.path)?;
+        let kind = match file.kind {
+            Some(kind) => kind,
+            None => ImportKind::of_file(&file.path)?,
+        };
         let retention = match kind {
             // Customers do not expire.
             ImportKind::Customers => None,
@@ -73,7 +84,7 @@ impl<'a> Import<'a> {
         }
         Ok(Self {
             file,
-            writer: Writer::new(tables, &file.account, kind),
+            writer: Writer::new(tables, file, kind),
             note: tables.note,
             report: ImportReport::new(kind, error_path),
             next_line: file.from_line.get(),
@@ -88,6 +99,9 @@ impl<'a> Import<'a> {
     pub async fn run(&mut self) -> Result<()> {
         let path = &self.file.path;
         let mut chunks = self.file.open()?;
+        if self.report.kind() == ImportKind::Signals {
+            chunks = chunks.counting_equal_lines();
+        }
         let file_bytes = std::fs::metadata(path)?.len();
         let mut noted_at = Instant::now();
         while let Some(chunk) = self.file.read_chunk(&mut chunks)? {
@@ -122,6 +136,13 @@ impl<'a> Import<'a> {
 }
 
 impl ImportFile {
+    fn source(&self) -> Cow<'_, str> {
+        match &self.source {
+            Some(source) => Cow::Borrowed(source),
+            None => self.path.file_name().unwrap_or_default().to_string_lossy(),
+        }
+    }
+
     fn open(&self) -> Result<Chunks<BufReader<File>>> {
         Chunks::open(&self.path, self.from_line.get())
     }

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 use operator::escape::escape_control;
-use operator::import::{ImportKind, ImportReport};
+use operator::import::ImportReport;
 use serde_json::json;
 
 use crate::output::{Format, counted, note};
 
-/// Prints what became of the lines of an import.
-pub(super) fn print_summary(report: &ImportReport, format: Format) -> Result<()> {
+/// Prints what became of the lines of an import, or what would become of them.
+pub(super) fn print_summary(report: &ImportReport, dry_run: bool, format: Format) -> Result<()> {
     let error_file = report.error_file().map(|path| path.display().to_string());
     if let (Some(error_file), Format::Text) = (&error_file, format) {
         note(&format!(
@@ -19,27 +19,30 @@ pub(super) fn print_summary(report: &ImportReport, format: Format) -> Result<()>
     let json = json!({
         "kind": report.kind(),
         "stored": counts.stored,
+        "alreadyStored": counts.already_stored,
         "storedInPart": counts.stored_in_part,
         "nothingNewer": counts.nothing_newer,
         "rejected": counts.invalid,
         "expired": counts.expired,
+        "dryRun": dry_run,
         "unknownFields": report.unknown_fields(),
         "errorFile": error_file,
     });
-    format.print(&sentences(report), &json)
+    format.print(&sentences(report, dry_run), &json)
 }
 
 /// The summary for people.
-fn sentences(report: &ImportReport) -> String {
-    let thing = match report.kind() {
-        ImportKind::Customers => "customer",
-        ImportKind::Signals => "signal",
-    };
+fn sentences(report: &ImportReport, dry_run: bool) -> String {
+    let thing = report.kind().singular();
     let counts = report.counts();
-    let mut parts = vec![format!("{} stored", counted(counts.stored, thing))];
+    let verb = if dry_run { "would be stored" } else { "stored" };
+    let mut parts = vec![format!("{} {verb}", counted(counts.stored, thing))];
+    if counts.already_stored > 0 {
+        parts.push(format!("{} stored before", counts.already_stored));
+    }
     if counts.stored_in_part > 0 {
         parts.push(format!(
-            "{} stored in part: the other fields are newer in the table",
+            "{} {verb} in part: the other fields are newer in the table",
             counts.stored_in_part
         ));
     }

@@ -11,12 +11,13 @@ use testkit::fault_proxy::{Fault, FaultProxy};
 use crate::support::clock::days_ago;
 use crate::support::operator::{CommandOutput, Operator, json_lines};
 
-/// Imports a file whose lines may have no time.
+/// Imports a file whose lines may have no time, and of which lines may be rejected.
 fn import(operator: &Operator, file: &str) -> CommandOutput {
     operator.run(&[
         "import",
         "--account",
         "shop",
+        "--keep-going",
         "--received-at",
         &Timestamp::now().to_string(),
         file,
@@ -35,7 +36,7 @@ const VALID_AND_INVALID_LINES: &str = concat!(
 /// Imports [`VALID_AND_INVALID_LINES`] with a time.
 fn import_valid_and_invalid_lines(operator: &Operator, more: &[&str]) -> CommandOutput {
     operator.file("s.ndjson", VALID_AND_INVALID_LINES);
-    let import = ["import", "--account", "shop", "s.ndjson"];
+    let import = ["import", "--account", "shop", "s.ndjson", "--keep-going"];
     let time = ["--received-at", "2026-01-01T12:00:00Z"];
     operator.run(&[&import[..], &time, more].concat()).success()
 }
@@ -46,7 +47,8 @@ async fn import_reports_invalid_lines_again_in_each_run() {
     let operator = Operator::new(&app);
     let done = import_valid_and_invalid_lines(&operator, &["--json"]);
     let summary = json!({
-        "kind": "signals", "stored": 2, "rejected": 2, "expired": 0, "skipped": 0, "unknownFields": [],
+        "kind": "signals", "stored": 2, "alreadyStored": 0, "storedInPart": 0, "nothingNewer": 0, "rejected": 2,
+        "expired": 0, "dryRun": false, "unknownFields": [],
         "errorFile": "s.ndjson.errors.ndjson",
     });
     assert_eq!(done.json(), [summary]);
@@ -64,7 +66,10 @@ async fn import_reports_invalid_lines_again_in_each_run() {
 
     let stored = app.items("SignalsTable").await;
     let again = import_valid_and_invalid_lines(&operator, &[]);
-    assert_eq!(again.stdout, "2 signals stored, 2 lines rejected.\n");
+    assert_eq!(
+        again.stdout,
+        "0 signals stored, 2 stored before, 2 lines rejected.\n"
+    );
     assert_eq!(app.items("SignalsTable").await, stored);
     assert_eq!(operator.read("s.ndjson.errors.ndjson"), errors);
 }
@@ -89,7 +94,8 @@ async fn import_stores_valid_lines_with_their_time_digits_and_place() {
     assert!(key.ends_with("#0000"), "{key}");
     let emitter = &app.history("shop", "e").await[0];
     let key = emitter["sk"].as_s().unwrap();
-    assert!(key.ends_with("#0004"), "{key}");
+    assert_eq!(key.get(25..38), Some("00000000-0005"), "its line: {key}");
+    assert!(key.ends_with("#0000"), "{key}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -288,7 +294,10 @@ async fn unknown_fields_of_imported_lines_are_named() {
 async fn import_that_stores_no_line_fails() {
     let app = TestApp::start();
     let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "1");
-    operator.file("rejected", "{\"customerId\":\"ada\"}\nx\n");
+    operator.file(
+        "rejected",
+        "{\"customerId\":\"ada\",\"eventType\":\"\"}\nx\n",
+    );
     let old =
         json!({"customerId": "ada", "eventType": "buy", "receivedAt": "2026-01-01T00:00:00Z"});
     operator.file("expired", &old.to_string());
@@ -309,6 +318,62 @@ async fn import_that_stores_no_line_fails() {
     }
     operator.file("empty", "\n");
     import(&operator, "empty").success();
+}
+
+#[tokio::test]
+async fn rejected_line_is_an_error_unless_the_operator_says_otherwise() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    operator.file("s.ndjson", VALID_AND_INVALID_LINES);
+    let import = ["import", "--account", "shop", "s.ndjson"];
+    let time = ["--received-at", "2026-01-01T12:00:00Z"];
+    let done = operator.run(&[&import[..], &time].concat());
+    assert_eq!(done.code, Some(1));
+    assert_eq!(done.stdout, "2 signals stored, 2 lines rejected.\n");
+    let error = "error: 2 lines of s.ndjson were rejected. Correct them in a file of their own, and import that. With \
+                 --keep-going, the exit code would be 0.\n";
+    assert!(done.stderr.ends_with(error), "{}", done.stderr);
+}
+
+#[tokio::test]
+async fn kind_of_a_file_is_sure_or_said() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let customer = r#"{"customerId":"ada","customerData":{"city":"Ulm"}}"#;
+    let signal = r#"{"customerId":"ada","eventType":"buy"}"#;
+    let unsure = r#"{"customerId":"ada"}"#;
+    operator.file(
+        "mixed",
+        &format!("{customer}\nnot JSON\n{unsure}\n{signal}\n"),
+    );
+    assert_eq!(
+        import(&operator, "mixed").error_message(),
+        "Line 1 of mixed is a customer, and line 4 is a signal. Divide the file, or give --customers or --signals, which \
+         rejects the lines of the other kind."
+    );
+    operator.file("unsure", &format!("{unsure}\n"));
+    assert_eq!(
+        import(&operator, "unsure").error_message(),
+        "No line of unsure shows whether it is a customer or a signal. Give --customers or --signals."
+    );
+    operator.file("broken", &format!("{{\"customerId\":\n{customer}\n"));
+    assert_eq!(
+        import(&operator, "broken").success().stdout,
+        "1 customer stored, 1 line rejected.\n"
+    );
+    let said = |kind| {
+        let arguments = ["import", "--account", "shop", "--keep-going", "mixed"];
+        let time = ["--received-at", "2026-01-01", kind];
+        operator
+            .run(&[&arguments[..], &time].concat())
+            .success()
+            .stdout
+    };
+    assert_eq!(
+        said("--customers"),
+        "0 customers stored, 1 with nothing newer to store, 3 lines rejected.\n"
+    );
+    assert_eq!(said("--signals"), "1 signal stored, 3 lines rejected.\n");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@
 //! | `rejected` | `rejected_signals` |
 //! | `overflow`, and erasures while messages are queued | `overflow` |
 //! | `contracts` | `contracts` |
-//! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `sample_data` |
+//! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_by_field`, `sample_data` |
 //! | `verify` | `verify` |
 //! | `doctor` | `doctor` |
 //! | no command reaches another account | `account_isolation` |
@@ -33,7 +33,9 @@ mod customers;
 mod doctor;
 mod import;
 mod import_again;
+mod import_by_field;
 mod import_interrupted;
+mod import_once;
 mod key_revocation;
 mod key_snapshot;
 mod keys;

@@ -1,26 +1,22 @@
-//! Divides a file into chunks of lines. The borders and the identifier of a chunk depend only on
-//! the file, also when an import leaves out its first lines. Must not know how lines are stored.
+//! Divides a file into chunks of lines, and counts which lines are equal. Must not know how lines are
+//! stored.
 
+use std::collections::HashMap;
 use std::fs::File;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use model::digest::Digest;
-use model::identifier::RequestIdentifier;
 use model::limits::MAX_BODY_BYTES;
-use uuid::Builder;
 
 use super::line_error::LineError;
 use crate::file_line::trimmed;
 
-/// The most lines of a chunk. The keys of imported signals depend on it: with another number, an
-/// import that is run again would store its signals a second time. So this number stays, also when
-/// a request may have more signals (`MAX_SIGNALS_PER_REQUEST`).
+/// The most lines of a chunk: 20 calls of `BatchWriteItem`.
 const CHUNK_LINES: usize = 500;
 
-/// A chunk ends after the line that reaches this number of bytes, so that it fits into memory. The
-/// keys of imported signals depend on it, too.
+/// A chunk ends after the line that reaches this number of bytes, so that it fits into memory.
 const CHUNK_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The longest line, in bytes: no client could send more at once.
@@ -32,11 +28,6 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// Lines of the file that are stored together.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    /// The request identifier of its signals: a UUID of version 8, made of all its lines and the
-    /// number of the first one.
-    pub(super) identifier: RequestIdentifier,
-    /// The number of its first line, also if the import leaves that one out.
-    pub(super) first_line: u64,
     /// The lines to import that are not empty.
     pub(super) lines: Vec<ImportLine>,
 }
@@ -47,6 +38,8 @@ pub(super) struct ImportLine {
     pub(super) number: u64,
     /// The line without a byte order mark and white space around it, or why it cannot be read.
     pub(super) text: Result<String, LineError>,
+    /// How many lines before it in the file have the same text, also if the import leaves these out.
+    pub(super) equal_lines: u32,
 }
 
 impl ImportLine {
@@ -66,6 +59,26 @@ pub(super) struct Chunks<R> {
     from_line: u64,
     bytes_read: u64,
     lines_read: u64,
+    /// `None` when they are not counted.
+    equal_lines: Option<EqualLines>,
+}
+
+/// Counts lines with the same text. It keeps the hash of each different line of the file, in some 20
+/// bytes.
+#[derive(Default)]
+struct EqualLines {
+    hasher: RandomState,
+    counts: HashMap<u64, u32>,
+}
+
+impl EqualLines {
+    /// Counts a line, and says how many equal ones came before it.
+    fn count(&mut self, text: &str) -> u32 {
+        let count = self.counts.entry(self.hasher.hash_one(text)).or_default();
+        let before = *count;
+        *count = before.saturating_add(1);
+        before
+    }
 }
 
 impl Chunks<BufReader<File>> {
@@ -84,6 +97,15 @@ impl<R: BufRead> Chunks<R> {
             from_line,
             bytes_read: 0,
             lines_read: 0,
+            equal_lines: None,
+        }
+    }
+
+    /// The same chunks, with the number of equal lines before each line.
+    pub(super) fn counting_equal_lines(self) -> Self {
+        Self {
+            equal_lines: Some(EqualLines::default()),
+            ..self
         }
     }
 
@@ -98,7 +120,6 @@ impl<R: BufRead> Chunks<R> {
 
     /// Reads the next chunk. Returns `None` at the end of the file.
     pub(super) fn read(&mut self) -> io::Result<Option<Chunk>> {
-        let first_line = self.next_line();
         let first_byte = self.bytes_read;
         let mut lines = Vec::new();
         while lines.len() < CHUNK_LINES && self.bytes_read - first_byte < CHUNK_BYTES {
@@ -108,13 +129,8 @@ impl<R: BufRead> Chunks<R> {
         if lines.is_empty() {
             return Ok(None);
         }
-        let identifier = chunk_identifier(first_line, &lines);
         lines.retain(|line| line.number >= self.from_line && !line.is_empty());
-        Ok(Some(Chunk {
-            identifier,
-            first_line,
-            lines,
-        }))
+        Ok(Some(Chunk { lines }))
     }
 
     fn read_line(&mut self) -> io::Result<Option<ImportLine>> {
@@ -135,9 +151,15 @@ impl<R: BufRead> Chunks<R> {
         } else {
             read_text(&bytes)
         };
+        // A line that cannot be read is never stored.
+        let equal_lines = match (&mut self.equal_lines, &text) {
+            (Some(equal_lines), Ok(text)) => equal_lines.count(text),
+            _ => 0,
+        };
         Ok(Some(ImportLine {
             number: self.lines_read,
             text,
+            equal_lines,
         }))
     }
 }
@@ -147,23 +169,6 @@ fn read_text(bytes: &[u8]) -> Result<String, LineError> {
     let text =
         std::str::from_utf8(bytes).map_err(|_| LineError::malformed("The line is not UTF-8."))?;
     Ok(trimmed(text).to_owned())
-}
-
-/// The identifier of the chunk with these lines. A line that cannot be read is never stored, so it
-/// counts as an empty one.
-fn chunk_identifier(first_line: u64, lines: &[ImportLine]) -> RequestIdentifier {
-    let first_line = first_line.to_string();
-    let texts = lines
-        .iter()
-        .map(|line| line.text.as_deref().unwrap_or_default());
-    let hashed = std::iter::once(first_line.as_str()).chain(texts);
-    let digest = Digest::sha256_of_texts(hashed).to_hex();
-    let first_half = digest
-        .get(..32)
-        .and_then(|hex| u128::from_str_radix(hex, 16).ok())
-        .expect("a SHA-256 digest has 64 hexadecimal digits");
-    let uuid = Builder::from_custom_bytes(first_half.to_be_bytes()).into_uuid();
-    RequestIdentifier::parse(uuid).expect("a UUID is written with hyphens")
 }
 
 #[cfg(test)]
@@ -176,7 +181,11 @@ mod tests {
     }
 
     fn line(number: u64, text: Result<String, LineError>) -> ImportLine {
-        ImportLine { number, text }
+        ImportLine {
+            number,
+            text,
+            equal_lines: 0,
+        }
     }
 
     #[test]
@@ -191,44 +200,27 @@ mod tests {
                 .collect::<Vec<_>>(),
             [500, 1, 1, 1]
         );
-        assert_eq!(
-            chunks
-                .iter()
-                .map(|chunk| chunk.first_line)
-                .collect::<Vec<_>>(),
-            [1, 501, 502, 503]
-        );
     }
 
     #[test]
-    fn identifier_of_a_chunk_depends_on_its_lines_and_place_only() {
-        let text = "a\n\nb\n".repeat(400);
-        let whole = all(&text, 1);
-        let rest = all(&text, 702);
-        let identifiers = |chunks: &[Chunk]| -> Vec<_> {
-            chunks
-                .iter()
-                .map(|chunk| chunk.identifier.clone())
-                .collect()
-        };
-        assert_eq!(identifiers(&rest), identifiers(&whole));
-        assert_eq!(
-            rest.iter()
-                .map(|chunk| chunk.lines.len())
-                .collect::<Vec<_>>(),
-            [0, 200, 133]
-        );
-        assert_eq!(rest[1].lines[0], line(702, Ok("b".to_owned())));
-        assert_eq!(whole[0].identifier.canonical().get(14..15), Some("8"));
-        for other in ["a\nb\n", "a\n\nc\n", "\na\n\nb\n"] {
-            assert_ne!(
-                all(other, 1)[0].identifier,
-                all("a\n\nb\n", 1)[0].identifier
-            );
-        }
-        // The same lines at another place of a file are others.
-        let lines = "x\n".repeat(2 * CHUNK_LINES);
-        assert_ne!(all(&lines, 1)[0].identifier, all(&lines, 1)[1].identifier);
+    fn equal_lines_are_counted_past_chunks_and_left_out_lines() {
+        let text = "a\n\nb\n a\n".repeat(400);
+        let mut counting = Chunks::new(text.as_bytes(), 1_593).counting_equal_lines();
+        let chunks: Vec<_> = std::iter::from_fn(|| counting.read().unwrap()).collect();
+        let lines: Vec<_> = chunks.iter().flat_map(|chunk| &chunk.lines).collect();
+        let counts: Vec<_> = lines
+            .iter()
+            .map(|line| (line.number, line.equal_lines))
+            .collect();
+        let expected = [
+            (1_593, 796),
+            (1_595, 398),
+            (1_596, 797),
+            (1_597, 798),
+            (1_599, 399),
+            (1_600, 799),
+        ];
+        assert_eq!(counts, expected);
     }
 
     #[test]

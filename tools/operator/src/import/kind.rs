@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-use super::chunks::{Chunks, cannot_read};
+use super::chunks::{Chunks, ImportLine, cannot_read};
 
 /// What the lines of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -17,26 +17,73 @@ pub enum ImportKind {
     Signals,
 }
 
+/// The first line of a file of which it is sure what it is.
+struct SureLine {
+    number: u64,
+    kind: ImportKind,
+}
+
 impl ImportKind {
-    /// Reads the first line that has a text, and says what the lines of the file are. A customer has
-    /// `customerData` or, in a line of `customers show --json`, `updatedAt`.
+    /// Reads all lines of a file, and says what they are. A file without lines has signals.
+    ///
+    /// # Errors
+    /// The file cannot be read, it has lines of both kinds, or of none of its lines it is sure.
     pub(super) fn of_file(path: &Path) -> Result<Self> {
         let mut chunks = Chunks::open(path, 1)?;
-        let first_chunk = chunks.read().with_context(|| cannot_read(path))?;
-        let lines = first_chunk.map(|chunk| chunk.lines).unwrap_or_default();
-        let first_text = lines
-            .into_iter()
-            .find_map(|line| line.text.ok())
-            .unwrap_or_default();
-        // A line that is no JSON object has no fields. The import reports it.
-        let fields: HashMap<String, Option<IgnoredAny>> =
-            serde_json::from_str(&first_text).unwrap_or_default();
-        let has = |name: &str| fields.get(name).is_some_and(Option::is_some);
-        let is_customer = has("customerData") || (has("updatedAt") && !has("eventType"));
-        if is_customer {
-            return Ok(Self::Customers);
+        let mut first: Option<SureLine> = None;
+        let mut is_empty = true;
+        while let Some(chunk) = chunks.read().with_context(|| cannot_read(path))? {
+            for line in &chunk.lines {
+                is_empty = false;
+                let Some(kind) = Self::of_line(line) else {
+                    continue;
+                };
+                let number = line.number;
+                let sure = first.get_or_insert(SureLine { number, kind });
+                if sure.kind != kind {
+                    bail!(
+                        "Line {} of {} is a {}, and line {number} is a {}. Divide the file, or give --customers or \
+                         --signals, which rejects the lines of the other kind.",
+                        sure.number,
+                        path.display(),
+                        sure.kind.singular(),
+                        kind.singular(),
+                    );
+                }
+            }
         }
-        Ok(Self::Signals)
+        match first {
+            Some(sure) => Ok(sure.kind),
+            None if is_empty => Ok(Self::Signals),
+            None => bail!(
+                "No line of {} shows whether it is a customer or a signal. Give --customers or --signals.",
+                path.display()
+            ),
+        }
+    }
+
+    /// What the members of a line say that it is. A member that is null says nothing.
+    fn of_line(line: &ImportLine) -> Option<Self> {
+        let text = line.text.as_deref().ok()?;
+        let fields: HashMap<String, Option<IgnoredAny>> = serde_json::from_str(text).ok()?;
+        let has = |name: &str| fields.get(name).is_some_and(Option::is_some);
+        let signal_fields = ["eventType", "emitterId", "stepNodeId", "receivedAt"];
+        if has("customerData") {
+            Some(Self::Customers)
+        } else if signal_fields.into_iter().any(has) {
+            Some(Self::Signals)
+        } else {
+            // A line of `customers show --json`.
+            has("updatedAt").then_some(Self::Customers)
+        }
+    }
+
+    /// The word for one of them.
+    pub fn singular(self) -> &'static str {
+        match self {
+            Self::Customers => "customer",
+            Self::Signals => "signal",
+        }
     }
 
     /// The field that holds the time of a line.

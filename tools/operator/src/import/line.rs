@@ -35,6 +35,10 @@ pub(super) struct ParsedLines<'a> {
 
 pub(super) struct ParsedLine<'a> {
     pub(super) number: u64,
+    /// The whole line, as the file has it.
+    pub(super) text: &'a str,
+    /// How many lines before it in the file have the same text.
+    pub(super) equal_lines: u32,
     /// When the signal was received, or the customer was updated.
     pub(super) time: Timestamp,
     pub(super) content: LineContent<'a>,
@@ -86,6 +90,8 @@ pub(super) fn parse_lines(
                     .with_context(|| has_no_time(number, kind))?;
                 parsed.valid.push(ParsedLine {
                     number,
+                    text: line.text.as_deref().unwrap_or_default(),
+                    equal_lines: line.equal_lines,
                     time,
                     content,
                 });
@@ -145,7 +151,7 @@ impl<'a> LineContent<'a> {
     }
 
     /// A line as a client would send it.
-    fn as_sent(line: JsonText<'a>) -> Self {
+    pub(super) fn as_sent(line: JsonText<'a>) -> Self {
         Self {
             requests: LineRequests::AsSent(line),
             time: None,

@@ -28,6 +28,8 @@ pub(super) enum LineOutcome {
     Expired,
     /// Some fields of the customer are stored. The others are newer in the table.
     StoredInPart,
+    /// The signal was stored before.
+    AlreadyStored,
     /// Each field of the customer is newer in the table, or has the value and the time of the line
     /// already.
     NothingNewer,
@@ -46,7 +48,6 @@ impl LineOutcome {
             (Self::Invalid(errors), _) | (_, Self::Invalid(errors)) => Self::Invalid(errors),
             (Self::Stored, Self::Stored) => Self::Stored,
             (Self::NothingNewer, Self::NothingNewer) => Self::NothingNewer,
-            (Self::Expired, Self::Expired) => Self::Expired,
             _ => Self::StoredInPart,
         }
     }
@@ -61,6 +62,8 @@ impl LineOutcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     pub stored: u64,
+    /// Signals that were stored before.
+    pub already_stored: u64,
     /// Customers of whom some fields are newer in the table.
     pub stored_in_part: u64,
     /// Customers of whom each field is newer in the table, or is there already.
@@ -100,6 +103,7 @@ impl ImportReport {
         match outcome {
             LineOutcome::Stored => self.counts.stored += 1,
             LineOutcome::Expired => self.counts.expired += 1,
+            LineOutcome::AlreadyStored => self.counts.already_stored += 1,
             LineOutcome::StoredInPart => self.counts.stored_in_part += 1,
             LineOutcome::NothingNewer => self.counts.nothing_newer += 1,
             LineOutcome::Invalid(errors) => {
@@ -171,7 +175,8 @@ impl ImportReport {
     /// Whether a line was stored, or none had to be.
     pub fn is_success(&self) -> bool {
         let counts = &self.counts;
-        let is_any_stored = counts.stored + counts.stored_in_part + counts.nothing_newer > 0;
+        let is_any_stored = counts.stored + counts.already_stored > 0
+            || counts.stored_in_part + counts.nothing_newer > 0;
         let is_any_left_out = counts.invalid + counts.expired > 0;
         is_any_stored || !is_any_left_out
     }

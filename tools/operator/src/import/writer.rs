@@ -5,19 +5,26 @@ mod customers;
 mod signals;
 
 use anyhow::Result;
-use model::account::AccountId;
 use model::timestamp::Timestamp;
 
 use self::customers::CustomersWriter;
 use self::signals::SignalsWriter;
+use super::ImportFile;
 use super::chunks::Chunk;
 use super::kind::ImportKind;
 use super::line::parse_lines;
 use super::report::{ImportReport, LineOutcome};
 use crate::Tables;
 
-/// How many requests, or customers, are stored at once.
+/// How many customers are stored, or moments of signals are read, at once.
 const CONCURRENCY: usize = 32;
+
+/// Whether an import stores lines, or only finds out what it would store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportMode {
+    Store,
+    DryRun,
+}
 
 /// Stores the chunks of one import.
 pub(super) enum Writer<'a> {
@@ -32,10 +39,10 @@ struct FinishedLine {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(tables: &'a Tables, account: &'a AccountId, kind: ImportKind) -> Self {
+    pub(super) fn new(tables: &'a Tables, file: &'a ImportFile, kind: ImportKind) -> Self {
         match kind {
-            ImportKind::Customers => Self::Customers(CustomersWriter::new(tables, account)),
-            ImportKind::Signals => Self::Signals(SignalsWriter::new(tables, account)),
+            ImportKind::Customers => Self::Customers(CustomersWriter::new(tables, file)),
+            ImportKind::Signals => Self::Signals(SignalsWriter::new(tables, file)),
         }
     }
 
@@ -61,7 +68,7 @@ impl<'a> Writer<'a> {
         }
         let finished = match self {
             Self::Customers(writer) => writer.store(&lines.valid, report).await?,
-            Self::Signals(writer) => writer.store(chunk, &lines.valid, report).await?,
+            Self::Signals(writer) => writer.store(&lines.valid, report).await?,
         };
         for line in finished {
             report.add(line.number, line.outcome);

@@ -16,8 +16,9 @@ use store::fence::UpdateMark;
 
 use super::super::line::ParsedLine;
 use super::super::report::{ImportReport, LineOutcome};
-use super::{CONCURRENCY, FinishedLine};
+use super::{CONCURRENCY, FinishedLine, ImportMode};
 use crate::error::store_error;
+use crate::import::ImportFile;
 use crate::{Tables, WRITE_TIMEOUT};
 
 struct NumberedUpdate<'a> {
@@ -30,15 +31,17 @@ struct NumberedUpdate<'a> {
 pub(in crate::import) struct CustomersWriter<'a> {
     account: &'a AccountId,
     table_name: &'a str,
+    mode: ImportMode,
     table: CustomersTable,
 }
 
 impl<'a> CustomersWriter<'a> {
-    pub(super) fn new(tables: &'a Tables, account: &'a AccountId) -> Self {
+    pub(super) fn new(tables: &'a Tables, file: &'a ImportFile) -> Self {
         let table_name = tables.customers.as_str();
         Self {
-            account,
+            account: &file.account,
             table_name,
+            mode: file.mode,
             table: CustomersTable::new(tables.dynamodb.clone(), table_name),
         }
     }
@@ -84,8 +87,14 @@ impl<'a> CustomersWriter<'a> {
             newer_field: NewerField::Keep,
             now: Timestamp::now(),
         };
-        let stored = self.table.upsert(upsert, deadline).await;
-        match stored.map(|upserted| upserted.part) {
+        let stored = match self.mode {
+            ImportMode::Store => {
+                let upserted = self.table.upsert(upsert, deadline).await;
+                upserted.map(|upserted| upserted.part)
+            }
+            ImportMode::DryRun => self.table.preview(upsert, deadline).await,
+        };
+        match stored {
             Ok(StoredPart::Whole) => Ok(LineOutcome::Stored),
             Ok(StoredPart::Some) => Ok(LineOutcome::StoredInPart),
             Ok(StoredPart::Nothing) => Ok(LineOutcome::NothingNewer),

@@ -1,10 +1,11 @@
-//! Stores the signals of a chunk, as the requests that they came with or as one request of the
-//! chunk.
+//! Stores the signals of a chunk, and finds out which of them are stored already.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use aws::deadline::Deadline;
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::identifier::RequestIdentifier;
@@ -12,129 +13,143 @@ use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
 use store::ItemOutcome;
+use store::attributes::Item;
 use store::batch_context::BatchContext;
 use store::signals::SignalsTable;
 
-use super::super::chunks::Chunk;
 use super::super::line::ParsedLine;
+use super::super::line_key::{line_identifier, without_number};
 use super::super::report::{ImportReport, LineOutcome};
-use super::{CONCURRENCY, FinishedLine};
+use super::{CONCURRENCY, FinishedLine, ImportMode};
 use crate::error::store_error;
+use crate::import::ImportFile;
+use crate::items::{partition_query, query_items, text};
 use crate::{Tables, WRITE_TIMEOUT};
 
-/// What makes the key of a signal in its request.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct SignalKey {
+/// Signals of one customer or emitter that were received at one time.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Moment {
     subject_id: String,
-    index: usize,
+    received_at: Timestamp,
 }
 
-/// What the signals of one request have in common.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct RequestKey<'a> {
-    received_at: Timestamp,
-    identifier: &'a str,
+/// The key of a signal.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct SignalKey {
+    moment: Moment,
+    /// The end of the sort key, after the time.
+    identifier_and_index: String,
 }
 
 /// A signal, and the lines that have its key. It is the signal of the last of these lines: it
 /// replaces those of the others, so its outcome is the outcome of all of them.
 struct NumberedSignal<'a> {
     lines: Vec<u64>,
+    identifier: RequestIdentifier,
+    /// Whether the key was made of the line, and not read from it.
+    has_key_of_line: bool,
     signal: Signal<'a>,
 }
 
-/// Signals with the time and the request identifier of one request.
-struct ImportedRequest<'a> {
-    received_at: Timestamp,
-    identifier: &'a RequestIdentifier,
-    signals: BTreeMap<SignalKey, NumberedSignal<'a>>,
-}
-
-impl<'a> ImportedRequest<'a> {
-    fn new(received_at: Timestamp, identifier: &'a RequestIdentifier) -> Self {
-        Self {
-            received_at,
-            identifier,
-            signals: BTreeMap::new(),
-        }
-    }
-
-    /// Adds the signal of a line, in place of the signal of an earlier line with the same key.
-    fn insert(&mut self, index: usize, line: u64, signal: Signal<'a>) {
-        let key = SignalKey {
-            subject_id: signal.subject_id().to_owned(),
-            index,
-        };
-        let replaced = self.signals.remove(&key);
-        let mut lines = replaced.map_or_else(Vec::new, |replaced| replaced.lines);
-        lines.push(line);
-        self.signals.insert(key, NumberedSignal { lines, signal });
-    }
-}
+/// The signals of a chunk that are stored already.
+struct StoredBefore(BTreeMap<Moment, BTreeSet<String>>);
 
 /// Stores signals of one account.
 pub(in crate::import) struct SignalsWriter<'a> {
+    tables: &'a Tables,
     account: &'a AccountId,
-    table_name: &'a str,
+    source: Cow<'a, str>,
+    mode: ImportMode,
     table: SignalsTable,
 }
 
 impl<'a> SignalsWriter<'a> {
-    pub(super) fn new(tables: &'a Tables, account: &'a AccountId) -> Self {
-        let table_name = tables.signals.as_str();
+    pub(super) fn new(tables: &'a Tables, file: &'a ImportFile) -> Self {
         let client = tables.dynamodb.clone();
         Self {
-            account,
-            table_name,
-            table: SignalsTable::new(client, table_name, tables.retention),
+            tables,
+            account: &file.account,
+            source: file.source(),
+            mode: file.mode,
+            table: SignalsTable::new(client, &tables.signals, tables.retention),
         }
     }
 
     pub(super) async fn store(
         &self,
-        chunk: &Chunk,
         lines: &[ParsedLine<'_>],
         report: &mut ImportReport,
     ) -> Result<Vec<FinishedLine>> {
-        let requests = self.group_by_request(chunk, lines, report)?;
-        let work: Vec<_> = requests
-            .into_iter()
-            .map(|request| self.store_request(request))
-            .collect();
-        stream::iter(work)
-            .buffer_unordered(CONCURRENCY)
-            .try_concat()
-            .await
+        let signals = self.group_by_key(lines, report);
+        let before = self.find_stored(signals.keys()).await?;
+        let mut finished = Vec::new();
+        let mut written = Vec::new();
+        for (key, numbered) in &signals {
+            let is_stored = before.has(key, numbered);
+            // A line with a key of its own may have been edited since.
+            let is_written = !is_stored || !numbered.has_key_of_line;
+            if is_written && self.mode == ImportMode::Store {
+                written.push((key, numbered));
+            } else {
+                finished.extend(numbered.finish(|| outcome_of_stored(is_stored)));
+            }
+        }
+        let outcomes = self.write(&written).await?;
+        for ((key, numbered), is_written) in written.into_iter().zip(outcomes) {
+            let outcome = || {
+                if is_written {
+                    outcome_of_stored(before.has(key, numbered))
+                } else {
+                    LineOutcome::refused()
+                }
+            };
+            finished.extend(numbered.finish(outcome));
+        }
+        Ok(finished)
     }
 
-    /// The requests to store. Lines of which nothing is to be stored go to the report.
-    fn group_by_request<'l>(
+    /// The signals to store. Lines of which nothing is to be stored go to the report.
+    fn group_by_key<'l>(
         &self,
-        chunk: &'l Chunk,
         lines: &'l [ParsedLine<'_>],
         report: &mut ImportReport,
-    ) -> Result<Vec<ImportedRequest<'l>>> {
+    ) -> BTreeMap<SignalKey, NumberedSignal<'l>> {
         let now = Timestamp::now();
-        let mut requests: BTreeMap<RequestKey<'l>, ImportedRequest<'l>> = BTreeMap::new();
+        let mut signals: BTreeMap<SignalKey, NumberedSignal<'l>> = BTreeMap::new();
         for line in lines {
             if self.is_expired(line.time, now) {
                 report.add(line.number, LineOutcome::Expired);
                 continue;
             }
-            let (identifier, index) = identifier_and_index(chunk, line)?;
+            let place = line.content.place.as_ref();
+            let index = place.map_or(0, |place| place.index);
             let Some(signal) = parse_signal(line, index, report) else {
                 continue;
             };
-            let request_key = RequestKey {
-                received_at: line.time,
-                identifier: identifier.as_sent(),
+            let identifier = match place {
+                Some(place) => place.request_identifier.clone(),
+                None => line_identifier(self.account, &self.source, line),
             };
-            let request = requests
-                .entry(request_key)
-                .or_insert_with(|| ImportedRequest::new(line.time, identifier));
-            request.insert(index, line.number, signal);
+            let moment = Moment {
+                subject_id: signal.subject_id().to_owned(),
+                received_at: line.time,
+            };
+            let key = SignalKey {
+                moment,
+                identifier_and_index: format!("{}#{index:04}", identifier.canonical()),
+            };
+            let replaced = signals.remove(&key);
+            let mut lines = replaced.map_or_else(Vec::new, |replaced| replaced.lines);
+            lines.push(line.number);
+            let numbered = NumberedSignal {
+                lines,
+                identifier,
+                has_key_of_line: place.is_none(),
+                signal,
+            };
+            signals.insert(key, numbered);
         }
-        Ok(requests.into_values().collect())
+        signals
     }
 
     fn is_expired(&self, received_at: Timestamp, now: Timestamp) -> bool {
@@ -142,53 +157,91 @@ impl<'a> SignalsWriter<'a> {
         expires_at.is_some_and(|end| end <= now)
     }
 
-    async fn store_request(&self, request: ImportedRequest<'_>) -> Result<Vec<FinishedLine>> {
-        let context = BatchContext {
-            account_id: self.account,
-            key_id: "",
-            request_identifier: request.identifier,
-            first_received_at: request.received_at,
-            request_id: "",
-        };
-        let signals = request.signals.values().map(|numbered| &numbered.signal);
-        let deadline = Deadline::after(WRITE_TIMEOUT);
-        let stored = self.table.store(context, signals, deadline).await;
-        let mut finished = Vec::with_capacity(stored.len());
-        for (numbered, stored) in request.signals.values().zip(stored) {
-            let is_stored = match stored {
-                ItemOutcome::Stored => true,
-                ItemOutcome::Invalid => false,
-                ItemOutcome::Unacknowledged(error) => {
-                    return Err(store_error(self.table_name, &error));
-                }
-            };
-            for number in &numbered.lines {
-                let outcome = if is_stored {
-                    LineOutcome::Stored
-                } else {
-                    LineOutcome::refused()
+    /// Reads which signals are stored at the times of these keys.
+    async fn find_stored(&self, keys: impl Iterator<Item = &SignalKey>) -> Result<StoredBefore> {
+        let moments: BTreeSet<&Moment> = keys.map(|key| &key.moment).collect();
+        let reads: Vec<_> = moments.into_iter().map(|at| self.read_moment(at)).collect();
+        let found: BTreeMap<_, _> = stream::iter(reads)
+            .buffer_unordered(CONCURRENCY)
+            .try_collect()
+            .await?;
+        Ok(StoredBefore(found))
+    }
+
+    /// The ends of the sort keys of the signals that are stored at this time.
+    async fn read_moment(&self, at: &Moment) -> Result<(Moment, BTreeSet<String>)> {
+        let partition = self.account.partition_key(&at.subject_id);
+        let time = format!("{}#", at.received_at);
+        let query = partition_query(&self.tables.dynamodb, &self.tables.signals, partition)
+            .key_condition_expression("pk = :pk AND begins_with(sk, :time)")
+            .expression_attribute_values(":time", AttributeValue::S(time.clone()))
+            .projection_expression("sk");
+        let items: Vec<Item> = query_items(query).try_collect().await?;
+        let ends = items
+            .iter()
+            .filter_map(|item| text(item, "sk")?.strip_prefix(&time))
+            .map(str::to_owned);
+        Ok((at.clone(), ends.collect()))
+    }
+
+    /// Writes signals. Returns of each whether it is stored; the others were refused.
+    async fn write(&self, signals: &[(&SignalKey, &NumberedSignal<'_>)]) -> Result<Vec<bool>> {
+        let with_context: Vec<_> = signals
+            .iter()
+            .map(|(key, numbered)| {
+                let context = BatchContext {
+                    account_id: self.account,
+                    key_id: "",
+                    request_identifier: &numbered.identifier,
+                    first_received_at: key.moment.received_at,
+                    request_id: "",
                 };
-                finished.push(FinishedLine {
-                    number: *number,
-                    outcome,
-                });
-            }
-        }
-        Ok(finished)
+                (context, &numbered.signal)
+            })
+            .collect();
+        let deadline = Deadline::after(WRITE_TIMEOUT);
+        let stored = self.table.store_of_batches(&with_context, deadline).await;
+        let is_stored = |outcome| match outcome {
+            ItemOutcome::Stored => Ok(true),
+            ItemOutcome::Invalid => Ok(false),
+            ItemOutcome::Unacknowledged(error) => Err(store_error(&self.tables.signals, &error)),
+        };
+        stored.into_iter().map(is_stored).collect()
     }
 }
 
-/// The identifier of the request that a signal is stored with, and its index in that request: those
-/// that the line has, or those of its place in the chunk.
-fn identifier_and_index<'a>(
-    chunk: &'a Chunk,
-    line: &'a ParsedLine<'_>,
-) -> Result<(&'a RequestIdentifier, usize)> {
-    if let Some(place) = &line.content.place {
-        return Ok((&place.request_identifier, place.index));
+impl StoredBefore {
+    /// Whether a signal is stored already. A line that has moved in its file since has another number
+    /// in its key.
+    fn has(&self, key: &SignalKey, numbered: &NumberedSignal<'_>) -> bool {
+        let Some(stored) = self.0.get(&key.moment) else {
+            return false;
+        };
+        let wanted = key.identifier_and_index.as_str();
+        if !numbered.has_key_of_line {
+            return stored.contains(wanted);
+        }
+        let wanted = without_number(wanted);
+        stored.iter().any(|end| without_number(end) == wanted)
     }
-    let index = usize::try_from(line.number - chunk.first_line)?;
-    Ok((&chunk.identifier, index))
+}
+
+impl NumberedSignal<'_> {
+    fn finish(&self, outcome: impl Fn() -> LineOutcome) -> Vec<FinishedLine> {
+        let finished = self.lines.iter().map(|number| FinishedLine {
+            number: *number,
+            outcome: outcome(),
+        });
+        finished.collect()
+    }
+}
+
+fn outcome_of_stored(was_stored_before: bool) -> LineOutcome {
+    if was_stored_before {
+        LineOutcome::AlreadyStored
+    } else {
+        LineOutcome::Stored
+    }
 }
 
 /// Parses the signal of a line. `None` if it is not valid, which goes to the report.

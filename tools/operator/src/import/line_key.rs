@@ -1,0 +1,84 @@
+//! The `requestIdentifier` of a signal whose line has none. It is made of the line, so each import of the
+//! line makes the same key. Must not know how a signal is stored.
+
+use model::account::AccountId;
+use model::digest::Digest;
+use model::identifier::RequestIdentifier;
+use uuid::Builder;
+
+use super::line::ParsedLine;
+
+/// The bits of the identifier that hold the number of the line, so that signals with the same time
+/// stay in the order of the file.
+const NUMBER_BITS: u32 = 48;
+
+/// The characters of an identifier that only the number of the line decides, with the hyphens.
+const NUMBER_CHARS: usize = "01234567-89ab-".len();
+
+/// A UUID of version 8 (RFC 9562): the number of the line in the first 48 bits, and in the others a hash of
+/// what makes the line another than all others.
+pub(super) fn line_identifier(
+    account: &AccountId,
+    source: &str,
+    line: &ParsedLine<'_>,
+) -> RequestIdentifier {
+    let time = line.time.to_string();
+    let equal_lines = line.equal_lines.to_string();
+    let hashed = [account.as_str(), source, &time, &equal_lines, line.text];
+    let digest = Digest::sha256_of_texts(hashed).to_hex();
+    let hash = digest
+        .get(..32)
+        .and_then(|hex| u128::from_str_radix(hex, 16).ok())
+        .expect("a SHA-256 digest has 64 hexadecimal digits");
+    let rest = u128::MAX >> NUMBER_BITS;
+    let number = u128::from(line.number) << (u128::BITS - NUMBER_BITS);
+    let bytes = (number | (hash & rest)).to_be_bytes();
+    let uuid = Builder::from_custom_bytes(bytes).into_uuid();
+    RequestIdentifier::parse(uuid).expect("a UUID is written with hyphens")
+}
+
+/// What the end of a sort key, after the time, has of a line beside its number.
+pub(super) fn without_number(identifier_and_index: &str) -> Option<&str> {
+    identifier_and_index.get(NUMBER_CHARS..)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::json::JsonText;
+    use model::timestamp::Timestamp;
+
+    use super::super::line::LineContent;
+    use super::*;
+
+    fn line(number: u64, text: &str, equal_lines: u32) -> ParsedLine<'_> {
+        ParsedLine {
+            number,
+            text,
+            equal_lines,
+            time: Timestamp::from_millis(1_795_214_024_123),
+            content: LineContent::as_sent(JsonText::parse("{}").unwrap()),
+        }
+    }
+
+    #[test]
+    fn identifier_begins_with_the_number_and_goes_on_with_what_the_line_is() {
+        let shop: AccountId = "shop".parse().unwrap();
+        let other: AccountId = "other".parse().unwrap();
+        let identifier = |account, source: &str, line: &ParsedLine<'_>| {
+            line_identifier(account, source, line).canonical()
+        };
+        let first = identifier(&shop, "a", &line(17, "x", 0));
+        assert_eq!(first.get(..15), Some("00000000-0011-8"));
+        let moved = identifier(&shop, "a", &line(18, "x", 0));
+        assert!(moved > first);
+        assert_eq!(without_number(&moved), without_number(&first));
+        for another in [
+            identifier(&other, "a", &line(17, "x", 0)),
+            identifier(&shop, "b", &line(17, "x", 0)),
+            identifier(&shop, "a", &line(17, "y", 0)),
+            identifier(&shop, "a", &line(17, "x", 1)),
+        ] {
+            assert_ne!(without_number(&another), without_number(&first));
+        }
+    }
+}
