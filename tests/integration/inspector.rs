@@ -7,6 +7,7 @@
 mod access;
 mod contracts;
 mod disconnected_clients;
+mod incomplete_bodies;
 mod refusals;
 mod requests;
 mod signals;

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use http_body_util::{BodyExt as _, Collected, Full};
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, HeaderName, ORIGIN};
 use hyper::server::conn::http1;
@@ -116,9 +116,12 @@ async fn answer(service: &impl Service, request: Request<Incoming>) -> Response<
     if is_foreign(has_origin, host.as_deref()) {
         return response(403, &[], "");
     }
-    let collected = body.collect().await;
-    let body = collected.map(Collected::to_bytes).unwrap_or_default();
-    service.answer(Request::from_parts(parts, body)).await
+    let Ok(collected) = body.collect().await else {
+        // The client has ended the connection, or its process was killed.
+        return response(400, &[], "the body did not arrive whole");
+    };
+    let request = Request::from_parts(parts, collected.to_bytes());
+    service.answer(request).await
 }
 
 /// A response with these headers. A header whose name or value HTTP does not allow is left out.
@@ -128,7 +131,8 @@ pub fn response(
     body: impl Into<Bytes>,
 ) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body.into()));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+    *response.status_mut() =
+        StatusCode::from_u16(status).expect("the callers name statuses of HTTP");
     for (name, value) in headers {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
             response.headers_mut().insert(name, value);

@@ -84,7 +84,7 @@ impl Exchange {
             None => ListedMembers::of_body(&body).subject(),
         };
         let now = SystemTime::now();
-        let body_bytes = sent.body.as_ref().map(Bytes::len);
+        let body_bytes = sent.body.bytes().map(Bytes::len);
         Self {
             sent,
             response,
@@ -134,7 +134,7 @@ impl Exchange {
         } else {
             0
         };
-        let sent = self.sent.body.as_ref().map_or(0, Bytes::len);
+        let sent = self.sent.body.bytes().map_or(0, Bytes::len);
         let received = self.response.body().len();
         header_bytes + sent + decoded + received + finding_bytes + signal_bytes
     }

@@ -1,7 +1,7 @@
 //! What API Gateway does in front of the functions. A request passes these steps:
 //!
 //! 1. [`server`] accepts the connection of a client, and reads the head of its request.
-//! 2. [`Gateway::respond`] reads the body, and returns the response to the server.
+//! 2. [`Gateway::respond`] reads the [body], and returns the response to the server.
 //! 3. [`Gateway::answer_and_keep`] runs the further steps in a task of their own, which goes on
 //!    when the client leaves. It prints a line about the request, and keeps the request and its
 //!    response for the inspector. The inspector begins with this step when it sends a request
@@ -15,6 +15,7 @@
 //!
 //! The gateway must not know what a request means.
 
+mod body;
 pub(crate) mod cors;
 pub(crate) mod host_names;
 pub(crate) mod injected_answer;
@@ -33,11 +34,14 @@ use axum::extract::Request;
 use axum::http::{Method, Response, StatusCode};
 use service::problem::UnauthorizedReason;
 
+use self::body::{MAX_BODY_MEGABYTES, read_body};
 use self::cors::CorsPolicy;
 use self::host_names::HostNames;
 use self::injected_answer::{InjectedAnswer, InjectedAnswerShare, choose};
 use self::lambda_event::lambda_event;
-use self::own_answer::{internal_server_error, own_answer, service_unavailable, too_large};
+use self::own_answer::{
+    bad_request, internal_server_error, own_answer, service_unavailable, too_large,
+};
 use self::routes::Routes;
 use self::server::{Client, Server};
 use crate::exchange::Exchange;
@@ -45,16 +49,13 @@ use crate::exchange::answer::Answer;
 use crate::exchange::api_key::{ApiKeyTable, why_missing};
 use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
 use crate::exchange::request_line::request_line;
-use crate::exchange::sent_request::SentRequest;
+use crate::exchange::sent_request::{SentBody, SentRequest};
 use crate::functions::{AnswerReason, Functions};
 use crate::programs::contracts::ContractsProgram;
 use crate::terminal::{has_colours, print_with_time};
 
 /// How long API Gateway waits for a function.
 pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The largest body that API Gateway takes, in megabytes ("Amazon API Gateway quotas").
-const MAX_BODY_MEGABYTES: usize = 10;
 
 /// The largest Lambda event, in bytes: 6 MB ("Lambda quotas" in the Lambda developer guide).
 const MAX_EVENT_BYTES: usize = 6 * 1024 * 1024;
@@ -92,12 +93,14 @@ impl Gateway {
 
     /// Reads the body of a client's request, and returns the response to it.
     async fn respond(self: Arc<Self>, request: Request, client: Client) -> Response<Body> {
-        let sent = read_body(request).await;
-        if sent.body.is_none() && client.has_left() {
-            // The client left before it had sent the whole request, which therefore goes to no
-            // function.
-            return Response::default();
-        }
+        let (head, body) = request.into_parts();
+        let body = read_body(&head.headers, body).await;
+        let sent = SentRequest {
+            method: head.method,
+            uri: head.uri,
+            headers: head.headers,
+            body,
+        };
         let response = match self.answer_and_keep(sent, Some(client)).await {
             Some(kept) => kept.exchange.response.clone(),
             None => internal_server_error().response,
@@ -161,8 +164,8 @@ impl Gateway {
             let why = "the Host is another one: see --host-name".to_owned();
             return own_answer(StatusCode::FORBIDDEN, "Forbidden", Some(why));
         }
-        if sent.body.is_none() {
-            return too_large(format!("larger than {MAX_BODY_MEGABYTES} MB"));
+        if let Some(refusal) = refusal_of_body(&sent.body) {
+            return refusal;
         }
         let Some(function) = self.routes.function_of(sent) else {
             let why = self.routes.no_such_path(sent);
@@ -246,15 +249,19 @@ async fn time_out(client: Option<&Client>) {
     }
 }
 
-/// Reads the body of a request.
-async fn read_body(request: Request) -> SentRequest {
-    let (head, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, MAX_BODY_MEGABYTES * 1024 * 1024).await;
-    SentRequest {
-        method: head.method,
-        uri: head.uri,
-        headers: head.headers,
-        body: body.ok(),
+/// The answer to a request whose body did not arrive, or is too large. No function gets such a
+/// request.
+fn refusal_of_body(body: &SentBody) -> Option<Answer> {
+    match body {
+        SentBody::Whole(_) | SentBody::NotKept => None,
+        SentBody::TooLarge => Some(too_large(format!("larger than {MAX_BODY_MEGABYTES} MB"))),
+        // An incomplete message (RFC 9112, section 8).
+        SentBody::CutOff { received } => Some(bad_request(format!(
+            "the client ended the connection after {received} bytes of the body, before its end"
+        ))),
+        SentBody::Malformed(error) => Some(bad_request(format!(
+            "the body cannot be read, because its transfer coding is malformed: {error}"
+        ))),
     }
 }
 

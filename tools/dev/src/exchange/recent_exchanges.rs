@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::exchange::Exchange;
 use crate::exchange::counts::ExchangeCounts;
+use crate::exchange::sent_request::SentBody;
 use crate::exchange::signal::ShownSignal;
 
 /// How many exchanges are kept.
@@ -78,10 +79,10 @@ struct BatchId {
 impl RecentExchanges {
     /// Adds an exchange. A body that is too large for the functions is not kept.
     pub(crate) fn add(&self, mut exchange: Exchange) -> Arc<KeptExchange> {
-        exchange.sent.body = exchange
-            .sent
-            .body
-            .filter(|body| body.len() <= MAX_BODY_BYTES);
+        let body = exchange.sent.body.bytes();
+        if body.is_some_and(|body| body.len() > MAX_BODY_BYTES) {
+            exchange.sent.body = SentBody::NotKept;
+        }
         let bytes = exchange.bytes();
         let kept = self.with(|log| {
             log.count(&exchange);

@@ -119,7 +119,7 @@ mod tests {
     use crate::exchange::Exchange;
     use crate::exchange::answer::Answer;
     use crate::exchange::api_key::SentKey;
-    use crate::exchange::sent_request::SentRequest;
+    use crate::exchange::sent_request::{SentBody, SentRequest};
 
     fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
         line_of(status, body, note, false)
@@ -138,7 +138,7 @@ mod tests {
             method: Method::POST,
             uri,
             headers: HeaderMap::new(),
-            body: Some(Bytes::new()),
+            body: SentBody::Whole(Bytes::new()),
         };
         let response = Response::builder()
             .status(status)

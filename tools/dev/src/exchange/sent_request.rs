@@ -15,15 +15,50 @@ pub(crate) struct SentRequest {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
-    /// `None` if it is larger than API Gateway accepts, or than what is kept.
-    pub(crate) body: Option<Bytes>,
+    pub(crate) body: SentBody,
+}
+
+/// The body of a request, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SentBody {
+    Whole(Bytes),
+    /// It arrived, and is larger than what is kept.
+    NotKept,
+    /// It is larger than API Gateway accepts.
+    TooLarge,
+    /// The client sent so many bytes of it, and ended the connection or its half of it.
+    CutOff {
+        received: usize,
+    },
+    /// Its chunks are not what HTTP/1.1 calls chunked: the sentence of the HTTP library.
+    Malformed(String),
+}
+
+impl SentBody {
+    /// The whole body.
+    pub(crate) fn bytes(&self) -> Option<&Bytes> {
+        match self {
+            Self::Whole(bytes) => Some(bytes),
+            Self::NotKept | Self::TooLarge | Self::CutOff { .. } | Self::Malformed(_) => None,
+        }
+    }
+
+    /// Why there is no body to show or to send again.
+    pub(crate) fn why_missing(&self) -> Option<&'static str> {
+        match self {
+            Self::Whole(_) => None,
+            Self::NotKept => Some("The body was too large to be kept."),
+            Self::TooLarge => Some("The body is larger than API Gateway accepts."),
+            Self::CutOff { .. } | Self::Malformed(_) => Some("The body did not arrive whole."),
+        }
+    }
 }
 
 impl SentRequest {
     /// The body, decompressed where it is gzip. `None` if it is not kept, or if the functions would
     /// refuse to decompress it.
     pub(crate) fn decoded(&self) -> Option<Bytes> {
-        let body = self.body.as_ref()?;
+        let body = self.body.bytes()?;
         if !self.is_compressed() {
             return Some(body.clone());
         }
@@ -33,7 +68,7 @@ impl SentRequest {
     /// The same request with another body, not compressed.
     pub(crate) fn with_body(mut self, body: Bytes) -> Self {
         self.headers.remove(CONTENT_ENCODING);
-        self.body = Some(body);
+        self.body = SentBody::Whole(body);
         self
     }
 
@@ -78,7 +113,7 @@ mod tests {
                 method: Method::POST,
                 uri: Uri::from_static("/api/event-flows/signal"),
                 headers: [(CONTENT_ENCODING, encoding)].into_iter().collect(),
-                body: Some(EMPTY_MEMBER.repeat(members).into()),
+                body: SentBody::Whole(EMPTY_MEMBER.repeat(members).into()),
             };
             sent.decoded()
         };

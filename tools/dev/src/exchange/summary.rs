@@ -147,7 +147,7 @@ mod tests {
 
     use crate::exchange::answer::Answer;
     use crate::exchange::api_key::SentKey;
-    use crate::exchange::sent_request::SentRequest;
+    use crate::exchange::sent_request::{SentBody, SentRequest};
     use crate::exchange::{Exchange, milliseconds};
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
             method: Method::POST,
             uri: Uri::from_static("/api/customers"),
             headers: HeaderMap::new(),
-            body: Some(Bytes::new()),
+            body: SentBody::Whole(Bytes::new()),
         };
         let answer = Answer {
             response: Response::new(Bytes::new()),

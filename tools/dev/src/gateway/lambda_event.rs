@@ -65,7 +65,7 @@ pub(crate) fn lambda_event<'a>(
             "timeEpoch": milliseconds(since_epoch.unwrap_or_default()),
         },
     });
-    let body = sent.body.as_deref().filter(|body| !body.is_empty());
+    let body = sent.body.bytes().filter(|body| !body.is_empty());
     let body = body.map(|body| match std::str::from_utf8(body) {
         Ok(text) if is_text(&sent.headers) => Cow::Borrowed(text),
         _ => Cow::Owned(BASE64.encode(body)),
@@ -95,7 +95,7 @@ mod tests {
     use serde_json::json;
 
     use super::lambda_event;
-    use crate::exchange::sent_request::SentRequest;
+    use crate::exchange::sent_request::{SentBody, SentRequest};
 
     #[test]
     fn body_is_base64_unless_its_type_is_of_text() {
@@ -140,7 +140,7 @@ mod tests {
                 method: Method::POST,
                 uri,
                 headers,
-                body: Some(Bytes::from_static(body)),
+                body: SentBody::Whole(Bytes::from_static(body)),
             };
             let event = lambda_event(&sent, "r", |_, value| value.to_str().unwrap().to_owned());
             let event = serde_json::to_value(event).unwrap();

@@ -15,6 +15,11 @@ pub(super) fn own_answer(status: StatusCode, message: &str, reason: Option<Strin
     }
 }
 
+/// The answer to a request that is not HTTP.
+pub(super) fn bad_request(reason: String) -> Answer {
+    own_answer(StatusCode::BAD_REQUEST, "Bad Request", Some(reason))
+}
+
 /// The answer of API Gateway to a request that it, or Lambda, does not take.
 pub(super) fn too_large(reason: String) -> Answer {
     let status = StatusCode::PAYLOAD_TOO_LARGE;

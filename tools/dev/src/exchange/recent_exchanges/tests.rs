@@ -9,7 +9,7 @@ use crate::exchange::sent_request::SentRequest;
 
 fn add(exchanges: &RecentExchanges, body: &[u8], response: &'static str) -> u64 {
     let uri = Uri::from_static("/api/event-flows/signal");
-    let body = Some(Bytes::copy_from_slice(body));
+    let body = SentBody::Whole(Bytes::copy_from_slice(body));
     let sent = SentRequest {
         method: Method::POST,
         uri,
@@ -40,7 +40,7 @@ fn recent_exchanges_are_bounded_in_number_and_bytes() {
     assert_kept(MAX_EXCHANGES, 11, 510);
     add(&exchanges, &vec![b' '; MAX_BODY_BYTES + 1], "{}");
     let exchange = &exchanges.find(511).unwrap().exchange;
-    assert_eq!(exchange.sent.body, None);
+    assert_eq!(exchange.sent.body, SentBody::NotKept);
     assert_eq!(exchange.summary(1).request_bytes, Some(MAX_BODY_BYTES + 1));
     for _ in 0..10 {
         add(&exchanges, &vec![b' '; MAX_BODY_BYTES], "{}");
