@@ -1,17 +1,16 @@
 //! Makes event contracts that the given signals keep. A contract has the types of values, and
-//! requires the members that all signals have. It has no values. Must not know how contracts are
-//! judged.
+//! requires the members that all signals have. It has no values. A number is a `number` also where
+//! all signals have integers: a price of 20 may be 19.99 in the next signal. Must not know how
+//! contracts are judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
 use crate::file_name::{file_name, file_name_with_encoded_capitals};
-use crate::{SignalLine, counted};
 
 /// The most different members of an object that its contract names. An object with more has data
 /// for their names.
@@ -19,15 +18,30 @@ const MAX_MEMBERS: usize = 100;
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
+/// What the signals that were added have in common, type by type.
+#[derive(Debug, Default)]
+pub struct SeenSignals {
+    types: BTreeMap<String, SignalType>,
+}
+
+/// A contract that was written.
+#[derive(Debug, PartialEq, Eq)]
+pub struct WrittenContract {
+    pub path: PathBuf,
+    pub signal_type: String,
+    /// How many signals it was made of.
+    pub signals: u64,
+}
+
 /// What the signals of a type have in common.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct SignalType {
     signals: u64,
     data: Shape,
 }
 
 /// What the values of one place have in common.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Shape {
     types: BTreeSet<&'static str>,
     /// How many values are objects.
@@ -38,7 +52,7 @@ struct Shape {
     elements: Option<Box<Shape>>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Member {
     /// How many objects have it.
     objects: u64,
@@ -54,50 +68,54 @@ struct ContractFile<'a> {
     signals: &'a SignalType,
 }
 
-/// Writes a contract for each type.
-///
-/// # Errors
-/// There is no signal; a contract is there already, unless `force` replaces it; or a file cannot be
-/// written. Each ends the program.
-pub(crate) fn infer(
-    signals: impl Iterator<Item = Result<SignalLine>>,
-    dir: &Path,
-    force: bool,
-    output: &mut impl Write,
-) -> Result<()> {
-    let types = read_types(signals)?;
-    fs::create_dir_all(dir).with_context(|| format!("Cannot make the folder {}", dir.display()))?;
-    ensure!(
-        !types.is_empty(),
-        "there is no signal to make a contract of."
-    );
-    let files = contract_files(&types, dir)?;
-    let existing = files.iter().find_map(ContractFile::existing);
-    if let Some(existing) = existing
-        && !force
-    {
-        bail!(
-            "{} is there already: --force replaces it. Nothing was written.",
-            existing.display()
+impl SeenSignals {
+    /// Adds a signal of this type, with the text of its `data`.
+    ///
+    /// # Errors
+    /// The data cannot be read, such as data with an unpaired surrogate.
+    pub fn add(&mut self, signal_type: &str, data: &str) -> Result<()> {
+        let data = serde_json::from_str(data).with_context(|| {
+            format!("the data of a signal of the type {signal_type:?} cannot be read")
+        })?;
+        let seen = self.types.entry(signal_type.to_owned()).or_default();
+        seen.signals += 1;
+        seen.data.add(&data);
+        Ok(())
+    }
+
+    /// Writes a contract for each type into the folder `dir`, which it makes if need be. When all of
+    /// them are written, returns which these are.
+    ///
+    /// # Errors
+    /// No signal was added; a contract is there already, unless `force` replaces it; or a file
+    /// cannot be written.
+    pub fn write_contracts(&self, dir: &Path, force: bool) -> Result<Vec<WrittenContract>> {
+        ensure!(
+            !self.types.is_empty(),
+            "there is no signal to make a contract of."
         );
+        fs::create_dir_all(dir)
+            .with_context(|| format!("Cannot make the folder {}", dir.display()))?;
+        let files = contract_files(&self.types, dir)?;
+        let existing = files.iter().find_map(ContractFile::existing);
+        if let Some(existing) = existing
+            && !force
+        {
+            bail!(
+                "{} is there already: --force replaces it. Nothing was written.",
+                existing.display()
+            );
+        }
+        // These are deleted before anything is written: on a disk that ignores case, the old name of
+        // one type may be the new name of another.
+        for path in files.iter().filter_map(|file| file.outdated.as_ref()) {
+            fs::remove_file(path).with_context(|| format!("Cannot replace {}", path.display()))?;
+        }
+        for file in &files {
+            file.write()?;
+        }
+        Ok(files.into_iter().map(ContractFile::into_written).collect())
     }
-    // These are deleted before anything is written: on a disk that ignores case, the old name of one
-    // type may be the new name of another.
-    for path in files.iter().filter_map(|file| file.outdated.as_ref()) {
-        fs::remove_file(path).with_context(|| format!("Cannot replace {}", path.display()))?;
-    }
-    for file in &files {
-        file.write()?;
-    }
-    // The lines follow all files, since a reader that closes the output early must keep no file
-    // from being written.
-    for file in &files {
-        let path = file.path.display();
-        let signals = counted(file.signals.signals);
-        writeln!(output, "{path}: {:?}, from {signals}", file.signal_type)?;
-    }
-    output.flush()?;
-    Ok(())
 }
 
 /// Chooses the file of each type. A type whose usual name differs only in case from the name of another
@@ -148,22 +166,6 @@ fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Reads what the signals of each type have in common.
-fn read_types(
-    signals: impl Iterator<Item = Result<SignalLine>>,
-) -> Result<BTreeMap<String, SignalType>> {
-    let mut types: BTreeMap<String, SignalType> = BTreeMap::new();
-    for signal in signals {
-        let SignalLine { r#type, data, .. } = signal?;
-        let data = serde_json::from_str(data.get())
-            .with_context(|| format!("the data of a signal of the type {type:?} cannot be read"))?;
-        let signal_type = types.entry(r#type).or_default();
-        signal_type.signals += 1;
-        signal_type.data.add(&data);
-    }
-    Ok(types)
-}
-
 impl ContractFile<'_> {
     /// The contract of the type that is there already.
     fn existing(&self) -> Option<&Path> {
@@ -171,6 +173,14 @@ impl ContractFile<'_> {
             return Some(&self.path);
         }
         self.outdated.as_deref()
+    }
+
+    fn into_written(self) -> WrittenContract {
+        WrittenContract {
+            path: self.path,
+            signal_type: self.signal_type.to_owned(),
+            signals: self.signals.signals,
+        }
     }
 
     fn write(&self) -> Result<()> {
@@ -226,12 +236,7 @@ impl Shape {
     }
 
     fn type_keyword(&self) -> Option<Value> {
-        let mut types = self.types.clone();
-        // Every integer is a number.
-        if types.contains("number") {
-            types.remove("integer");
-        }
-        let types: Vec<_> = types.into_iter().collect();
+        let types: Vec<_> = self.types.iter().collect();
         match types.as_slice() {
             [] => None,
             [one] => Some(json!(one)),
@@ -261,8 +266,7 @@ fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        Value::Number(number) if number.to_string().contains(['.', 'e', 'E']) => "number",
-        Value::Number(_) => "integer",
+        Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
@@ -273,25 +277,38 @@ fn type_name(value: &Value) -> &'static str {
 mod tests {
     use super::*;
 
-    fn signal(signal_type: &str, data: &Value) -> Result<SignalLine> {
-        Ok(SignalLine {
-            r#type: signal_type.to_owned(),
-            data: serde_json::value::to_raw_value(data)?,
-            name: String::new(),
-        })
-    }
-
-    fn signals(data: &[Value]) -> impl Iterator<Item = Result<SignalLine>> {
-        data.iter().map(|data| signal("purchase", data))
+    fn seen(signal_type: &str, data: &[Value]) -> SeenSignals {
+        let mut seen = SeenSignals::default();
+        for data in data {
+            seen.add(signal_type, &data.to_string()).unwrap();
+        }
+        seen
     }
 
     /// Writes the contracts of these types. Returns the names of all files that are there afterwards.
     fn infer_types(dir: &Path, types: &[&str], force: bool) -> Result<Vec<String>> {
-        let signals = types
-            .iter()
-            .map(|signal_type| signal(signal_type, &json!({})));
-        infer(signals, dir, force, &mut Vec::new())?;
+        let mut seen = SeenSignals::default();
+        for signal_type in types {
+            seen.add(signal_type, "{}")?;
+        }
+        seen.write_contracts(dir, force)?;
         Ok(names_in(dir)?.into_iter().collect())
+    }
+
+    #[test]
+    fn data_that_cannot_be_read_and_no_signal_at_all_are_errors() {
+        let mut seen = SeenSignals::default();
+        let error = seen.add("purchase", r#"{"sku":"\ud800"}"#).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the data of a signal of the type \"purchase\" cannot be read"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let error = seen.write_contracts(dir.path(), false).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no signal to make a contract of."
+        );
     }
 
     #[test]
@@ -332,8 +349,14 @@ mod tests {
             json!({"price": 1, "sku": "secret", "tags": ["a", null], "box": {"w": 1}}),
             json!({"price": 2.5, "sku": "secret", "tags": [], "box": {"h": true}}),
         ];
-        let mut printed = Vec::new();
-        infer(signals(&data), dir.path(), false, &mut printed).unwrap();
+        let seen = seen("purchase", &data);
+        let written = seen.write_contracts(dir.path(), false).unwrap();
+        let expected = WrittenContract {
+            path: dir.path().join("purchase.json"),
+            signal_type: "purchase".to_owned(),
+            signals: 2,
+        };
+        assert_eq!(written, [expected]);
         let written: Value =
             serde_json::from_slice(&fs::read(dir.path().join("purchase.json")).unwrap()).unwrap();
         assert_eq!(
@@ -345,14 +368,14 @@ mod tests {
                     "price": {"type": "number"},
                     "sku": {"type": "string"},
                     "tags": {"type": "array", "items": {"type": ["null", "string"]}},
-                    "box": {"type": "object", "properties": {"w": {"type": "integer"}, "h": {"type": "boolean"}}, "required": []},
+                    "box": {"type": "object", "properties": {"w": {"type": "number"}, "h": {"type": "boolean"}}, "required": []},
                 },
                 "required": ["box", "price", "sku", "tags"],
             })
         );
-        let error = infer(signals(&data), dir.path(), false, &mut printed).unwrap_err();
+        let error = seen.write_contracts(dir.path(), false).unwrap_err();
         assert!(error.to_string().contains("is there already"), "{error}");
-        infer(signals(&data), dir.path(), true, &mut printed).unwrap();
+        seen.write_contracts(dir.path(), true).unwrap();
     }
 
     #[test]

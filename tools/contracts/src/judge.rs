@@ -1,70 +1,65 @@
 //! Reads the event contracts of a folder, and judges the `data` of signals by them. A contract
 //! whose file changes is read again. Must not know where signals come from.
 //!
-//! A folder that cannot be read, or a file in it that is not a JSON Schema, ends the program when
-//! it starts. If a file cannot be used any more later, only the verdicts on its type change.
+//! A folder that cannot be read, or a file in it that is not a JSON Schema, is an error at first. If
+//! a file cannot be used any more later, only the verdicts on its type change.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context as _, Result, anyhow};
-use jsonschema::{Draft, Validator};
+use anyhow::{Context as _, Result};
+use jsonschema::Validator;
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::file_name::{file_name, file_name_with_encoded_capitals};
+use crate::schema::compile;
 
 /// The most breaks of a signal that are reported.
 const MAX_BREAKS: usize = 20;
 
-/// Whether a signal keeps the contract of its type. `cargo dev` has the same enum, as
-/// `EventContractVerdict`.
-#[derive(Debug, PartialEq, Serialize)]
-#[serde(tag = "contract")]
-pub(crate) enum Verdict {
-    #[serde(rename = "ok")]
+/// Whether a signal keeps the contract of its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
     Kept,
-    #[serde(rename = "broken")]
-    Broken {
-        /// The first [`MAX_BREAKS`] reasons.
-        breaks: Vec<Break>,
-    },
+    /// The first reasons, at most 20.
+    Broken(Vec<Break>),
     /// Its type has no contract.
-    #[serde(rename = "none")]
     NoContract,
 }
 
 impl Verdict {
     /// The verdict on a signal that cannot be judged: it counts as one that breaks its contract.
-    pub(crate) fn unjudged(why: String) -> Self {
-        Self::Broken {
-            breaks: vec![Break {
-                pointer: String::new(),
-                message: why,
-            }],
-        }
+    pub fn unjudged(why: String) -> Self {
+        Self::Broken(vec![Break {
+            pointer: String::new(),
+            message: why,
+        }])
     }
 }
 
 /// What breaks a contract.
-#[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct Break {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Break {
     /// Where in `data`, as a JSON Pointer (RFC 6901).
-    pub(crate) pointer: String,
+    pub pointer: String,
     /// A sentence without the value.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// The contracts of a folder.
-pub(crate) struct Contracts {
+#[derive(Debug)]
+pub struct Contracts {
     dir: PathBuf,
     /// The contracts that were read, by the names of their files.
     by_file: HashMap<String, Contract>,
+    /// What is wrong with files that have changed, and not taken yet.
+    notes: Vec<String>,
 }
 
+#[derive(Debug)]
 struct Contract {
     /// The compiled schema, or why the file cannot be used.
     validator: Result<Validator, String>,
@@ -77,10 +72,11 @@ impl Contracts {
     ///
     /// # Errors
     /// The folder cannot be read, or a contract is not a JSON Schema: says which, and where.
-    pub(crate) fn read(dir: &Path) -> Result<Self> {
+    pub fn read(dir: &Path) -> Result<Self> {
         let mut contracts = Self {
             dir: dir.to_owned(),
             by_file: HashMap::new(),
+            notes: Vec::new(),
         };
         let entries = fs::read_dir(dir)
             .with_context(|| format!("Cannot read the folder {}", dir.display()))?;
@@ -101,12 +97,18 @@ impl Contracts {
     }
 
     /// Whether the folder had no contract when it was read.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.by_file.is_empty()
     }
 
-    /// Judges the `data` of a signal of this type.
-    pub(crate) fn judge(&mut self, signal_type: &str, data: &RawValue) -> Verdict {
+    /// Sentences about files that have changed and cannot be used, each once.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Judges a signal of this type by the text of its `data`. If that is JSON that cannot be
+    /// judged, such as data that is nested too deeply, the verdict says so.
+    pub fn judge(&mut self, signal_type: &str, data: &str) -> Verdict {
         let Some(contract) = self.current(signal_type) else {
             return Verdict::NoContract;
         };
@@ -114,7 +116,7 @@ impl Contracts {
             Ok(validator) => validator,
             Err(why) => return Verdict::unjudged(why.clone()),
         };
-        let data: Value = match serde_json::from_str(data.get()) {
+        let data: Value = match serde_json::from_str(data) {
             Ok(data) => data,
             Err(error) => return Verdict::unjudged(format!("the data cannot be judged: {error}")),
         };
@@ -129,7 +131,7 @@ impl Contracts {
         if breaks.is_empty() {
             return Verdict::Kept;
         }
-        Verdict::Broken { breaks }
+        Verdict::Broken(breaks)
     }
 
     /// The contract of a type as its file is now. A file with encoded capitals comes first: on a disk
@@ -164,11 +166,12 @@ impl Contracts {
         if let Err(why) = &validator {
             let before = self.by_file.get_mut(name);
             if let Some(usable) = before.filter(|contract| contract.validator.is_ok()) {
-                eprintln!("{why}. The contract that was read before stays.");
                 usable.modified = Some(modified);
+                self.notes
+                    .push(format!("{why}. The contract that was read before stays."));
                 return;
             }
-            eprintln!("{why}.");
+            self.notes.push(format!("{why}."));
         }
         let contract = Contract {
             validator,
@@ -181,23 +184,6 @@ impl Contracts {
 /// When a file was changed. `None` when there is no such file.
 fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|file| file.modified()).ok()
-}
-
-fn compile(path: &Path) -> Result<Validator> {
-    try_compile(path).with_context(|| format!("{} is not a JSON Schema", path.display()))
-}
-
-/// Compiles a schema. Nothing is read that it refers to outside of its file.
-fn try_compile(path: &Path) -> Result<Validator> {
-    let text = fs::read(path)?;
-    let schema: Value = serde_json::from_slice(&text).context("this is not JSON")?;
-    jsonschema::options()
-        .with_draft(Draft::Draft202012)
-        // The standard leaves it open. An agreed format that is not checked would be a surprise.
-        .should_validate_formats(true)
-        .should_ignore_unknown_formats(false)
-        .build(&schema)
-        .map_err(|error| anyhow!("at {:?}: {error}", error.instance_path().to_string()))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //!
 //! [`sent_request`] is what the client sent, [`api_key`] whose key it had, and [`answer`] what it
 //! got. [`parsed_response`] and [`signal`] are what is shown of the response and of each signal,
-//! [`event_contract`] is what the event contract of its type says of a signal. [`request_line`] is
-//! the line in the terminal, and [`summary`] is what the inspector shows. The newest exchanges are
+//! which [`event_contract`] judges by the event contract of its type. [`request_line`] is the line
+//! in the terminal, and [`summary`] is what the inspector shows. The newest exchanges are
 //! kept in [`recent_exchanges`], and all are counted in [`counts`].
 //!
 //! It knows the members of requests and responses that it shows. It must not know a rule of the
@@ -31,7 +31,6 @@ use model::limits::MAX_BODY_BYTES;
 
 use crate::exchange::answer::Answer;
 use crate::exchange::api_key::SentKey;
-use crate::exchange::event_contract::EventContractVerdict;
 use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
 use crate::exchange::sent_request::SentRequest;
 use crate::exchange::signal::{ListedMembers, ShownSignal, read_signals};
@@ -104,11 +103,8 @@ impl Exchange {
     /// With `--contracts`, what breaks the event contracts in the signals of the request.
     pub(crate) fn event_contract_breaks(&self) -> Vec<ResponseFinding> {
         let mut findings = Vec::new();
-        for signal in &self.signals {
-            let index = signal.index.unwrap_or_default();
-            let verdict = signal.event_contract.as_ref();
-            let breaks = verdict.map_or(&[][..], EventContractVerdict::breaks);
-            for broken in breaks {
+        for (index, signal) in self.signals.iter().enumerate() {
+            for broken in signal.event_contract_breaks.iter().flatten() {
                 findings.push(ResponseFinding {
                     code: "contract-broken".to_owned(),
                     pointer: format!("/signals/{index}/data{}", broken.pointer),

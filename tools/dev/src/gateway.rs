@@ -47,11 +47,11 @@ use self::server::{Client, Server};
 use crate::exchange::Exchange;
 use crate::exchange::answer::Answer;
 use crate::exchange::api_key::{ApiKeyTable, why_missing};
+use crate::exchange::event_contract::EventContracts;
 use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
 use crate::exchange::request_line::request_line;
 use crate::exchange::sent_request::{SentBody, SentRequest};
 use crate::functions::{AnswerReason, Functions};
-use crate::programs::contracts::ContractsProgram;
 use crate::terminal::{has_colours, print_with_time};
 
 /// How long API Gateway waits for a function.
@@ -72,8 +72,8 @@ pub(crate) struct Gateway {
     pub(crate) injected_answers: Vec<InjectedAnswerShare>,
     /// The table in which the key of a request is looked up. `None` in tests that have no tables.
     pub(crate) keys: Option<ApiKeyTable>,
-    /// With `--contracts`, the program that judges signals by their event contracts.
-    pub(crate) event_contracts: Option<ContractsProgram>,
+    /// With `--contracts`, those that signals are judged by.
+    pub(crate) event_contracts: Option<EventContracts>,
     /// Whether a line is printed for each request.
     pub(crate) prints_lines: bool,
     pub(crate) exchanges: RecentExchanges,
@@ -136,8 +136,8 @@ impl Gateway {
         self.apply_cors(&sent, &mut answer);
         let key = self.keys.as_ref().map(|keys| keys.look_up(&sent.headers));
         let mut exchange = Exchange::new(sent, answer, duration, key.unwrap_or_default());
-        if let Some(program) = &self.event_contracts {
-            program.judge(&mut exchange.signals).await;
+        if let Some(contracts) = &self.event_contracts {
+            contracts.judge(&mut exchange.signals).await;
         }
         exchange.has_left = client.is_some_and(Client::has_left);
         exchange

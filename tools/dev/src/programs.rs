@@ -3,7 +3,6 @@
 //! them beside itself. Nothing else differs between `cargo dev` and `./dev`. Must not know what the
 //! programs do.
 
-pub(crate) mod contracts;
 pub(crate) mod operator;
 mod process;
 pub(crate) mod sample_data;

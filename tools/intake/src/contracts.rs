@@ -1,23 +1,23 @@
 //! `contracts`: makes event contracts of the stored signals, or judges stored signals by them. An event
-//! contract is a JSON Schema of the `data` of one type. Must not know what a schema says: it pipes each
-//! signal as a line into the program `contracts`, which `cargo dev` uses too.
+//! contract is a JSON Schema of the `data` of one type. Must not know what a schema says: the crate
+//! `contracts` does, which `cargo dev` uses too.
 
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
-use std::process::{Command as Process, Stdio};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
-use cargo_command::cargo_command;
 use clap::{Args, Subcommand};
+use contracts::infer::SeenSignals;
+use contracts::judge::{Break, Contracts, Verdict};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 use store::attributes::Item;
 
+use crate::is_closed_output;
 use crate::keys::KeyTable;
-use crate::output::{counted, note};
+use crate::output::{counted, note, print_json, print_line};
 use crate::stack::Stack;
 use crate::stack::variable_names::SIGNALS_TABLE;
 use crate::time_args::time_or_age;
@@ -74,55 +74,125 @@ pub(crate) struct SignalSelection {
 
 impl EventContractsCommand {
     pub(crate) async fn run(self, stack: &Stack) -> Result<()> {
-        let mut program = Process::new(find_program()?);
-        let selection = match self {
+        match self {
             Self::Infer {
                 selection,
                 out,
                 force,
-            } => {
-                program.arg("infer").arg(out);
-                if force {
-                    program.arg("--force");
-                }
-                selection
-            }
-            Self::Check { selection, dir } => {
-                program.arg("check").arg(dir);
-                selection
-            }
-        };
-        selection.pipe_into(program, stack).await
+            } => infer(&selection, &out, force, stack).await,
+            Self::Check { selection, dir } => check(&selection, &dir, stack).await,
+        }
     }
 }
 
+/// Writes event contracts that the selected signals keep.
+///
+/// # Errors
+/// The signals cannot be read, the account has neither a key nor such a signal, or a contract is
+/// there already or cannot be written.
+async fn infer(selection: &SignalSelection, out: &Path, force: bool, stack: &Stack) -> Result<()> {
+    let mut seen = SeenSignals::default();
+    let add = |signal: &StoredSignal<'_>| seen.add(signal.r#type, &signal.data);
+    selection.for_each_signal(stack, add).await?;
+    // All files are there before the first line: a reader that closes the output keeps none from
+    // being written.
+    for written in seen.write_contracts(out, force)? {
+        let signals = counted(written.signals, "signal");
+        let path = written.path.display();
+        print_line(&format!(
+            "{path}: {:?}, from {signals}",
+            written.signal_type
+        ))?;
+    }
+    Ok(())
+}
+
+/// Prints the selected signals that break their event contracts.
+///
+/// # Errors
+/// A signal breaks its contract, the contracts cannot be used, the signals cannot be read, or the
+/// account has neither a key nor such a signal.
+async fn check(selection: &SignalSelection, dir: &Path, stack: &Stack) -> Result<()> {
+    let mut contracts = Contracts::read(dir)?;
+    ensure!(
+        !contracts.is_empty(),
+        "{} has no contract: a file TYPE.json for each type.",
+        dir.display()
+    );
+    let mut counts = JudgedCounts::default();
+    let judge = |signal: &StoredSignal<'_>| {
+        match contracts.judge(signal.r#type, &signal.data) {
+            Verdict::Kept => counts.kept += 1,
+            Verdict::NoContract => counts.without_contract += 1,
+            Verdict::Broken(breaks) => {
+                counts.broken += 1;
+                print_json(&BrokenSignal::new(signal, &breaks))?;
+            }
+        }
+        Ok(())
+    };
+    let all_read = selection.for_each_signal(stack, judge).await;
+    // A reader that has enough of them, such as `head`, makes the exit code no 0.
+    ensure!(!all_read.as_ref().is_err_and(is_closed_output), BROKEN);
+    all_read?;
+    note(&format!(
+        "{} keep their contract, {} break it, {} have a type without one.",
+        counted(counts.kept, "signal"),
+        counts.broken,
+        counts.without_contract
+    ));
+    ensure!(counts.broken == 0, BROKEN);
+    Ok(())
+}
+
+const BROKEN: &str = "signals break their contracts.";
+
+/// How many signals had which verdict.
+#[derive(Default)]
+struct JudgedCounts {
+    kept: u64,
+    broken: u64,
+    without_contract: u64,
+}
+
 impl SignalSelection {
-    /// Pipes the signals into the program, which writes the results to the standard output that it
-    /// shares with this command.
+    /// Hands each selected signal to `take`, in no order.
     ///
     /// # Errors
-    /// The program does not run or cannot use the event contracts, a signal breaks its contract, the
-    /// signals cannot be read, or the account has neither a key nor such a signal.
-    async fn pipe_into(&self, mut program: Process, stack: &Stack) -> Result<()> {
-        let mut process = program
-            .stdin(Stdio::piped())
-            .spawn()
-            .context("Cannot start `contracts`")?;
-        let input = process.stdin.take();
-        let input = input.context("`contracts` has no standard input")?;
-        let written = self.write_lines(stack, BufWriter::new(input)).await;
-        let status = process.wait().context("Cannot wait for `contracts`")?;
-        // With another exit code, the program has said why it cannot use the event contracts. It may
-        // have read nothing, so that writing failed too.
-        let has_judged = [Some(0), Some(1)].contains(&status.code());
-        ensure!(has_judged, "the contracts cannot be used: see above.");
-        let signals = written?;
+    /// The signals cannot be read, `take` fails, or the account has neither a key nor such a signal.
+    async fn for_each_signal(
+        &self,
+        stack: &Stack,
+        mut take: impl FnMut(&StoredSignal<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let account = AttributeValue::S(self.account.to_string());
+        let since = self.since.unwrap_or(Timestamp::from_millis(0));
+        let since = AttributeValue::S(since.to_string());
+        let select = |scan: ScanFluentBuilder| {
+            scan.filter_expression("accountId = :account AND receivedAt >= :since")
+                .expression_attribute_values(":account", account.clone())
+                .expression_attribute_values(":since", since.clone())
+        };
+        let mut signals = 0;
+        scan_table(
+            &stack.dynamodb,
+            stack.table_name(SIGNALS_TABLE)?,
+            note,
+            select,
+            async |page| {
+                for item in page.items() {
+                    take(&StoredSignal::read(item)?)?;
+                    signals += 1;
+                }
+                Ok(())
+            },
+        )
+        .await?;
         if signals == 0 {
             self.ensure_account_has_key(stack).await?;
         }
         let count = counted(signals, "signal");
         note(&format!("{count} of {} read.", self.account));
-        ensure!(status.success(), "signals break their contracts.");
         Ok(())
     }
 
@@ -137,78 +207,69 @@ impl SignalSelection {
         );
         Ok(())
     }
+}
 
-    /// Writes a line for each signal, and returns how many there are.
-    async fn write_lines(&self, stack: &Stack, mut lines: impl Write) -> Result<u64> {
-        let account = AttributeValue::S(self.account.to_string());
-        let since = self.since.unwrap_or(Timestamp::from_millis(0));
-        let since = AttributeValue::S(since.to_string());
-        let select = |scan: ScanFluentBuilder| {
-            scan.filter_expression("accountId = :account AND receivedAt >= :since")
-                .expression_attribute_values(":account", account.clone())
-                .expression_attribute_values(":since", since.clone())
+/// A stored signal, as far as it is judged and named.
+struct StoredSignal<'a> {
+    /// The customerId or the emitterId.
+    subject: &'a str,
+    /// The eventType or the stepNodeId.
+    r#type: &'a str,
+    request_identifier: &'a str,
+    /// Its place in the request, from 0.
+    index: u64,
+    received_at: &'a str,
+    /// In JSON.
+    data: String,
+}
+
+impl<'a> StoredSignal<'a> {
+    fn read(item: &'a Item) -> Result<Self> {
+        let one_of = |name, other| {
+            let found = text(item, name).or_else(|| text(item, other));
+            found.with_context(|| format!("A signal in the table has neither {name} nor {other}."))
         };
-        let mut count = 0;
-        scan_table(
-            &stack.dynamodb,
-            stack.table_name(SIGNALS_TABLE)?,
-            note,
-            select,
-            async |page| {
-                for item in page.items() {
-                    let line = to_json(&SignalLine::new(item))?;
-                    writeln!(lines, "{line}")?;
-                    count += 1;
-                }
-                Ok(())
-            },
-        )
-        .await?;
-        lines.flush()?;
-        Ok(count)
+        let attribute = |name| {
+            text(item, name).with_context(|| format!("A signal in the table has no {name}."))
+        };
+        // The sort key ends with the index (docs/data-model.md, Signals).
+        let index = attribute("sk")?.rsplit('#').next();
+        let index = index.and_then(|index| index.parse().ok());
+        let data = item
+            .get("data")
+            .context("A signal in the table has no data.")?;
+        Ok(Self {
+            subject: one_of("customerId", "emitterId")?,
+            r#type: one_of("eventType", "stepNodeId")?,
+            request_identifier: attribute("requestIdentifier")?,
+            index: index.context("The key of a signal in the table has no index.")?,
+            received_at: attribute("receivedAt")?,
+            data: to_json(&Json(data))?,
+        })
     }
 }
 
-/// A signal as the program reads it: `SignalLine` of tools/contracts. Its name is its key.
+/// A signal that breaks its event contract, as it is printed.
 #[derive(Serialize)]
-struct SignalLine<'a> {
-    name: String,
-    /// The eventType or the stepNodeId.
-    r#type: Option<&'a str>,
-    data: Option<Json<'a>>,
+#[serde(rename_all = "camelCase")]
+struct BrokenSignal<'a> {
+    subject: &'a str,
+    r#type: &'a str,
+    request_identifier: &'a str,
+    index: u64,
+    received_at: &'a str,
+    breaks: &'a [Break],
 }
 
-impl<'a> SignalLine<'a> {
-    fn new(item: &'a Item) -> Self {
-        let partition = text(item, "pk").unwrap_or_default();
-        let sort = text(item, "sk").unwrap_or_default();
+impl<'a> BrokenSignal<'a> {
+    fn new(signal: &StoredSignal<'a>, breaks: &'a [Break]) -> Self {
         Self {
-            name: format!("{partition} {sort}"),
-            r#type: text(item, "eventType").or_else(|| text(item, "stepNodeId")),
-            data: item.get("data").map(Json),
+            subject: signal.subject,
+            r#type: signal.r#type,
+            request_identifier: signal.request_identifier,
+            index: signal.index,
+            received_at: signal.received_at,
+            breaks,
         }
     }
-}
-
-/// Finds the program `contracts` beside this one. Where cargo runs this program, as in the repository,
-/// it builds `contracts` first; a release has both.
-fn find_program() -> Result<PathBuf> {
-    if let Some(cargo) = std::env::var_os("CARGO") {
-        let built = cargo_command(cargo)
-            .args(["build", "--locked", "--bin", "contracts"])
-            .status()
-            .context("Cargo cannot be started")?;
-        ensure!(
-            built.success(),
-            "`contracts` could not be built: see above."
-        );
-    }
-    let own = std::env::current_exe().context("the folder of the programs is unknown")?;
-    let program = own.with_file_name("contracts");
-    ensure!(
-        program.is_file(),
-        "the program `contracts` is not beside this one. In the repository, `cargo install --locked --path tools/contracts` \
-         installs it."
-    );
-    Ok(program)
 }

@@ -1,7 +1,6 @@
 use super::*;
 
 fn judge(contracts: &mut Contracts, data: &str) -> Verdict {
-    let data: &RawValue = serde_json::from_str(data).unwrap();
     contracts.judge("purchase", data)
 }
 
@@ -13,11 +12,67 @@ fn contracts(schema: &str) -> (tempfile::TempDir, Contracts) {
 }
 
 #[test]
-fn number_is_judged_with_all_its_digits() {
-    let (_dir, mut contracts) = contracts(r#"{"maximum": 9007199254740992.5, "multipleOf": 0.01}"#);
+fn number_is_judged_as_an_integer_of_64_bits_or_else_as_a_double() {
+    let (_dir, mut contracts) = contracts(r#"{"maximum": 9007199254740992, "multipleOf": 0.01}"#);
     let mut is_ok = |data: &str| judge(&mut contracts, data) == Verdict::Kept;
     assert!(is_ok("9007199254740992") && is_ok("0.07") && is_ok("19.99"));
-    assert!(!is_ok("9007199254740993") && !is_ok("0.070000000000000000000000001"));
+    assert!(!is_ok("9007199254740993") && !is_ok("0.075"));
+    // The nearest doubles of these are the maximum, and 0.07.
+    assert!(is_ok("9007199254740992.5") && is_ok("0.070000000000000000000000001"));
+}
+
+#[test]
+fn data_that_cannot_be_judged_is_broken_and_says_why() {
+    let (_dir, mut contracts) = contracts("true");
+    let nested = "[".repeat(200) + &"]".repeat(200);
+    for (data, why) in [
+        (nested.as_str(), "recursion limit exceeded"),
+        (r#"{"price":"\ud800"}"#, "unexpected end of hex escape"),
+    ] {
+        let Verdict::Broken(breaks) = judge(&mut contracts, data) else {
+            panic!("it was judged");
+        };
+        let message = &breaks[0].message;
+        assert!(
+            message.starts_with("the data cannot be judged: ") && message.contains(why),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn keyword_that_json_schema_does_not_know_is_an_error_unless_it_begins_with_x() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = |schema: &str| {
+        fs::write(dir.path().join("purchase.json"), schema).unwrap();
+        let error = Contracts::read(dir.path()).err()?;
+        Some(format!("{error:#}"))
+    };
+    for (schema, place, keyword) in [
+        (r#"{"requried": ["price"]}"#, "", "requried"),
+        (
+            r#"{"properties": {"price": {"items": {"minimun": 1}}}}"#,
+            "/properties/price/items",
+            "minimun",
+        ),
+        (
+            r#"{"$defs": {"a": {"allOf": [{"typ": 1}]}}}"#,
+            "/$defs/a/allOf/0",
+            "typ",
+        ),
+    ] {
+        let error = error(schema).unwrap();
+        let expected = format!(
+            "purchase.json is not a JSON Schema: at \"{place}\": JSON Schema does not know this keyword"
+        );
+        assert!(
+            error.contains(&expected) && error.contains(keyword),
+            "{error}"
+        );
+    }
+    let known = r#"{"x-owner": "shop", "title": "t", "$comment": "c", "examples": [{"any": 1}], "default": {"any": 1},
+        "properties": {"requried": {"x-unit": "EUR", "const": {"any": 1}}}, "dependentRequired": {"a": ["b"]}}"#;
+    assert_eq!(error(known), None);
 }
 
 #[test]
@@ -36,14 +91,18 @@ fn contract_that_changes_is_read_again_and_one_that_cannot_be_used_is_not() {
     };
     assert_eq!(judge(&mut contracts, "{}"), Verdict::Kept);
     write(r#"{"type": "array"}"#, 1);
-    assert!(matches!(
-        judge(&mut contracts, "{}"),
-        Verdict::Broken { .. }
-    ));
+    assert!(matches!(judge(&mut contracts, "{}"), Verdict::Broken(_)));
     write(r#"{"type": "object"}"#, 2);
     assert_eq!(judge(&mut contracts, "{}"), Verdict::Kept);
     write(r#"{"type": "text"}"#, 3);
     assert_eq!(judge(&mut contracts, "{}"), Verdict::Kept);
+    assert_eq!(judge(&mut contracts, "{}"), Verdict::Kept);
+    let notes = contracts.take_notes();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].ends_with(". The contract that was read before stays."),
+        "{notes:?}"
+    );
     fs::remove_file(dir.path().join("purchase.json")).unwrap();
     assert_eq!(judge(&mut contracts, "{}"), Verdict::NoContract);
 }
@@ -82,7 +141,7 @@ fn format_is_checked() {
     );
     assert!(matches!(
         judge(&mut contracts, &at("yesterday")),
-        Verdict::Broken { .. }
+        Verdict::Broken(_)
     ));
 }
 
@@ -93,12 +152,8 @@ fn contract_with_encoded_capitals_is_that_of_its_type() {
     fs::write(dir.path().join("login.json"), "false").unwrap();
     fs::write(dir.path().join("%4Cogin.json"), "true").unwrap();
     let mut contracts = Contracts::read(dir.path()).unwrap();
-    let data: &RawValue = serde_json::from_str("{}").unwrap();
-    assert_eq!(contracts.judge("Login", data), Verdict::Kept);
-    assert!(matches!(
-        contracts.judge("login", data),
-        Verdict::Broken { .. }
-    ));
+    assert_eq!(contracts.judge("Login", "{}"), Verdict::Kept);
+    assert!(matches!(contracts.judge("login", "{}"), Verdict::Broken(_)));
 }
 
 #[test]
@@ -110,15 +165,14 @@ fn type_of_any_length_has_a_file_of_its_own() {
     }
     let mut contracts = Contracts::read(dir.path()).unwrap();
     assert_eq!(contracts.by_file.len(), types.len());
-    let data: &RawValue = serde_json::from_str("{}").unwrap();
     for signal_type in &types {
         assert_eq!(
-            contracts.judge(signal_type, data),
+            contracts.judge(signal_type, "{}"),
             Verdict::Kept,
             "{signal_type}"
         );
     }
-    assert_eq!(contracts.judge("other", data), Verdict::NoContract);
+    assert_eq!(contracts.judge("other", "{}"), Verdict::NoContract);
 }
 
 #[test]
@@ -128,7 +182,7 @@ fn contract_that_is_new_and_cannot_be_used_is_kept_by_no_signal() {
     assert_eq!(judge(&mut contracts, "{}"), Verdict::NoContract);
     fs::write(dir.path().join("purchase.json"), "{").unwrap();
     for _ in 0..2 {
-        let Verdict::Broken { breaks } = judge(&mut contracts, "{}") else {
+        let Verdict::Broken(breaks) = judge(&mut contracts, "{}") else {
             panic!("it was judged");
         };
         assert!(

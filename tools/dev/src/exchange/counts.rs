@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::exchange::Exchange;
-use crate::exchange::event_contract::EventContractVerdict;
-use crate::exchange::signal::{ShownSignal, ShownVerdict};
+use crate::exchange::signal::{EventContractVerdict, ShownSignal, ShownVerdict};
 
 /// How many types are counted one by one, so that a client that makes up types does not fill the
 /// memory.
@@ -76,10 +75,10 @@ impl SignalCounts {
 }
 
 impl EventContractCounts {
-    fn add(&mut self, verdict: &EventContractVerdict) {
+    fn add(&mut self, verdict: EventContractVerdict) {
         match verdict {
             EventContractVerdict::Kept => self.kept += 1,
-            EventContractVerdict::Broken { .. } => self.broken += 1,
+            EventContractVerdict::Broken => self.broken += 1,
             EventContractVerdict::NoContract => self.no_contract += 1,
         }
     }
@@ -92,7 +91,7 @@ impl ExchangeCounts {
         self.warnings += exchange.parsed.warnings.len();
         for signal in &exchange.signals {
             self.signals.add(signal, was_acknowledged);
-            if let Some(verdict) = &signal.event_contract {
+            if let Some(verdict) = signal.event_contract {
                 self.event_contracts.add(verdict);
             }
             let Some(name) = &signal.r#type else { continue };

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::mem::size_of;
 
 use axum::body::Bytes;
+use contracts::judge::{Break, Verdict};
 use model::limits::MAX_ERRORS_PER_SIGNAL;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::exchange::event_contract::EventContractVerdict;
 use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
 use crate::functions::BatchResult;
 
@@ -59,9 +59,25 @@ pub(crate) struct ShownSignal {
     pub(crate) warnings: Vec<ResponseFinding>,
     /// The text of its `data`, in the memory of the body.
     pub(crate) data: Option<JsonText>,
-    /// With `--contracts`, whether its data keeps the event contract of its type.
-    #[serde(flatten)]
+    /// With `--contracts`, whether its data keeps the event contract of its type. `None` if it is
+    /// not judged.
+    #[serde(rename = "contract")]
     pub(crate) event_contract: Option<EventContractVerdict>,
+    /// What breaks the event contract, if it is broken.
+    #[serde(rename = "breaks")]
+    pub(crate) event_contract_breaks: Option<Vec<Break>>,
+}
+
+/// Whether the data of a signal keeps the event contract of its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) enum EventContractVerdict {
+    #[serde(rename = "ok")]
+    Kept,
+    #[serde(rename = "broken")]
+    Broken,
+    /// The type of the signal has no event contract.
+    #[serde(rename = "none")]
+    NoContract,
 }
 
 /// A value as it was sent, with every digit.
@@ -161,7 +177,19 @@ impl ShownSignal {
             warnings: Vec::new(),
             data: None,
             event_contract: None,
+            event_contract_breaks: None,
         }
+    }
+
+    /// Keeps the verdict of its event contract.
+    pub(crate) fn judge(&mut self, verdict: Verdict) {
+        let (event_contract, breaks) = match verdict {
+            Verdict::Kept => (EventContractVerdict::Kept, None),
+            Verdict::Broken(breaks) => (EventContractVerdict::Broken, Some(breaks)),
+            Verdict::NoContract => (EventContractVerdict::NoContract, None),
+        };
+        self.event_contract = Some(event_contract);
+        self.event_contract_breaks = breaks;
     }
 
     /// Whether it is stored or queued.
@@ -175,11 +203,11 @@ impl ShownSignal {
         let text_bytes: usize = texts.map(String::len).sum();
         let findings = self.errors.iter().chain(&self.warnings);
         let finding_bytes: usize = findings.map(ResponseFinding::bytes).sum();
-        let event_contract_bytes = self
-            .event_contract
-            .as_ref()
-            .map_or(0, EventContractVerdict::bytes);
-        size_of::<Self>() + text_bytes + finding_bytes + event_contract_bytes
+        let breaks = self.event_contract_breaks.iter().flatten();
+        let break_bytes: usize = breaks
+            .map(|one| size_of::<Break>() + one.pointer.len() + one.message.len())
+            .sum();
+        size_of::<Self>() + text_bytes + finding_bytes + break_bytes
     }
 }
 

@@ -12,10 +12,9 @@ use tokio::sync::mpsc;
 
 use super::inputs::StackInputs;
 use super::seed::store_sample_data;
+use crate::exchange::event_contract::EventContracts;
 use crate::functions::Functions;
 use crate::options::Options;
-use crate::programs::Programs;
-use crate::programs::contracts::ContractsProgram;
 use crate::programs::operator::OperatorProgram;
 use crate::stack_info::{Addresses, StackInfo};
 use crate::stand_ins::dynamodb;
@@ -28,7 +27,7 @@ pub(super) struct Backend {
     pub(super) emulator: Arc<Emulator>,
     pub(super) overflow: Option<OverflowQueue>,
     pub(super) stack_info: StackInfo,
-    pub(super) event_contracts: Option<ContractsProgram>,
+    pub(super) event_contracts: Option<EventContracts>,
     pub(super) operator: OperatorProgram,
     pub(super) faults: Option<Faults>,
     pub(super) functions: Functions,
@@ -53,7 +52,8 @@ impl Backend {
         let mut environment = template.environment()?;
         environment.extend(overflow.iter().flat_map(OverflowQueue::variables));
         let stack_info = StackInfo::new(addresses, &emulator.endpoint(), environment);
-        let event_contracts = start_contracts_program(options, programs).await?;
+        let event_contracts = options.event_contracts.as_deref().map(EventContracts::read);
+        let event_contracts = event_contracts.transpose()?;
         let operator = OperatorProgram::new(programs, &stack_info);
         if options.seed {
             store_sample_data(inputs, &operator, &emulator).await?;
@@ -85,17 +85,6 @@ async fn start_overflow_queue(
         return Ok(None);
     }
     OverflowQueue::start(template, storage).await
-}
-
-async fn start_contracts_program(
-    options: &Options,
-    programs: &Programs,
-) -> Result<Option<ContractsProgram>> {
-    let Some(dir) = &options.event_contracts else {
-        return Ok(None);
-    };
-    let program = ContractsProgram::start(programs, dir).await?;
-    Ok(Some(program))
 }
 
 async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Option<Faults>> {

@@ -8,7 +8,7 @@ fn variable_of_each_option_is_read() {
     let options = help
         .lines()
         .filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
-    // These take any path, or build a program first.
+    // These take any path.
     let options: Vec<_> = options
         .filter(|option| !["contracts", "data", "env-file"].contains(option))
         .collect();
@@ -118,4 +118,17 @@ fn data_file_in_a_folder_that_does_not_exist_is_an_error() {
             && error.ends_with("/target/new does not exist."),
         "{error}"
     );
+}
+
+#[test]
+fn event_contract_that_cannot_be_used_is_an_error_with_its_file() {
+    let workspace = TestWorkspace::new();
+    workspace.append("agreed/purchase.json", r#"{"requried": []}"#);
+    let error = workspace.run(&["--contracts", "agreed"]).error();
+    let expected =
+        "error: --contracts cannot be used: agreed/purchase.json is not a JSON Schema: at \"\": ";
+    assert!(error.starts_with(expected), "{error}");
+    let missing = workspace.run(&["--contracts", "missing"]).error();
+    let expected = "error: --contracts cannot be used: Cannot read the folder missing: ";
+    assert!(missing.starts_with(expected), "{missing}");
 }
