@@ -130,7 +130,8 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
             "wait: a number of seconds up to 60, such as 5s",
         ),
         ("/requests?wait=61s", "wait: a number of seconds up to 60"),
-        ("/requests?after=-1", "after: invalid digit"),
+        ("/requests?after=-1", "after: a whole number, such as 12"),
+        ("/counts?count=", "count: a whole number, such as 12"),
         (
             "/signals?verdict=ok",
             "unknown variant `ok`, expected one of `stored`, `deferred`, `rejected`, `refused`",
@@ -154,10 +155,73 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
         ),
         ("/requests/1?a=b", "unknown field `a`"),
     ] {
-        let response = inspector.call("GET", path, &[], b"");
-        assert_eq!(response.status, 400, "{path}: {response:?}");
-        assert!(response.text.contains(sentence), "{path}: {response:?}");
+        let message = error_message(&inspector, "GET", path, 400, b"");
+        assert!(message.contains(sentence), "{path}: {message}");
     }
+    stack.stop("TERM");
+}
+
+/// The sentence of an answer with this status, which is JSON.
+fn error_message(
+    inspector: &Inspector<'_>,
+    method: &str,
+    path: &str,
+    status: u16,
+    body: &[u8],
+) -> String {
+    let response = inspector.call(method, path, &[OWN_PAGE], body);
+    assert_eq!(response.status, status, "{path}: {response:?}");
+    assert_eq!(response.header("content-type"), "application/json");
+    let error = response.json();
+    assert_eq!(error.as_object().unwrap().len(), 1, "{error}");
+    error["message"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn error_is_json_with_a_sentence() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    let no_such_request = "There is no such request, or it is no longer kept.";
+    let too_large = vec![b' '; 8 * 1024 * 1024 + 1];
+    for (method, path, status, body, sentence) in [
+        ("GET", "/requests/7", 404, &b""[..], no_such_request),
+        ("GET", "/requests/seven", 404, b"", no_such_request),
+        ("GET", "/requests/7/event", 404, b"", no_such_request),
+        ("POST", "/requests/7/replay", 404, b"", no_such_request),
+        ("GET", "/request", 404, b"", "There is no such path: "),
+        ("PUT", "/requests", 405, b"", "The path has other methods: "),
+        (
+            "POST",
+            "/requests/7/replay",
+            413,
+            &too_large,
+            "The body did not arrive whole, or is larger than 8 MiB.",
+        ),
+        (
+            "POST",
+            "/rejected/redrive",
+            400,
+            b"",
+            "The body must be a rejected signal, as GET /rejected lists it.",
+        ),
+    ] {
+        let message = error_message(&inspector, method, path, status, body);
+        assert!(message.starts_with(sentence), "{path}: {message}");
+    }
+    stack.stop("TERM");
+}
+
+#[test]
+fn result_of_an_update_is_listed() {
+    let stack = LocalStack::start(&["--no-queue"]);
+    let inspector = Inspector(&stack);
+    let update = br#"{"customerId":"c","customerData":{}}"#;
+    for result in ["created", "updated"] {
+        stack.send("POST", "/api/customers", &[], update);
+        assert_eq!(inspector.newest()["result"], result);
+    }
+    send_batch(&stack);
+    assert_eq!(inspector.newest()["result"], Value::Null);
     stack.stop("TERM");
 }
 

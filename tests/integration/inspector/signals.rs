@@ -41,7 +41,7 @@ fn assert_stored_signals_are_as_sent(inspector: &Inspector<'_>) {
     let price = r#""data":{"price":12345678901234567890.10}"#;
     let stored = |request: u64, replayed: bool| {
         format!(
-            r#"{{"request":{request},"account":"dev","index":0,"type":"purchase","subject":"-c1","verdict":"stored","replayed":{replayed},"errors":[],"warnings":[],{price}}}"#
+            r#"{{"request":{request},"account":"dev","index":0,"type":"purchase","subject":"-c1","verdict":"stored","replayed":{replayed},"errors":[],"warnings":[],{price},"contract":null,"breaks":null}}"#
         )
     };
     let first = stored(1, false);

@@ -139,7 +139,10 @@ impl Gateway {
         if let Some(contracts) = &self.event_contracts {
             contracts.judge(&mut exchange.signals).await;
         }
-        exchange.has_left = client.is_some_and(Client::has_left);
+        // Of a body that did not arrive whole, the reason says so. The client may have closed only its
+        // half of the connection.
+        let is_whole = exchange.sent.body.bytes().is_some();
+        exchange.has_left = is_whole && client.is_some_and(Client::has_left);
         exchange
     }
 

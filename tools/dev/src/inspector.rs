@@ -27,12 +27,16 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
 use axum::middleware;
 use axum::routing::{get, post};
 use model::limits::MAX_BODY_BYTES;
 
 use self::redrive::Redrive;
+use self::response::ApiError;
 use self::stored_data::StoredData;
 use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
@@ -54,6 +58,25 @@ pub(crate) struct Inspector {
 }
 
 type Shared = State<Arc<Inspector>>;
+
+async fn no_such_path() -> ApiError {
+    let why = "There is no such path: docs/clients.md lists them (Test a client).";
+    ApiError::new(StatusCode::NOT_FOUND, why)
+}
+
+async fn wrong_method() -> ApiError {
+    let why = "The path has other methods: docs/clients.md lists them (Test a client).";
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, why)
+}
+
+/// The body of a request, or the error for one that is too large.
+fn read_body(body: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiError> {
+    body.map_err(|rejection| {
+        let megabytes = MAX_INSPECTOR_BODY_BYTES / 1024 / 1024;
+        let why = format!("The body did not arrive whole, or is larger than {megabytes} MiB.");
+        ApiError::new(rejection.status(), why)
+    })
+}
 
 impl Inspector {
     /// Starts to answer on `listener`, until the runtime ends.
@@ -77,6 +100,8 @@ impl Inspector {
             .route("/customers/{id}", get(stored::customer))
             .route("/rejected", get(stored::rejected))
             .route("/rejected/redrive", post(redrive::redrive))
+            .fallback(no_such_path)
+            .method_not_allowed_fallback(wrong_method)
             .layer(DefaultBodyLimit::max(MAX_INSPECTOR_BODY_BYTES))
             .layer(middleware::from_fn(move |request, next| {
                 guard::guard(host_names.clone(), request, next)

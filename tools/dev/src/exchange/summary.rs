@@ -37,6 +37,8 @@ pub(crate) struct ExchangeSummary<'a> {
     request_id: Option<String>,
     code: Option<&'a str>,
     request_identifier: Option<&'a str>,
+    /// What became of an update of a customer.
+    result: Option<&'a str>,
     received: Option<u64>,
     accepted: Option<u64>,
     rejected: Option<u64>,
@@ -87,6 +89,7 @@ impl Exchange {
             request_id: self.request_id(),
             code: parsed.code.as_deref(),
             request_identifier: parsed.request_identifier.as_deref(),
+            result: parsed.result.as_deref(),
             received: parsed.received,
             accepted: parsed.accepted,
             rejected: parsed.rejected,

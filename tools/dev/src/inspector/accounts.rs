@@ -1,41 +1,43 @@
 //! The inspector's answer about accounts, and the error for an unknown account. Must not know what
 //! an account has stored.
 
-use axum::body::Body;
-use axum::extract::{Query, State};
-use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse as _;
+use std::collections::BTreeSet;
 
-use super::query::NoParameters;
-use super::response::{json_response, json_text_response};
+use axum::extract::State;
+use serde::Serialize;
+
+use super::query::{NoParameters, Parameters};
+use super::response::{Answered, ApiError, json_response};
 use super::{Inspector, Shared};
+
+#[derive(Serialize)]
+struct AccountList {
+    accounts: BTreeSet<String>,
+}
 
 /// The accounts that have a key.
 pub(super) async fn list(
     State(inspector): Shared,
-    Query(NoParameters {}): Query<NoParameters>,
-) -> Response<Body> {
-    match inspector.stored.accounts() {
-        Ok(accounts) => json_response(&accounts),
-        Err(error) => json_text_response(Err(error)),
-    }
+    Parameters(NoParameters {}): Parameters<NoParameters>,
+) -> Answered {
+    let accounts = inspector.stored.accounts()?;
+    json_response(&AccountList { accounts })
 }
 
-/// The error for an account that has no key. Without it, an assertion about a misspelt account
-/// would pass.
-pub(super) fn unknown_account(
+/// Checks that the account has a key. Otherwise an assertion about a misspelt account would pass.
+pub(super) fn ensure_known_account(
     inspector: &Inspector,
     wanted: Option<&str>,
-) -> Option<Response<Body>> {
-    let wanted = wanted?;
-    let accounts = match inspector.stored.accounts() {
-        Ok(accounts) => accounts,
-        Err(error) => return Some(json_text_response(Err(error))),
+) -> Result<(), ApiError> {
+    let Some(wanted) = wanted else {
+        return Ok(());
     };
+    let accounts = inspector.stored.accounts()?;
     if accounts.contains(wanted) {
-        return None;
+        return Ok(());
     }
     let known = Vec::from_iter(accounts).join(", ");
-    let why = format!("account: no key belongs to this account; there are {known}");
-    Some((StatusCode::BAD_REQUEST, why).into_response())
+    Err(ApiError::bad_request(format!(
+        "account: no key belongs to this account; there are {known}"
+    )))
 }

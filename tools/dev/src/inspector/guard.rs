@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::middleware::Next;
 use axum::response::IntoResponse as _;
 
+use super::response::ApiError;
 use crate::gateway::host_names::HostNames;
 
 /// The header that a request must have to change something. Another page cannot send it without a
@@ -18,7 +19,7 @@ const OWN_HEADER: &str = "x-intake-inspector";
 /// response has.
 pub(super) async fn guard(host_names: HostNames, request: Request, next: Next) -> Response<Body> {
     let mut response = match why_forbidden(&host_names, &request) {
-        Some(why) => (StatusCode::FORBIDDEN, why).into_response(),
+        Some(why) => ApiError::new(StatusCode::FORBIDDEN, why).into_response(),
         None => next.run(request).await,
     };
     let headers = response.headers_mut();

@@ -13,8 +13,21 @@ use sha2::{Digest as _, Sha256};
 use super::Shared;
 
 const PAGE: &str = include_str!("page/page.html");
-const SCRIPT: &str = include_str!("page/page.js");
-const STYLE: &str = include_str!("page/page.css");
+/// One script, whose parts use each other.
+const SCRIPT: &str = concat!(
+    include_str!("page/common.js"),
+    include_str!("page/json_text.js"),
+    include_str!("page/list.js"),
+    include_str!("page/detail.js"),
+    include_str!("page/curl.js"),
+    include_str!("page/editor.js"),
+    include_str!("page/stored.js"),
+    include_str!("page/start.js"),
+);
+const STYLE: &str = concat!(
+    include_str!("page/page.css"),
+    include_str!("page/requests.css"),
+);
 
 pub(super) async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {
     // A browser that reached the page under this name reaches the API under it too.

@@ -1,22 +1,48 @@
 //! The parameters of the inspector's API. An unknown name or an invalid value is an error, which
 //! says what is valid. Must not know what is answered.
 
+use std::error::Error as _;
 use std::time::Duration;
 
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
 use emulator::development_key::ACCOUNT_ID;
 use model::account::AccountId;
+use serde::de::DeserializeOwned;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::response::ApiError;
 use crate::exchange::Exchange;
 use crate::exchange::signal::{ShownSignal, ShownVerdict};
 
 /// The longest that a request may wait, in seconds.
 const MAX_WAIT_SECONDS: u64 = 60;
 
+/// The parameters of a request.
+pub(super) struct Parameters<T>(pub(super) T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        match Query::try_from_uri(&parts.uri) {
+            Ok(Query(parameters)) => Ok(Self(parameters)),
+            Err(rejection) => {
+                let why = rejection.source().map(ToString::to_string);
+                let why = why.unwrap_or_else(|| rejection.to_string());
+                Err(ApiError::bad_request(format!(
+                    "The parameters cannot be used: {why}."
+                )))
+            }
+        }
+    }
+}
+
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RequestsQuery {
+    #[serde(deserialize_with = "parse_number")]
     pub(super) after: u64,
     #[serde(deserialize_with = "parse_wait")]
     pub(super) wait: Duration,
@@ -34,8 +60,10 @@ pub(super) struct SignalsQuery {
     r#type: Option<String>,
     subject: Option<String>,
     verdict: Option<ShownVerdict>,
+    #[serde(deserialize_with = "parse_number")]
     pub(super) after: u64,
-    pub(super) count: Option<usize>,
+    #[serde(deserialize_with = "parse_count")]
+    pub(super) count: Option<u64>,
     #[serde(deserialize_with = "parse_wait")]
     pub(super) wait: Duration,
 }
@@ -44,6 +72,7 @@ pub(super) struct SignalsQuery {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct CountsQuery {
     pub(super) account: Option<String>,
+    #[serde(deserialize_with = "parse_count")]
     pub(super) count: Option<u64>,
     #[serde(deserialize_with = "parse_wait")]
     pub(super) wait: Duration,
@@ -66,6 +95,16 @@ fn development_account() -> AccountId {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoParameters {}
+
+fn parse_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let number = text.parse();
+    number.map_err(|_| D::Error::custom("a whole number, such as 12"))
+}
+
+fn parse_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    parse_number(deserializer).map(Some)
+}
 
 /// Parses a number of seconds.
 fn parse_wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

@@ -6,18 +6,17 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
-use axum::body::Body;
-use axum::extract::{Query, State};
-use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse as _;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::extract::rejection::BytesRejection;
 use model::account::AccountId;
 use tempfile::NamedTempFile;
 use tokio::sync::OnceCell;
 
-use super::Shared;
-use super::accounts::unknown_account;
-use super::query::AccountQuery;
-use super::response::json_text_response;
+use super::accounts::ensure_known_account;
+use super::query::{AccountQuery, Parameters};
+use super::response::{Answered, ApiError, json_text_response};
+use super::{Shared, read_body};
 use crate::programs::operator::OperatorProgram;
 
 /// Runs `intake rejected redrive`. The program is built at its first use.
@@ -28,17 +27,18 @@ pub(crate) struct Redrive {
 
 pub(super) async fn redrive(
     State(inspector): Shared,
-    Query(wanted): Query<AccountQuery>,
-    signal: String,
-) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, Some(wanted.account.as_str())) {
-        return response;
-    }
+    Parameters(wanted): Parameters<AccountQuery>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answered {
+    let body = read_body(body)?;
+    ensure_known_account(&inspector, Some(wanted.account.as_str()))?;
+    let signal = String::from_utf8_lossy(&body);
     if signal.trim().is_empty() {
-        let why = "the body must be a rejected signal, as GET /rejected lists it";
-        return (StatusCode::BAD_REQUEST, why).into_response();
+        let why = "The body must be a rejected signal, as GET /rejected lists it.";
+        return Err(ApiError::bad_request(why));
     }
-    json_text_response(inspector.redrive.run(&wanted.account, &signal).await)
+    let redriven = inspector.redrive.run(&wanted.account, &signal).await?;
+    Ok(json_text_response(redriven))
 }
 
 impl Redrive {

@@ -2,27 +2,24 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::{Query, State};
-use axum::http::Response;
+use axum::extract::State;
 
 use super::Shared;
-use super::query::NoParameters;
+use super::query::{NoParameters, Parameters};
 use super::requests::clear;
-use super::response::json_text_response;
+use super::response::Answered;
 
 /// Deletes everything but the keys: the messages of the queue, the items and the exchanges.
 pub(super) async fn reset(
     State(inspector): Shared,
-    Query(NoParameters {}): Query<NoParameters>,
-) -> Response<Body> {
+    Parameters(NoParameters {}): Parameters<NoParameters>,
+) -> Answered {
     // While this guard is held, no drain stores anything.
     let _guard = match &inspector.queue {
         Some(queue) => Some(queue.empty().await),
         None => None,
     };
-    match inspector.stored.clear() {
-        Ok(()) => clear(State(Arc::clone(&inspector)), Query(NoParameters {})).await,
-        Err(error) => json_text_response(Err(error)),
-    }
+    inspector.stored.clear()?;
+    let all = Parameters(NoParameters {});
+    clear(State(Arc::clone(&inspector)), all).await
 }

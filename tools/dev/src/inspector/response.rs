@@ -1,21 +1,69 @@
 //! The responses of the inspector's API. Must not know what is asked for.
 
-use anyhow::Result;
+use anyhow::Error;
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse as _;
+use axum::response::IntoResponse;
 use serde::Serialize;
 
-/// A response with this text, which is JSON already, so that no digit of a number changes.
-pub(super) fn json_text_response(result: Result<String>) -> Response<Body> {
-    match result {
-        Ok(json) => ([(CONTENT_TYPE, "application/json")], json).into_response(),
-        Err(error) => (StatusCode::BAD_GATEWAY, format!("{error:#}")).into_response(),
+use crate::exchange::parsed_response::ResponseFinding;
+
+/// The answer to a request, or why there is none.
+pub(super) type Answered = Result<Response<Body>, ApiError>;
+
+/// Why a request has no other answer: a sentence, which is JSON in the response.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ApiError {
+    #[serde(skip)]
+    status: StatusCode,
+    message: String,
+    /// What is wrong with the signal in the body.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    field_errors: Vec<ResponseFinding>,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+            field_errors: Vec::new(),
+        }
+    }
+
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
     }
 }
 
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}"))
+    }
+}
+
+impl From<serde_json::Error> for ApiError {
+    fn from(error: serde_json::Error) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response<Body> {
+        let json = serde_json::to_string(&self).expect("texts can be written as JSON");
+        (self.status, json_text_response(json)).into_response()
+    }
+}
+
+/// A response with this text, which is JSON already, so that no digit of a number changes.
+pub(super) fn json_text_response(json: String) -> Response<Body> {
+    ([(CONTENT_TYPE, "application/json")], json).into_response()
+}
+
 /// A response with this value in JSON.
-pub(super) fn json_response(value: &impl Serialize) -> Response<Body> {
-    json_text_response(serde_json::to_string(value).map_err(Into::into))
+pub(super) fn json_response(value: &impl Serialize) -> Answered {
+    let json = serde_json::to_string(value)?;
+    Ok(json_text_response(json))
 }

@@ -1,16 +1,13 @@
 //! The inspector's answers about signals, which a test of a client asserts. Must not know how
 //! exchanges are kept.
 
-use axum::body::Body;
-use axum::extract::{Query, State};
-use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse as _;
+use axum::extract::State;
 use serde::Serialize;
 
-use super::accounts::unknown_account;
-use super::query::{CountsQuery, SignalsQuery};
-use super::response::json_response;
-use super::{Inspector, Shared};
+use super::Shared;
+use super::accounts::ensure_known_account;
+use super::query::{CountsQuery, Parameters, SignalsQuery};
+use super::response::{Answered, json_response};
 use crate::exchange::recent_exchanges::WaitResult;
 use crate::exchange::signal::ShownSignal;
 
@@ -34,17 +31,15 @@ struct ListedSignal<'a> {
 /// The signals that a test of a client asks for.
 pub(super) async fn list(
     State(inspector): Shared,
-    Query(wanted): Query<SignalsQuery>,
-) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
-        return response;
-    }
+    Parameters(wanted): Parameters<SignalsQuery>,
+) -> Answered {
+    ensure_known_account(&inspector, wanted.account.as_deref())?;
     let exchanges = &inspector.gateway.exchanges;
     let found = exchanges.wait(wanted.wait, |log| {
         let found = log.after(wanted.after, |_| true);
         let exchanges = found.kept.iter().map(|kept| &kept.exchange);
-        let signals: usize = exchanges
-            .map(|exchange| wanted.select(exchange).count())
+        let signals: u64 = exchanges
+            .map(|exchange| wanted.select(exchange).count() as u64)
             .sum();
         WaitResult {
             is_enough: signals >= wanted.count.unwrap_or(1),
@@ -52,9 +47,6 @@ pub(super) async fn list(
         }
     });
     let found = found.await;
-    if let Some(response) = event_contracts_failed(&inspector) {
-        return response;
-    }
     let mut signals = Vec::new();
     for kept in &found.kept {
         let account = kept.exchange.key.account.as_deref();
@@ -74,11 +66,9 @@ pub(super) async fn list(
 /// The counts of all requests, or of those of one account.
 pub(super) async fn counts(
     State(inspector): Shared,
-    Query(wanted): Query<CountsQuery>,
-) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, wanted.account.as_deref()) {
-        return response;
-    }
+    Parameters(wanted): Parameters<CountsQuery>,
+) -> Answered {
+    ensure_known_account(&inspector, wanted.account.as_deref())?;
     let exchanges = &inspector.gateway.exchanges;
     let counts = exchanges.wait(wanted.wait, |log| {
         let counts = match &wanted.account {
@@ -92,13 +82,5 @@ pub(super) async fn counts(
         }
     });
     let counts = counts.await;
-    event_contracts_failed(&inspector).unwrap_or_else(|| json_response(&counts))
-}
-
-/// The error that signals are not judged by their event contracts any more. Without it, a test
-/// would take a missing verdict for an event contract that is kept.
-fn event_contracts_failed(inspector: &Inspector) -> Option<Response<Body>> {
-    let program = inspector.gateway.event_contracts.as_ref()?;
-    let why = program.failure()?.to_owned();
-    Some((StatusCode::BAD_GATEWAY, why).into_response())
+    json_response(&counts)
 }

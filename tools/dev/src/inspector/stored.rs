@@ -1,33 +1,29 @@
 //! The inspector's answers about what is stored of an account. Must not know how it is stored.
 
-use axum::body::Body;
-use axum::extract::{Path, Query, State};
-use axum::http::Response;
+use axum::extract::{Path, State};
 
 use super::Shared;
-use super::accounts::unknown_account;
-use super::query::AccountQuery;
-use super::response::json_text_response;
+use super::accounts::ensure_known_account;
+use super::query::{AccountQuery, Parameters};
+use super::response::{Answered, json_text_response};
 
 /// The profile and the newest signals of a customer, or the signals of an emitter.
 pub(super) async fn customer(
     State(inspector): Shared,
     Path(id): Path<String>,
-    Query(wanted): Query<AccountQuery>,
-) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, Some(wanted.account.as_str())) {
-        return response;
-    }
-    json_text_response(inspector.stored.customer(&wanted.account, &id))
+    Parameters(wanted): Parameters<AccountQuery>,
+) -> Answered {
+    ensure_known_account(&inspector, Some(wanted.account.as_str()))?;
+    let customer = inspector.stored.customer(&wanted.account, &id)?;
+    Ok(json_text_response(customer))
 }
 
 /// The newest rejected signals.
 pub(super) async fn rejected(
     State(inspector): Shared,
-    Query(wanted): Query<AccountQuery>,
-) -> Response<Body> {
-    if let Some(response) = unknown_account(&inspector, Some(wanted.account.as_str())) {
-        return response;
-    }
-    json_text_response(inspector.stored.rejected(&wanted.account))
+    Parameters(wanted): Parameters<AccountQuery>,
+) -> Answered {
+    ensure_known_account(&inspector, Some(wanted.account.as_str()))?;
+    let rejected = inspector.stored.rejected(&wanted.account)?;
+    Ok(json_text_response(rejected))
 }

@@ -91,8 +91,8 @@ impl StoredData {
         Ok(format!("{{\"profile\":{profile},\"signals\":{signals}}}"))
     }
 
-    /// The newest rejected signals, oldest first, in JSON: entries as `intake rejected list --json`
-    /// has them.
+    /// The newest rejected signals, oldest first, in JSON: `rejected` has entries as `intake rejected
+    /// list --json` has them.
     pub(crate) fn rejected(&self, account: &AccountId) -> Result<String> {
         let newest = self.emulator.newest(
             &self.names.rejected_signals,
@@ -105,7 +105,8 @@ impl StoredData {
             rejected_entry(&format!("{partition}#{}", text(item, "sk")), item)
         };
         let entries: Vec<_> = newest.iter().map(entry).collect::<Result<_>>()?;
-        Ok(serde_json::to_string(&entries)?)
+        let entries = serde_json::to_string(&entries)?;
+        Ok(format!("{{\"rejected\":{entries}}}"))
     }
 }
 
