@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use cargo_command::cargo_command;
 use tempfile::TempDir;
 
+use crate::programs::build;
 use crate::request_builder::TestResponse;
 
 /// How long the stack may take to start, and to answer a request. Both may wait for a first build,
@@ -32,10 +32,9 @@ impl LocalStack {
     /// Starts `cargo dev` with these options, and waits until it is ready.
     pub fn start(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let cargo = std::env::var_os("CARGO").expect("cargo runs the tests");
+        let programs = build(&["dev"]).unwrap();
         let env_file = folder.path().join("dev.env");
-        let mut process = cargo_command(cargo)
-            .arg("dev")
+        let mut process = Command::new(programs.join("dev"))
             .current_dir(root())
             .arg("--env-file")
             .arg(&env_file)

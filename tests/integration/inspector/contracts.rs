@@ -61,28 +61,23 @@ fn data_of_each_signal_is_judged_by_the_contract_of_its_type() {
 }
 
 #[test]
-fn signal_that_cannot_be_judged_is_broken_and_one_that_is_rejected_is_not_judged() {
+fn signal_that_is_rejected_or_refused_is_not_judged() {
     let folder = tempfile::tempdir().unwrap();
     let contract = r#"{"properties": {"price": {"type": "number"}}}"#;
     fs::write(folder.path().join("purchase.json"), contract).unwrap();
     let options = ["--no-queue", "--contracts", folder.path().to_str().unwrap()];
     let stack = LocalStack::start(&options);
     let inspector = Inspector(&stack);
-    let nested = "[".repeat(200) + &"]".repeat(200);
-    for data in [
-        nested.as_str(),
-        r#"{"price":"\ud800"}"#,
-        r#"{"price":"1"}"#,
-        r#"{"price":1}"#,
-    ] {
-        let signal = format!(r#"{{"customerId":"c","eventType":"purchase","data":{data}}}"#);
-        let body = format!("{{\"signals\":[{signal}]}}");
-        stack.send("POST", SIGNALS, &[], body.as_bytes());
+    for price in [r#""1""#, "1"] {
+        send_accepted(
+            &stack,
+            &format!(r#"{{"customerId":"c","eventType":"purchase","data":{{"price":{price}}}}}"#),
+        );
     }
     let counts = inspector.get("/counts")["contracts"].clone();
-    assert_eq!(counts, json!({"ok": 1, "broken": 3, "none": 0}));
+    assert_eq!(counts, json!({"ok": 1, "broken": 1, "none": 0}));
     let first = inspector.get("/requests/1")["contractBreaks"][0].clone();
-    assert_eq!(first["pointer"], "/signals/0/data");
+    assert_eq!(first["pointer"], "/signals/0/data/price");
 
     let rejected = r#"{"signals":[{"customerId":"","eventType":"purchase","data":{"price":"1"}}]}"#;
     stack.send("POST", SIGNALS, &[], rejected.as_bytes());
@@ -92,7 +87,7 @@ fn signal_that_cannot_be_judged_is_broken_and_one_that_is_rejected_is_not_judged
         400
     );
     assert_eq!(inspector.get("/counts")["contracts"], counts);
-    let signals = inspector.get("/signals?after=4")["signals"].clone();
+    let signals = inspector.get("/signals?after=2")["signals"].clone();
     for (index, verdict) in ["rejected", "refused"].into_iter().enumerate() {
         let expected = json!({"verdict": verdict, "contract": null, "breaks": null});
         assert_members(&signals[index], &expected);

@@ -48,7 +48,7 @@ fn body_that_does_not_arrive_whole_is_a_400_that_is_listed_with_its_reason() {
     let key = format!("Authorization: Bearer {}\r\n", stack.variable("API_KEY"));
     let cut_off = "the client ended the connection after 5 bytes of the body, before its end";
     let malformed = "the body cannot be read, because its transfer coding is malformed: \
-                     Invalid chunk size line: Invalid Size";
+                     Invalid chunk size line: missing size digit";
     let with_key = format!("{key}Content-Length: 500\r\n");
     let chunked = format!("{key}Transfer-Encoding: chunked\r\n");
     for request in [

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::LocalStack;
 
-use super::{BATCH, Inspector, SIGNALS, other_key};
+use super::{BATCH, Inspector, OWN_PAGE, SIGNALS, assert_members, other_key};
 
 #[test]
 fn stored_data_is_shown_with_every_digit() {
@@ -51,6 +51,47 @@ fn rejected_signal_that_is_mended_and_redriven_is_no_longer_listed() {
     mended["payload"]["eventType"] = json!("mended");
     inspector.post("/rejected/redrive", &mended.to_string());
     assert_eq!(inspector.get("/rejected"), json!({"rejected": []}));
+    stack.stop("TERM");
+}
+
+#[test]
+fn redrive_that_does_not_store_the_signal_is_an_error_that_says_why() {
+    let stack = LocalStack::start(&["--no-queue"]);
+    let inspector = Inspector(&stack);
+    stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
+    let as_sent = inspector.get("/rejected")["rejected"][0].clone();
+    let redrive = |body: &str| {
+        let response = inspector.call("POST", "/rejected/redrive", &[OWN_PAGE], body.as_bytes());
+        (response.status, response.json())
+    };
+    let (status, still_rejected) = redrive(&as_sent.to_string());
+    assert_eq!(status, 422, "{still_rejected}");
+    let expected = json!({
+        "message": "The signal is not stored: it is still rejected.",
+        "fieldErrors": as_sent["errors"],
+    });
+    assert_eq!(still_rejected, expected);
+    assert_eq!(still_rejected["fieldErrors"][0]["code"], "required");
+    assert_eq!(inspector.get("/rejected")["rejected"], json!([as_sent]));
+
+    let (status, malformed) = redrive(r#"{"id": "#);
+    assert_eq!(status, 400, "{malformed}");
+    let message = malformed["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("Line 1 of the body is not a line of"),
+        "{message}"
+    );
+
+    let mut mended = as_sent;
+    mended["payload"]["eventType"] = json!("mended");
+    let mended = mended.to_string();
+    let (status, redriven) = redrive(&mended);
+    assert_eq!(status, 200, "{redriven}");
+    assert_members(&redriven, &json!({"outcome": "accepted", "errors": []}));
+    let (status, again) = redrive(&mended);
+    assert_eq!(status, 200, "an earlier redrive has stored it: {again}");
+    let (status, missing) = redrive(&mended.replace("#0001#", "#0002#"));
+    assert_eq!(status, 404, "{missing}");
     stack.stop("TERM");
 }
 

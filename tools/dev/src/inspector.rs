@@ -14,7 +14,7 @@ mod accounts;
 mod guard;
 mod page;
 mod query;
-pub(crate) mod redrive;
+mod redrive;
 mod requests;
 mod reset;
 mod response;
@@ -34,8 +34,8 @@ use axum::http::StatusCode;
 use axum::middleware;
 use axum::routing::{get, post};
 use model::limits::MAX_BODY_BYTES;
+use operator::Tables;
 
-use self::redrive::Redrive;
 use self::response::ApiError;
 use self::stored_data::StoredData;
 use crate::gateway::Gateway;
@@ -51,7 +51,7 @@ pub(crate) struct Inspector {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) host_names: HostNames,
     pub(crate) stored: StoredData,
-    pub(crate) redrive: Redrive,
+    pub(crate) tables: Tables,
     pub(crate) queue: Option<QueueHandle>,
     /// The port of the API, which the page shows in its first example.
     pub(crate) api_port: u16,

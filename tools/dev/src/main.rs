@@ -3,19 +3,22 @@
 //! Read the modules in this order: [`options`] is the command line, and [`stack`] starts the parts.
 //! A request passes [`gateway`], which lists its steps, and [`functions`]. [`exchange`] is what is
 //! recorded of it, and [`inspector`] shows that. [`stand_ins`] run in place of AWS's services,
-//! [`programs`] are the other programs of the workspace, [`stack_info`] tells people and scripts
-//! where the stack is, and [`terminal`] is what a person reads meanwhile.
+//! [`files`] finds the files of the stack, [`stack_info`] tells people and scripts where the stack is,
+//! and [`terminal`] is what a person reads meanwhile.
+//!
+//! It starts no other program: what `cargo intake` does too is in libraries, `operator` and
+//! `contracts`.
 //!
 //! `cargo dev` reads from template.yaml which functions, routes, tables and variables there are.
 //! Only the inspector and `exchange::api_key` know what is in an item. No part must know a rule of the
 //! API.
 
 mod exchange;
+mod files;
 mod functions;
 mod gateway;
 mod inspector;
 mod options;
-mod programs;
 mod stack;
 mod stack_info;
 mod stand_ins;

@@ -9,11 +9,11 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
 use emulator::{Storage, Template};
 
+use crate::files;
 use crate::gateway::INTEGRATION_TIMEOUT;
 use crate::gateway::cors::CorsPolicy;
 use crate::gateway::injected_answer::{InjectedAnswerShare, is_possible};
 use crate::gateway::server::GRACE;
-use crate::programs;
 use crate::stand_ins::overflow_queue::VISIBILITY_TIMEOUT;
 
 const EXAMPLES: &str = "\
@@ -178,7 +178,7 @@ impl Options {
 /// release, the help names the programs of the release.
 fn command() -> Command {
     let mut command = Options::command();
-    if programs::release_folder().is_some() {
+    if files::release_folder().is_some() {
         let help = after_help()
             .replace("cargo dev", "./dev")
             .replace("cargo intake", "./intake")

@@ -6,6 +6,7 @@
 mod backend;
 mod inputs;
 mod listeners;
+mod sample_data;
 mod seed;
 
 use std::path::Path;
@@ -25,7 +26,6 @@ use crate::gateway::host_names::HostNames;
 use crate::gateway::routes::Routes;
 use crate::gateway::server::Server;
 use crate::inspector::Inspector;
-use crate::inspector::redrive::Redrive;
 use crate::inspector::stored_data::StoredData;
 use crate::options::Options;
 use crate::stack_info::env_file::PublishedEnvFile;
@@ -132,7 +132,7 @@ fn new_inspector(
         host_names: gateway.host_names.clone(),
         gateway,
         stored: StoredData::new(emulator, &inputs.template)?,
-        redrive: Redrive::new(backend.operator.clone()),
+        tables: backend.tables.clone(),
         queue: queue.map(|overflow| overflow.queue.clone()),
         api_port: addresses.api.port(),
     })

@@ -33,7 +33,6 @@ fn taken_port_is_an_error_that_names_it_and_changes_nothing_of_the_stack_that_ha
     let port = taken.local_addr().unwrap().port().to_string();
     let workspace = TestWorkspace::new();
     workspace.append("target/dev.env", "BASE_URL=http://127.0.0.1:1\n");
-    workspace.program("cargo", "touch started; exit 1");
 
     for option in ["--port", "--dynamodb-port", "--inspector-port"] {
         assert_eq!(
@@ -50,7 +49,7 @@ fn taken_port_is_an_error_that_names_it_and_changes_nothing_of_the_stack_that_ha
         workspace.read("target/dev.env"),
         "BASE_URL=http://127.0.0.1:1\n"
     );
-    assert!(!workspace.exists("started") && !workspace.exists("target/dev.sqlite"));
+    assert!(!workspace.exists("target/dev.sqlite"));
 }
 
 #[test]
@@ -66,14 +65,25 @@ fn env_file_that_no_stack_has_written_is_an_error_and_stays() {
 }
 
 #[test]
-fn folder_without_a_workspace_is_an_error() {
+fn folder_without_the_repository_is_an_error() {
     let workspace = TestWorkspace::new();
     workspace.remove("Cargo.toml");
     let ended = workspace.run(&[]);
     assert_eq!(
         ended.error(),
-        "error: Cargo cannot read the workspace of this folder: its message above says why."
+        "error: This folder is not in the repository of Intake: no folder above it has template.yaml and Cargo.toml."
     );
+}
+
+#[test]
+fn stack_that_is_started_in_a_folder_of_the_repository_has_its_file_at_the_root() {
+    let workspace = TestWorkspace::new();
+    workspace.append("delivery/template.yaml", "not that of the service");
+    let mut running = workspace.start_in("delivery", &[]);
+    running.wait_for_line("Intake is running");
+    assert!(workspace.exists("target/dev.env"));
+    running.send_unix_signal("INT");
+    running.end();
 }
 
 #[test]

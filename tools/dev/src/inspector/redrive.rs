@@ -1,80 +1,61 @@
-//! The redrive of a rejected signal, by the command of the operator. Must not know what the command
-//! does.
+//! The redrive of a rejected signal, as `cargo intake rejected redrive` does it. Must not know how a
+//! signal is stored.
 
-use std::ffi::OsStr;
-use std::io::Write as _;
-use std::process::Stdio;
-
-use anyhow::{Context as _, Result, bail};
+use anyhow::Context as _;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
-use model::account::AccountId;
-use tempfile::NamedTempFile;
-use tokio::sync::OnceCell;
+use axum::http::StatusCode;
+use operator::rejected::redrive::{Candidate, Redrive, RedriveOutcome, read_edited};
 
 use super::accounts::ensure_known_account;
 use super::query::{AccountQuery, Parameters};
-use super::response::{Answered, ApiError, json_text_response};
+use super::response::{Answered, ApiError, json_response};
 use super::{Shared, read_body};
-use crate::programs::operator::OperatorProgram;
 
-/// Runs `intake rejected redrive`. The program is built at its first use.
-pub(crate) struct Redrive {
-    operator: OperatorProgram,
-    built: OnceCell<()>,
-}
-
+/// Processes a rejected signal again. The body is an entry of the list of rejected signals, maybe
+/// with another payload.
 pub(super) async fn redrive(
     State(inspector): Shared,
     Parameters(wanted): Parameters<AccountQuery>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answered {
     let body = read_body(body)?;
-    ensure_known_account(&inspector, Some(wanted.account.as_str()))?;
-    let signal = String::from_utf8_lossy(&body);
-    if signal.trim().is_empty() {
-        let why = "The body must be a rejected signal, as GET /rejected lists it.";
-        return Err(ApiError::bad_request(why));
-    }
-    let redriven = inspector.redrive.run(&wanted.account, &signal).await?;
-    Ok(json_text_response(redriven))
+    let account = &wanted.account;
+    ensure_known_account(&inspector, Some(account.as_str()))?;
+    let candidate = read_candidate(&body)?;
+    let mut redriven = None;
+    Redrive::new(&inspector.tables, account, false)
+        .run(&[candidate], |one| redriven = Some(one))
+        .await?;
+    let redriven = redriven.context("Nothing is known of the signal.")?;
+    let refusal = match &redriven.outcome {
+        RedriveOutcome::Accepted => return json_response(&redriven),
+        RedriveOutcome::Rejected(errors) => {
+            let why = "The signal is not stored: it is still rejected.";
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, why).with_field_errors(errors)
+        }
+        RedriveOutcome::Expired => {
+            let why = "The signal is not stored: it arrived longer ago than signals are kept.";
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, why)
+        }
+        RedriveOutcome::Missing => {
+            let why = "No rejected signal has this id: it was redriven or erased, or has expired.";
+            ApiError::new(StatusCode::NOT_FOUND, why)
+        }
+    };
+    Err(refusal)
 }
 
-impl Redrive {
-    pub(crate) fn new(operator: OperatorProgram) -> Self {
-        Self {
-            operator,
-            built: OnceCell::new(),
-        }
-    }
-
-    /// Processes a rejected signal again, and returns what the command printed. `signal` is an
-    /// entry of the list of rejected signals, maybe with another payload.
-    async fn run(&self, account: &AccountId, signal: &str) -> Result<String> {
-        self.built.get_or_try_init(|| self.operator.build()).await?;
-        let cannot_write = "Cannot write a temporary file";
-        let mut file = NamedTempFile::new().context(cannot_write)?;
-        // The command reads a signal from each line. No string of JSON has a line break.
-        let line = signal.replace(['\n', '\r'], " ");
-        writeln!(file, "{line}").context(cannot_write)?;
-        let mut command = self.operator.command(&[
-            "--json",
-            "rejected",
-            "redrive",
-            "--account",
-            account.as_str(),
-        ]);
-        command.args([OsStr::new("--from"), file.path().as_os_str()]);
-        let output = command
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output()
-            .await
-            .context("Cannot start intake")?;
-        if !output.status.success() {
-            bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
+fn read_candidate(body: &[u8]) -> Result<Candidate, ApiError> {
+    let text = std::str::from_utf8(body);
+    let text = text.map_err(|_| ApiError::bad_request("The body is not UTF-8."))?;
+    // A signal is read from each line, and no string of JSON has a line break.
+    let line = text.replace(['\n', '\r'], " ");
+    let candidates = read_edited(&line, "the body");
+    let candidates = candidates.map_err(|error| ApiError::bad_request(format!("{error:#}.")))?;
+    let candidate = candidates.into_iter().next();
+    candidate.ok_or_else(|| {
+        ApiError::bad_request("The body must be a rejected signal, as GET /rejected lists it.")
+    })
 }

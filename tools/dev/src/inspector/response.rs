@@ -5,9 +5,8 @@ use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
+use model::validation::FieldError;
 use serde::Serialize;
-
-use crate::exchange::parsed_response::ResponseFinding;
 
 /// The answer to a request, or why there is none.
 pub(super) type Answered = Result<Response<Body>, ApiError>;
@@ -21,7 +20,7 @@ pub(super) struct ApiError {
     message: String,
     /// What is wrong with the signal in the body.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    field_errors: Vec<ResponseFinding>,
+    field_errors: Vec<FieldError>,
 }
 
 impl ApiError {
@@ -31,6 +30,11 @@ impl ApiError {
             message: message.into(),
             field_errors: Vec::new(),
         }
+    }
+
+    pub(super) fn with_field_errors(mut self, errors: &[FieldError]) -> Self {
+        self.field_errors = errors.to_vec();
+        self
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {

@@ -3,11 +3,18 @@
 
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
+use aws::dynamodb::dynamodb as dynamodb_client;
+use aws::sdk_config::sdk_config;
 use aws::variables::Variables;
 use emulator::{Emulator, Storage, Template};
+use operator::Tables;
 use service::telemetry;
+use store::customers::CustomersTable;
+use store::rejected_signals::RejectedSignalsTable;
+use store::signals::SignalsTable;
 use tokio::sync::mpsc;
 
 use super::inputs::StackInputs;
@@ -15,12 +22,12 @@ use super::seed::store_sample_data;
 use crate::exchange::event_contract::EventContracts;
 use crate::functions::Functions;
 use crate::options::Options;
-use crate::programs::operator::OperatorProgram;
 use crate::stack_info::{Addresses, StackInfo};
 use crate::stand_ins::dynamodb;
 use crate::stand_ins::faults::Faults;
 use crate::stand_ins::overflow_queue::OverflowQueue;
 use crate::terminal::function_log::{self, EventWriter};
+use crate::terminal::status;
 
 /// The parts behind the gateway.
 pub(super) struct Backend {
@@ -28,7 +35,7 @@ pub(super) struct Backend {
     pub(super) overflow: Option<OverflowQueue>,
     pub(super) stack_info: StackInfo,
     pub(super) event_contracts: Option<EventContracts>,
-    pub(super) operator: OperatorProgram,
+    pub(super) tables: Tables,
     pub(super) faults: Option<Faults>,
     pub(super) functions: Functions,
 }
@@ -42,10 +49,7 @@ impl Backend {
         addresses: &Addresses,
     ) -> Result<Self> {
         let StackInputs {
-            programs,
-            template,
-            storage,
-            ..
+            template, storage, ..
         } = inputs;
         let emulator = dynamodb::start(template, storage, listener)?;
         let overflow = start_overflow_queue(options, template, storage).await?;
@@ -54,9 +58,9 @@ impl Backend {
         let stack_info = StackInfo::new(addresses, &emulator.endpoint(), environment);
         let event_contracts = options.event_contracts.as_deref().map(EventContracts::read);
         let event_contracts = event_contracts.transpose()?;
-        let operator = OperatorProgram::new(programs, &stack_info);
+        let tables = tables(&stack_info)?;
         if options.seed {
-            store_sample_data(inputs, &operator, &emulator).await?;
+            store_sample_data(inputs, &tables, &emulator).await?;
         }
         let faults = start_faults(options, &emulator).await?;
         let variables = function_variables(&stack_info, faults.as_ref());
@@ -69,7 +73,7 @@ impl Backend {
             overflow,
             stack_info,
             event_contracts,
-            operator,
+            tables,
             faults,
             functions,
         })
@@ -93,6 +97,21 @@ async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Option<F
     };
     let faults = Faults::start(&emulator.endpoint(), share).await?;
     Ok(Some(faults))
+}
+
+/// The tables as an operator uses them. Faults do not reach an operator.
+fn tables(stack_info: &StackInfo) -> Result<Tables> {
+    let variables = stack_info.environment.iter().cloned();
+    let variables: Variables = variables.collect();
+    let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
+    Ok(Tables {
+        dynamodb: dynamodb_client(&sdk_config(&variables)?),
+        customers: variables.required(CustomersTable::VARIABLE)?,
+        signals: variables.required(SignalsTable::VARIABLE)?,
+        rejected_signals: variables.required(RejectedSignalsTable::VARIABLE)?,
+        retention: (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60))),
+        note: status,
+    })
 }
 
 /// The variables that the functions start with. They reach DynamoDB through the faults, if there

@@ -4,14 +4,14 @@
 use anyhow::Result;
 use emulator::{Storage, Template};
 
+use crate::files::Files;
 use crate::gateway::cors::CorsPolicy;
 use crate::options::Options;
-use crate::programs::Programs;
 use crate::stack_info::env_file::EnvFile;
 
 /// The inputs of a stack, which are checked.
 pub(super) struct StackInputs {
-    pub(super) programs: Programs,
+    pub(super) files: Files,
     pub(super) template: Template,
     pub(super) cors: CorsPolicy,
     pub(super) storage: Storage,
@@ -22,15 +22,15 @@ impl StackInputs {
     /// # Errors
     /// An option or a file cannot be used.
     pub(super) fn read(options: &Options) -> Result<Self> {
-        let programs = Programs::find()?;
-        let template = Template::read(&programs.root.join("template.yaml"))?;
+        let files = Files::find()?;
+        let template = Template::read(&files.root.join("template.yaml"))?;
         let cors = options.cors_policy(&template)?;
         options.ensure_possible_shares()?;
         let storage = options.storage()?;
         let env_file = options.env_file.clone();
-        let env_file = EnvFile::prepare(env_file.unwrap_or_else(|| programs.env_file()))?;
+        let env_file = EnvFile::prepare(env_file.unwrap_or_else(|| files.env_file()))?;
         Ok(Self {
-            programs,
+            files,
             template,
             cors,
             storage,

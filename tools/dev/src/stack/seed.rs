@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
 use emulator::{Emulator, Storage};
 use model::timestamp::Timestamp;
+use operator::Tables;
 
 use super::inputs::StackInputs;
-use crate::programs::operator::OperatorProgram;
-use crate::programs::sample_data::SampleData;
+use super::sample_data::SampleData;
 use crate::terminal::status;
 
 /// Stores the sample data, unless the data file holds customers. If an earlier start was
@@ -17,7 +17,7 @@ use crate::terminal::status;
 /// stored twice.
 pub(super) async fn store_sample_data(
     inputs: &StackInputs,
-    operator: &OperatorProgram,
+    tables: &Tables,
     emulator: &Emulator,
 ) -> Result<()> {
     let customers = inputs.template.table("CustomersTable")?;
@@ -25,16 +25,15 @@ pub(super) async fn store_sample_data(
     let begun_at = if emulator.is_empty(&customers.name)? {
         Some(Timestamp::now())
     } else {
-        mark.read()
+        mark.read()?
     };
     let Some(begun_at) = begun_at else {
         status("The data file holds customers: the sample data is not stored again.");
         return Ok(());
     };
-    let sample_data = SampleData::read(&inputs.programs)?;
-    operator.build().await?;
+    let sample_data = SampleData::read(&inputs.files)?;
     mark.write(begun_at)?;
-    sample_data.store(operator, begun_at).await?;
+    sample_data.store(tables, begun_at).await?;
     mark.remove()
 }
 
@@ -50,9 +49,18 @@ impl SeedMark {
         }
     }
 
-    fn read(&self) -> Option<Timestamp> {
-        let text = std::fs::read_to_string(self.0.as_ref()?).ok()?;
-        text.parse().ok()
+    /// The time that an interrupted start has written.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read. Without its time, signals would be stored twice.
+    fn read(&self) -> Result<Option<Timestamp>> {
+        let Some(path) = self.0.as_ref().filter(|path| path.exists()) else {
+            return Ok(None);
+        };
+        let cannot_read = || format!("Cannot read {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(cannot_read)?;
+        let begun_at = text.parse().map_err(Error::msg);
+        begun_at.map(Some).with_context(cannot_read)
     }
 
     fn write(&self, begun_at: Timestamp) -> Result<()> {

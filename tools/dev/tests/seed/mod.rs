@@ -1,100 +1,118 @@
-//! `cargo dev --seed`, with a script in place of `cargo intake`.
+//! `cargo dev --seed`: what is in the tables afterwards.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
+
+use std::fmt::Write as _;
 
 use emulator::{Emulator, Storage, Template};
 use model::timestamp::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::workspace::TestWorkspace;
 
-#[test]
-fn seed_imports_copies_with_signals_over_seven_days() {
-    let workspace = TestWorkspace::new();
-    workspace.append("events/seed/customers.ndjson", "customer\n");
-    workspace.append(
-        "events/seed/signals.ndjson",
-        "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n",
-    );
-    workspace.cargo_that_builds_intake(
-        "echo \"$*\" >> calls; cat \"$2\" >> lines; env > environment; exit 0",
-    );
-    workspace.run_until_ready(&["--seed"]);
+const DATA: [&str; 3] = ["--seed", "--data", "target/dev.sqlite"];
 
-    let calls = workspace.read("calls");
-    let time = |call: &str| -> Timestamp { call.rsplit(' ').next().unwrap().parse().unwrap() };
-    let days = |call| Timestamp::now().duration_since(time(call)).as_secs() / (24 * 60 * 60);
-    assert_eq!(
-        calls.lines().map(days).collect::<Vec<_>>(),
-        [7, 6, 5, 4, 3, 2, 1, 0],
-        "{calls}"
-    );
-    assert!(
-        calls
-            .lines()
-            .all(|call| call.contains(" --account dev ") && !call.contains("events/seed")),
-        "{calls}"
-    );
-    assert_eq!(
-        workspace.read("lines"),
-        "customer\n0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n"
-    );
-    let environment = workspace.read("environment");
-    for expected in [
-        "\nAWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:",
-        "\nAWS_ACCESS_KEY_ID=",
-        "\nAWS_REGION=",
-    ] {
-        assert!(
-            format!("\n{environment}").contains(expected),
-            "{expected}: {environment}"
-        );
+/// Writes sample data: a customer, and so many signals.
+fn write_sample_data(workspace: &TestWorkspace, signals: usize) {
+    workspace.append("target/README", "");
+    let customer = "{\"customerId\":\"c-1001\",\"customerData\":{\"firstName\":\"Ada\"}}\n";
+    workspace.append("events/seed/customers.ndjson", customer);
+    let mut lines = String::new();
+    for n in 0..signals {
+        let line = json!({"customerId": "c-1001", "eventType": "viewed", "data": {"n": n}});
+        writeln!(lines, "{line}").unwrap();
     }
+    workspace.append("events/seed/signals.ndjson", &lines);
+}
+
+/// The items of a table in the data file of the workspace, which no stack uses.
+fn stored(workspace: &TestWorkspace, table: &str) -> Vec<Value> {
+    let mut items = Vec::new();
+    let emulator = open(workspace);
+    emulator
+        .for_each_item(table, |item| items.push(item.clone()))
+        .unwrap();
+    items
+}
+
+fn open(workspace: &TestWorkspace) -> Emulator {
+    let template = Template::read(&workspace.path("template.yaml")).unwrap();
+    let storage = Storage::File(workspace.path("target/dev.sqlite"));
+    Emulator::start(&template, &storage, 0).unwrap()
+}
+
+/// When each signal was received, in the order of the sample data.
+fn received(workspace: &TestWorkspace) -> Vec<Timestamp> {
+    let mut signals = stored(workspace, "SignalsTable");
+    let number = |signal: &Value| -> usize {
+        let n = signal.pointer("/data/M/n/N").unwrap();
+        n.as_str().unwrap().parse().unwrap()
+    };
+    signals.sort_by_key(number);
+    signals.iter().map(received_at).collect()
+}
+
+fn received_at(signal: &Value) -> Timestamp {
+    let text = signal.pointer("/receivedAt/S").unwrap();
+    text.as_str().unwrap().parse().unwrap()
+}
+
+/// How many days before `end` each of these times is.
+fn days_before(end: Timestamp, times: &[Timestamp]) -> Vec<u64> {
+    let days = |time: &Timestamp| end.duration_since(*time).as_secs() / (24 * 60 * 60);
+    times.iter().map(days).collect()
+}
+
+#[test]
+fn seed_stores_customers_and_signals_over_seven_days() {
+    let workspace = TestWorkspace::new();
+    write_sample_data(&workspace, 14);
+    workspace.run_until_ready(&DATA);
+
+    let days = days_before(Timestamp::now(), &received(&workspace));
+    assert_eq!(days, [6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0]);
+    let customers = stored(&workspace, "CustomersTable");
+    let ids = customers.iter().map(|customer| &customer["pk"]["S"]);
+    assert_eq!(ids.collect::<Vec<_>>(), ["dev#c-1001"]);
+    assert!(!workspace.exists("target/dev.sqlite.seed"));
 }
 
 #[test]
 fn sample_data_is_not_stored_beside_customers_of_a_data_file() {
     let workspace = TestWorkspace::new();
-    workspace.append("events/seed/customers.ndjson", "customer\n");
-    workspace.append("events/seed/signals.ndjson", "signal\n");
-    workspace.cargo_that_builds_intake("touch imported; exit 0");
-    workspace.append("target/README", "");
+    write_sample_data(&workspace, 1);
     put_customer(&workspace);
 
-    let ended = workspace.run_until_ready(&["--seed", "--data", "target/dev.sqlite"]);
+    let ended = workspace.run_until_ready(&DATA);
     assert!(
-        ended.stderr.contains("the sample data is not stored again")
-            && !workspace.exists("imported"),
+        ended.stderr.contains("the sample data is not stored again"),
         "{}",
         ended.stderr
     );
+    assert_eq!(received(&workspace), []);
 }
 
 #[test]
 fn sample_data_of_an_interrupted_start_is_stored_again_as_of_the_same_time() {
     let workspace = TestWorkspace::new();
-    workspace.append("events/seed/customers.ndjson", "customer\n");
-    workspace.append("events/seed/signals.ndjson", "0\n1\n2\n3\n4\n5\n6\n");
-    workspace.append("target/README", "");
-    // The import of the second day does not end in the first start.
-    workspace.cargo_that_builds_intake(
-        "for last; do :; done; echo $last >> calls; grep -q 1 \"$2\" && [ ! -e hanging ] && touch hanging && exec sleep 600; exit 0",
-    );
-    let arguments = ["--seed", "--data", "target/dev.sqlite"];
-    let running = workspace.start(&arguments);
-    workspace.wait_for("hanging");
+    write_sample_data(&workspace, 3_500);
+    let running = workspace.start(&DATA);
+    workspace.wait_for("target/dev.sqlite.seed");
     running.send_unix_signal("INT");
-    running.end();
-    // `cargo intake` would have stored it.
-    put_customer(&workspace);
-    let interrupted = workspace.read("calls");
+    let ended = running.end();
+    assert!(ended.status.success(), "{}", ended.stderr);
+    assert!(ended.stderr.ends_with("Stopped.\n"), "{}", ended.stderr);
+    assert!(!workspace.exists("target/dev.env"));
+    if stored(&workspace, "CustomersTable").is_empty() {
+        // It was interrupted before it had stored the first customer.
+        put_customer(&workspace);
+    }
+    let begun_at: Timestamp = workspace.read("target/dev.sqlite.seed").parse().unwrap();
 
-    workspace.run_until_ready(&arguments);
-    let calls = workspace.read("calls");
-    let calls = calls.strip_prefix(&interrupted).unwrap();
-    assert!(calls.starts_with(&interrupted), "{interrupted}{calls}");
-    assert_eq!(calls.lines().count(), 8, "{calls}");
-
-    let ended = workspace.run_until_ready(&arguments);
+    workspace.run_until_ready(&DATA);
+    let times = received(&workspace);
+    assert_eq!(times.len(), 3_500, "no signal is stored twice");
+    assert_eq!(times.last(), Some(&begun_at));
+    let ended = workspace.run_until_ready(&DATA);
     assert!(
         ended.stderr.contains("the sample data is not stored again"),
         "{}",
@@ -102,12 +120,22 @@ fn sample_data_of_an_interrupted_start_is_stored_again_as_of_the_same_time() {
     );
 }
 
+#[test]
+fn mark_of_an_interrupted_start_that_cannot_be_read_is_an_error() {
+    let workspace = TestWorkspace::new();
+    write_sample_data(&workspace, 1);
+    put_customer(&workspace);
+    workspace.append("target/dev.sqlite.seed", "yesterday");
+    let error = workspace.run(&DATA).error();
+    assert!(
+        error.starts_with("error: Cannot read ") && error.contains("dev.sqlite.seed"),
+        "{error}"
+    );
+}
+
 /// Stores a customer in the data file of the workspace.
 fn put_customer(workspace: &TestWorkspace) {
-    let template = Template::read(&workspace.path("template.yaml")).unwrap();
-    let storage = Storage::File(workspace.path("target/dev.sqlite"));
-    let emulator = Emulator::start(&template, &storage, 0).unwrap();
-    emulator
+    open(workspace)
         .put_item("CustomersTable", &json!({"pk": {"S": "dev#c-1001"}}))
         .unwrap();
 }
@@ -115,19 +143,16 @@ fn put_customer(workspace: &TestWorkspace) {
 #[test]
 fn seed_that_cannot_be_imported_is_an_error() {
     let workspace = TestWorkspace::new();
-    assert!(
-        workspace
-            .run(&["--seed"])
-            .error()
-            .starts_with("error: Cannot read ")
+    let missing = workspace.run(&["--seed"]).error();
+    assert!(missing.starts_with("error: Cannot read "), "{missing}");
+    write_sample_data(&workspace, 1);
+    workspace.append(
+        "events/seed/signals.ndjson",
+        "{\"customerId\":\"c-1001\"}\n",
     );
-    workspace.append("events/seed/customers.ndjson", "");
-    workspace.append("events/seed/signals.ndjson", "");
-    workspace.cargo_that_builds_intake("exit 1");
-    assert!(
-        workspace
-            .run(&["--seed"])
-            .error()
-            .starts_with("error: The sample data could not be stored")
+    assert_eq!(
+        workspace.run(&["--seed"]).error(),
+        "error: The sample data could not be stored: 1 lines of events/seed are invalid, and 0 signals would already be \
+         expired."
     );
 }

@@ -1,12 +1,10 @@
-//! A temporary cargo workspace in which a test runs `cargo dev`, with a script in place of cargo
-//! where a test needs one. [`stack`] is the process that runs in it.
+//! A temporary repository in which a test runs `cargo dev`. [`stack`] is the process that runs in it.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
 pub(crate) mod stack;
 
 use std::fs;
 use std::io::PipeReader;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,17 +24,13 @@ pub(crate) fn dev() -> Command {
 /// The folder is deleted when this is dropped.
 pub(crate) struct TestWorkspace {
     folder: tempfile::TempDir,
-    /// The cargo that runs the tests.
-    cargo: PathBuf,
 }
 
 impl TestWorkspace {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let cargo = PathBuf::from(std::env::var_os("CARGO").expect("cargo runs the tests"));
-        let workspace = Self { folder, cargo };
-        workspace.append("Cargo.toml", "[workspace]\nresolver = '3'\n");
-        workspace.append("Cargo.lock", "version = 4\n");
+        let workspace = Self { folder };
+        workspace.append("Cargo.toml", "[workspace]\n");
         workspace.append("template.yaml", TEMPLATE);
         workspace
     }
@@ -55,33 +49,6 @@ impl TestWorkspace {
 
     pub(crate) fn remove(&self, path: &str) {
         fs::remove_file(self.path(path)).unwrap();
-    }
-
-    /// Writes a shell script into the folder that is first on the `PATH` of `cargo dev`.
-    pub(crate) fn program(&self, name: &str, script: &str) -> PathBuf {
-        let path = self.folder.path().join("bin").join(name);
-        self.append(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        path
-    }
-
-    /// Makes `cargo build .. intake` build `script`. Other commands of cargo work.
-    pub(crate) fn cargo_that_builds_intake(&self, script: &str) {
-        let intake = self.program("intake", script);
-        let build = format!(
-            "mkdir -p target/debug && cp {} target/debug/intake",
-            intake.display()
-        );
-        self.cargo_after(&format!(
-            "case \"$*\" in *' --bin intake') {build}; exit;; esac"
-        ));
-    }
-
-    /// Has a shell script run in place of cargo. Where the script does not exit, the real cargo
-    /// runs after it.
-    pub(crate) fn cargo_after(&self, script: &str) {
-        let cargo = self.cargo.display();
-        self.program("cargo", &format!("{script}\nexec {cargo} \"$@\""));
     }
 
     pub(crate) fn read(&self, path: &str) -> String {
@@ -111,7 +78,13 @@ impl TestWorkspace {
 
     /// Starts `cargo dev` on free ports, unless the arguments name some.
     pub(crate) fn start(&self, arguments: &[&str]) -> RunningStack {
+        self.start_in("", arguments)
+    }
+
+    /// Starts `cargo dev` like [`Self::start`], in this folder of the workspace.
+    pub(crate) fn start_in(&self, folder: &str, arguments: &[&str]) -> RunningStack {
         let mut command = self.command(arguments);
+        command.current_dir(self.path(folder));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         RunningStack::new(command.spawn().unwrap())
     }
@@ -126,17 +99,6 @@ impl TestWorkspace {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let bin = self.folder.path().join("bin");
-        let path = std::env::var_os("PATH").expect("there is a PATH");
-        let path =
-            std::env::join_paths(std::iter::once(bin.clone()).chain(std::env::split_paths(&path)))
-                .unwrap();
-        let own_cargo = bin.join("cargo");
-        let cargo = if own_cargo.exists() {
-            &own_cargo
-        } else {
-            &self.cargo
-        };
         let ports = ["--port", "--dynamodb-port", "--inspector-port"]
             .into_iter()
             .filter(|port| !arguments.contains(port));
@@ -145,8 +107,6 @@ impl TestWorkspace {
             .args(arguments)
             .args(ports.flat_map(|port| [port, "0"]))
             .current_dir(self.folder.path())
-            .env("CARGO", cargo)
-            .env("PATH", path)
             // The variables of a developer who uses `cargo intake` on a deployed stack. They must
             // not reach the functions.
             .env(
