@@ -11,6 +11,7 @@
 //! | [`sandbox`] | a process of a function, and what surrounds it | what is tested |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
 //! | [`fake_s3`] | keeping objects | what is in them |
+//! | [`service_ahead`] | a service of AWS with another clock | what is called |
 //! | `programs` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
 //! | `tables`, `clients`, `keys` | template.yaml's tables; clients for them; API keys in them and in a key snapshot | what is called |
@@ -33,6 +34,7 @@ mod local_stack;
 mod other_dynamodb;
 mod programs;
 mod request_builder;
+pub mod service_ahead;
 mod tables;
 mod test_app;
 

@@ -10,5 +10,6 @@ mod killed;
 mod partial_batches;
 mod refused_events;
 mod sent_is_delivered;
+mod statuses;
 mod unreadable;
 mod wire;

@@ -4,3 +4,4 @@
 mod api;
 mod examples;
 mod links;
+mod runbook;

@@ -219,6 +219,14 @@ async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
             Fault::InternalServerError.always().for_operation("PutItem"),
             "ServerError",
         ),
+        (
+            Fault::SignatureExpired.always().for_operation("PutItem"),
+            "ClockSkew",
+        ),
+        (
+            Fault::Status(404).always().for_operation("PutItem"),
+            "HTTP 404",
+        ),
     ] {
         let mut line = line_of_deferred_batch(&fault).await;
         // The patience may end during the last call, most often on a busy machine.

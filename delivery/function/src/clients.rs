@@ -49,7 +49,7 @@ pub(crate) async fn call<T, E: ProvideErrorMetadata>(
     };
     match CallFailure::from(&error) {
         CallFailure::NotSent => Err(TargetError::RequestError),
-        CallFailure::Refused { code, .. } => Err(TargetError::from_code(code)),
+        CallFailure::Refused(refusal) => Err(TargetError::from_refusal(refusal)),
         CallFailure::Unanswered(cause) => Err(cause.into()),
     }
 }

@@ -1,7 +1,7 @@
 //! Why a target, or the failure bucket, did not take something. This module must not know how a
 //! target is invoked.
 
-use aws::cause::Cause;
+use aws::cause::{Cause, Refusal};
 use aws::s3::S3Error;
 
 /// Why a call failed, or a target did not take a CloudEvent. The delivery keeps a CloudEvent that a
@@ -29,7 +29,7 @@ pub(crate) enum TargetError {
 }
 
 impl TargetError {
-    /// The cause of an error code.
+    /// The cause of the error code of an item, or of a whole call.
     pub(crate) fn from_code(code: &str) -> Self {
         match code {
             "InvalidArgument" | "MalformedDetail" => Self::InvalidCloudEvent(code.to_owned()),
@@ -38,9 +38,24 @@ impl TargetError {
             | "SerializationException"
             | "ValidationError"
             | "ValidationException" => Self::InvalidCall(code.to_owned()),
-            code if Cause::is_invalid_credentials(code) => Cause::InvalidCredentials.into(),
-            // `Cause::from_code` would give the code the meaning that it has in DynamoDB.
+            // `Refusal::cause` would give the code the meaning that it has in DynamoDB.
             code => Cause::Other(code.to_owned()).into(),
+        }
+    }
+
+    /// Why a target refused a whole call: by its error code or, without one, by its status. A 4xx
+    /// without a code says that the target, or a proxy before it, will never take what is in the
+    /// call. Those that say something else, such as 403 and 429, are a [`Cause`] of their own.
+    pub(crate) fn from_refusal(refusal: Refusal<'_>) -> Self {
+        let Some(code) = refusal.code else {
+            return match Cause::from_status(refusal.status) {
+                Cause::Other(status) => Self::InvalidCall(status),
+                cause => cause.into(),
+            };
+        };
+        match Cause::of_signature(code, refusal.message) {
+            Some(cause) => cause.into(),
+            None => Self::from_code(code),
         }
     }
 

@@ -5,12 +5,19 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use crate::deadline::DeadlineExceeded;
 
+/// The status of an answer that what is in the call is too large (RFC 9110, 15.5.14).
+pub const CONTENT_TOO_LARGE: u16 = 413;
+
 /// Why DynamoDB, SQS, S3 or a target of the delivery did not do a call, as the log shows it.
+/// docs/runbook.md says for each what an operator does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
-    /// DynamoDB throttled the call, by an exception or by unprocessed items.
+    /// The service throttled the call, by an exception or by unprocessed items.
     #[error("Throttled")]
     Throttled,
+    /// Another write of the same item was under way.
+    #[error("Conflict")]
+    Conflict,
     /// The time of the request was over before the service answered.
     #[error("DeadlineExceeded")]
     DeadlineExceeded,
@@ -26,6 +33,10 @@ pub enum Cause {
     /// The service answered with a 5xx.
     #[error("ServerError")]
     ServerError,
+    /// The clock of this process differs from that of the service by minutes, so its signatures are
+    /// not valid. The SDK signs the next call with the time of the answer.
+    #[error("ClockSkew")]
+    ClockSkew,
     /// There is no such table in this region and account.
     #[error("NoSuchTable")]
     NoSuchTable,
@@ -35,7 +46,7 @@ pub enum Cause {
     /// The credentials are invalid or have expired.
     #[error("InvalidCredentials")]
     InvalidCredentials,
-    /// Another error, with its code.
+    /// Another error, with its code or, without one, its status, such as `HTTP 404`.
     #[error("{0}")]
     Other(String),
 }
@@ -46,15 +57,22 @@ pub enum Cause {
 pub enum CallFailure<'e> {
     /// The request could not be written, so the service never got it: a defect of ours.
     NotSent,
-    /// The service answered with an error that has a code.
-    Refused {
-        code: &'e str,
-        /// The text of the service, which may contain a value of a client.
-        message: Option<&'e str>,
-        is_server_error: bool,
-    },
+    /// The service, or a machine before it, answered with an error.
+    Refused(Refusal<'e>),
     /// There was no answer, or none that can be read.
     Unanswered(Cause),
+}
+
+/// An answer that says that a call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal<'e> {
+    /// The HTTP status: not a 2xx.
+    pub status: u16,
+    /// The error code of the service. `None` if the answer has no body that the service could have
+    /// written: then a proxy or a load balancer may have answered.
+    pub code: Option<&'e str>,
+    /// The text of the service, which may contain a value of a client.
+    pub message: Option<&'e str>,
 }
 
 impl Cause {
@@ -62,10 +80,12 @@ impl Cause {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Throttled
+            | Self::Conflict
             | Self::Timeout
             | Self::DispatchFailure
             | Self::ResponseError
-            | Self::ServerError => true,
+            | Self::ServerError
+            | Self::ClockSkew => true,
             Self::DeadlineExceeded
             | Self::NoSuchTable
             | Self::AccessDenied
@@ -74,66 +94,211 @@ impl Cause {
         }
     }
 
-    /// Whether this error code says that the credentials are invalid or have expired. It is one of
-    /// the codes of AWS's own checks, which the services share.
-    pub fn is_invalid_credentials(code: &str) -> bool {
-        matches!(
-            code,
-            "ExpiredTokenException"
-                | "IncompleteSignatureException"
-                | "InvalidClientTokenId"
-                | "InvalidSignatureException"
-                | "MissingAuthenticationTokenException"
-                | "UnrecognizedClientException"
-        )
+    /// The cause of an answer without an error code (RFC 9110, section 15).
+    pub fn from_status(status: u16) -> Self {
+        match status {
+            401 | 403 | 407 => Self::AccessDenied,
+            408 => Self::Timeout,
+            429 => Self::Throttled,
+            400..500 => Self::Other(format!("HTTP {status}")),
+            500.. => Self::ServerError,
+            // A redirect: no service of AWS sends one here.
+            _ => Self::ResponseError,
+        }
     }
 
-    /// The cause of an error code of DynamoDB ("Error handling with DynamoDB", developer guide) or
-    /// SQS, which share the codes of AWS's own checks.
-    pub fn from_code(code: &str, is_server_error: bool) -> Self {
+    /// The cause if this error code is one of AWS's own checks of a request's signature, which the
+    /// services share ("Common Errors" in the API reference of each).
+    pub fn of_signature(code: &str, message: Option<&str>) -> Option<Self> {
         match code {
-            "ProvisionedThroughputExceededException"
+            "RequestExpired" | "RequestTimeTooSkewed" => Some(Self::ClockSkew),
+            "AuthFailure" | "InvalidSignatureException" | "SignatureDoesNotMatch"
+                if message.is_some_and(is_about_signing_time) =>
+            {
+                Some(Self::ClockSkew)
+            }
+            "ExpiredToken"
+            | "ExpiredTokenException"
+            | "IncompleteSignature"
+            | "IncompleteSignatureException"
+            | "InvalidAccessKeyId"
+            | "InvalidClientTokenId"
+            | "InvalidSignatureException"
+            | "InvalidToken"
+            | "MissingAuthenticationToken"
+            | "MissingAuthenticationTokenException"
+            | "SignatureDoesNotMatch"
+            | "UnrecognizedClientException" => Some(Self::InvalidCredentials),
+            _ => None,
+        }
+    }
+}
+
+/// `Signature expired: 20261120T221640Z is now earlier than ...`, and `Signature not yet current:
+/// ...` of a clock that is ahead.
+fn is_about_signing_time(message: &str) -> bool {
+    message.starts_with("Signature expired") || message.starts_with("Signature not yet current")
+}
+
+impl Refusal<'_> {
+    /// Why DynamoDB ("Error handling with DynamoDB", developer guide) or SQS ("`SendMessage`", API
+    /// reference) refused a call: by its error code or, without one, by its status.
+    pub fn cause(&self) -> Cause {
+        let Some(code) = self.code else {
+            return Cause::from_status(self.status);
+        };
+        if let Some(cause) = Cause::of_signature(code, self.message) {
+            return cause;
+        }
+        match code {
+            // The codes with a dot are those of SQS's older protocol, which it still names.
+            "KMS.ThrottlingException"
+            | "KmsThrottled"
+            | "ProvisionedThroughputExceededException"
             | "RequestLimitExceeded"
-            | "ThrottlingException" => Self::Throttled,
-            "InternalServerError" | "InternalFailure" | "ServiceUnavailable" => Self::ServerError,
-            "ResourceNotFoundException" => Self::NoSuchTable,
-            "AccessDeniedException" => Self::AccessDenied,
-            _ if Self::is_invalid_credentials(code) => Self::InvalidCredentials,
-            _ if is_server_error => Self::ServerError,
-            other => Self::Other(other.to_owned()),
+            | "RequestThrottled"
+            | "Throttling"
+            | "ThrottlingException" => Cause::Throttled,
+            "ReplicatedWriteConflictException"
+            | "TransactionConflictException"
+            | "TransactionInProgressException" => Cause::Conflict,
+            "RequestTimeout" | "RequestTimeoutException" => Cause::Timeout,
+            "InternalFailure" | "InternalServerError" | "ServiceUnavailable" => Cause::ServerError,
+            "ResourceNotFoundException" => Cause::NoSuchTable,
+            "AccessDeniedException" => Cause::AccessDenied,
+            _ if self.status >= 500 => Cause::ServerError,
+            _ if self.status == 429 => Cause::Throttled,
+            other => Cause::Other(other.to_owned()),
         }
     }
 }
 
 impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for CallFailure<'e> {
     fn from(error: &'e SdkError<E, HttpResponse>) -> Self {
-        let cause = match error {
-            SdkError::ConstructionFailure(_) => return Self::NotSent,
-            SdkError::TimeoutError(_) => Cause::Timeout,
-            SdkError::DispatchFailure(_) => Cause::DispatchFailure,
+        match error {
+            SdkError::ConstructionFailure(_) => Self::NotSent,
+            SdkError::TimeoutError(_) => Self::Unanswered(Cause::Timeout),
+            SdkError::DispatchFailure(_) => Self::Unanswered(Cause::DispatchFailure),
             // To the SDK, a 200 that it cannot parse is an error without a code.
-            SdkError::ServiceError(service) if service.raw().status().is_success() => {
-                Cause::ResponseError
+            SdkError::ServiceError(service) if !service.raw().status().is_success() => {
+                Self::Refused(Refusal {
+                    status: service.raw().status().as_u16(),
+                    code: service.err().code(),
+                    message: service.err().message(),
+                })
             }
-            SdkError::ServiceError(service) => match service.err().code() {
-                Some(code) => {
-                    return Self::Refused {
-                        code,
-                        message: service.err().message(),
-                        is_server_error: service.raw().status().is_server_error(),
-                    };
-                }
-                // A 5xx without a body, for example from a load balancer.
-                None => Cause::ServerError,
-            },
-            _ => Cause::ResponseError,
-        };
-        Self::Unanswered(cause)
+            // Some of the SDKs call an answer without a code unreadable.
+            SdkError::ResponseError(unreadable) if is_whole_error(unreadable.raw()) => {
+                Self::Refused(Refusal {
+                    status: unreadable.raw().status().as_u16(),
+                    code: None,
+                    message: None,
+                })
+            }
+            _ => Self::Unanswered(Cause::ResponseError),
+        }
     }
+}
+
+/// Whether an answer says that the call failed, and was read to its end.
+fn is_whole_error(response: &HttpResponse) -> bool {
+    !response.status().is_success() && response.body().bytes().is_some()
 }
 
 impl From<DeadlineExceeded> for Cause {
     fn from(_: DeadlineExceeded) -> Self {
         Self::DeadlineExceeded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal<'e>(status: u16, code: Option<&'e str>, message: &'e str) -> Refusal<'e> {
+        Refusal {
+            status,
+            code,
+            message: Some(message),
+        }
+    }
+
+    #[test]
+    fn answer_without_a_code_is_decided_by_its_status() {
+        for (status, cause) in [
+            (400, Cause::Other("HTTP 400".to_owned())),
+            (401, Cause::AccessDenied),
+            (403, Cause::AccessDenied),
+            (404, Cause::Other("HTTP 404".to_owned())),
+            (408, Cause::Timeout),
+            (413, Cause::Other("HTTP 413".to_owned())),
+            (429, Cause::Throttled),
+            (431, Cause::Other("HTTP 431".to_owned())),
+            (500, Cause::ServerError),
+            (502, Cause::ServerError),
+            (503, Cause::ServerError),
+            (504, Cause::ServerError),
+        ] {
+            let decided = refusal(status, None, "").cause();
+            assert_eq!(decided, cause, "{status}");
+            let may_pass = status == 408 || status == 429 || status >= 500;
+            assert_eq!(decided.is_transient(), may_pass, "{status}");
+        }
+    }
+
+    #[test]
+    fn clock_that_is_wrong_is_told_apart_from_a_refused_key() {
+        let late = "Signature expired: 20261120T221640Z is now earlier than 20261120T222140Z";
+        let early = "Signature not yet current: 20261120T223640Z is still later than ...";
+        let refused =
+            "The request signature we calculated does not match the signature you provided";
+        for (code, message, cause) in [
+            ("InvalidSignatureException", late, Cause::ClockSkew),
+            ("InvalidSignatureException", early, Cause::ClockSkew),
+            ("SignatureDoesNotMatch", late, Cause::ClockSkew),
+            ("RequestTimeTooSkewed", "", Cause::ClockSkew),
+            ("RequestExpired", "", Cause::ClockSkew),
+            (
+                "InvalidSignatureException",
+                refused,
+                Cause::InvalidCredentials,
+            ),
+            ("SignatureDoesNotMatch", refused, Cause::InvalidCredentials),
+            ("ExpiredTokenException", "", Cause::InvalidCredentials),
+            (
+                "UnrecognizedClientException",
+                late,
+                Cause::InvalidCredentials,
+            ),
+        ] {
+            assert_eq!(refusal(400, Some(code), message).cause(), cause, "{code}");
+        }
+    }
+
+    #[test]
+    fn code_of_an_error_that_passes_is_transient_whatever_its_status() {
+        for code in [
+            "InternalServerError",
+            "KMS.ThrottlingException",
+            "KmsThrottled",
+            "ProvisionedThroughputExceededException",
+            "ReplicatedWriteConflictException",
+            "RequestThrottled",
+            "RequestTimeTooSkewed",
+            "ServiceUnavailable",
+            "ThrottlingException",
+            "TransactionConflictException",
+        ] {
+            assert!(
+                refusal(400, Some(code), "").cause().is_transient(),
+                "{code}"
+            );
+        }
+        for code in ["AccessDeniedException", "KmsDisabled", "QueueDoesNotExist"] {
+            assert!(
+                !refusal(400, Some(code), "").cause().is_transient(),
+                "{code}"
+            );
+        }
     }
 }

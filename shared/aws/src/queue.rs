@@ -117,11 +117,7 @@ async fn send(call: SendMessageFluentBuilder, message: String) -> Result<(), Cau
 fn cause(failure: CallFailure<'_>) -> Cause {
     match failure {
         CallFailure::NotSent => Cause::Other("RequestError".to_owned()),
-        CallFailure::Refused {
-            code,
-            is_server_error,
-            ..
-        } => Cause::from_code(code, is_server_error),
+        CallFailure::Refused(refusal) => refusal.cause(),
         CallFailure::Unanswered(cause) => cause,
     }
 }

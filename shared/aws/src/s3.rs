@@ -78,7 +78,7 @@ pub enum WritePrecondition<'a> {
 /// Why a request to S3 failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum S3Error {
-    /// S3 did not answer, or its answer cannot be read.
+    /// S3 did not answer, its answer cannot be read, it failed, or it does not know the signature.
     #[error(transparent)]
     Unavailable(#[from] Cause),
     /// There is no such object, or no such bucket. S3 says so only to callers who may list the
@@ -291,7 +291,6 @@ async fn refusal(mut response: HttpResponse) -> S3Error {
     match status {
         404 => return S3Error::Missing,
         409 | 412 => return S3Error::Changed,
-        500.. => return Cause::ServerError.into(),
         _ => {}
     }
     let body = read_body(response.take_body(), MAX_ERROR_BYTES)
@@ -300,10 +299,18 @@ async fn refusal(mut response: HttpResponse) -> S3Error {
     let body = String::from_utf8_lossy(&body);
     let code = body
         .split_once("<Code>")
-        .and_then(|(_, rest)| rest.split_once("</Code>"));
+        .and_then(|(_, rest)| rest.split_once("</Code>"))
+        .map(|(code, _)| code);
+    if let Some(cause) = code.and_then(|code| Cause::of_signature(code, None)) {
+        return cause.into();
+    }
+    let by_status = Cause::from_status(status);
+    if by_status.is_transient() {
+        return by_status.into();
+    }
     S3Error::Refused {
         status,
-        code: code.map(|(code, _)| code.to_owned()).unwrap_or_default(),
+        code: code.unwrap_or_default().to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only
 //! its kind is kept.
 
-use aws::cause::{CallFailure, Cause};
+use aws::cause::{CONTENT_TOO_LARGE, CallFailure, Cause, Refusal};
 use aws::deadline::DeadlineExceeded;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
@@ -52,21 +52,21 @@ impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
         match CallFailure::from(&error) {
             CallFailure::NotSent => Self::Unserializable,
             CallFailure::Unanswered(cause) => cause.into(),
-            CallFailure::Refused {
-                code: "ValidationException",
-                message: Some(message),
-                ..
-            } if is_about_item_size(message) => Self::ItemTooLarge,
-            CallFailure::Refused {
-                code: "ValidationException" | "SerializationException",
-                ..
-            } => Self::Invalid,
-            CallFailure::Refused {
-                code,
-                is_server_error,
-                ..
-            } => Cause::from_code(code, is_server_error).into(),
+            CallFailure::Refused(refusal) => refused(refusal),
         }
+    }
+}
+
+/// Why DynamoDB refused a call.
+fn refused(refusal: Refusal<'_>) -> StoreError {
+    match (refusal.code, refusal.message) {
+        (Some("ValidationException"), Some(message)) if is_about_item_size(message) => {
+            StoreError::ItemTooLarge
+        }
+        (Some("ValidationException" | "SerializationException"), _) => StoreError::Invalid,
+        // What is in the call is too large for DynamoDB, or for a proxy before it.
+        (None, _) if refusal.status == CONTENT_TOO_LARGE => StoreError::Invalid,
+        _ => refusal.cause().into(),
     }
 }
 

@@ -14,6 +14,7 @@ struct Exception {
     status: &'static str,
     namespace: &'static str,
     name: &'static str,
+    message: &'static str,
 }
 
 impl Exception {
@@ -22,12 +23,13 @@ impl Exception {
             status: "400 Bad Request",
             namespace,
             name,
+            message: "on purpose",
         }
     }
 
     fn answer(&self) -> HttpMessage {
         let kind = format!("{}#{}", self.namespace, self.name);
-        let body = json!({"__type": kind, "message": "on purpose"});
+        let body = json!({"__type": kind, "message": self.message});
         json_answer(self.status, body.to_string())
     }
 }
@@ -47,7 +49,15 @@ pub(crate) fn refusal(fault: Fault) -> HttpMessage {
             status: "500 Internal Server Error",
             namespace: DYNAMODB,
             name: "InternalServerError",
+            message: "on purpose",
         },
+        Fault::SignatureExpired => Exception {
+            message: "Signature expired: 20261120T221640Z is now earlier than 20261120T222140Z",
+            ..Exception::bad_request(CORAL, "InvalidSignatureException")
+        },
+        Fault::Status(status) => {
+            return HttpMessage::answer(&format!("{status} on purpose"), &[], "");
+        }
         _ => return HttpMessage::answer("503 Service Unavailable", &[], ""),
     };
     exception.answer()

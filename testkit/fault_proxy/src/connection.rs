@@ -88,10 +88,11 @@ async fn carry_out(
         Fault::Throttled
         | Fault::TableThrottled
         | Fault::InternalServerError
-        | Fault::ServiceUnavailable
+        | Fault::Status(_)
         | Fault::AccessDenied
         | Fault::ExpiredToken
         | Fault::UnrecognizedClient
+        | Fault::SignatureExpired
         | Fault::Invalid => Ok(Next::Answer(refusal(fault))),
     }
 }

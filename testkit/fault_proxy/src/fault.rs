@@ -11,14 +11,16 @@ pub enum Fault {
     TableThrottled,
     /// 500 `InternalServerError`, nothing written.
     InternalServerError,
-    /// 503 without a body, nothing written.
-    ServiceUnavailable,
+    /// This status without a body, as of a proxy or a load balancer, nothing written.
+    Status(u16),
     /// 400 `AccessDeniedException`, nothing written.
     AccessDenied,
     /// 400 `ExpiredTokenException`, nothing written.
     ExpiredToken,
     /// 400 `UnrecognizedClientException`, nothing written.
     UnrecognizedClient,
+    /// 400 `InvalidSignatureException`, because the clock of the client is late, nothing written.
+    SignatureExpired,
     /// 400 `ValidationException`, nothing written.
     Invalid,
     /// The connection is reset, nothing written.

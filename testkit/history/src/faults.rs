@@ -14,7 +14,7 @@ pub(super) fn dynamodb_faults() -> Vec<Rule> {
         part_of_faults(Fault::Throttled, 0.2),
         part_of_faults(Fault::TableThrottled, 0.08),
         part_of_faults(Fault::InternalServerError, 0.15),
-        part_of_faults(Fault::ServiceUnavailable, 0.08),
+        part_of_faults(Fault::Status(503), 0.08),
         part_of_faults(Fault::ResetBefore, 0.12),
         part_of_faults(Fault::ResetAfter, 0.17),
         part_of_faults(Fault::CutBody, 0.06),
@@ -31,7 +31,7 @@ pub(super) fn dynamodb_faults() -> Vec<Rule> {
 /// The faults of SQS: so rare that no message fails three times in a row.
 pub(super) fn sqs_faults() -> Vec<Rule> {
     vec![
-        part_of_faults(Fault::ServiceUnavailable, 0.04),
+        part_of_faults(Fault::Status(503), 0.04),
         part_of_faults(Fault::ResetAfter, 0.04),
         part_of_faults(Fault::CutBody, 0.02),
     ]

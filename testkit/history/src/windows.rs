@@ -45,7 +45,7 @@ const FAULTS: [Fault; 6] = [
     Fault::Throttled,
     Fault::TableThrottled,
     Fault::InternalServerError,
-    Fault::ServiceUnavailable,
+    Fault::Status(503),
     Fault::ResetBefore,
     Fault::Hanging,
 ];
@@ -95,7 +95,7 @@ impl FaultWindows {
             begin,
             end,
             target: FaultTarget::Everything,
-            fault: Fault::ServiceUnavailable,
+            fault: Fault::Status(503),
             includes_sqs_and_s3: false,
         }])
     }
@@ -109,7 +109,7 @@ impl FaultWindows {
     pub(super) fn rules_of_sqs_and_s3(&self) -> Vec<Rule> {
         let mut rules = Vec::new();
         for window in self.0.iter().filter(|window| window.includes_sqs_and_s3) {
-            let rule = Fault::ServiceUnavailable.always();
+            let rule = Fault::Status(503).always();
             rules.push(rule.between(window.begin, window.end));
         }
         rules
@@ -159,7 +159,7 @@ mod tests {
             begin: start + SECOND,
             end: start + SECOND * 2,
             target: FaultTarget::Everything,
-            fault: Fault::ServiceUnavailable,
+            fault: Fault::Status(503),
             includes_sqs_and_s3,
         }])
     }

@@ -56,7 +56,7 @@ impl FakeTargets {
     }
 
     /// Calls of `target` that contain `text` get this status and this body from here on, and
-    /// nothing of them is taken.
+    /// nothing of them is taken. `null` is no body.
     pub fn answer(&self, target: Target, text: &str, status: u16, body: Value) {
         let answer = FixedAnswer {
             target,

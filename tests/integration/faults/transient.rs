@@ -123,7 +123,7 @@ async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_
     for fault in [
         Fault::Hanging,
         Fault::InternalServerError,
-        Fault::ServiceUnavailable,
+        Fault::Status(503),
         Fault::ResetBefore,
         Fault::CutBody,
         Fault::EmptyBody,

@@ -140,7 +140,7 @@ async fn failing_request_makes_a_bounded_number_of_calls() {
 async fn burst_of_failures_of_up_to_3_s_fails_no_request() {
     let faults = [
         Fault::InternalServerError,
-        Fault::ServiceUnavailable,
+        Fault::Status(503),
         Fault::ResetBefore,
         Fault::HtmlBody,
     ];

@@ -19,7 +19,7 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
     let faults = [
         Fault::Throttled,
         Fault::InternalServerError,
-        Fault::ServiceUnavailable,
+        Fault::Status(503),
         Fault::ResetBefore,
         Fault::CutBody,
         Fault::Hanging,

@@ -90,6 +90,13 @@ impl Delivery {
             .collect()
     }
 
+    /// The ids of the events that the bus took, and then those that the lake took.
+    pub(crate) fn delivered(&self) -> Vec<String> {
+        let mut delivered = ids(&self.on_the_bus());
+        delivered.extend(ids_of_lines(&self.lines_of_the_lake()));
+        delivered
+    }
+
     /// The objects of the failure bucket by their keys.
     pub(crate) fn kept(&self) -> BTreeMap<String, Value> {
         let objects = self.targets.objects().into_iter();

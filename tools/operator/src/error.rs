@@ -59,7 +59,11 @@ fn explain_cause(cause: &Cause) -> &'static str {
             "cannot reach DynamoDB. Check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
         }
         Cause::Throttled => "DynamoDB throttles it. Wait a minute and run the command again.",
+        Cause::Conflict => "another write was under way. Run the command again.",
         Cause::ServerError => "DynamoDB failed. Run the command again.",
+        Cause::ClockSkew => {
+            "the clock of this machine differs from that of AWS by minutes. Correct it."
+        }
         Cause::NoSuchTable => {
             "it does not exist in this region and AWS account. Check --stack, --local, the table variables and AWS_REGION."
         }

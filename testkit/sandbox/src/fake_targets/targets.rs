@@ -82,7 +82,11 @@ impl TargetAnswer {
     }
 
     pub(super) fn into_response(self) -> Response<Full<Bytes>> {
-        response(self.status, &[], self.body.to_string())
+        let body = match self.body {
+            Value::Null => String::new(),
+            body => body.to_string(),
+        };
+        response(self.status, &[], body)
     }
 }
 

@@ -14,7 +14,7 @@ const FAULT_COUNT: u8 = 5;
 const FAULTS: [Fault; FAULT_COUNT as usize] = [
     Fault::Throttled,
     Fault::InternalServerError,
-    Fault::ServiceUnavailable,
+    Fault::Status(503),
     Fault::ResetBefore,
     Fault::ResetAfter,
 ];

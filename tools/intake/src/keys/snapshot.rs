@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
+use aws::cause::Cause;
 use aws::deadline::Deadline;
 use aws::s3::{Bucket, ENDPOINT_VARIABLE, S3Connection, S3Error, S3Object, WritePrecondition};
 use aws::sdk_config::http_connector;
@@ -233,6 +234,12 @@ fn explain(bucket: &Bucket, error: &S3Error) -> Error {
             ": these credentials do not permit this. Use those of an operator"
         }
         S3Error::Missing => ": it does not exist",
+        S3Error::Unavailable(Cause::ClockSkew) => {
+            ": the clock of this machine differs from that of AWS by minutes. Correct it"
+        }
+        S3Error::Unavailable(Cause::InvalidCredentials) => {
+            ": AWS rejected the credentials. Sign in again"
+        }
         S3Error::Unavailable(_) => ": cannot reach S3, or it failed. Run the command again",
         S3Error::Changed | S3Error::Refused { .. } | S3Error::TooLarge | S3Error::RequestError => {
             ""

@@ -1,0 +1,63 @@
+//! The clock of a function is an hour late: the SDK signs the next call with the time of the
+//! service, so that the clock alone fails no request.
+
+use std::time::Duration;
+
+use aws::deadline::Deadline;
+use serde_json::json;
+use testkit::TestApp;
+use testkit::fake_targets::FakeTargets;
+use testkit::function_process::FunctionProcess;
+use testkit::service_ahead::ServiceAhead;
+
+use super::statuses::queue_at;
+use crate::support::delivery;
+use crate::support::requests::customer;
+
+#[tokio::test]
+async fn update_is_repeated_with_the_time_of_dynamodb() {
+    let emulator = TestApp::emulator();
+    let keys = emulator.endpoint();
+    let dynamodb = ServiceAhead::start().await.unwrap();
+    let app = TestApp::with_dynamodb(emulator, &keys, &dynamodb.endpoint(), None);
+    let key = app.key("shop").await;
+    let response = app.send(customer().key(&key)).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    assert_eq!(dynamodb.take_calls(), [false, true]);
+    // The process remembers the difference.
+    let response = app.send(customer().key(&key)).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    assert_eq!(dynamodb.take_calls(), [true]);
+}
+
+#[tokio::test]
+async fn message_is_repeated_with_the_time_of_sqs() {
+    let sqs = ServiceAhead::start().await.unwrap();
+    let deadline = Deadline::after(Duration::from_secs(10));
+    let account = "shop".parse().unwrap();
+    let queue = queue_at(&sqs.endpoint());
+    let sent = queue
+        .send_all(vec!["m".to_owned()], &account, deadline)
+        .await;
+    assert_eq!(sent, Ok(()));
+    assert_eq!(sqs.take_calls(), [false, true]);
+}
+
+#[tokio::test]
+async fn cloud_events_are_repeated_with_the_time_of_their_target() {
+    let targets = FakeTargets::start().await.unwrap();
+    for (variable, endpoint_variable) in [
+        (delivery::BOTH[0], "AWS_ENDPOINT_URL_EVENTBRIDGE"),
+        (delivery::BOTH[1], "AWS_ENDPOINT_URL_FIREHOSE"),
+    ] {
+        let target = ServiceAhead::start().await.unwrap();
+        let endpoint = target.endpoint();
+        let variables = [variable, (endpoint_variable, &endpoint)];
+        let (options, _log) = delivery::options(&targets, &variables);
+        let process = FunctionProcess::start(&options).await.unwrap();
+        let event = json!({"Records": delivery::signals(0..1)}).to_string();
+        let response = process.invoke(event).await.unwrap().json();
+        assert_eq!(response, json!({"batchItemFailures": []}));
+        assert_eq!(target.take_calls(), [false, true]);
+    }
+}
