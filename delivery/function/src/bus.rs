@@ -1,124 +1,143 @@
-//! The EventBridge bus. This module must not know what is in a CloudEvent.
+//! The handler that sends the CloudEvents of a batch to the bus.
 //!
-//! Sources: `PutEvents`, `PutEventsRequestEntry` and `PutEventsResultEntry` in the EventBridge API
-//! reference; "Calculating `PutEvents` event entry size" in the EventBridge user guide.
+//! In place of a CloudEvent that the bus cannot have, it sends a reference to the place that has
+//! the whole CloudEvent: the lake, if `LAKE_DATAREF` says that there is one that takes it, or the
+//! failure bucket. This module must not know how the lake is filled.
 
-use std::borrow::Cow;
+use aws::s3::Bucket;
+use aws::variables::{ConfigError, Variables};
+use service::runtime::InvocationOutcome;
+use service::runtime::batch_item_failures::PartialBatchResponse;
 
-use aws::deadline::Deadline;
-use aws_config::SdkConfig;
-use aws_sdk_eventbridge::Client;
-use aws_sdk_eventbridge::primitives::DateTime;
-use aws_sdk_eventbridge::types::PutEventsRequestEntry;
-use model::timestamp::Timestamp;
+use crate::batch::{Batch, BatchCloudEvent, Fate, Invocation, UnreadableEvent};
+use crate::clients;
+use crate::event_bus::{BusEntry, EventBus};
+use crate::failure_bucket;
+use crate::send::Undelivered;
+use crate::target_error::{FailedRecord, TargetError};
 
-use crate::clients::call;
-use crate::send::{ItemResult, SendOutcome, Undelivered, confirm, confirm_count, send_all};
+/// The variable with the name of the bus, which selects this handler.
+pub(crate) const BUS_VARIABLE: &str = "EVENT_BUS_NAME";
 
-/// The `Source` that every entry has.
-const SOURCE: &str = "intake";
+/// The variable with the `dataref` of references to the lake. It is empty where there is no lake.
+const LAKE_DATAREF_VARIABLE: &str = "LAKE_DATAREF";
 
-/// The most entries that one call may have.
-const MAX_ENTRIES: usize = 10;
+/// The reason that is stored with the record of a CloudEvent that the bus cannot have.
+const TOO_LARGE: &str = "the bus cannot have the event whole, and no lake has it";
 
-/// All entries of one call together must be smaller than this, in bytes: "The total entry size must
-/// be less than 256KB". AWS announced 1 MB on 29 January 2026; this is what every partition and
-/// every target of a rule takes.
-const MAX_CALL_BYTES: usize = 256_000;
-
-/// The bytes that EventBridge counts for the time of an entry.
-const TIME_BYTES: usize = 14;
-
-/// The `EventBridge` bus that gets the CloudEvents.
+/// The handler of `BusFunction`.
 #[derive(Debug)]
-pub(crate) struct Bus {
-    client: Client,
-    name: String,
+pub struct BusHandler {
+    bus: EventBus,
+    /// What a reference says if the lake has the whole CloudEvent.
+    lake_dataref: Option<String>,
+    failures: Bucket,
 }
 
-/// An entry. It borrows a CloudEvent that is whole, and owns a reference.
-#[derive(Debug)]
-pub(crate) struct BusEntry<'e> {
-    pub(crate) detail_type: &'static str,
-    pub(crate) time: Timestamp,
-    pub(crate) detail: Cow<'e, str>,
-}
-
-/// The size of an entry, as EventBridge counts it.
-fn entry_bytes(detail_type: &str, detail: &str) -> usize {
-    TIME_BYTES + SOURCE.len() + detail_type.len() + detail.len()
-}
-
-impl Bus {
-    /// The bus with this name or ARN.
-    pub(crate) fn new(config: &SdkConfig, name: String) -> Self {
-        Self {
-            client: Client::new(config),
-            name,
-        }
-    }
-
-    /// Whether a call can have this CloudEvent.
-    pub(crate) fn fits(detail_type: &str, detail: &str) -> bool {
-        entry_bytes(detail_type, detail) < MAX_CALL_BYTES
-    }
-
-    /// Sends entries in their order.
-    pub(crate) async fn put(&self, entries: &[BusEntry<'_>], deadline: Deadline) -> SendOutcome {
-        send_all(entries, entries_of_next_call, |entries_of_call| {
-            self.put_in_one_call(entries_of_call, deadline)
+impl BusHandler {
+    pub(crate) fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
+        let name = variables.required(BUS_VARIABLE)?;
+        Ok(Self {
+            failures: failure_bucket::from_variables(variables)?,
+            bus: EventBus::new(&clients::config(variables)?, name),
+            lake_dataref: variables.optional(LAKE_DATAREF_VARIABLE),
         })
-        .await
     }
 
-    async fn put_in_one_call(
+    /// Sends the CloudEvents of a batch to the bus, in the order of the records. Returns the first
+    /// record that is to be delivered again.
+    ///
+    /// # Errors
+    /// When the payload is not an event of a stream.
+    pub async fn deliver(
+        &self,
+        invocation: Invocation<'_>,
+    ) -> Result<InvocationOutcome<PartialBatchResponse>, UnreadableEvent> {
+        let mut batch = Batch::begin(invocation, &self.failures)?;
+        let cloud_events = batch.read();
+        let mut entries = Vec::new();
+        for cloud_event in &cloud_events {
+            entries.push(self.entry(cloud_event, &mut batch));
+        }
+        batch.keep_all().await;
+        entries.retain(|entry| !batch.ends_before(entry.position));
+        if let Err(failed) = self.send(&entries, &mut batch).await {
+            batch.fail(failed);
+        }
+        Ok(batch.finish())
+    }
+
+    /// What the bus gets of a CloudEvent: itself, or a reference to it.
+    fn entry<'e>(&self, event: &'e BatchCloudEvent, batch: &mut Batch<'_>) -> BusEntry<'e> {
+        let whole = BusEntry {
+            position: event.position,
+            cloud_event: &event.cloud_event,
+            reference: None,
+        };
+        if !event.cloud_event.has_large_number && whole.fits() {
+            return whole;
+        }
+        let dataref = match &self.lake_dataref {
+            Some(lake) if event.cloud_event.fits_lake() => lake.clone(),
+            _ => batch.keep_later(event.position, TOO_LARGE),
+        };
+        batch.set_fate(event.position, Fate::Referenced);
+        whole.as_reference(&dataref)
+    }
+
+    /// Sends the entries. An entry that EventBridge will never take would hold up the shard, so its
+    /// record is kept, and a reference to it is sent after the other entries. But if EventBridge
+    /// took none of several entries and no reference, the bus is probably at fault, and the shard
+    /// waits.
+    async fn send(
         &self,
         entries: &[BusEntry<'_>],
-        deadline: Deadline,
-    ) -> Result<(), Undelivered> {
-        let requested = entries
-            .iter()
-            .map(|entry| self.request_entry(entry))
-            .collect();
-        let sent = self.client.put_events().set_entries(Some(requested)).send();
-        let output = call(sent, deadline).await?;
-        let results = output.entries();
-        confirm_count(entries.len(), results.len())?;
-        let item_results = results
-            .iter()
-            .enumerate()
-            .map(|(index, result)| ItemResult {
-                index,
-                id: result.event_id(),
-                error_code: result.error_code(),
-            });
-        confirm(item_results)
+        batch: &mut Batch<'_>,
+    ) -> Result<(), FailedRecord> {
+        let sent = self.bus.put(entries, batch.deadline).await;
+        let mut takes_nothing = sent.took_none_of_several;
+        for Undelivered { item: entry, cause } in sent.refused {
+            let position = entry.position;
+            let kept = batch.keep_refused(position, "EventBridge", &cause).await?;
+            if self.takes_reference(entry, &kept, batch).await? {
+                takes_nothing = false;
+                batch.set_fate(position, Fate::Referenced);
+            } else if takes_nothing {
+                return Err(failed(entry, cause));
+            } else {
+                batch.set_fate(position, Fate::OnlyKept);
+            }
+        }
+        match sent.failed {
+            Some(Undelivered { item: entry, cause }) => Err(failed(entry, cause)),
+            None => Ok(()),
+        }
     }
 
-    /// An entry as `PutEvents` takes it.
-    fn request_entry(&self, entry: &BusEntry<'_>) -> PutEventsRequestEntry {
-        // Exact, because a timestamp is before the year 10000.
-        let time = DateTime::from_millis(entry.time.millis().cast_signed());
-        PutEventsRequestEntry::builder()
-            .event_bus_name(&self.name)
-            .source(SOURCE)
-            .detail_type(entry.detail_type)
-            .detail(entry.detail.as_ref())
-            .time(time)
-            .build()
+    /// Sends a reference in place of an entry that the bus refused, unless that was one. Returns
+    /// whether the bus took it.
+    async fn takes_reference(
+        &self,
+        refused: &BusEntry<'_>,
+        dataref: &str,
+        batch: &Batch<'_>,
+    ) -> Result<bool, FailedRecord> {
+        if refused.reference.is_some() {
+            return Ok(false);
+        }
+        let reference = [refused.as_reference(dataref)];
+        let sent = self.bus.put(&reference, batch.deadline).await;
+        match sent.failed {
+            Some(Undelivered { cause, .. }) => Err(failed(refused, cause)),
+            None => Ok(sent.refused.is_empty()),
+        }
     }
 }
 
-/// How many of `entries` one call takes, at least one.
-fn entries_of_next_call(entries: &[BusEntry<'_>]) -> usize {
-    let mut call_bytes = 0;
-    let mut count = 0;
-    for entry in entries.iter().take(MAX_ENTRIES) {
-        call_bytes += entry_bytes(entry.detail_type, &entry.detail);
-        if call_bytes >= MAX_CALL_BYTES {
-            break;
-        }
-        count += 1;
+fn failed(entry: &BusEntry<'_>, cause: TargetError) -> FailedRecord {
+    FailedRecord {
+        position: entry.position,
+        target: "bus",
+        cause,
     }
-    count.max(1)
 }

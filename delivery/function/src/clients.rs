@@ -1,4 +1,4 @@
-//! What the clients of both targets have in common: their configuration, and how a call is made.
+//! What the clients of the targets have in common: their configuration, and how a call is made.
 //! This module must not know what a call sends.
 
 use std::time::Duration;

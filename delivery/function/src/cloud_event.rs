@@ -31,23 +31,10 @@ use model::timestamp::Timestamp;
 
 use crate::plain_json::PlainJson;
 
-/// Where a CloudEvent is whole. A reference to it says so in its `dataref`.
-#[derive(Debug)]
-pub(crate) enum Dataref {
-    /// In the lake, with the same `id` and `source`.
-    Lake,
-    /// In the failure bucket, in the object with this URL.
-    FailureBucket(String),
-}
-
-impl Dataref {
-    fn as_str(&self) -> &str {
-        match self {
-            Self::Lake => "urn:intake:lake",
-            Self::FailureBucket(url) => url,
-        }
-    }
-}
+/// The largest CloudEvent of the lake with the end of its line, in bytes. It is the largest record of
+/// Firehose: "as large as 1,000 KB (before base64 encoding)" (`PutRecordBatch` in the Firehose API
+/// reference).
+pub(crate) const MAX_LAKE_BYTES: usize = 1_000_000;
 
 /// What a CloudEvent is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,10 +119,15 @@ impl CloudEvent {
         }
     }
 
+    /// Whether the lake can have it.
+    pub(crate) fn fits_lake(&self) -> bool {
+        self.json.len() < MAX_LAKE_BYTES
+    }
+
     /// The CloudEvent without its data, which is at `dataref`.
-    pub(crate) fn reference(&self, dataref: &Dataref) -> String {
+    pub(crate) fn reference(&self, dataref: &str) -> String {
         let mut json = self.attributes.clone();
-        json.push_string_field("dataref", dataref.as_str());
+        json.push_string_field("dataref", dataref);
         json.close("}");
         json.into_string()
     }

@@ -3,6 +3,8 @@
 
 use aws::deadline::Deadline;
 use aws::s3::{Bucket, S3Error, WritePrecondition};
+use aws::sdk_config;
+use aws::variables::{ConfigError, Variables};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use model::digest::Digest;
 use model::timestamp::Timestamp;
@@ -11,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::clients::ATTEMPT_TIMEOUT;
 use crate::stream_record::{RecordPosition, RecordSummary};
-use crate::target_error::TargetError;
+use crate::target_error::{FailedRecord, TargetError};
 
 /// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32
 /// characters and at most 40.
@@ -19,6 +21,12 @@ const MAX_ID_CHARS: usize = 128;
 
 /// How many records are written to the bucket at the same time.
 const MAX_CONCURRENT_PUTS: usize = 16;
+
+/// The bucket that the variables name.
+pub(crate) fn from_variables(variables: &Variables) -> Result<Bucket, ConfigError> {
+    let name = variables.required("FAILURE_BUCKET_NAME")?;
+    Ok(Bucket::new(name, sdk_config::s3(variables)?))
+}
 
 /// The bucket during one invocation.
 #[derive(Clone, Copy)]
@@ -35,12 +43,6 @@ pub(crate) struct RecordToKeep<'a> {
     pub(crate) reason: String,
 }
 
-/// The first record that the bucket did not take.
-pub(crate) struct NotKept {
-    pub(crate) position: RecordPosition,
-    pub(crate) cause: TargetError,
-}
-
 /// An object of the bucket.
 #[derive(Serialize)]
 struct KeptRecord<'a> {
@@ -49,22 +51,29 @@ struct KeptRecord<'a> {
 }
 
 impl RecordToKeep<'_> {
-    async fn keep(self, bucket: FailureBucket<'_>, deadline: Deadline) -> Result<(), NotKept> {
+    /// Writes the record to the bucket.
+    pub(crate) async fn keep(
+        self,
+        bucket: FailureBucket<'_>,
+        deadline: Deadline,
+    ) -> Result<(), FailedRecord> {
         let kept = bucket.keep(self.record, &self.reason, deadline).await;
-        kept.map_err(|cause| NotKept {
+        kept.map_err(|cause| FailedRecord {
             position: self.position,
+            target: "failure bucket",
             cause,
         })
     }
 }
 
 impl FailureBucket<'_> {
-    /// Writes records to the bucket, several at the same time.
+    /// Writes records to the bucket, several at the same time. Fails with the first one that it did
+    /// not take.
     pub(crate) async fn keep_all(
         self,
         records: Vec<RecordToKeep<'_>>,
         deadline: Deadline,
-    ) -> Result<(), NotKept> {
+    ) -> Result<(), FailedRecord> {
         // A vector, because the compiler cannot prove that a stream of closures' futures is `Send`.
         let puts: Vec<_> = records
             .into_iter()
@@ -79,7 +88,7 @@ impl FailureBucket<'_> {
 
     /// Writes a record to the bucket. The key is the same when the record is delivered again, which
     /// is the only retry.
-    pub(crate) async fn keep(
+    async fn keep(
         self,
         record: &RawValue,
         reason: &str,

@@ -1,157 +1,95 @@
-//! The Firehose stream that writes the lake. This module must not know what is in a CloudEvent.
-//!
-//! Source: `PutRecordBatch` in the Firehose API reference.
+//! The handler that sends the CloudEvents of a batch to the lake. This module must not know of the
+//! bus.
 
-use aws::deadline::Deadline;
-use aws_config::SdkConfig;
-use aws_sdk_firehose::Client;
-use aws_sdk_firehose::primitives::Blob;
-use aws_sdk_firehose::types::Record;
+use aws::s3::Bucket;
+use aws::variables::{ConfigError, Variables};
+use service::runtime::InvocationOutcome;
+use service::runtime::batch_item_failures::PartialBatchResponse;
 
-use crate::clients::call;
-use crate::send::{ItemResult, SendOutcome, Undelivered, confirm, confirm_count, send_all};
-use crate::target_error::TargetError;
+use crate::batch::{Batch, BatchCloudEvent, Fate, Invocation, UnreadableEvent};
+use crate::clients;
+use crate::failure_bucket;
+use crate::firehose::DeliveryStream;
+use crate::send::Undelivered;
+use crate::target_error::{FailedRecord, TargetError};
 
-/// The largest record, in bytes: "as large as 1,000 KB (before base64 encoding)".
-const MAX_RECORD_BYTES: usize = 1_000_000;
+/// The variable with the name of the Firehose stream, which selects this handler.
+pub(crate) const STREAM_VARIABLE: &str = "DELIVERY_STREAM_NAME";
 
-/// The most records of one call: "up to a limit of 4 MB for the entire request", also if that is
-/// after base64 encoding.
-const MAX_RECORDS: usize = 3;
+/// The reason that is stored with the record of a CloudEvent that the lake cannot have.
+const TOO_LARGE: &str = "the event is too large for the lake";
 
-/// The Firehose stream of the lake.
+/// The handler of `LakeFunction`.
 #[derive(Debug)]
-pub(crate) struct Lake {
-    client: Client,
-    stream: String,
+pub struct LakeHandler {
+    stream: DeliveryStream,
+    failures: Bucket,
 }
 
-/// A record: lines of JSON, one for each CloudEvent. Each record is billed as a multiple of 5 KB
-/// ("Amazon Data Firehose pricing"), so one CloudEvent in each would cost several times as much.
-#[derive(Debug, PartialEq, Eq)]
-struct PackedRecord {
-    /// The index of its first CloudEvent.
-    first: usize,
-    lines: String,
-}
-
-impl Lake {
-    pub(crate) fn new(config: &SdkConfig, stream: String) -> Self {
-        Self {
-            client: Client::new(config),
-            stream,
-        }
+impl LakeHandler {
+    pub(crate) fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
+        let name = variables.required(STREAM_VARIABLE)?;
+        Ok(Self {
+            failures: failure_bucket::from_variables(variables)?,
+            stream: DeliveryStream::new(&clients::config(variables)?, name),
+        })
     }
 
-    /// Whether a record can have this CloudEvent.
-    pub(crate) fn fits(cloud_event: &str) -> bool {
-        cloud_event.len() < MAX_RECORD_BYTES
-    }
-
-    /// Sends CloudEvents in their order. When a record is not taken, its first CloudEvent is the
-    /// undelivered one.
-    pub(crate) async fn put(&self, cloud_events: &[&str], deadline: Deadline) -> SendOutcome {
-        send_all(
-            cloud_events,
-            cloud_events_of_next_call,
-            |cloud_events_of_call| self.put_in_one_call(cloud_events_of_call, deadline),
-        )
-        .await
-    }
-
-    async fn put_in_one_call(
+    /// Sends the CloudEvents of a batch to the lake, in the order of the records. Returns the first
+    /// record that is to be delivered again.
+    ///
+    /// # Errors
+    /// When the payload is not an event of a stream.
+    pub async fn deliver(
         &self,
-        cloud_events: &[&str],
-        deadline: Deadline,
-    ) -> Result<(), Undelivered> {
-        let packed = pack(cloud_events);
-        let first_indexes: Vec<usize> = packed.iter().map(|record| record.first).collect();
-        let mut records = Vec::new();
-        for PackedRecord { lines, .. } in packed {
-            let record = Record::builder().data(Blob::new(lines)).build();
-            records.push(record.map_err(|_| TargetError::RequestError)?);
+        invocation: Invocation<'_>,
+    ) -> Result<InvocationOutcome<PartialBatchResponse>, UnreadableEvent> {
+        let mut batch = Batch::begin(invocation, &self.failures)?;
+        let mut cloud_events = Vec::new();
+        for event in batch.read() {
+            if event.cloud_event.fits_lake() {
+                cloud_events.push(event);
+            } else {
+                batch.keep_later(event.position, TOO_LARGE);
+                batch.set_fate(event.position, Fate::OnlyKept);
+            }
         }
-        let sent = self
-            .client
-            .put_record_batch()
-            .delivery_stream_name(&self.stream)
-            .set_records(Some(records))
-            .send();
-        let output = call(sent, deadline).await?;
-        let results = output.request_responses();
-        confirm_count(first_indexes.len(), results.len())?;
-        let item_results = first_indexes
-            .into_iter()
-            .zip(results)
-            .map(|(index, result)| ItemResult {
-                index,
-                id: result.record_id(),
-                error_code: result.error_code(),
-            });
-        confirm(item_results)
-    }
-}
-
-/// The records of one call with these CloudEvents.
-fn pack(cloud_events: &[&str]) -> Vec<PackedRecord> {
-    let mut records = Vec::new();
-    let mut first = 0;
-    while let Some(rest) = cloud_events.get(first..)
-        && !rest.is_empty()
-    {
-        let count = cloud_events_of_next_record(rest);
-        let mut lines = String::new();
-        for cloud_event in rest.iter().take(count) {
-            lines.push_str(cloud_event);
-            lines.push('\n');
+        batch.keep_all().await;
+        cloud_events.retain(|event| !batch.ends_before(event.position));
+        if let Err(failed) = self.send(&cloud_events, &mut batch).await {
+            batch.fail(failed);
         }
-        records.push(PackedRecord { first, lines });
-        first += count;
+        Ok(batch.finish())
     }
-    records
-}
 
-/// How many of `cloud_events` one record takes: at least one if there is one.
-fn cloud_events_of_next_record(cloud_events: &[&str]) -> usize {
-    let mut record_bytes = 0;
-    let mut count = 0;
-    for cloud_event in cloud_events {
-        record_bytes += cloud_event.len() + "\n".len();
-        if record_bytes > MAX_RECORD_BYTES {
-            break;
+    /// Sends the CloudEvents. The record of one that Firehose will never take is kept. But if
+    /// Firehose took none of several, the stream is probably at fault, and the shard waits.
+    async fn send(
+        &self,
+        cloud_events: &[BatchCloudEvent],
+        batch: &mut Batch<'_>,
+    ) -> Result<(), FailedRecord> {
+        let sent = self.stream.put(cloud_events, batch.deadline).await;
+        for Undelivered { item: event, cause } in sent.refused {
+            if sent.took_none_of_several {
+                return Err(failed(event, cause));
+            }
+            batch
+                .keep_refused(event.position, "Firehose", &cause)
+                .await?;
+            batch.set_fate(event.position, Fate::OnlyKept);
         }
-        count += 1;
+        match sent.failed {
+            Some(Undelivered { item: event, cause }) => Err(failed(event, cause)),
+            None => Ok(()),
+        }
     }
-    count.max(1).min(cloud_events.len())
 }
 
-/// How many of `cloud_events` the records of one call take.
-fn cloud_events_of_next_call(cloud_events: &[&str]) -> usize {
-    let mut count = 0;
-    for _ in 0..MAX_RECORDS {
-        let rest = cloud_events.get(count..).unwrap_or_default();
-        count += cloud_events_of_next_record(rest);
-    }
-    count
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cloud_events_share_a_record_until_it_is_full() {
-        let small = "x".repeat(400_000);
-        let large = "y".repeat(999_999);
-        assert!(Lake::fits(&large));
-        assert!(!Lake::fits(&"y".repeat(1_000_000)));
-        let cloud_events: [&str; 6] = [&small, &small, &small, &large, "a", "b"];
-        let records = pack(&cloud_events);
-        let first_cloud_events: Vec<_> = records.iter().map(|record| record.first).collect();
-        assert_eq!(first_cloud_events, [0, 2, 3, 4]);
-        assert_eq!(cloud_events_of_next_call(&cloud_events), 4);
-        assert_eq!(records[0].lines, format!("{small}\n{small}\n"));
-        assert_eq!(records[2].lines.len(), 1_000_000);
-        assert_eq!(records[3].lines, "a\nb\n");
+fn failed(event: &BatchCloudEvent, cause: TargetError) -> FailedRecord {
+    FailedRecord {
+        position: event.position,
+        target: "lake",
+        cause,
     }
 }

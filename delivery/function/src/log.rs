@@ -11,25 +11,25 @@ use service::telemetry::metric::Metrics;
 use service::telemetry::metric::Milliseconds;
 
 use crate::metric::Metric;
-use crate::target_error::TargetFailure;
+use crate::target_error::FailedRecord;
 
 /// What became of the records of a batch.
 #[derive(Debug, Default)]
-pub(crate) struct DeliveryCounts {
+pub(crate) struct DeliveryCounts<'a> {
     pub(crate) records: usize,
-    /// Records whose CloudEvents every target has.
+    /// Records whose CloudEvents the target has.
     pub(crate) delivered: usize,
     /// Records without a CloudEvent, for example the record of an expired signal.
     pub(crate) skipped: usize,
-    /// Records that only the failure bucket has: they cannot be read, or no target takes their
-    /// CloudEvent.
+    /// Records that only the failure bucket has: they cannot be read, or the target does not take
+    /// their CloudEvent.
     pub(crate) only_kept: usize,
-    /// Records that Lambda will deliver again, because a target or the failure bucket failed.
+    /// Records that Lambda will deliver again, because the target or the failure bucket failed.
     pub(crate) undelivered: usize,
     /// Delivered CloudEvents of which the bus has only a reference.
     pub(crate) references: usize,
     /// Why the first undelivered record is undelivered.
-    pub(crate) failure: Option<TargetFailure>,
+    pub(crate) failed: Option<&'a FailedRecord>,
 }
 
 #[derive(Serialize)]
@@ -57,11 +57,11 @@ pub(crate) fn write_delivered(
     log: &Log,
     now: Timestamp,
     request_id: &str,
-    counts: &DeliveryCounts,
+    counts: &DeliveryCounts<'_>,
     duration: Duration,
 ) {
-    let failure = counts.failure.as_ref();
-    let level = match failure {
+    let failed = counts.failed;
+    let level = match failed {
         Some(_) => Some(Level::Error),
         None if counts.only_kept > 0 => Some(Level::Warn),
         None => None,
@@ -79,8 +79,8 @@ pub(crate) fn write_delivered(
             message: "delivered",
             request_id,
             records: counts.records,
-            failed_target: failure.map(|failure| failure.target),
-            cause: failure.map(|failure| failure.cause.to_string()),
+            failed_target: failed.map(|failed| failed.target),
+            cause: failed.map(|failed| failed.cause.to_string()),
             duration_ms: Milliseconds(duration),
         },
         dimension: None,

@@ -1,6 +1,6 @@
-//! Starts the function: the log, the clients of the targets, then Lambda's runtime.
+//! Starts the function: the log, the handler, then Lambda's runtime.
 
-use deliver::DeliverFunction;
+use deliver::{Handler, Invocation};
 use lambda_runtime::{Error, LambdaEvent};
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
@@ -11,15 +11,20 @@ use service::runtime;
 async fn main() -> Result<(), Error> {
     let process = Process::start(env!("CARGO_CRATE_NAME"));
     // If a variable is wrong, the process goes on, and every invocation gets this error.
-    let function = DeliverFunction::from_variables(&process.variables);
-    let deliver = move |function: &'static DeliverFunction, event: LambdaEvent<Box<RawValue>>| {
+    let handler = Handler::from_variables(&process.variables);
+    let deliver = move |handler: &'static Handler, event: LambdaEvent<Box<RawValue>>| {
         let log = process.log.clone();
         async move {
             let LambdaEvent { payload, context } = event;
-            let now = Timestamp::now();
-            let answer = function.deliver(&payload, &context, now, &log).await?;
+            let invocation = Invocation {
+                payload: &payload,
+                lambda: &context,
+                now: Timestamp::now(),
+                log: &log,
+            };
+            let answer = handler.deliver(invocation).await?;
             Ok(answer)
         }
     };
-    runtime::run(function, deliver).await
+    runtime::run(handler, deliver).await
 }

@@ -5,28 +5,36 @@ use aws::cause::Cause;
 
 use crate::target_error::TargetError;
 
-/// An item that a target did not take. It may have taken later ones.
+/// Why a target did not take a whole call, or one of its items.
 #[derive(Debug)]
-pub(crate) struct Undelivered {
-    /// Its index among the items of the call or, in a [`SendOutcome`], of all calls.
+pub(crate) struct RefusedCall {
+    /// The index of the first item of the call that the target did not take. It may have taken later
+    /// ones.
     pub(crate) index: usize,
     pub(crate) cause: TargetError,
 }
 
 /// A call that failed as a whole delivered none of its items.
-impl From<TargetError> for Undelivered {
+impl From<TargetError> for RefusedCall {
     fn from(cause: TargetError) -> Self {
         Self { index: 0, cause }
     }
 }
 
+/// An item that a target did not take.
+#[derive(Debug)]
+pub(crate) struct Undelivered<'i, T> {
+    pub(crate) item: &'i T,
+    pub(crate) cause: TargetError,
+}
+
 /// What became of the items that were sent to a target.
-#[derive(Debug, Default)]
-pub(crate) struct SendOutcome {
+#[derive(Debug)]
+pub(crate) struct SendOutcome<'i, T> {
     /// The items that the target will never take, in their order.
-    pub(crate) refused: Vec<Undelivered>,
+    pub(crate) refused: Vec<Undelivered<'i, T>>,
     /// The item that ended the sending, for another reason than what is in it.
-    pub(crate) failed: Option<Undelivered>,
+    pub(crate) failed: Option<Undelivered<'i, T>>,
     /// Whether there were several items, and the target refused the first ones and took none: then
     /// it may be the target that is at fault, and not what is in the items.
     pub(crate) took_none_of_several: bool,
@@ -36,50 +44,50 @@ pub(crate) struct SendOutcome {
 /// that the target refuses as a whole is made again with half of its items, so that each item that
 /// the target will never take is found.
 ///
-/// One call takes the first items of those that are left, as many as `count_of_call` says. `call`
-/// names an undelivered item by its index in the call.
+/// One call takes the first items of those that are left, as many as `count_of_call` says, which is
+/// at least one. `call` names an undelivered item by its index in the call.
 pub(crate) async fn send_all<'i, T, F>(
     items: &'i [T],
     count_of_call: fn(&[T]) -> usize,
     call: impl Fn(&'i [T]) -> F,
-) -> SendOutcome
+) -> SendOutcome<'i, T>
 where
-    F: Future<Output = Result<(), Undelivered>>,
+    F: Future<Output = Result<(), RefusedCall>>,
 {
-    let mut outcome = SendOutcome::default();
-    // The index of the first item that is neither taken nor refused.
-    let mut first = 0;
+    let mut refused = Vec::new();
+    let mut failed = None;
+    // The items that are neither taken nor refused.
+    let mut rest = items;
     let mut max_count = usize::MAX;
-    while let Some(rest) = items.get(first..)
-        && !rest.is_empty()
-    {
+    while !rest.is_empty() {
         let count = count_of_call(rest).min(max_count);
-        let items_of_call = rest.get(..count).unwrap_or(rest);
-        let Err(undelivered) = call(items_of_call).await else {
-            first += items_of_call.len();
+        let (items_of_call, later) = rest.split_at(count.min(rest.len()));
+        let Err(RefusedCall { index, cause }) = call(items_of_call).await else {
+            rest = later;
             max_count = max_count.saturating_mul(2);
             continue;
         };
-        let is_about_the_call = matches!(undelivered.cause, TargetError::InvalidCall(_));
+        let is_about_the_call = matches!(cause, TargetError::InvalidCall(_));
         if is_about_the_call && items_of_call.len() > 1 {
             max_count = items_of_call.len() / 2;
             continue;
         }
-        first += undelivered.index;
-        let undelivered = Undelivered {
-            index: first,
-            cause: undelivered.cause,
-        };
+        rest = rest.get(index..).unwrap_or_default();
+        let (item, after) = rest.split_first().expect("a call names one of its items");
+        let undelivered = Undelivered { item, cause };
         if !undelivered.cause.is_for_good() {
-            outcome.failed = Some(undelivered);
+            failed = Some(undelivered);
             break;
         }
-        outcome.refused.push(undelivered);
-        first += 1;
+        refused.push(undelivered);
+        rest = after;
     }
-    let refused = outcome.refused.len();
-    outcome.took_none_of_several = items.len() > 1 && refused > 0 && refused == first;
-    outcome
+    let done = items.len() - rest.len();
+    SendOutcome {
+        took_none_of_several: items.len() > 1 && !refused.is_empty() && refused.len() == done,
+        refused,
+        failed,
+    }
 }
 
 /// What a target answered for one item of a call, or for one record of several items.
@@ -95,7 +103,7 @@ pub(crate) struct ItemResult<'r> {
 /// Checks that a target took each item: its result has an id and no error code.
 pub(crate) fn confirm<'r>(
     results: impl IntoIterator<Item = ItemResult<'r>>,
-) -> Result<(), Undelivered> {
+) -> Result<(), RefusedCall> {
     for ItemResult {
         index,
         id,
@@ -107,7 +115,7 @@ pub(crate) fn confirm<'r>(
             (None, None) => Cause::ResponseError.into(),
             (Some(_), None) => continue,
         };
-        return Err(Undelivered { index, cause });
+        return Err(RefusedCall { index, cause });
     }
     Ok(())
 }

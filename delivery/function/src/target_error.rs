@@ -4,6 +4,8 @@
 use aws::cause::{Cause, Refusal};
 use aws::s3::S3Error;
 
+use crate::stream_record::RecordPosition;
+
 /// Why a call failed, or a target did not take a CloudEvent. The delivery keeps a CloudEvent that a
 /// target will never take in the failure bucket, and ends the batch at any other error. The log
 /// shows the error, so it is never a message, which may contain a CloudEvent.
@@ -65,27 +67,11 @@ impl TargetError {
     }
 }
 
-/// Why a record is to be delivered again.
+/// A record that is to be delivered again, with all that follow it.
 #[derive(Debug)]
-pub(crate) struct TargetFailure {
+pub(crate) struct FailedRecord {
+    pub(crate) position: RecordPosition,
     /// The name of the target or of the failure bucket in the log.
     pub(crate) target: &'static str,
     pub(crate) cause: TargetError,
-}
-
-impl TargetFailure {
-    pub(crate) fn of_lake(cause: TargetError) -> Self {
-        let target = "lake";
-        Self { target, cause }
-    }
-
-    pub(crate) fn of_bus(cause: TargetError) -> Self {
-        let target = "bus";
-        Self { target, cause }
-    }
-
-    pub(crate) fn of_failure_bucket(cause: TargetError) -> Self {
-        let target = "failure bucket";
-        Self { target, cause }
-    }
 }

@@ -20,6 +20,12 @@ pub enum ConfigError {
     /// missing or empty. `cargo dev` does not run the functions of `delivery/template.yaml`.
     #[error("the environment variable {0} is missing: the template of the function sets it")]
     Missing(&'static str),
+    /// Not exactly one of two variables is set, of which the function's template sets one.
+    #[error("exactly one of the environment variables {either} and {or} must be set")]
+    NotOne {
+        either: &'static str,
+        or: &'static str,
+    },
     /// A variable is set to something else than a whole number.
     #[error("the environment variable {0} is malformed: it must be a whole number")]
     NotANumber(&'static str),

@@ -1,22 +1,32 @@
-//! Every record is delivered while the function is killed and its targets fail.
+//! Nothing is lost, changed or reordered while the function is killed, its target fails, throttles
+//! and refuses, and records cannot be read or delivered.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::fake_targets::FakeTargets;
+use testkit::fake_targets::{FakeTargets, Target};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 
-use crate::support::delivery::{BOTH, id, ids, ids_of, ids_of_lines, options, signals};
+use crate::support::delivery::{
+    BUCKET, HANDLERS, TestedHandler, change_of_customer, customer, delivered, ids, options, signal,
+};
 
-/// Records that are added at once, while fewer wait.
+/// Records of a shard that are added at once, while fewer wait.
 const RECORDS: usize = 300;
 
 /// How often the process is killed.
 const KILLS: usize = 8;
 
-/// The number of the record that no function can read.
-const UNREADABLE: usize = RECORDS / 2;
+/// One record of so many cannot be read.
+const UNREADABLE_OF: usize = 97;
+
+/// The target refuses one signal of so many, whenever it is sent.
+const REFUSED_OF: usize = 89;
+
+/// How many records a batch has at least while the target refuses everything. If it had one alone,
+/// the record would be taken for what is at fault.
+const MIN_BATCH: usize = 10;
 
 /// How many records a batch has at most.
 const MAX_BATCH: usize = 80;
@@ -24,30 +34,82 @@ const MAX_BATCH: usize = 80;
 /// How long a process lives at most before it is killed, in milliseconds.
 const MAX_LIFETIME: u64 = 200;
 
-/// The share of the targets' calls and entries that fail.
+/// The share of the target's calls and entries that fail.
 const FAILURES: f64 = 0.1;
 
 /// How long the test may take.
 const TIMEOUT: Duration = Duration::from_mins(5);
 
+/// The streams, with one shard each.
+#[derive(Clone, Copy)]
+enum Stream {
+    Signals,
+    Customers,
+}
+
+impl Stream {
+    /// The record with this number.
+    fn record(self, number: usize) -> Value {
+        let mut record = match self {
+            Self::Signals if is_refused(number) => signal(number, &json!({"odd": {"BOOL": true}})),
+            Self::Signals => signal(number, &json!({})),
+            Self::Customers => customer_change(number),
+        };
+        if is_unreadable(number) {
+            record["eventName"] = json!("UPDATE");
+        }
+        record
+    }
+}
+
+fn is_unreadable(number: usize) -> bool {
+    number % UNREADABLE_OF == UNREADABLE_OF - 1
+}
+
+fn is_refused(number: usize) -> bool {
+    number % REFUSED_OF == REFUSED_OF - 1
+}
+
+/// A customer is created, changed and deleted again and again.
+fn customer_change(number: usize) -> Value {
+    let id = format!("{:032x}", (1_u128 << 64) + u128::try_from(number).unwrap());
+    let old = customer("2026-11-20T22:33:44.123Z", &format!("city {number}"));
+    let new = customer("2026-11-21T22:33:44.123Z", &format!("city {}", number + 1));
+    match number % 3 {
+        0 => change_of_customer(&id, "INSERT", None, Some(&new)),
+        1 => change_of_customer(&id, "MODIFY", Some(&old), Some(&new)),
+        _ => change_of_customer(&id, "REMOVE", Some(&old), None),
+    }
+}
+
 /// The records of a shard that are not delivered yet, as Lambda reads them: a batch comes again
 /// from its first undelivered record.
-#[derive(Default)]
 struct Shard {
+    stream: Stream,
     waiting: VecDeque<Value>,
-    /// How many records were added.
-    added: usize,
+    /// The records that were added.
+    added: Vec<Value>,
 }
 
 impl Shard {
-    /// Adds records. One of them cannot be read.
-    fn add(&mut self) {
-        let mut records = signals(self.added..self.added + RECORDS);
-        if self.added == 0 {
-            records[UNREADABLE]["eventName"] = json!("UPDATE");
+    fn new(stream: Stream) -> Self {
+        Self {
+            stream,
+            waiting: VecDeque::new(),
+            added: Vec::new(),
         }
-        self.waiting.extend(records);
-        self.added += RECORDS;
+    }
+
+    /// Adds records, if few wait.
+    fn fill(&mut self) {
+        if self.waiting.len() >= RECORDS {
+            return;
+        }
+        for _ in 0..RECORDS {
+            let record = self.stream.record(self.added.len());
+            self.waiting.push_back(record.clone());
+            self.added.push(record);
+        }
     }
 
     /// The event of a batch of at most so many records.
@@ -110,74 +172,160 @@ impl KilledProcess {
     }
 }
 
-/// The ids in the order of their last copies.
-fn last_copies(ids: &[String]) -> Vec<&String> {
-    let last: BTreeMap<&String, usize> = ids
-        .iter()
-        .enumerate()
-        .map(|(place, id)| (id, place))
-        .collect();
-    let mut last: Vec<_> = last.into_iter().collect();
-    last.sort_by_key(|(_, place)| *place);
-    last.into_iter().map(|(id, _)| id).collect()
+/// Chooses how the target behaves during the next batch. Returns the least size of the batch.
+fn choose_behaviour(
+    targets: &FakeTargets,
+    handler: TestedHandler,
+    random: &mut fastrand::Rng,
+) -> usize {
+    targets.refuse_nothing();
+    let refusal = || json!({"__type": handler.refusal});
+    let mut min_batch = 1;
+    match random.u8(..10) {
+        0 => targets.set_unavailable(handler.target),
+        1 => targets.refuse(handler.target, "", "ThrottlingException"),
+        2 => targets.answer(handler.target, "", 429, Value::Null),
+        3 => {
+            targets.answer(handler.target, "", 400, refusal());
+            min_batch = MIN_BATCH;
+        }
+        // Refuses some records for good.
+        4..7 => targets.answer(handler.target, "odd", 413, Value::Null),
+        _ => targets.answer(handler.target, "odd", 400, refusal()),
+    }
+    min_batch
 }
 
 #[tokio::test]
-async fn every_record_is_delivered_while_processes_die_and_targets_fail() {
+async fn bus_gets_every_record_while_processes_die_and_the_bus_fails() {
+    let [bus, _] = HANDLERS;
     let seed = fastrand::u64(..);
     // Shown when the test fails.
     println!("the seed is {seed}");
+    assert_nothing_is_lost(bus, seed).await;
+}
+
+#[tokio::test]
+async fn lake_gets_every_record_while_processes_die_and_firehose_fails() {
+    let [_, lake] = HANDLERS;
+    let seed = fastrand::u64(..);
+    // Shown when the test fails.
+    println!("the seed is {seed}");
+    assert_nothing_is_lost(lake, seed).await;
+}
+
+async fn assert_nothing_is_lost(handler: TestedHandler, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let targets = FakeTargets::start().await.unwrap();
     targets.fail_at_random(FAILURES, random.u64(..));
-    let (options, _log) = options(&targets, BOTH);
+    let (options, _log) = options(&targets, handler.variables);
     let mut process = KilledProcess::start(options).await;
-    let mut shard = Shard::default();
+    let mut shards = [Shard::new(Stream::Signals), Shard::new(Stream::Customers)];
     let began = Instant::now();
     while process.kills < KILLS {
         assert!(began.elapsed() < TIMEOUT, "{} kills", process.kills);
-        if shard.waiting.len() < RECORDS {
-            shard.add();
-        }
-        let batch = shard.event(random.usize(1..MAX_BATCH));
+        let shard = &mut shards[random.usize(..2)];
+        shard.fill();
+        let min_batch = choose_behaviour(&targets, handler, &mut random);
+        let batch = shard.event(random.usize(min_batch..MAX_BATCH));
         let lifetime = Duration::from_millis(random.u64(1..MAX_LIFETIME));
-        process.deliver(batch, &mut shard, lifetime).await;
+        process.deliver(batch, shard, lifetime).await;
     }
     targets.fail_at_random(0.0, 0);
-    while !shard.waiting.is_empty() {
-        let left = shard.waiting.len();
-        assert!(began.elapsed() < TIMEOUT, "{left} records are left");
-        let batch = shard.event(MAX_BATCH);
-        process.deliver(batch, &mut shard, TIMEOUT).await;
+    targets.refuse_nothing();
+    let refusal = json!({"__type": handler.refusal});
+    targets.answer(handler.target, "odd", 400, refusal);
+    for shard in &mut shards {
+        while !shard.waiting.is_empty() {
+            let left = shard.waiting.len();
+            assert!(began.elapsed() < TIMEOUT, "{left} records are left");
+            let batch = shard.event(MAX_BATCH);
+            process.deliver(batch, shard, TIMEOUT).await;
+        }
     }
     assert_eq!(process.kills, KILLS);
     assert_eq!(process.process.invocation_errors(), 0);
-    assert_all_delivered(&targets, shard.added);
+    let events = delivered(&targets);
+    assert_copies_are_equal(&events);
+    let kept = targets.objects();
+    for shard in &shards {
+        assert_shard_is_delivered(shard, handler, &events, &kept);
+    }
 }
 
-/// The targets got every record but the unreadable one, and the last copies are in the order of the
-/// stream. Some came twice.
-fn assert_all_delivered(targets: &FakeTargets, records: usize) {
-    let expected = ids_of((0..records).filter(|number| *number != UNREADABLE));
-    let lines: Vec<_> = targets
-        .take_records()
-        .iter()
-        .flat_map(|record| record.lines())
-        .map(ToOwned::to_owned)
-        .collect();
-    let detail = |entry: &Value| serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
-    let on_the_bus: Vec<Value> = targets.take_entries().iter().map(detail).collect();
-    for delivered in [ids_of_lines(&lines), ids(&on_the_bus)] {
-        assert_eq!(last_copies(&delivered), expected.iter().collect::<Vec<_>>());
-        assert!(
-            delivered.len() > expected.len(),
-            "nothing came twice: the faults did nothing"
-        );
+/// An event that came twice is the same: consumers may drop one.
+fn assert_copies_are_equal(events: &[Value]) {
+    let mut first_copies: BTreeMap<String, &Value> = BTreeMap::new();
+    for event in events {
+        let key = format!("{} {}", event["source"], event["id"]);
+        let first = first_copies.entry(key).or_insert(event);
+        assert_eq!(*first, event);
     }
-    let unreadable = id(UNREADABLE);
-    assert_eq!(
-        targets.objects().len(),
-        1,
-        "the unreadable record {unreadable}"
-    );
+    let copies = events.len() - first_copies.len();
+    assert!(copies > 0, "nothing came twice: the faults did nothing");
+}
+
+/// The target has every record of the shard, but those that cannot be read or that it refuses, and
+/// the last copies are in the order of the stream. The failure bucket has the others.
+fn assert_shard_is_delivered(
+    shard: &Shard,
+    handler: TestedHandler,
+    events: &[Value],
+    kept: &BTreeMap<String, String>,
+) {
+    let (source, refused_of_shard): (_, fn(usize) -> bool) = match shard.stream {
+        Stream::Signals => ("/accounts/acme/signals", is_refused),
+        Stream::Customers => ("/accounts/acme/customers", |_| false),
+    };
+    let of_shard: Vec<_> = events
+        .iter()
+        .filter(|event| event["source"] == source)
+        .cloned()
+        .collect();
+    let last_copies = last_copies(&ids(&of_shard));
+    let mut expected = Vec::new();
+    let mut refused = BTreeSet::new();
+    for (number, record) in shard.added.iter().enumerate() {
+        let event_id = match shard.stream {
+            Stream::Signals => record["dynamodb"]["Keys"]["sk"]["S"].as_str(),
+            Stream::Customers => record["eventID"].as_str(),
+        };
+        let event_id = event_id.unwrap().to_owned();
+        if is_unreadable(number) || refused_of_shard(number) {
+            let key = record["eventID"].as_str().unwrap();
+            let path = format!("/{BUCKET}/unreadable/2026/11/20/{key}.json");
+            assert!(kept.contains_key(&path), "{path} is not kept");
+        }
+        if is_unreadable(number) {
+            assert!(!last_copies.contains(&event_id));
+        } else if refused_of_shard(number) {
+            refused.insert(event_id);
+        } else {
+            expected.push(event_id);
+        }
+    }
+    // A reference follows behind the other events of its batch, in no other order.
+    let in_order: Vec<_> = last_copies
+        .iter()
+        .filter(|id| !refused.contains(*id))
+        .cloned()
+        .collect();
+    assert_eq!(in_order, expected);
+    let references = last_copies.len() - in_order.len();
+    let expected_references = match handler.target {
+        Target::Bus => refused.len(),
+        Target::Lake | Target::Bucket => 0,
+    };
+    assert_eq!(references, expected_references);
+}
+
+/// The ids in the order of their last copies.
+fn last_copies(ids: &[String]) -> Vec<String> {
+    let mut last: BTreeMap<&String, usize> = BTreeMap::new();
+    for (place, id) in ids.iter().enumerate() {
+        last.insert(id, place);
+    }
+    let mut last: Vec<_> = last.into_iter().collect();
+    last.sort_by_key(|(_, place)| *place);
+    last.into_iter().map(|(id, _)| id.clone()).collect()
 }

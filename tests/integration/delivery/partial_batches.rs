@@ -9,12 +9,13 @@ use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 
 use crate::support::delivery::{
-    BOTH, Delivery, ids, ids_of, ids_of_lines, options, signal, signals,
+    BUS, Delivery, HANDLERS, LAKE, TestedHandler, delivered, ids, ids_of, ids_of_lines, options,
+    signal, signals,
 };
 
 #[tokio::test]
 async fn entry_that_the_bus_does_not_take_is_the_first_undelivered_record() {
-    let delivery = Delivery::start(BOTH).await;
+    let delivery = Delivery::start(BUS).await;
     let batch = signals(0..30);
     delivery
         .targets
@@ -37,8 +38,8 @@ async fn entry_that_the_bus_does_not_take_is_the_first_undelivered_record() {
 }
 
 #[tokio::test]
-async fn record_that_the_lake_does_not_take_keeps_its_events_from_the_bus() {
-    let delivery = Delivery::start(BOTH).await;
+async fn first_event_of_a_record_that_the_lake_does_not_take_is_the_first_undelivered_one() {
+    let delivery = Delivery::start(LAKE).await;
     let batch: Vec<_> = (0..12)
         .map(|n| signal(n, &json!({"x": {"S": "x".repeat(240_000)}})))
         .collect();
@@ -50,50 +51,40 @@ async fn record_that_the_lake_does_not_take_keeps_its_events_from_the_bus() {
         delivery.first_undelivered(&batch).await.as_deref(),
         Some("s4")
     );
-    assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..4));
+    // The lake has the rest of the call that failed.
     assert_eq!(
         ids_of_lines(&delivery.lines_of_the_lake()),
         ids_of((0..4).chain(8..12))
     );
     delivery.targets.refuse_nothing();
     assert_eq!(delivery.first_undelivered(&batch[4..]).await, None);
-    assert_eq!(ids(&delivery.on_the_bus()), ids_of(4..12));
     assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of(4..12));
 }
 
 #[tokio::test]
 async fn unavailable_target_delays_its_records_and_loses_none() {
-    let mut delivery = Delivery::start(BOTH).await;
-    let batch = signals(0..3);
-    for (target, name) in [(Target::Bus, "bus"), (Target::Lake, "lake")] {
-        delivery.targets.set_unavailable(target);
+    for handler in HANDLERS {
+        let mut delivery = Delivery::start(handler.variables).await;
+        let batch = signals(0..3);
+        delivery.targets.set_unavailable(handler.target);
         assert_eq!(
             delivery.first_undelivered(&batch).await.as_deref(),
             Some("s0")
         );
         let line = delivery.line().await;
-        assert_eq!(line["failedTarget"], name, "{line}");
+        assert_eq!(line["failedTarget"], handler.name, "{line}");
         assert_eq!(line["cause"], "InternalFailure", "{line}");
-        let tries = delivery
-            .targets
-            .take_calls()
-            .iter()
-            .filter(|call| call.target == target)
-            .count();
+        let tries = delivery.targets.take_calls().len();
         assert_eq!(tries, 3, "the SDK's retries");
-        assert_eq!(delivery.on_the_bus().len(), 0);
-        delivery.targets.take_records();
+        assert_eq!(delivery.delivered().len(), 0);
         delivery.targets.refuse_nothing();
         assert_eq!(delivery.first_undelivered(&batch).await, None);
-        assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..3));
-        assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of(0..3));
-        delivery.line().await;
-        delivery.targets.take_calls();
+        assert_eq!(delivery.delivered(), ids_of(0..3));
     }
 }
 
 #[tokio::test]
-async fn lake_that_begins_to_hang_leaves_the_bus_time_for_what_it_took() {
+async fn target_that_begins_to_hang_keeps_what_it_took() {
     let targets = FakeTargets::start().await.unwrap();
     // Firehose takes the first call and answers no later one.
     let hanging = (2..20).map(|n| Fault::Hanging.on_call(n));
@@ -102,7 +93,7 @@ async fn lake_that_begins_to_hang_leaves_the_bus_time_for_what_it_took() {
         .await
         .unwrap();
     let endpoint = firehose.endpoint();
-    let variables = [BOTH, &[("AWS_ENDPOINT_URL_FIREHOSE", &endpoint)]].concat();
+    let variables = [LAKE, &[("AWS_ENDPOINT_URL_FIREHOSE", &endpoint)]].concat();
     let (options, _log) = options(&targets, &variables);
     let options = ProcessOptions {
         invocation_timeout: Duration::from_secs(7),
@@ -119,41 +110,32 @@ async fn lake_that_begins_to_hang_leaves_the_bus_time_for_what_it_took() {
         response["batchItemFailures"],
         json!([{"itemIdentifier": "s12"}])
     );
-    assert_eq!(targets.take_entries().len(), 12);
+    assert_eq!(delivered(&targets).len(), 12);
 }
 
 #[tokio::test]
 async fn call_that_the_function_may_not_make_keeps_no_event() {
-    let mut delivery = Delivery::start(BOTH).await;
     for (code, cause) in [
         ("AccessDeniedException", "AccessDeniedException"),
         ("ExpiredTokenException", "InvalidCredentials"),
     ] {
-        delivery
-            .targets
-            .answer(Target::Bus, "", 400, json!({"__type": code}));
-        assert_eq!(
-            delivery.first_undelivered(&signals(0..3)).await.as_deref(),
-            Some("s0")
-        );
-        assert_eq!(delivery.line().await["cause"], cause);
-        assert_eq!(
-            delivery
-                .targets
-                .take_calls()
-                .iter()
-                .filter(|call| call.target == Target::Bus)
-                .count(),
-            1
-        );
-        delivery.targets.refuse_nothing();
+        for handler in HANDLERS {
+            let mut delivery = Delivery::start(handler.variables).await;
+            let refusal = json!({"__type": code});
+            delivery.targets.answer(handler.target, "", 400, refusal);
+            assert_eq!(
+                delivery.first_undelivered(&signals(0..3)).await.as_deref(),
+                Some("s0")
+            );
+            assert_eq!(delivery.line().await["cause"], cause);
+            assert_eq!(delivery.targets.take_calls().len(), 1);
+            assert_eq!(delivery.kept().len(), 0);
+        }
     }
-    assert_eq!(delivery.kept().len(), 0);
 }
 
 #[tokio::test]
 async fn success_without_a_result_for_each_event_is_a_failure() {
-    let mut delivery = Delivery::start(BOTH).await;
     for (target, body) in [
         (Target::Bus, json!({"FailedEntryCount": 0, "Entries": []})),
         (
@@ -173,6 +155,10 @@ async fn success_without_a_result_for_each_event_is_a_failure() {
             json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": [{}]}),
         ),
     ] {
+        let handler = HANDLERS
+            .into_iter()
+            .find(|handler| handler.target == target);
+        let mut delivery = Delivery::start(handler.unwrap().variables).await;
         delivery.targets.answer(target, "", 200, body.clone());
         assert_eq!(
             delivery.first_undelivered(&signals(0..3)).await.as_deref(),
@@ -182,13 +168,13 @@ async fn success_without_a_result_for_each_event_is_a_failure() {
         let line = delivery.line().await;
         assert_eq!(line["cause"], "ResponseError", "{line}");
         delivery.targets.refuse_nothing();
+        assert_eq!(delivery.first_undelivered(&signals(0..3)).await, None);
     }
-    assert_eq!(delivery.first_undelivered(&signals(0..3)).await, None);
 }
 
 #[tokio::test]
 async fn record_without_a_sequence_number_delays_the_whole_batch() {
-    let delivery = Delivery::start(BOTH).await;
+    let delivery = Delivery::start(BUS).await;
     let mut batch = signals(0..3);
     batch[1]["dynamodb"]
         .as_object_mut()
@@ -203,67 +189,44 @@ async fn record_without_a_sequence_number_delays_the_whole_batch() {
     );
 }
 
-/// A code with which a target takes no event.
-struct RefusedBatch {
-    target: Target,
-    /// What the log line calls the target.
-    target_in_log: &'static str,
-    code: &'static str,
-}
-
-const REFUSED_BATCHES: [RefusedBatch; 3] = [
-    RefusedBatch {
-        target: Target::Bus,
-        target_in_log: "bus",
-        code: "MalformedDetail",
-    },
-    RefusedBatch {
-        target: Target::Bus,
-        target_in_log: "bus",
-        code: "ValidationException",
-    },
-    RefusedBatch {
-        target: Target::Lake,
-        target_in_log: "lake",
-        code: "InvalidArgumentException",
-    },
-];
-
-impl RefusedBatch {
-    /// Has the target refuse every event from here on.
-    fn begin(&self, targets: &FakeTargets) {
-        if self.code == "MalformedDetail" {
-            // The bus refuses each entry, and takes the call.
-            targets.refuse(self.target, "", self.code);
-        } else {
-            targets.answer(self.target, "", 400, json!({"__type": self.code}));
-        }
+#[tokio::test]
+async fn target_that_refuses_every_call_keeps_the_stream_waiting() {
+    for handler in HANDLERS {
+        let delivery = Delivery::start(handler.variables).await;
+        let refusal = json!({"__type": handler.refusal});
+        delivery.targets.answer(handler.target, "", 400, refusal);
+        assert_stream_waits(handler, handler.refusal, delivery).await;
     }
 }
 
 #[tokio::test]
-async fn target_that_takes_no_event_of_several_keeps_the_stream_waiting() {
-    for refused in REFUSED_BATCHES {
-        let code = refused.code;
-        let mut delivery = Delivery::start(BOTH).await;
-        refused.begin(&delivery.targets);
-        for batch in [signals(0..25), signals(0..2)] {
-            let first_undelivered = delivery.first_undelivered(&batch).await;
-            assert_eq!(first_undelivered.as_deref(), Some("s0"), "{code}");
-            let line = delivery.line().await;
-            assert_eq!(line["failedTarget"], refused.target_in_log, "{line}");
-            assert_eq!(line["cause"], code, "{line}");
-        }
-        assert!(
-            delivery.kept().len() <= 1,
-            "the record whose reference was tried"
-        );
-        // One record alone never keeps the stream waiting.
-        let one = signals([7]);
-        assert_eq!(delivery.first_undelivered(&one).await, None, "{code}");
-        delivery.targets.refuse_nothing();
-        delivery.on_the_bus();
-        assert_eq!(delivery.first_undelivered(&signals(0..25)).await, None);
-        assert_eq!(ids(&delivery.on_the_bus()), ids_of(0..25));
+async fn bus_that_refuses_every_entry_keeps_the_stream_waiting() {
+    let [bus, _] = HANDLERS;
+    let delivery = Delivery::start(bus.variables).await;
+    // The bus refuses each entry, and takes the call.
+    let code = "MalformedDetail";
+    delivery.targets.refuse(bus.target, "", code);
+    assert_stream_waits(bus, code, delivery).await;
+}
+
+/// The stream waits while the target takes no event of several.
+async fn assert_stream_waits(handler: TestedHandler, code: &str, mut delivery: Delivery) {
+    for batch in [signals(0..25), signals(0..2)] {
+        let first_undelivered = delivery.first_undelivered(&batch).await;
+        assert_eq!(first_undelivered.as_deref(), Some("s0"), "{code}");
+        let line = delivery.line().await;
+        assert_eq!(line["failedTarget"], handler.name, "{line}");
+        assert_eq!(line["cause"], code, "{line}");
     }
+    assert!(
+        delivery.kept().len() <= 1,
+        "the record whose reference was tried"
+    );
+    // One record alone never keeps the stream waiting.
+    let one = signals([7]);
+    assert_eq!(delivery.first_undelivered(&one).await, None, "{code}");
+    delivery.targets.refuse_nothing();
+    delivery.delivered();
+    assert_eq!(delivery.first_undelivered(&signals(0..25)).await, None);
+    assert_eq!(delivery.delivered(), ids_of(0..25));
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use testkit::fake_targets::Target;
 
 use crate::support::delivery::{
-    BOTH, BUCKET, Delivery, id, ids, ids_of, ids_of_lines, kept_key, signal, signals,
+    BUCKET, BUS, BUS_WITHOUT_LAKE, Delivery, LAKE, id, ids, ids_of, ids_of_lines, kept_key, signal,
+    signals,
 };
 
 /// The reference to the event of the signal with this number.
@@ -24,18 +25,19 @@ fn not_for_the_bus() -> [Value; 2] {
 
 #[tokio::test]
 async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
-    let delivery = Delivery::start(BOTH).await;
+    let [bus, lake] = [Delivery::start(BUS).await, Delivery::start(LAKE).await];
     for data in not_for_the_bus() {
         let batch = [
             signal(0, &json!({})),
             signal(1, &data),
             signal(2, &json!({})),
         ];
-        assert_eq!(delivery.first_undelivered(&batch).await, None);
-        let events = delivery.on_the_bus();
+        assert_eq!(bus.first_undelivered(&batch).await, None);
+        let events = bus.on_the_bus();
         assert_eq!(ids(&events), ids_of(0..3));
         assert_eq!(events[1], reference(1, "urn:intake:lake"));
-        let lines = delivery.lines_of_the_lake();
+        assert_eq!(lake.first_undelivered(&batch).await, None);
+        let lines = lake.lines_of_the_lake();
         assert_eq!(ids_of_lines(&lines), ids_of(0..3));
         assert!(
             lines[1].contains("\"data\":{\"customerId\""),
@@ -44,33 +46,12 @@ async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
         );
         assert!(!lines[1].contains("dataref"), "{}", lines[1]);
     }
-    assert_eq!(delivery.kept().len(), 0);
-}
-
-#[tokio::test]
-async fn reference_leads_to_the_lake_that_another_function_fills() {
-    let delivery = Delivery::start(&[BOTH[0], ("LAKE_BUCKET_NAME", "intake-lake")]).await;
-    for data in not_for_the_bus() {
-        let undelivered = delivery
-            .first_undelivered(&[signal(0, &json!({})), signal(1, &data)])
-            .await;
-        assert_eq!(undelivered, None);
-        assert_eq!(delivery.on_the_bus()[1], reference(1, "urn:intake:lake"));
-    }
-    assert_eq!(delivery.lines_of_the_lake().len(), 0);
-    assert_eq!(delivery.kept().len(), 0);
-    // This event is too large for any lake.
-    let too_large = signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}}));
-    assert_eq!(delivery.first_undelivered(&[too_large]).await, None);
-    assert_eq!(
-        delivery.on_the_bus(),
-        [reference(0, &format!("s3://{BUCKET}/{}", kept_key(0)))]
-    );
+    assert_eq!(bus.kept().len() + lake.kept().len(), 0);
 }
 
 #[tokio::test]
 async fn event_that_the_bus_cannot_have_is_kept_where_there_is_no_lake() {
-    let delivery = Delivery::start(&[BOTH[0], ("LAKE_BUCKET_NAME", "")]).await;
+    let delivery = Delivery::start(BUS_WITHOUT_LAKE).await;
     for data in not_for_the_bus() {
         let batch = [signal(0, &json!({})), signal(1, &data)];
         assert_eq!(delivery.first_undelivered(&batch).await, None);
@@ -90,15 +71,15 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
         signal(0, &json!({"x": {"S": "\u{1}".repeat(200_000)}})),
         signal(1, &json!({})),
     ];
-    let delivery = Delivery::start(BOTH).await;
+    let delivery = Delivery::start(BUS).await;
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     assert_eq!(
         delivery.on_the_bus()[0],
         reference(0, &format!("s3://{BUCKET}/{}", kept_key(0)))
     );
-    assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([1]));
+    assert_eq!(delivery.kept()[&kept_key(0)]["record"], batch[0]);
 
-    let mut delivery = Delivery::start(&BOTH[1..]).await;
+    let mut delivery = Delivery::start(LAKE).await;
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([1]));
     assert_eq!(delivery.kept()[&kept_key(0)]["record"], batch[0]);
@@ -110,7 +91,7 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
 #[tokio::test]
 async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference() {
     for code in ["MalformedDetail", "InvalidArgument"] {
-        let delivery = Delivery::start(BOTH).await;
+        let delivery = Delivery::start(BUS).await;
         delivery.targets.refuse(Target::Bus, "\"odd\"", code);
         let mut batch = signals(0..15);
         batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
@@ -139,7 +120,7 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference(
 
 #[tokio::test]
 async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
-    let mut delivery = Delivery::start(BOTH).await;
+    let mut delivery = Delivery::start(BUS).await;
     let refusal =
         json!({"__type": "ValidationException", "message": "a message with a secret value"});
     delivery
@@ -181,10 +162,8 @@ async fn event_that_costs_the_whole_call_of_the_lake_is_kept_and_the_others_are_
         json!({"__type": "InvalidArgumentException", "message": "a message with a secret value"});
     let mut batch = signals(0..1_000);
     batch[617] = signal(617, &json!({"odd": {"BOOL": true}}));
-    let mut delivery = Delivery::start(&BOTH[1..]).await;
-    delivery
-        .targets
-        .answer(Target::Lake, "odd", 400, refusal.clone());
+    let mut delivery = Delivery::start(LAKE).await;
+    delivery.targets.answer(Target::Lake, "odd", 400, refusal);
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     assert_eq!(
         ids_of_lines(&delivery.lines_of_the_lake()),
@@ -204,12 +183,4 @@ async fn event_that_costs_the_whole_call_of_the_lake_is_kept_and_the_others_are_
         .filter(|call| call.target == Target::Lake)
         .count();
     assert!(calls <= 40, "{calls} calls");
-
-    let delivery = Delivery::start(BOTH).await;
-    delivery.targets.answer(Target::Lake, "odd", 400, refusal);
-    assert_eq!(delivery.first_undelivered(&batch[615..620]).await, None);
-    assert_eq!(
-        delivery.on_the_bus()[2],
-        reference(617, &format!("s3://{BUCKET}/{}", kept_key(617)))
-    );
 }

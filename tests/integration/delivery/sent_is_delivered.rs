@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use testkit::{Item, RequestBuilder};
 
 use crate::properties::{self, reference_json::Exact, strategies};
-use crate::support::delivery::{BOTH, Delivery};
+use crate::support::delivery::{Delivery, LAKE};
 use crate::support::items::item_json;
 
 /// The record of the insertion of an item.
@@ -55,7 +55,7 @@ struct RoundTrip {
 impl RoundTrip {
     fn new() -> Self {
         let sender = properties::PropertyApp::new();
-        let delivery = sender.runtime.block_on(Delivery::start(&BOTH[1..]));
+        let delivery = sender.runtime.block_on(Delivery::start(LAKE));
         Self { sender, delivery }
     }
 

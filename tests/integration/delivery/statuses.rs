@@ -4,19 +4,21 @@
 use serde_json::{Value, json};
 use testkit::fake_targets::Target;
 
-use crate::support::delivery::{BOTH, Delivery, ids_of, kept_key, signal, signals};
-
-/// The variable of a target, and its name in the log.
-const TARGETS: [(Target, (&str, &str), &str); 2] = [
-    (Target::Bus, BOTH[0], "bus"),
-    (Target::Lake, BOTH[1], "lake"),
-];
+use crate::support::delivery::{
+    Delivery, HANDLERS, TestedHandler, ids_of, kept_key, signal, signals,
+};
 
 #[tokio::test]
 async fn refused_call_is_divided_and_its_neighbours_are_delivered() {
-    for (target, variable, name) in TARGETS {
+    for handler in HANDLERS {
+        let TestedHandler {
+            variables,
+            target,
+            name,
+            ..
+        } = handler;
         for status in [400, 404, 413, 431] {
-            let mut delivery = Delivery::start(&[variable]).await;
+            let mut delivery = Delivery::start(variables).await;
             delivery.targets.answer(target, "odd", status, Value::Null);
             let mut batch = signals(0..25);
             batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
@@ -27,7 +29,10 @@ async fn refused_call_is_divided_and_its_neighbours_are_delivered() {
             assert_eq!(delivered[..24], neighbours, "{name} with {status}");
             let references = delivered.len() - 24;
             assert_eq!(references, usize::from(target == Target::Bus));
-            assert_eq!(delivery.kept().into_keys().collect::<Vec<_>>(), [kept_key(11)]);
+            assert_eq!(
+                delivery.kept().into_keys().collect::<Vec<_>>(),
+                [kept_key(11)]
+            );
             let line = delivery.line().await;
             assert_eq!(line["RecordsUndelivered"], 0, "{line}");
         }
@@ -36,14 +41,20 @@ async fn refused_call_is_divided_and_its_neighbours_are_delivered() {
 
 #[tokio::test]
 async fn status_that_may_pass_keeps_the_stream_waiting() {
-    for (target, variable, name) in TARGETS {
+    for handler in HANDLERS {
+        let TestedHandler {
+            variables,
+            target,
+            name,
+            ..
+        } = handler;
         for (status, cause) in [
             (403, "AccessDenied"),
             (429, "Throttled"),
             (500, "ServerError"),
             (503, "ServerError"),
         ] {
-            let mut delivery = Delivery::start(&[variable]).await;
+            let mut delivery = Delivery::start(variables).await;
             delivery.targets.answer(target, "", status, Value::Null);
             let one = signals([0]);
             let undelivered = delivery.first_undelivered(&one).await;

@@ -6,19 +6,24 @@ use serde_json::json;
 use testkit::fake_targets::{FakeTargets, Target};
 
 use crate::support::delivery::{
-    BOTH, BUCKET, Delivery, ids, ids_of, ids_of_lines, kept_key, signals,
+    BUCKET, BUS, Delivery, HANDLERS, LAKE, TestedHandler, ids_of, kept_key, signals,
 };
 
 #[tokio::test]
 async fn record_of_an_unknown_shape_is_kept_and_the_shard_goes_on() {
-    let delivery = Delivery::start(BOTH).await;
+    for handler in HANDLERS {
+        assert_unknown_shape_is_kept(handler).await;
+    }
+}
+
+async fn assert_unknown_shape_is_kept(handler: TestedHandler) {
+    let delivery = Delivery::start(handler.variables).await;
     let mut batch = signals(0..4);
     batch[1]["dynamodb"]["Keys"] = json!({"keyHash": {"S": "00"}});
     batch[2] = json!({"what": ["is", 1.50]});
     for _ in 0..2 {
         assert_eq!(delivery.first_undelivered(&batch).await, None);
-        assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 3]));
-        assert_eq!(ids_of_lines(&delivery.lines_of_the_lake()), ids_of([0, 3]));
+        assert_eq!(delivery.delivered(), ids_of([0, 3]));
     }
     let kept = delivery.kept();
     assert_eq!(
@@ -70,7 +75,7 @@ fn assert_first_object_is_put(targets: &FakeTargets, key: &str) {
 
 #[tokio::test]
 async fn record_whose_event_id_has_another_form_is_kept_under_its_sequence_number() {
-    let delivery = Delivery::start(BOTH).await;
+    let delivery = Delivery::start(BUS).await;
     let mut batch = signals(0..1);
     batch[0]["eventID"] = json!("../../other");
     batch[0]["eventName"] = json!("UPDATE");
@@ -83,13 +88,19 @@ async fn record_whose_event_id_has_another_form_is_kept_under_its_sequence_numbe
 
 #[tokio::test]
 async fn record_that_cannot_be_kept_is_delivered_again() {
-    let mut delivery = Delivery::start(BOTH).await;
+    for handler in HANDLERS {
+        assert_unkept_is_delivered_again(handler).await;
+    }
+}
+
+async fn assert_unkept_is_delivered_again(handler: TestedHandler) {
+    let mut delivery = Delivery::start(handler.variables).await;
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
     delivery.targets.set_unavailable(Target::Bucket);
     let undelivered = delivery.first_undelivered(&batch).await;
     assert_eq!(undelivered.as_deref(), Some("s2"));
-    assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 1]));
+    assert_eq!(delivery.delivered(), ids_of([0, 1]));
     let line = delivery.line().await;
     assert_eq!(line["failedTarget"], "failure bucket", "{line}");
     assert_eq!(line["cause"], "ServerError", "{line}");
@@ -100,14 +111,14 @@ async fn record_that_cannot_be_kept_is_delivered_again() {
 
 #[tokio::test]
 async fn failure_bucket_that_hangs_leaves_the_targets_time_for_the_records_before() {
-    let mut delivery = Delivery::start_with_timeout(BOTH, Duration::from_secs(4)).await;
+    let mut delivery = Delivery::start_with_timeout(BUS, Duration::from_secs(4)).await;
     let longer_than_the_invocation = Duration::from_mins(1);
     delivery.targets.delay_bucket(longer_than_the_invocation);
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
     let undelivered = delivery.first_undelivered(&batch).await;
     assert_eq!(undelivered.as_deref(), Some("s2"));
-    assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 1]));
+    assert_eq!(delivery.delivered(), ids_of([0, 1]));
     let line = delivery.line().await;
     assert_eq!(line["failedTarget"], "failure bucket", "{line}");
     assert_eq!(line["cause"], "Timeout", "{line}");
@@ -115,7 +126,7 @@ async fn failure_bucket_that_hangs_leaves_the_targets_time_for_the_records_befor
 
 #[tokio::test]
 async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
-    let delivery = Delivery::start_with_timeout(BOTH, Duration::from_secs(4)).await;
+    let delivery = Delivery::start_with_timeout(LAKE, Duration::from_secs(4)).await;
     // One by one, they would take 10 seconds, and the event before them would never have a target.
     delivery.targets.delay_bucket(Duration::from_millis(20));
     let mut batch = signals(0..502);
@@ -131,11 +142,7 @@ async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
         invocations += 1;
     }
     assert!(invocations < 10, "{invocations}");
-    assert_eq!(ids(&delivery.on_the_bus()), ids_of([0, 501]));
-    assert_eq!(
-        ids_of_lines(&delivery.lines_of_the_lake()),
-        ids_of([0, 501])
-    );
+    assert_eq!(delivery.delivered(), ids_of([0, 501]));
     assert_eq!(
         delivery.kept().into_keys().collect::<Vec<_>>(),
         (1..501).map(kept_key).collect::<Vec<_>>()

@@ -1,17 +1,20 @@
-//! What goes over the wire to each target, and which targets there are.
+//! What goes over the wire to each target, and which handler a process has.
 
 use serde_json::{Value, json};
-use testkit::fake_targets::Target;
+use testkit::fake_targets::{Call, Target};
 
-use crate::support::delivery::{BOTH, Delivery, id, signal, signals};
+use crate::support::delivery::{
+    BUS, Delivery, HANDLERS, LAKE, change_of_customer, customer, id, signal, signals,
+};
 
 #[tokio::test]
 async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
-    let delivery = Delivery::start(BOTH).await;
-    let response = delivery
-        .deliver(&[signal(7, &json!({"price": {"N": "49.90"}}))])
-        .await;
-    assert_eq!(response, json!({"batchItemFailures": []}));
+    let records = [signal(7, &json!({"price": {"N": "49.90"}}))];
+    let [of_bus, of_lake] = [Delivery::start(BUS).await, Delivery::start(LAKE).await];
+    for delivery in [&of_bus, &of_lake] {
+        let response = delivery.deliver(&records).await;
+        assert_eq!(response, json!({"batchItemFailures": []}));
+    }
     let event = format!(
         concat!(
             r#"{{"specversion":"1.0","id":"{}","source":"/accounts/acme/signals","type":"purchase","subject":"c","#,
@@ -20,18 +23,15 @@ async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
         ),
         id(7)
     );
-    assert_eq!(delivery.targets.take_records(), [format!("{event}\n")]);
-    let calls = delivery.targets.take_calls();
-    let [lake, bus] = calls.as_slice() else {
-        panic!("{calls:?}")
-    };
+    assert_eq!(of_lake.targets.take_records(), [format!("{event}\n")]);
+    let [bus, lake] = [only_call(&of_bus), only_call(&of_lake)];
     let body: Value = serde_json::from_str(&bus.body).unwrap();
     let entry = json!({"Time": 1_795_214_024.123, "Source": "intake", "DetailType": "signal", "Detail": event,
         "EventBusName": "company"});
     assert_eq!(body, json!({"Entries": [entry]}));
     let body: Value = serde_json::from_str(&lake.body).unwrap();
     assert_eq!(body["DeliveryStreamName"], "intake-lake");
-    for (call, service) in [(bus, "events"), (lake, "firehose")] {
+    for (call, service) in [(&bus, "events"), (&lake, "firehose")] {
         assert!(
             call.headers["authorization"]
                 .contains(&format!("/eu-central-1/{service}/aws4_request")),
@@ -41,44 +41,33 @@ async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
     }
 }
 
-/// The item of a customer.
-fn customer(updated_at: &str, city: &str) -> Value {
-    json!({
-        "pk": {"S": "acme#c"}, "accountId": {"S": "acme"}, "customerId": {"S": "c"},
-        "city": {"S": city}, "createdAt": {"S": "2026-11-20T22:33:44.123Z"},
-        "updatedAt": {"S": updated_at},
-    })
-}
-
-/// The record of a change of a customer. Its id and its sequence number are the name of the change.
-fn change_of_customer(name: &str, old: Option<&Value>, new: Option<&Value>) -> Value {
-    json!({"eventID": name, "eventName": name, "dynamodb": {
-        "Keys": {"pk": {"S": "acme#c"}}, "SequenceNumber": name,
-        "ApproximateCreationDateTime": 1_795_214_024, "OldImage": old, "NewImage": new,
-    }})
+/// The one call that the process made.
+fn only_call(delivery: &Delivery) -> Call {
+    let mut calls = delivery.targets.take_calls();
+    assert_eq!(calls.len(), 1, "{calls:?}");
+    calls.remove(0)
 }
 
 #[tokio::test]
 async fn customer_change_has_its_own_detail_type_and_source() {
-    let delivery = Delivery::start(BOTH).await;
+    let [of_bus, of_lake] = [Delivery::start(BUS).await, Delivery::start(LAKE).await];
     let old = customer("2026-11-20T22:33:44.123Z", "Rome");
     let new = customer("2026-11-21T22:33:44.123Z", "Oslo");
     let records = [
-        change_of_customer("INSERT", None, Some(&old)),
-        change_of_customer("MODIFY", Some(&old), Some(&new)),
-        change_of_customer("REMOVE", Some(&new), None),
+        change_of_customer("INSERT", "INSERT", None, Some(&old)),
+        change_of_customer("MODIFY", "MODIFY", Some(&old), Some(&new)),
+        change_of_customer("REMOVE", "REMOVE", Some(&new), None),
     ];
-    assert_eq!(
-        delivery.deliver(&records).await,
-        json!({"batchItemFailures": []})
-    );
-    let entries = delivery.targets.take_entries();
+    for delivery in [&of_bus, &of_lake] {
+        assert_eq!(delivery.first_undelivered(&records).await, None);
+    }
+    let entries = of_bus.targets.take_entries();
     assert!(
         entries
             .iter()
             .all(|entry| entry["DetailType"] == "customer" && entry["Source"] == "intake")
     );
-    let lines = delivery.lines_of_the_lake();
+    let lines = of_lake.lines_of_the_lake();
     assert_eq!(
         entries
             .iter()
@@ -102,50 +91,45 @@ async fn customer_change_has_its_own_detail_type_and_source() {
 }
 
 #[tokio::test]
-async fn target_whose_variable_is_absent_or_empty_gets_no_call() {
+async fn handler_calls_its_own_target_alone() {
     for (variables, target) in [
-        (&[("EVENT_BUS_NAME", "company")][..], Target::Bus),
+        (BUS, Target::Bus),
+        (LAKE, Target::Lake),
         (
             &[("EVENT_BUS_NAME", "company"), ("DELIVERY_STREAM_NAME", "")],
             Target::Bus,
         ),
-        (&[("DELIVERY_STREAM_NAME", "intake-lake")], Target::Lake),
     ] {
         let delivery = Delivery::start(variables).await;
         assert_eq!(delivery.first_undelivered(&signals(0..3)).await, None);
-        let calls: Vec<_> = delivery
-            .targets
-            .take_calls()
-            .iter()
-            .map(|call| call.target)
-            .collect();
-        assert_eq!(calls, [target]);
+        assert_eq!(only_call(&delivery).target, target);
     }
 }
 
 #[tokio::test]
-async fn process_without_a_target_or_a_failure_bucket_names_the_variable() {
-    for (variables, name) in [
-        (&[][..], "EVENT_BUS_NAME or DELIVERY_STREAM_NAME"),
+async fn process_without_one_target_or_a_failure_bucket_names_the_variables() {
+    let not_one = "exactly one of the environment variables EVENT_BUS_NAME and DELIVERY_STREAM_NAME must be set";
+    for (variables, why) in [
+        (&[][..], not_one),
+        (&[BUS[0], LAKE[0]], not_one),
         (
-            &[BOTH[0], ("FAILURE_BUCKET_NAME", "")],
-            "FAILURE_BUCKET_NAME",
+            &[BUS[0], ("FAILURE_BUCKET_NAME", "")],
+            "the environment variable FAILURE_BUCKET_NAME is missing: ",
         ),
     ] {
         let mut delivery = Delivery::start(variables).await;
         let answer = delivery.deliver(&[]).await;
-        let why = format!("the environment variable {name} is missing: ");
         assert!(
-            answer["errorMessage"].as_str().unwrap().starts_with(&why),
+            answer["errorMessage"].as_str().unwrap().starts_with(why),
             "{answer}"
         );
-        assert!(delivery.log.recv().await.unwrap().contains(&why));
+        assert!(delivery.log.recv().await.unwrap().contains(why));
     }
 }
 
 #[tokio::test]
 async fn one_line_of_the_log_has_the_counts_and_no_value() {
-    let mut delivery = Delivery::start(BOTH).await;
+    let mut delivery = Delivery::start(BUS).await;
     let mut records = signals(0..12);
     records[1]["eventName"] = json!("MODIFY");
     records[2]["dynamodb"]["NewImage"]["data"] =
@@ -185,7 +169,12 @@ async fn one_line_of_the_log_has_the_counts_and_no_value() {
 
 #[tokio::test]
 async fn payload_that_is_no_event_of_a_stream_fails_the_invocation() {
-    let mut delivery = Delivery::start(BOTH).await;
+    for handler in HANDLERS {
+        assert_other_payload_fails(Delivery::start(handler.variables).await).await;
+    }
+}
+
+async fn assert_other_payload_fails(mut delivery: Delivery) {
     for payload in [
         r#"{"records":[]}"#,
         r#"{"Records":"a secret value"}"#,

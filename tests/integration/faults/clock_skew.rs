@@ -47,8 +47,8 @@ async fn message_is_repeated_with_the_time_of_sqs() {
 async fn cloud_events_are_repeated_with_the_time_of_their_target() {
     let targets = FakeTargets::start().await.unwrap();
     for (variable, endpoint_variable) in [
-        (delivery::BOTH[0], "AWS_ENDPOINT_URL_EVENTBRIDGE"),
-        (delivery::BOTH[1], "AWS_ENDPOINT_URL_FIREHOSE"),
+        (delivery::BUS[0], "AWS_ENDPOINT_URL_EVENTBRIDGE"),
+        (delivery::LAKE[0], "AWS_ENDPOINT_URL_FIREHOSE"),
     ] {
         let target = ServiceAhead::start().await.unwrap();
         let endpoint = target.endpoint();

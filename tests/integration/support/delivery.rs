@@ -1,20 +1,53 @@
-//! A process of the deliver function with its targets, and records of its stream.
+//! A process of one handler of the delivery with its target, and records of its streams.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::build_functions;
-use testkit::fake_targets::FakeTargets;
+use testkit::fake_targets::{FakeTargets, Target};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use tokio::sync::mpsc;
 
 pub(crate) const BUCKET: &str = "intake-failures";
 
-/// The variables of both targets.
-pub(crate) const BOTH: &[(&str, &str)] = &[
+/// The variables of the handler of the bus, beside a lake.
+pub(crate) const BUS: &[(&str, &str)] = &[
     ("EVENT_BUS_NAME", "company"),
-    ("DELIVERY_STREAM_NAME", "intake-lake"),
+    ("LAKE_DATAREF", "urn:intake:lake"),
+];
+
+/// The variables of the handler of the bus, without a lake.
+pub(crate) const BUS_WITHOUT_LAKE: &[(&str, &str)] =
+    &[("EVENT_BUS_NAME", "company"), ("LAKE_DATAREF", "")];
+
+/// The variables of the handler of the lake.
+pub(crate) const LAKE: &[(&str, &str)] = &[("DELIVERY_STREAM_NAME", "intake-lake")];
+
+/// A handler, for tests of both.
+#[derive(Clone, Copy)]
+pub(crate) struct TestedHandler {
+    pub(crate) variables: &'static [(&'static str, &'static str)],
+    pub(crate) target: Target,
+    /// The name of the target in the log.
+    pub(crate) name: &'static str,
+    /// A code with which the target refuses a whole call for good.
+    pub(crate) refusal: &'static str,
+}
+
+pub(crate) const HANDLERS: [TestedHandler; 2] = [
+    TestedHandler {
+        variables: BUS,
+        target: Target::Bus,
+        name: "bus",
+        refusal: "ValidationException",
+    },
+    TestedHandler {
+        variables: LAKE,
+        target: Target::Lake,
+        name: "lake",
+        refusal: "InvalidArgumentException",
+    },
 ];
 
 /// The timeout of an invocation: shorter than in delivery/template.yaml, because some tests wait for
@@ -90,11 +123,9 @@ impl Delivery {
             .collect()
     }
 
-    /// The ids of the events that the bus took, and then those that the lake took.
+    /// The ids of the events that the target took.
     pub(crate) fn delivered(&self) -> Vec<String> {
-        let mut delivered = ids(&self.on_the_bus());
-        delivered.extend(ids_of_lines(&self.lines_of_the_lake()));
-        delivered
+        ids(&delivered(&self.targets))
     }
 
     /// The objects of the failure bucket by their keys.
@@ -118,6 +149,18 @@ impl Delivery {
             .unwrap();
         serde_json::from_str(&line).unwrap_or(Value::String(line))
     }
+}
+
+/// The events that the target took: those on the bus, or those of the lake.
+pub(crate) fn delivered(targets: &FakeTargets) -> Vec<Value> {
+    let details = targets.take_entries().into_iter();
+    let details = details.map(|entry| entry["Detail"].as_str().unwrap().to_owned());
+    let records = targets.take_records();
+    let lines = records.iter().flat_map(|record| record.lines());
+    details
+        .chain(lines.map(ToOwned::to_owned))
+        .map(|event| serde_json::from_str(&event).unwrap())
+        .collect()
 }
 
 pub(crate) fn options(
@@ -174,6 +217,28 @@ pub(crate) fn signals(numbers: impl IntoIterator<Item = usize>) -> Vec<Value> {
         .into_iter()
         .map(|number| signal(number, &json!({})))
         .collect()
+}
+
+/// The item of the customer `c`.
+pub(crate) fn customer(updated_at: &str, city: &str) -> Value {
+    json!({
+        "pk": {"S": "acme#c"}, "accountId": {"S": "acme"}, "customerId": {"S": "c"},
+        "city": {"S": city}, "createdAt": {"S": "2026-11-20T22:33:44.123Z"},
+        "updatedAt": {"S": updated_at},
+    })
+}
+
+/// The record of a change of the customer `c` with this id.
+pub(crate) fn change_of_customer(
+    id: &str,
+    name: &str,
+    old: Option<&Value>,
+    new: Option<&Value>,
+) -> Value {
+    json!({"eventID": id, "eventName": name, "dynamodb": {
+        "Keys": {"pk": {"S": "acme#c"}}, "SequenceNumber": id,
+        "ApproximateCreationDateTime": 1_795_214_024, "OldImage": old, "NewImage": new,
+    }})
 }
 
 /// The ids of events.

@@ -1,0 +1,263 @@
+//! The records of one invocation, from the Lambda event to the response: what became of each. Both
+//! handlers begin and end with it. This module must not know of a target.
+
+use std::time::{Duration, Instant};
+
+use aws::cause::Cause;
+use aws::deadline::Deadline;
+use aws::s3::Bucket;
+use lambda_runtime::Context;
+use model::timestamp::Timestamp;
+use serde_json::value::RawValue;
+use service::context::invocation_deadline;
+use service::runtime::InvocationOutcome;
+use service::runtime::batch_item_failures::{BatchItemFailure, PartialBatchResponse};
+use service::telemetry::log::Log;
+
+use crate::cloud_event::CloudEvent;
+use crate::failure_bucket::{FailureBucket, RecordToKeep};
+use crate::log::{self, DeliveryCounts};
+use crate::read_record::read_record;
+use crate::stream_record::{RecordPosition, RecordSummary, StreamEvent};
+use crate::target_error::{FailedRecord, TargetError};
+
+/// The longest that one invocation may take.
+const MAX_DELIVERY_DURATION: Duration = Duration::from_secs(50);
+
+/// Why a position has a record: the message of each `expect` that says so. A panic fails the
+/// invocation, and Lambda delivers the whole batch again.
+const IN_THE_BATCH: &str = "a position is that of a record of the batch";
+
+/// The payload of an invocation is not an event of a stream. It is not kept: Lambda delivers it
+/// again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the payload is not an event of a DynamoDB stream")]
+pub struct UnreadableEvent;
+
+/// An invocation: what Lambda calls a handler with, and where the log lines go.
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'a> {
+    /// The Lambda event, as text.
+    pub payload: &'a RawValue,
+    pub lambda: &'a Context,
+    /// When it came.
+    pub now: Timestamp,
+    pub log: &'a Log,
+}
+
+/// A batch while it is delivered.
+pub(crate) struct Batch<'a> {
+    invocation: Invocation<'a>,
+    started: Instant,
+    pub(crate) deadline: Deadline,
+    failure_bucket: FailureBucket<'a>,
+    records: Vec<BatchRecord<'a>>,
+    to_keep: Vec<RecordToKeep<'a>>,
+    /// The first record that failed.
+    failed: Option<FailedRecord>,
+}
+
+struct BatchRecord<'a> {
+    json: &'a RawValue,
+    fate: Fate,
+}
+
+/// What becomes of a record, if the batch does not end before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The target has its CloudEvent.
+    Delivered,
+    /// The bus has a reference to its CloudEvent.
+    Referenced,
+    /// It has no CloudEvent.
+    Skipped,
+    /// Only the failure bucket has it.
+    OnlyKept,
+}
+
+/// A CloudEvent, and the position of its record in the batch.
+pub(crate) struct BatchCloudEvent {
+    pub(crate) position: RecordPosition,
+    pub(crate) cloud_event: CloudEvent,
+}
+
+impl<'a> Batch<'a> {
+    /// The records of an invocation.
+    ///
+    /// # Errors
+    /// When the payload is not an event of a stream.
+    pub(crate) fn begin(
+        invocation: Invocation<'a>,
+        failures: &'a Bucket,
+    ) -> Result<Self, UnreadableEvent> {
+        let started = Instant::now();
+        let Invocation {
+            payload,
+            lambda,
+            now,
+            log,
+        } = invocation;
+        let Ok(StreamEvent { records }) = serde_json::from_str(payload.get()) else {
+            log::write_unreadable_event(log, now, &lambda.request_id);
+            return Err(UnreadableEvent);
+        };
+        let records = records.into_iter().map(|json| BatchRecord {
+            json,
+            fate: Fate::Delivered,
+        });
+        Ok(Self {
+            invocation,
+            started,
+            deadline: invocation_deadline(lambda, now, MAX_DELIVERY_DURATION),
+            failure_bucket: FailureBucket {
+                bucket: failures,
+                now,
+            },
+            records: records.collect(),
+            to_keep: Vec::new(),
+            failed: None,
+        })
+    }
+
+    /// Reads the records, and returns their CloudEvents. A record that cannot be read is to be
+    /// kept.
+    pub(crate) fn read(&mut self) -> Vec<BatchCloudEvent> {
+        let mut cloud_events = Vec::new();
+        for (index, record) in self.records.iter_mut().enumerate() {
+            let position = RecordPosition(index);
+            match read_record(record.json) {
+                Ok(Some(cloud_event)) => cloud_events.push(BatchCloudEvent {
+                    position,
+                    cloud_event,
+                }),
+                Ok(None) => record.fate = Fate::Skipped,
+                Err(reason) => {
+                    record.fate = Fate::OnlyKept;
+                    self.to_keep.push(RecordToKeep {
+                        position,
+                        record: record.json,
+                        reason: reason.to_string(),
+                    });
+                }
+            }
+        }
+        cloud_events
+    }
+
+    /// Has [`Self::keep_all`] write a record to the failure bucket. Returns the URL that it will
+    /// have there.
+    pub(crate) fn keep_later(&mut self, position: RecordPosition, reason: &str) -> String {
+        let record = self.record(position);
+        let url = self.failure_bucket.url(record);
+        self.to_keep.push(RecordToKeep {
+            position,
+            record,
+            reason: reason.to_owned(),
+        });
+        url
+    }
+
+    /// Writes the records that are to be kept to the failure bucket. This takes at most a third of
+    /// the time. The batch ends before the first record that could not be kept.
+    pub(crate) async fn keep_all(&mut self) {
+        let mut to_keep = std::mem::take(&mut self.to_keep);
+        to_keep.sort_by_key(|kept| kept.position);
+        let deadline = self.deadline.at_most(self.deadline.remaining() / 3);
+        let kept = self.failure_bucket.keep_all(to_keep, deadline).await;
+        if let Err(failed) = kept {
+            self.fail(failed);
+        }
+    }
+
+    /// Writes the record of a CloudEvent that a service will never take to the failure bucket.
+    /// Returns its URL there.
+    pub(crate) async fn keep_refused(
+        &self,
+        position: RecordPosition,
+        service: &str,
+        refusal: &TargetError,
+    ) -> Result<String, FailedRecord> {
+        let to_keep = RecordToKeep {
+            position,
+            record: self.record(position),
+            reason: format!("{service} does not take the event: {refusal}"),
+        };
+        let url = self.failure_bucket.url(to_keep.record);
+        to_keep.keep(self.failure_bucket, self.deadline).await?;
+        Ok(url)
+    }
+
+    /// Says what becomes of a record.
+    pub(crate) fn set_fate(&mut self, position: RecordPosition, fate: Fate) {
+        self.records.get_mut(position.0).expect(IN_THE_BATCH).fate = fate;
+    }
+
+    /// Ends the batch before a record.
+    pub(crate) fn fail(&mut self, failed: FailedRecord) {
+        self.failed = Some(failed);
+    }
+
+    /// Whether the batch ends before this record.
+    pub(crate) fn ends_before(&self, position: RecordPosition) -> bool {
+        let failed = self.failed.as_ref();
+        failed.is_some_and(|failed| failed.position <= position)
+    }
+
+    /// Writes the line of the invocation to the log, and answers with the first record that is to
+    /// be delivered again.
+    pub(crate) fn finish(self) -> InvocationOutcome<PartialBatchResponse> {
+        let Invocation {
+            lambda, now, log, ..
+        } = self.invocation;
+        log::write_delivered(
+            log,
+            now,
+            &lambda.request_id,
+            &self.counts(),
+            self.started.elapsed(),
+        );
+        let mut response = PartialBatchResponse::default();
+        let mut are_credentials_refused = false;
+        if let Some(failed) = &self.failed {
+            // Without a sequence number, Lambda delivers the whole batch again.
+            let summary = RecordSummary::read(self.record(failed.position));
+            response.batch_item_failures.push(BatchItemFailure {
+                item_identifier: summary.sequence_number.unwrap_or_default(),
+            });
+            are_credentials_refused =
+                matches!(failed.cause, TargetError::Call(Cause::InvalidCredentials));
+        }
+        InvocationOutcome {
+            response,
+            are_credentials_refused,
+        }
+    }
+
+    /// Counts what became of the records.
+    fn counts(&self) -> DeliveryCounts<'_> {
+        let failed = self.failed.as_ref();
+        let end = failed.map_or(self.records.len(), |failed| failed.position.0);
+        let mut counts = DeliveryCounts {
+            records: self.records.len(),
+            undelivered: self.records.len() - end,
+            failed,
+            ..DeliveryCounts::default()
+        };
+        for record in self.records.iter().take(end) {
+            match record.fate {
+                Fate::Delivered => counts.delivered += 1,
+                Fate::Referenced => {
+                    counts.delivered += 1;
+                    counts.references += 1;
+                }
+                Fate::Skipped => counts.skipped += 1,
+                Fate::OnlyKept => counts.only_kept += 1,
+            }
+        }
+        counts
+    }
+
+    fn record(&self, position: RecordPosition) -> &'a RawValue {
+        self.records.get(position.0).expect(IN_THE_BATCH).json
+    }
+}
