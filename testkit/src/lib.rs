@@ -15,7 +15,7 @@
 //! | `programs` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
 //! | `tables`, `clients`, `keys` | template.yaml's tables; clients for them; API keys in them and in a key snapshot | what is called |
-//! | `other_dynamodb` | another emulator of DynamoDB | what is tested |
+//! | `other_dynamodb` | DynamoDB Local, and the records of its streams | what is tested |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
 //! | [`fuzz_targets`] | what holds for every input of a fuzz target | where inputs come from |
 //! | `local_stack` | `cargo dev` as a process | what it serves |
@@ -43,6 +43,7 @@ pub use fault_proxy;
 pub use http_gateway::HttpGateway;
 pub use keys::{create_key, create_keys_with_snapshot, key_entry, store_key};
 pub use local_stack::{LocalStack, call};
+pub use other_dynamodb::stream_records;
 pub use programs::{aws_variables, build, build_functions, emulator_options};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use sandbox::{fake_targets, function_process, http_server, pool, runtime_api};

@@ -11,5 +11,6 @@ mod partial_batches;
 mod refused_events;
 mod sent_is_delivered;
 mod statuses;
+mod stream_records;
 mod unreadable;
 mod wire;

@@ -1,5 +1,5 @@
-//! HTTP/1.1 messages with a Content-Length, down to their bytes, since a fault may cut or reset
-//! them.
+//! HTTP/1.1 messages down to their bytes, since a fault may cut or reset them. A message that comes
+//! in chunks is handed on with a Content-Length.
 
 use std::io::{self, ErrorKind};
 
@@ -17,7 +17,8 @@ const READ_BYTES: usize = 16 * 1024;
 pub(crate) struct HttpMessage {
     /// The request line or the status line.
     pub(crate) first_line: String,
-    /// Names in lower case. `content-length` is not among them: it follows from the body.
+    /// Names in lower case. `content-length` and `transfer-encoding` are not among them: what is
+    /// sent has a length, which follows from the body.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -149,23 +150,66 @@ fn take(read: &mut Vec<u8>) -> io::Result<Option<HttpMessage>> {
         .map(|header| (header.name.to_ascii_lowercase(), text(header.value)))
         .collect();
     let begin = after_line.saturating_add(headers_length);
-    let content_length = headers.iter().find(|header| header.0 == "content-length");
-    let body_length: usize = match content_length {
-        Some((_, text)) => text.parse().map_err(|_| ErrorKind::InvalidData)?,
-        None => 0,
-    };
-    let end = begin.saturating_add(body_length);
-    let Some(body) = read.get(begin..end) else {
+    let after_headers = read.get(begin..).unwrap_or_default();
+    let Some(Body { bytes, length }) = take_body(after_headers, &headers)? else {
         return Ok(None);
     };
-    headers.retain(|header| header.0 != "content-length");
+    headers.retain(|header| header.0 != "content-length" && header.0 != "transfer-encoding");
     let message = HttpMessage {
         first_line: text(first_line.trim_ascii_end()),
         headers,
-        body: body.to_vec(),
+        body: bytes,
     };
-    read.drain(..end);
+    read.drain(..begin.saturating_add(length));
     Ok(Some(message))
+}
+
+/// The body of a message.
+struct Body {
+    bytes: Vec<u8>,
+    /// How many bytes it took on the connection.
+    length: usize,
+}
+
+/// The body behind these headers, if it has arrived whole (RFC 9112, section 6).
+fn take_body(read: &[u8], headers: &[(String, String)]) -> io::Result<Option<Body>> {
+    let value_of = |name| headers.iter().find(|header| header.0 == name);
+    if value_of("transfer-encoding").is_some_and(|header| header.1 == "chunked") {
+        return take_chunks(read);
+    }
+    let length: usize = match value_of("content-length") {
+        Some((_, text)) => text.parse().map_err(|_| ErrorKind::InvalidData)?,
+        None => 0,
+    };
+    Ok(read.get(..length).map(|bytes| Body {
+        bytes: bytes.to_vec(),
+        length,
+    }))
+}
+
+/// The chunks of a body, without trailers (RFC 9112, section 7.1).
+fn take_chunks(read: &[u8]) -> io::Result<Option<Body>> {
+    let mut bytes = Vec::new();
+    let mut length = 0_usize;
+    loop {
+        let rest = read.get(length..).unwrap_or_default();
+        let (line_length, size) = match httparse::parse_chunk_size(rest) {
+            Ok(httparse::Status::Complete(complete)) => complete,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(_) => return Err(ErrorKind::InvalidData.into()),
+        };
+        let size = usize::try_from(size).map_err(|_| ErrorKind::InvalidData)?;
+        let end = line_length.saturating_add(size);
+        let after_end = end.saturating_add("\r\n".len());
+        let (Some(chunk), Some(_)) = (rest.get(line_length..end), rest.get(end..after_end)) else {
+            return Ok(None);
+        };
+        bytes.extend_from_slice(chunk);
+        length = length.saturating_add(after_end);
+        if size == 0 {
+            return Ok(Some(Body { bytes, length }));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +239,26 @@ mod tests {
         assert_eq!(answer.first_line, "HTTP/1.1 200 OK");
         assert_eq!(answer.body, b"");
         assert!(read.is_empty());
+    }
+
+    #[test]
+    fn message_in_chunks_is_taken_whole_and_sent_with_its_length() {
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+                       3\r\n{\"a\r\n4\r\n\":1}\r\n0\r\n\r\n";
+        for end in 0..chunked.len() {
+            let mut read = chunked.as_bytes()[..end].to_vec();
+            assert!(take(&mut read).unwrap().is_none(), "{end} bytes");
+        }
+        let mut read = format!("{chunked}{CALL}").into_bytes();
+        let answer = take(&mut read).unwrap().unwrap();
+        assert_eq!(answer.body, b"{\"a\":1}");
+        assert_eq!(read, CALL.as_bytes());
+        let mut sent = answer.to_bytes();
+        assert!(String::from_utf8_lossy(&sent).contains("content-length: 7"));
+        assert_eq!(take(&mut sent).unwrap().unwrap().body, answer.body);
+        let mut broken = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n".to_vec();
+        let error = take(&mut broken).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub struct Table {
     pub name: String,
     /// The attribute by which items expire, when the template enables that.
     pub time_to_live_attribute: Option<String>,
+    /// What a record of its stream has, in the words of `CreateTable`, when the template enables
+    /// one. `definition` has no stream.
+    pub stream_view_type: Option<String>,
     /// The `CreateTable` request that makes it.
     pub definition: Map<String, Value>,
 }
@@ -57,6 +60,10 @@ impl Table {
             time_to_live_attribute: properties
                 .get("TimeToLiveSpecification")
                 .and_then(time_to_live_attribute),
+            stream_view_type: properties
+                .pointer("/StreamSpecification/StreamViewType")
+                .and_then(Value::as_str)
+                .map(ToOwned::to_owned),
             definition,
         })
     }
