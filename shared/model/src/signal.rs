@@ -28,6 +28,12 @@ pub(crate) const SIGNAL: Vocabulary = Vocabulary {
     synonyms: &SIGNAL_SYNONYMS,
 };
 
+/// The field of a signal that a client may have meant by another `name`: what a warning suggests
+/// (docs/api.md, Warnings).
+pub fn intended_field(name: &str) -> Option<&'static str> {
+    SIGNAL.suggest(name)
+}
+
 /// A signal that obeys every rule of the contract.
 #[derive(Clone, Debug)]
 pub struct Signal<'a> {

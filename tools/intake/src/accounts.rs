@@ -27,11 +27,12 @@ pub(crate) enum AccountsCommand {
 
     /// Erase everything that is stored of an account, and revoke its keys; this reads all tables
     #[command(
-        after_help = "Example:\n  cargo intake --stack intake-prod accounts erase shop\n\n\
+        after_help = "Examples:\n  cargo intake --stack intake-prod accounts erase shop --dry-run\n  \
+        cargo intake --stack intake-prod accounts erase shop\n\n\
         It is refused while the overflow queue or its dead-letter queue has messages: what is in them \
         would be stored after the erasure. The keys of the \
         account stay in the key table, revoked: their ids are in logs. After an interruption, run it again: it \
-        erases what is left. Backups are not changed."
+        erases what is left. Backups and the lake are not changed."
     )]
     Erase(EraseAccount),
 }

@@ -33,13 +33,30 @@ fn ask(question: &str, prompt: &str, yes: bool, is_yes: impl FnOnce(&str) -> boo
     if !std::io::stdin().is_terminal() {
         bail!("{question} Standard input is no terminal: add --yes to confirm.");
     }
-    note(&format!("{question} {prompt}"));
+    let answer = read_answer(&format!("{question} {prompt}"))?;
+    if !is_yes(&answer) {
+        bail!("Nothing was changed.");
+    }
+    Ok(())
+}
+
+/// Asks the operator to type a line. `None` with `yes`, or when standard input is no terminal: then
+/// the operator answers no question.
+///
+/// # Errors
+/// The answer cannot be read.
+pub(crate) fn ask_for_line(question: &str, yes: bool) -> Result<Option<String>> {
+    if yes || !std::io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    read_answer(question).map(Some)
+}
+
+fn read_answer(question: &str) -> Result<String> {
+    note(question);
     let mut answer = String::new();
     std::io::stdin()
         .read_line(&mut answer)
         .context("Cannot read the answer")?;
-    if !is_yes(answer.trim()) {
-        bail!("Nothing was changed.");
-    }
-    Ok(())
+    Ok(answer.trim().to_owned())
 }

@@ -1,18 +1,28 @@
 //! `customers`: finds, shows, exports or erases what is stored of a customer.
 
-mod erase;
 mod export;
 mod find;
-mod profile;
-mod show;
 
-use anyhow::Result;
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use model::account::AccountId;
+use model::customer::is_fence;
+use model::timestamp::Timestamp;
+use operator::error::store_error;
+use operator::items::{Json, display, get_item, json_object, key_of_partition};
+use store::attributes::Item;
+use store::customers::times_of_fields;
+use store::retry::MAX_REQUEST_DURATION;
 
-use self::erase::EraseCustomer;
-use crate::output::Format;
+use self::export::ExportCustomer;
+use self::find::FindCustomers;
+use crate::confirm::confirm;
+use crate::erasure::{DoubtfulArgs, Erasure, ErasureArgs, Reach, Wait};
+use crate::output::{Format, PrintedTable, print_json};
 use crate::stack::Stack;
+use crate::stack::variable_names::CUSTOMERS_TABLE;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CustomersCommand {
@@ -21,35 +31,22 @@ pub(crate) enum CustomersCommand {
         after_help = "Examples:\n  cargo intake --stack intake-prod customers show --account shop customer-17\n  \
         cargo intake --stack intake-prod customers show --account shop customer-17 --times"
     )]
-    Show {
-        #[command(flatten)]
-        target: Target,
+    Show(ShowCustomer),
 
-        /// Print when each field was last changed instead, also fields that were removed
-        #[arg(long)]
-        times: bool,
-    },
-
-    /// Find the customers with an email address; this reads the whole table
+    /// Find the customers with an email address, in upper or lower case; this reads the whole table
     #[command(
-        after_help = "Example:\n  cargo intake --stack intake-prod customers find --account shop --email ada@example.com"
+        after_help = "Example:\n  cargo intake --stack intake-prod customers find --account shop --email ada@example.com\n\n\
+        Case, Unicode form and the white space around an address make no difference. The column MATCH says which addresses are \
+        exactly the given one."
     )]
-    Find {
-        /// The account
-        #[arg(long, value_name = "NAME")]
-        account: AccountId,
-
-        /// The email address, exactly as it is stored
-        #[arg(long, value_name = "ADDRESS")]
-        email: String,
-    },
+    Find(FindCustomers),
 
     /// Export everything that is stored of a customer or an emitter as one JSON document, such as
     /// for an access request
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod customers export --account shop customer-17 > customer-17.json"
     )]
-    Export(Target),
+    Export(ExportCustomer),
 
     /// Erase everything that is stored of a customer or an emitter: the profile, the signals, the
     /// rejected signals
@@ -70,13 +67,119 @@ pub(crate) struct Target {
 impl CustomersCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
-            Self::Show { target, times } => show::show(stack, &target, times, format).await,
-            Self::Find { account, email } => find::find(stack, &account, &email, format).await,
-            Self::Export(Target {
-                account,
-                subject_id,
-            }) => export::export(stack, &account, &subject_id, format).await,
+            Self::Show(show) => show.run(stack, format).await,
+            Self::Find(find) => find.run(stack, format).await,
+            Self::Export(export) => export.run(stack, format).await,
             Self::Erase(erase) => erase.run(stack, format).await,
         }
+    }
+}
+
+/// The stored item of a customer.
+async fn find_profile(stack: &Stack, target: &Target) -> Result<Option<Item>> {
+    let key = target.account.partition_key(&target.subject_id);
+    let table_name = stack.table_name(CUSTOMERS_TABLE)?;
+    get_item(&stack.dynamodb, table_name, key_of_partition(key)).await
+}
+
+/// The attributes of a customer, without those that only the table needs.
+fn profile_json(item: &Item) -> BTreeMap<&str, Json<'_>> {
+    let mut profile = json_object(item, &["pk"]);
+    profile.retain(|name, _| !is_fence(name));
+    profile
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ShowCustomer {
+    #[command(flatten)]
+    target: Target,
+
+    /// Print when each field was last changed instead, also fields that were removed
+    #[arg(long)]
+    times: bool,
+}
+
+impl ShowCustomer {
+    async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
+        let Some(item) = find_profile(stack, &self.target).await? else {
+            let Target {
+                account,
+                subject_id,
+            } = &self.target;
+            bail!("The account {account} has no customer {subject_id:?}.");
+        };
+        if self.times {
+            print_times(stack, &item, format)
+        } else {
+            print_profile(&item, format)
+        }
+    }
+}
+
+fn print_profile(item: &Item, format: Format) -> Result<()> {
+    let profile = profile_json(item);
+    if format == Format::Json {
+        return print_json(&profile);
+    }
+    let mut rows = PrintedTable::without_heading();
+    for (name, Json(value)) in profile {
+        if name != "accountId" {
+            rows.add_row([name, &display(value)]);
+        }
+    }
+    rows.print()
+}
+
+/// Prints when each field of a customer was last changed.
+fn print_times(stack: &Stack, item: &Item, format: Format) -> Result<()> {
+    let table_name = stack.table_name(CUSTOMERS_TABLE)?;
+    let times = times_of_fields(item).map_err(|error| store_error(table_name, &error))?;
+    if format == Format::Json {
+        return print_json(&times);
+    }
+    let mut rows = PrintedTable::without_heading();
+    for (field, time) in &times {
+        rows.add_row([field, &time.to_string()]);
+    }
+    rows.print()
+}
+
+fn help_of_erase() -> String {
+    let seconds = MAX_REQUEST_DURATION.as_secs();
+    format!(
+        "Examples:\n  cargo intake --stack intake-prod customers erase --account shop customer-17 --dry-run\n  \
+        cargo intake --stack intake-prod customers erase --account shop customer-17\n  \
+        cargo intake --stack intake-prod customers erase --account shop -- --yes   # the customer with the id --yes\n\n\
+        It is refused while the overflow queue or its dead-letter queue has messages: what is in them would be stored after the \
+        erasure. It waits {seconds} seconds before it deletes, also when it found nothing: a request may still be on its way. \
+        After an interruption, run it again: it erases what is left. Backups and the lake are not changed."
+    )
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = help_of_erase())]
+pub(crate) struct EraseCustomer {
+    #[command(flatten)]
+    target: Target,
+
+    #[command(flatten)]
+    doubtful: DoubtfulArgs,
+
+    #[command(flatten)]
+    erasure: ErasureArgs,
+}
+
+impl EraseCustomer {
+    async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
+        let Target {
+            account,
+            subject_id,
+        } = &self.target;
+        let options = &self.erasure;
+        let reach = Reach::Subject(subject_id);
+        let erasure = Erasure::new(stack, account, reach, options, &self.doubtful.ids);
+        let confirm = |question: &str| confirm(question, options.yes);
+        let wait = || Wait::for_requests_before(Timestamp::now(), "");
+        erasure.run(confirm, wait, format).await
     }
 }

@@ -1,17 +1,37 @@
-//! What `customers erase`, `accounts erase` and `signals erase` have in common. Must not know what is
-//! erased.
+//! What `customers erase`, `signals erase` and `accounts erase` have in common: the order of their
+//! steps, and which items they reach. Must not know how a command is written on the command line.
+//!
+//! 1. The messages of the overflow queue and its dead-letter queue are counted: what is in them would
+//!    be stored after the erasure, so the command ends unless there are none.
+//! 2. What is stored is counted, and doubtful rejected signals are listed. A dry run ends here.
+//! 3. The operator confirms. `accounts erase` then revokes the keys.
+//! 4. The command waits until the requests have ended that functions received before.
+//! 5. The messages are counted again, because such a request may have been deferred. Unless there are
+//!    none, the command ends, and nothing is deleted.
+//! 6. What is stored by then is deleted.
+//! 7. The command prints a line for the operator's record of erasures: a restore of a table brings back
+//!    what was erased before.
 //!
 //! An erasure keeps no record of its progress: what is deleted is not found again, so a second run
-//! deletes what is left. It prints a line for the operator's record of erasures: a restore of a table
-//! brings back what was erased before.
+//! deletes what is left.
+
+mod reach;
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
+use model::account::AccountId;
+use model::timestamp::Timestamp;
+use operator::rejected::RejectedSignalId;
+use serde_json::{Map, Value, json};
+use store::retry::MAX_REQUEST_DURATION;
 
+use self::reach::ErasureCounts;
+pub(crate) use self::reach::Reach;
+use crate::confirm::ask_for_line;
 use crate::interrupt::until_interrupted;
-use crate::output::note;
+use crate::output::{Format, note};
 use crate::overflow::Queues;
 use crate::stack::Stack;
 
@@ -22,14 +42,257 @@ pub(crate) struct ErasureArgs {
     #[arg(long)]
     pub(crate) yes: bool,
 
+    /// Only count what would be erased
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
     /// Erase although messages are in the overflow queue or in its dead-letter queue
     #[arg(long)]
     pub(crate) anyway: bool,
 }
 
+/// The option of an erasure and an export that search payloads.
+#[derive(Args, Debug)]
+pub(crate) struct DoubtfulArgs {
+    /// Take this rejected signal for one of them, too: its payload was cut or cannot be read, and the
+    /// command has listed it
+    #[arg(long = "rejected", value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+}
+
+/// An erasure of what the tables of a stack have.
+pub(crate) struct Erasure<'a> {
+    stack: &'a Stack,
+    account: &'a AccountId,
+    reach: Reach<'a>,
+    options: &'a ErasureArgs,
+    /// The doubtful rejected signals that the operator has named, in either form of their ids.
+    named: Vec<String>,
+    /// The doubtful rejected signals that the operator was asked about.
+    asked_about: Vec<RejectedSignalId>,
+}
+
+/// What an erasure found, or what it erased.
+#[derive(Debug)]
+pub(crate) struct ErasureResult {
+    pub(crate) counts: ErasureCounts,
+    /// The doubtful rejected signals that stay.
+    pub(crate) doubtful: Vec<RejectedSignalId>,
+}
+
+/// What an erasure waits for before it deletes.
+pub(crate) struct Wait {
+    pub(crate) until: Timestamp,
+    /// What may be stored until then, as a sentence for the operator.
+    pub(crate) reason: String,
+}
+
+impl Wait {
+    /// Waits for requests that a function received before this time.
+    pub(crate) fn for_requests_before(time: Timestamp, time_in_words: &str) -> Self {
+        Self {
+            until: time.plus(MAX_REQUEST_DURATION),
+            reason: format!(
+                "a request that a function received before{time_in_words} may store something until then."
+            ),
+        }
+    }
+}
+
+impl<'a> Erasure<'a> {
+    pub(crate) fn new(
+        stack: &'a Stack,
+        account: &'a AccountId,
+        reach: Reach<'a>,
+        options: &'a ErasureArgs,
+        named: &[String],
+    ) -> Self {
+        Self {
+            stack,
+            account,
+            reach,
+            options,
+            named: named.to_vec(),
+            asked_about: Vec::new(),
+        }
+    }
+
+    /// Does all steps, for an erasure that has nothing else to do between them. `confirm` asks the
+    /// question; after it, `wait` says what to wait for.
+    pub(crate) async fn run(
+        mut self,
+        confirm: impl FnOnce(&str) -> Result<()>,
+        wait: impl FnOnce() -> Wait,
+        format: Format,
+    ) -> Result<()> {
+        let mut found = self.look().await?;
+        if self.options.dry_run {
+            return self.print_found(&found, format);
+        }
+        self.ask_for_doubtful(&mut found)?;
+        confirm(&self.question(&found, ""))?;
+        let erased = until_erased(self.wait_and_delete(wait())).await?;
+        self.print_erased(&erased, format, "", Map::new())
+    }
+
+    /// Counts the messages of the queues and what is stored, and lists the doubtful rejected signals: the
+    /// first two steps.
+    ///
+    /// # Errors
+    /// Messages are queued, or a call failed.
+    pub(crate) async fn look(&self) -> Result<ErasureResult> {
+        let ErasureArgs {
+            dry_run, anyway, ..
+        } = self.options;
+        refuse_while_queued(self.stack, *anyway || *dry_run).await?;
+        note(&format!("Counting {} ...", self.target()));
+        let found = self.count().await?;
+        if found.counts.is_zero() {
+            note(&format!("Found nothing: {}.", self.target()));
+        }
+        list_doubtful(&found.doubtful);
+        Ok(found)
+    }
+
+    /// The question before the erasure, with what else the command does, as the end of its sentence.
+    pub(crate) fn question(&self, found: &ErasureResult, more: &str) -> String {
+        let counts = &found.counts;
+        let target = self.target();
+        format!("Erase {counts}: {target}{more}? This cannot be undone.")
+    }
+
+    /// Has the operator name those of the doubtful rejected signals that are to be erased, too, where
+    /// there is a terminal to ask at.
+    fn ask_for_doubtful(&mut self, found: &mut ErasureResult) -> Result<()> {
+        if found.doubtful.is_empty() || !self.named.is_empty() {
+            return Ok(());
+        }
+        let question = "Type the ids of those to erase, too, or nothing to leave them:";
+        let Some(answer) = ask_for_line(question, self.options.yes)? else {
+            return Ok(());
+        };
+        self.asked_about.clone_from(&found.doubtful);
+        self.named = answer.split_whitespace().map(str::to_owned).collect();
+        for name in &self.named {
+            let is_listed = |id: &RejectedSignalId| id.is_one_of(std::slice::from_ref(name));
+            ensure!(
+                found.doubtful.iter().any(is_listed),
+                "{name} is not in the list above."
+            );
+        }
+        let before = found.doubtful.len();
+        found.doubtful.retain(|id| !id.is_one_of(&self.named));
+        found
+            .counts
+            .add_rejected_signals(before - found.doubtful.len());
+        Ok(())
+    }
+
+    /// Waits for the requests under way, counts the messages again, and deletes: steps 4 to 6.
+    ///
+    /// # Errors
+    /// Messages are queued by then: nothing is deleted. Or a call failed: a part may be deleted.
+    pub(crate) async fn wait_and_delete(&self, wait: Wait) -> Result<ErasureResult> {
+        wait_for_functions(wait).await;
+        refuse_while_queued(self.stack, self.options.anyway)
+            .await
+            .context("Nothing is deleted")?;
+        self.delete().await
+    }
+
+    /// What is erased, in words.
+    pub(crate) fn target(&self) -> String {
+        let account = self.account;
+        match self.reach {
+            Reach::Account => format!("everything that is stored of the account {account}"),
+            Reach::Subject(id) => format!("what is stored of {id:?} in the account {account}"),
+            Reach::Type {
+                signal_type,
+                since,
+                until,
+            } => format!(
+                "what the account {account} sent of the type {signal_type:?}, from {since} and before {until}"
+            ),
+        }
+    }
+
+    /// Prints what a dry run has found.
+    pub(crate) fn print_found(&self, found: &ErasureResult, format: Format) -> Result<()> {
+        let text = format!("Would erase {}: {}.", self.target(), found.counts);
+        format.print(&text, &self.json(found, Map::new()))
+    }
+
+    /// Prints the line for the operator's record: what was erased, with what else the command did, as
+    /// the end of the sentence and as members of the JSON.
+    ///
+    /// # Errors
+    /// Standard output is closed, or doubtful rejected signals stay without the operator having been
+    /// asked.
+    pub(crate) fn print_erased(
+        &self,
+        erased: &ErasureResult,
+        format: Format,
+        more_text: &str,
+        more_json: Map<String, Value>,
+    ) -> Result<()> {
+        let erased_at = Timestamp::now();
+        let target = self.target();
+        let counts = &erased.counts;
+        let text = format!("Erased {target}, at {erased_at}: {counts}{more_text}.");
+        let mut json = Map::from_iter([("erasedAt".to_owned(), json!(erased_at))]);
+        json.extend(self.json(erased, more_json));
+        format.print(&text, &json)?;
+        list_doubtful(&erased.doubtful);
+        let is_unanswered = |id: &&RejectedSignalId| !self.asked_about.contains(id);
+        let unanswered = erased.doubtful.iter().filter(is_unanswered).count();
+        ensure!(
+            unanswered == 0,
+            "{unanswered} rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake rejected list \
+             --json`, and run the command again with --rejected ID for each that is to be erased."
+        );
+        Ok(())
+    }
+
+    fn json(&self, result: &ErasureResult, more: Map<String, Value>) -> Map<String, Value> {
+        let mut json = Map::from_iter([("accountId".to_owned(), json!(self.account))]);
+        let mut add = |name: &str, value: Value| json.insert(name.to_owned(), value);
+        match self.reach {
+            Reach::Account => {}
+            Reach::Subject(id) => {
+                add("id", json!(id));
+                add("doubtfulRejectedSignals", json!(result.doubtful));
+            }
+            Reach::Type {
+                signal_type,
+                since,
+                until,
+            } => {
+                add("type", json!(signal_type));
+                add("since", json!(since));
+                add("until", json!(until));
+                add("doubtfulRejectedSignals", json!(result.doubtful));
+            }
+        }
+        json.extend(result.counts.json());
+        json.extend(more);
+        json
+    }
+}
+
+/// Names rejected signals that an operator has to look at.
+pub(crate) fn list_doubtful(doubtful: &[RejectedSignalId]) {
+    if doubtful.is_empty() {
+        return;
+    }
+    note("These rejected signals may belong to it: their payloads were cut or cannot be read.");
+    for id in doubtful {
+        note(&format!("  {}", id.short()));
+    }
+}
+
 /// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow
 /// function stores what is in them later, what was erased may come back.
-pub(crate) async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
+async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
     if anyway {
         return Ok(());
     }
@@ -59,12 +322,15 @@ pub(crate) async fn until_erased<T>(work: impl Future<Output = Result<T>>) -> Re
         .context("Interrupted. To erase what is left, run the command again.")
 }
 
-/// Waits for functions that may still store something, and tells the operator the `reason`.
-pub(crate) async fn wait_for_functions(time: Duration, reason: &str) {
+/// Waits for functions that may still store something, and tells the operator the reason.
+async fn wait_for_functions(wait: Wait) {
+    let time = wait.until.duration_since(Timestamp::now());
     if time.is_zero() {
         return;
     }
-    let seconds = time.as_secs().max(1);
-    note(&format!("Waiting {seconds} s: {reason}"));
+    let seconds = time
+        .as_millis()
+        .div_ceil(Duration::from_secs(1).as_millis());
+    note(&format!("Waiting {seconds} s: {}", wait.reason));
     tokio::time::sleep(time).await;
 }

@@ -1,31 +1,24 @@
 //! `accounts erase`: revokes the keys of an account, and deletes all that is stored under it.
 //!
-//! It revokes the keys first, so that functions add nothing while it reads the tables. A key that
-//! someone creates meanwhile is revoked too, and ends the command with an error: run again, it waits
-//! until no function accepts that key either.
+//! It revokes the keys before it waits, so that functions add nothing while it reads the tables. A key
+//! that someone creates meanwhile is revoked too, and ends the command with an error: run again, it
+//! waits until no function accepts that key either.
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
-use aws_sdk_dynamodb::types::AttributeValue;
+use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Args;
 use model::account::AccountId;
 use model::key_entry::VALID_KEY_CACHE_TTL;
 use model::timestamp::Timestamp;
-use serde_json::json;
-use store::attributes::Item;
+use serde_json::{Map, json};
 use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
-use crate::erasure::{ErasureArgs, refuse_while_queued, until_erased, wait_for_functions};
+use crate::erasure::{Erasure, ErasureArgs, ErasureResult, Reach, Wait, until_erased};
 use crate::keys::{KeyTable, StoredKey, no_such_key, snapshot};
 use crate::output::{Format, counted, note};
 use crate::stack::Stack;
-use crate::stack::variable_names::{
-    CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
-};
-use operator::items::{batch_delete, item_key, partition_prefix, scan_table};
 
 #[derive(Args, Debug)]
 pub(crate) struct EraseAccount {
@@ -52,50 +45,10 @@ const LATE_SIGNALS: &str = "A function that got no answer from the key table may
      their revocation, and for longer while S3 did not answer either. If that may have happened, run the command again: that \
      is safe, and erases what was stored since.";
 
-/// A table that holds data of accounts.
-struct AccountTable {
-    /// The variable that names it.
-    variable: &'static str,
-    key_names: &'static [&'static str],
-}
-
-const IDEMPOTENCY_RECORDS: AccountTable = AccountTable {
-    variable: IDEMPOTENCY_TABLE,
-    key_names: &["pk"],
-};
-
-const REJECTED: AccountTable = AccountTable {
-    variable: REJECTED_SIGNALS_TABLE,
-    key_names: &["pk", "sk"],
-};
-
-const STORED_SIGNALS: AccountTable = AccountTable {
-    variable: SIGNALS_TABLE,
-    key_names: &["pk", "sk"],
-};
-
-const PROFILES: AccountTable = AccountTable {
-    variable: CUSTOMERS_TABLE,
-    key_names: &["pk"],
-};
-
-/// How many items of each table are deleted.
-struct AccountErasureCounts {
-    idempotency_records: usize,
-    rejected_signals: usize,
-    signals: usize,
-    profiles: usize,
-}
-
-impl AccountErasureCounts {
-    fn are_zero(&self) -> bool {
-        self.idempotency_records + self.rejected_signals + self.signals + self.profiles == 0
-    }
-}
-
 /// What an erasure did.
 struct AccountErasureOutcome {
-    counts: AccountErasureCounts,
+    erased: ErasureResult,
+    revoked_keys: usize,
     /// Whether the key snapshot has the revocations. Without it, the erasure goes on.
     published: Result<()>,
     /// Whether the account got no key during the erasure. It is looked at after everything is deleted.
@@ -106,27 +59,27 @@ impl EraseAccount {
     pub(super) async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
         let Self {
             account,
-            erasure: ErasureArgs { yes, anyway },
+            erasure: options,
         } = self;
-        refuse_while_queued(stack, *anyway).await?;
+        let erasure = Erasure::new(stack, account, Reach::Account, options, &[]);
         let key_table = KeyTable::new(stack)?;
+        let found = erasure.look().await?;
         let api_keys = keys_of_account(&key_table, account).await?;
-        let now = Timestamp::now();
-        let active = api_keys
-            .iter()
-            .filter(|key| key.entry.is_active(now))
-            .count();
-        let question = format!(
-            "Erase everything that is stored of the account {account}, and revoke {active} key(s)? This cannot be undone."
+        ensure!(
+            !api_keys.is_empty() || !found.counts.is_zero(),
+            "The account {account} has no key, and there is no data of it."
         );
-        confirm_by_name(&question, account.as_str(), *yes)?;
-        let work = revoke_and_delete(&key_table, account, &api_keys, *anyway);
-        let outcome = until_erased(work).await?;
-        let has_no_key = api_keys.is_empty() && outcome.no_later_key.is_ok();
-        if has_no_key && outcome.counts.are_zero() {
-            bail!("The account {account} has no key, and there is no data of it.");
+        if options.dry_run {
+            return erasure.print_found(&found, format);
         }
-        let printed = print(account, &outcome.counts, active, format);
+        let active = active_keys(&api_keys);
+        let question = erasure.question(&found, &format!(", and revoke {active} key(s)"));
+        confirm_by_name(&question, account.as_str(), options.yes)?;
+        let outcome = until_erased(revoke_and_delete(&erasure, &key_table, account)).await?;
+        let revoked_keys = outcome.revoked_keys;
+        let more_text = format!(", {revoked_keys} key(s) revoked");
+        let more_json = Map::from_iter([("revokedKeys".to_owned(), json!(revoked_keys))]);
+        let printed = erasure.print_erased(&outcome.erased, format, &more_text, more_json);
         if snapshot::has_bucket(stack) {
             note(LATE_SIGNALS);
         }
@@ -142,61 +95,36 @@ async fn keys_of_account(key_table: &KeyTable<'_>, account: &AccountId) -> Resul
     Ok(api_keys)
 }
 
-fn print(
-    account: &AccountId,
-    counts: &AccountErasureCounts,
-    revoked_keys: usize,
-    format: Format,
-) -> Result<()> {
-    let erased_at = Timestamp::now();
-    let AccountErasureCounts {
-        idempotency_records,
-        rejected_signals,
-        signals,
-        profiles,
-    } = counts;
-    let json = json!({
-        "erasedAt": erased_at,
-        "accountId": account,
-        "profiles": profiles,
-        "signals": signals,
-        "rejectedSignals": rejected_signals,
-        "idempotencyRecords": idempotency_records,
-        "revokedKeys": revoked_keys,
-    });
-    let text = format!(
-        "Erased the account {account} at {erased_at}: {profiles} profile(s), {signals} signal(s), {rejected_signals} rejected \
-         signal(s), {idempotency_records} idempotency record(s), {revoked_keys} key(s) revoked."
-    );
-    format.print(&text, &json)
+fn active_keys(api_keys: &[StoredKey]) -> usize {
+    let now = Timestamp::now();
+    let active = api_keys.iter().filter(|key| key.entry.is_active(now));
+    active.count()
 }
 
 async fn revoke_and_delete(
+    erasure: &Erasure<'_>,
     key_table: &KeyTable<'_>,
     account: &AccountId,
-    api_keys: &[StoredKey],
-    anyway: bool,
 ) -> Result<AccountErasureOutcome> {
-    let stack = key_table.stack;
-    let last_revocation = revoke_all(key_table, api_keys).await;
+    // The account may have got a key before the confirmation.
+    let api_keys = keys_of_account(key_table, account).await?;
+    let revoked_keys = active_keys(&api_keys);
+    let last_revocation = revoke_all(key_table, &api_keys).await;
     // The snapshot is also written when an earlier run revoked the keys, and could not write it.
     let published = if api_keys.is_empty() {
         Ok(())
     } else {
         snapshot::publish_change(key_table).await
     };
-    wait_while_keys_are_cached(last_revocation?).await;
-    // Signals that clients sent until now may be queued.
-    refuse_while_queued(stack, anyway)
+    let wait = while_keys_are_cached(last_revocation?);
+    let erased = erasure
+        .wait_and_delete(wait)
         .await
-        .context("The keys are revoked, and nothing is deleted")?;
-    refuse_later_keys(key_table, account, api_keys)
-        .await
-        .context("Nothing is deleted")?;
-    let counts = delete_all(stack, account).await?;
-    let no_later_key = refuse_later_keys(key_table, account, api_keys).await;
+        .context("The keys are revoked")?;
+    let no_later_key = refuse_later_keys(key_table, account, &api_keys).await;
     Ok(AccountErasureOutcome {
-        counts,
+        erased,
+        revoked_keys,
         published,
         no_later_key,
     })
@@ -236,20 +164,6 @@ async fn refuse_later_keys(
     }
 }
 
-async fn delete_all(stack: &Stack, account: &AccountId) -> Result<AccountErasureCounts> {
-    let idempotency_records = delete_items(stack, account, &IDEMPOTENCY_RECORDS).await?;
-    let rejected_signals = delete_items(stack, account, &REJECTED).await?;
-    let signals = delete_items(stack, account, &STORED_SIGNALS).await?;
-    // The profiles last: while they are there, an operator sees that the erasure is incomplete.
-    let profiles = delete_items(stack, account, &PROFILES).await?;
-    Ok(AccountErasureCounts {
-        idempotency_records,
-        rejected_signals,
-        signals,
-        profiles,
-    })
-}
-
 /// Revokes the keys that are active. Returns when the last of all keys was revoked.
 async fn revoke_all(key_table: &KeyTable<'_>, api_keys: &[StoredKey]) -> Result<Option<Timestamp>> {
     let now = Timestamp::now();
@@ -267,50 +181,16 @@ async fn revoke_all(key_table: &KeyTable<'_>, api_keys: &[StoredKey]) -> Result<
 }
 
 /// Waits while functions may still accept a key of the account.
-async fn wait_while_keys_are_cached(last_revocation: Option<Timestamp>) {
-    let Some(revoked_at) = last_revocation else {
-        return;
+fn while_keys_are_cached(last_revocation: Option<Timestamp>) -> Wait {
+    let until = match last_revocation {
+        Some(revoked_at) => revoked_at.plus(REVOCATION_DELAY),
+        None => Timestamp::now(),
     };
-    let until = revoked_at.plus(REVOCATION_DELAY);
-    let left = until.duration_since(Timestamp::now());
-    let reason = format!(
-        "functions accept a key for up to {} s after its revocation.",
-        VALID_KEY_CACHE_TTL.as_secs()
-    );
-    wait_for_functions(left, &reason).await;
-}
-
-/// Deletes what a table has of the account. Returns how many items that were.
-async fn delete_items(
-    stack: &Stack,
-    account: &AccountId,
-    account_table: &AccountTable,
-) -> Result<usize> {
-    let table_name = stack.table_name(account_table.variable)?;
-    let key_names = account_table.key_names;
-    let only_keys_of_account = |scan: ScanFluentBuilder| {
-        scan.consistent_read(true)
-            .filter_expression("begins_with(pk, :account)")
-            .expression_attribute_values(":account", AttributeValue::S(partition_prefix(account)))
-            .projection_expression(key_names.join(", "))
-    };
-    let mut count = 0;
-    scan_table(
-        &stack.dynamodb,
-        table_name,
-        note,
-        only_keys_of_account,
-        async |page| {
-            let item_keys: Vec<Item> = page
-                .items()
-                .iter()
-                .map(|item| item_key(item, key_names))
-                .collect();
-            batch_delete(&stack.dynamodb, table_name, &item_keys).await?;
-            count += item_keys.len();
-            Ok(())
-        },
-    )
-    .await?;
-    Ok(count)
+    Wait {
+        until,
+        reason: format!(
+            "functions accept a key for up to {} s after its revocation.",
+            VALID_KEY_CACHE_TTL.as_secs()
+        ),
+    }
 }

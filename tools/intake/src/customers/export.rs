@@ -4,16 +4,17 @@
 use std::io::{BufWriter, Stdout, Write as _};
 
 use anyhow::{Context as _, Result, ensure};
+use clap::Args;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
-use model::account::AccountId;
 use model::timestamp::Timestamp;
-use store::attributes::Item;
-
-use super::profile::{find_profile, profile_json};
-use crate::output::{Format, note};
 use operator::escape::to_json;
 use operator::items::{get_item, json_object, partition_query, query_items};
+use operator::rejected::Wanted;
+use store::attributes::Item;
 
+use super::{Target, find_profile, profile_json};
+use crate::erasure::{DoubtfulArgs, list_doubtful};
+use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::stack::variable_names::{REJECTED_SIGNALS_TABLE, SIGNALS_TABLE};
 
@@ -22,47 +23,67 @@ const KEY: [&str; 2] = ["pk", "sk"];
 
 const CANNOT_WRITE: &str = "Cannot write to standard output";
 
-/// Writes the document while the tables are read: a history may be longer than the memory.
-pub(super) async fn export(
-    stack: &Stack,
-    account: &AccountId,
-    subject_id: &str,
-    format: Format,
-) -> Result<()> {
-    let profile = find_profile(stack, account, subject_id).await?;
-    let query = partition_query(
-        &stack.dynamodb,
-        stack.table_name(SIGNALS_TABLE)?,
-        account.partition_key(subject_id),
-    );
-    let mut signals = Box::pin(query_items(query).peekable());
-    let rejected_table = stack.rejected_table()?;
-    let rejected_keys = rejected_table
-        .find_keys_by_subject(account, subject_id)
-        .await?;
-    let has_signals = signals.as_mut().peek().await.is_some();
-    ensure!(
-        profile.is_some() || has_signals || !rejected_keys.is_empty(),
-        "Nothing is stored of {subject_id:?} in the account {account}."
-    );
-    let mut document = Document::new(format);
-    let exported_at = Timestamp::now();
-    let quoted_id = to_json(&subject_id)?;
-    let profile_json = to_json(&profile.as_ref().map(profile_json))?;
-    document.write(&format!(
-        r#"{{"exportedAt":"{exported_at}","accountId":"{account}","id":{quoted_id},"profile":{profile_json},"signals":"#
-    ))?;
-    let signal_count = document.write_array(signals).await?;
-    document.write(",\"rejectedSignals\":")?;
-    let rejected_signals = Box::pin(read_rejected_signals(stack, rejected_keys)?);
-    let rejected_count = document.write_array(rejected_signals).await?;
-    document.write("}\n")?;
-    document.flush()?;
-    let profile_count = usize::from(profile.is_some());
-    note(&format!(
-        "Exported {subject_id:?} of the account {account}: {profile_count} profile(s), {signal_count} signal(s), {rejected_count} rejected signal(s)."
-    ));
-    Ok(())
+#[derive(Args, Debug)]
+pub(crate) struct ExportCustomer {
+    #[command(flatten)]
+    target: Target,
+
+    #[command(flatten)]
+    doubtful: DoubtfulArgs,
+}
+
+impl ExportCustomer {
+    /// Writes the document while the tables are read: a history may be longer than the memory.
+    pub(super) async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
+        let Target {
+            account,
+            subject_id,
+        } = &self.target;
+        let profile = find_profile(stack, &self.target).await?;
+        let query = partition_query(
+            &stack.dynamodb,
+            stack.table_name(SIGNALS_TABLE)?,
+            account.partition_key(subject_id),
+        );
+        let mut signals = Box::pin(query_items(query).peekable());
+        let wanted = Wanted::Subject(subject_id);
+        let mut rejected = stack
+            .rejected_table()?
+            .find_named(account, wanted, Timestamp::from_millis(0), None)
+            .await?;
+        rejected.take_named(&self.doubtful.ids);
+        let has_signals = signals.as_mut().peek().await.is_some();
+        list_doubtful(&rejected.doubtful);
+        ensure!(
+            profile.is_some() || has_signals || !rejected.certain.is_empty(),
+            "Nothing is stored of {subject_id:?} in the account {account}."
+        );
+        let mut document = Document::new(format);
+        let exported_at = Timestamp::now();
+        let quoted_id = to_json(&subject_id)?;
+        let profile_json = to_json(&profile.as_ref().map(profile_json))?;
+        document.write(&format!(
+            r#"{{"exportedAt":"{exported_at}","accountId":"{account}","id":{quoted_id},"profile":{profile_json},"signals":"#
+        ))?;
+        let signal_count = document.write_array(signals).await?;
+        document.write(",\"rejectedSignals\":")?;
+        let keys = rejected.certain.iter().map(|id| id.key(account)).collect();
+        let rejected_signals = Box::pin(read_rejected_signals(stack, keys)?);
+        let rejected_count = document.write_array(rejected_signals).await?;
+        document.write("}\n")?;
+        document.flush()?;
+        let profile_count = usize::from(profile.is_some());
+        note(&format!(
+            "Exported {subject_id:?} of the account {account}: {profile_count} profile(s), {signal_count} signal(s), {rejected_count} rejected signal(s)."
+        ));
+        let left_out = rejected.doubtful.len();
+        ensure!(
+            left_out == 0,
+            "{left_out} rejected signal(s) that may belong to it are not in the document. Look at their payloads in `cargo intake \
+             rejected list --json`, and run the command again with --rejected ID for each that belongs to it."
+        );
+        Ok(())
+    }
 }
 
 /// The rejected signals with these keys, but for those that have expired since their keys were read.

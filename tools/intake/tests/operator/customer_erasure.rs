@@ -11,6 +11,8 @@ use crate::support::running_command::RunningCommand;
 const WAITING: &str =
     "Waiting 10 s: a request that a function received before may store something until then.";
 
+const COUNTING_EMITTER: &str = "Counting what is stored of \"both\" in the account shop ...";
+
 const ERASE_EMITTER: [&str; 6] = ["customers", "erase", "--account", "shop", "both", "--yes"];
 
 /// Stores a profile, 60 signals and two rejected signals of each of three customers. One rejected
@@ -51,20 +53,24 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
     assert!(app.customer("shop", "ada").await.is_some());
 
     let erasing = RunningCommand::start(&operator, &[&erase[..], &["--yes", "--json"]].concat());
-    assert_eq!(erasing.note(), "Counting what is stored of \"ada\" ...");
+    assert_eq!(
+        erasing.note(),
+        "Counting what is stored of \"ada\" in the account shop ..."
+    );
     assert_eq!(erasing.note(), WAITING);
-    assert!(app.customer("shop", "ada").await.is_none());
-    // An update that lands after the deletion is erased, too.
-    let update = json!({"customerId": "ada", "customerData": {"city": "X"}});
+    // What a request stores until then is erased, too.
+    let batch = json!({"signals": [{"customerId": "ada", "eventType": "late"}]});
     let key = app.key("shop").await;
-    send(&app, &key, RequestBuilder::customer(update)).await;
+    send(&app, &key, RequestBuilder::signals(batch)).await;
     let mut erased = erasing.json();
     let erased_at = erased.as_object_mut().unwrap().remove("erasedAt").unwrap();
     let erased_at = erased_at.as_str().unwrap();
     assert!(erased_at.parse::<Timestamp>().is_ok(), "{erased_at}");
     assert_eq!(
         erased,
-        json!({"accountId": "shop", "id": "ada", "profiles": 2, "signals": 60, "rejectedSignals": 2})
+        json!({
+            "accountId": "shop", "id": "ada", "profiles": 1, "signals": 61, "rejectedSignals": 2, "doubtfulRejectedSignals": [],
+        })
     );
     assert!(app.customer("shop", "ada").await.is_none());
     assert_eq!(app.history("shop", "ada").await, []);
@@ -74,12 +80,12 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
 }
 
 #[tokio::test]
-async fn interrupted_erasure_of_an_emitter_says_how_to_complete_it() {
+async fn erasure_of_an_emitter_that_is_interrupted_while_it_waits_has_deleted_nothing() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
     store_three_customers(&app).await;
     let erasing = RunningCommand::start(&operator, &ERASE_EMITTER);
-    assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");
+    assert_eq!(erasing.note(), COUNTING_EMITTER);
     assert_eq!(erasing.note(), WAITING);
     let ended = erasing.interrupt();
     assert_eq!(ended.code, Some(1));
@@ -88,28 +94,27 @@ async fn interrupted_erasure_of_an_emitter_says_how_to_complete_it() {
         ended.stderr,
         ["error: Interrupted. To erase what is left, run the command again."]
     );
-    // The two rejected signals of the account that are about the emitter are deleted before the
-    // wait.
-    assert_eq!(count(&app, "RejectedSignalsTable").await, 4);
+    // Nothing is deleted before the wait has ended.
+    assert_eq!(count(&app, "RejectedSignalsTable").await, 6);
 }
 
 #[tokio::test]
-async fn erasure_that_finds_nothing_looks_again_after_requests_that_were_on_their_way() {
+async fn erasure_that_finds_nothing_waits_for_requests_that_are_on_their_way() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
     let key = app.key("shop").await;
     let erasing = RunningCommand::start(&operator, &ERASE_EMITTER);
-    assert_eq!(erasing.note(), "Counting what is stored of \"both\" ...");
+    assert_eq!(erasing.note(), COUNTING_EMITTER);
     assert_eq!(
         erasing.note(),
-        "Nothing is stored of \"both\" in the account shop."
+        "Found nothing: what is stored of \"both\" in the account shop."
     );
     assert_eq!(erasing.note(), WAITING);
     let late = json!([{"emitterId": "both", "stepNodeId": ""}]);
     send_rejected(&app, &key, late).await;
     let erased = erasing.line();
     assert!(
-        erased.starts_with("Erased \"both\" in the account shop at 20"),
+        erased.starts_with("Erased what is stored of \"both\" in the account shop, at 20"),
         "{erased}"
     );
     assert!(

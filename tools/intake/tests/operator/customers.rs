@@ -136,20 +136,24 @@ fn find(app: &TestApp, more: &[&str]) -> CommandOutput {
 }
 
 #[tokio::test]
-async fn customers_are_found_by_their_exact_email() {
+async fn customers_are_found_by_their_email_in_any_case_and_form() {
     let app = app_with_emails().await;
-    let found = find(&app, &["ada@example.com"]);
+    let found = find(&app, &[" ADA@example.com"]);
     let rows: Vec<Vec<_>> = found
         .stdout
         .lines()
-        .map(|line| line.split_whitespace().take(3).collect())
+        .skip(1)
+        .map(|line| {
+            let cells: Vec<_> = line.split_whitespace().collect();
+            [&cells[..2], &cells[cells.len() - 2..]].concat()
+        })
         .collect();
     assert_eq!(
         rows,
         [
-            ["CUSTOMER", "ID", "FIRST"],
-            ["a", "aaa", "L"],
-            ["b", "bbb", "L"]
+            ["a", "aaa", "similar", "ada@example.com"],
+            ["b", "bbb", "similar", "ada@example.com"],
+            ["c", "ccc", "similar", "Ada@example.com"]
         ]
     );
     let none = find(&app, &["x@example.com"]);
@@ -166,15 +170,22 @@ async fn customers_are_found_by_their_exact_email() {
 async fn customer_is_found_as_json_without_its_key_and_its_fences() {
     let app = app_with_emails().await;
     let found = find(&app, &["Ada@example.com", "--json"]).json();
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0]["customerId"], "c");
+    let matches: Vec<_> = found
+        .iter()
+        .map(|customer| json!([customer["customerId"], customer["exactMatch"]]))
+        .collect();
     assert_eq!(
-        field_names(&found[0]),
+        matches,
+        [json!(["a", false]), json!(["b", false]), json!(["c", true])]
+    );
+    assert_eq!(
+        field_names(&found[2]),
         [
             "accountId",
             "createdAt",
             "customerId",
             "email",
+            "exactMatch",
             "firstName",
             "lastName",
             "updatedAt"

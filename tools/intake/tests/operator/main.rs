@@ -7,6 +7,7 @@
 //! | `keys` | `keys`; `key_revocation`, and `key_snapshot` for what each command writes into it |
 //! | `accounts` | `accounts` |
 //! | `customers` | `customers`; `customer_erasure` |
+//! | what erasures and exports do with invalid signals | `invalid_signals` |
 //! | `signals` | `signals` for `list`, `signal_erasure` |
 //! | `rejected` | `rejected_signals` |
 //! | `overflow`, and erasures while messages are queued | `overflow` |
@@ -36,6 +37,7 @@ mod import_again;
 mod import_by_field;
 mod import_interrupted;
 mod import_once;
+mod invalid_signals;
 mod key_revocation;
 mod key_snapshot;
 mod keys;

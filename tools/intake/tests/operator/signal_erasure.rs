@@ -65,7 +65,7 @@ async fn erasure_by_type_deletes_one_type_of_one_account_in_one_period() {
     let unconfirmed = erase(&[]).error_message();
     assert!(
         unconfirmed.starts_with(
-            "Erase 61 signal(s) and 1 rejected signal(s): what the account shop sent of the type"
+            "Erase 61 signal(s), 1 rejected signal(s): what the account shop sent of the type"
         ),
         "{unconfirmed}"
     );
@@ -113,8 +113,10 @@ fn erasure_by_type_of_a_period_that_has_just_ended_waits_for_functions() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
     let now = Timestamp::now().to_string();
-    let erase = [&ERASE[..8], &["--until", &now, "--dry-run"]].concat();
+    let erase = [&ERASE[..8], &["--until", &now, "--yes"]].concat();
     let waiting = RunningCommand::start(&operator, &erase);
+    assert!(waiting.note().starts_with("Counting "));
+    assert!(waiting.note().starts_with("Found nothing: "));
     let note = waiting.note();
     assert!(
         note.starts_with("Waiting ")
@@ -125,7 +127,6 @@ fn erasure_by_type_of_a_period_that_has_just_ended_waits_for_functions() {
     );
     let ended = waiting.end("KILL");
     assert_eq!(ended.stdout, Vec::<String>::new());
-    // It counts only after the wait.
     assert_eq!(ended.stderr, Vec::<String>::new());
 }
 
@@ -144,6 +145,29 @@ async fn erasure_by_type_is_refused_while_messages_are_queued() {
     );
     erase(&["--dry-run"]).success();
     erase(&["--yes", "--anyway"]).success();
+    assert_eq!(app.items("SignalsTable").await.len(), 317);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn erasure_by_type_deletes_nothing_when_a_message_is_queued_while_it_counts_or_waits() {
+    let app = TestApp::start();
+    let sqs = FakeSqs::start().await.unwrap();
+    let operator = Operator::new(&app).with_queues(&sqs);
+    send_cards(&app).await;
+    for (overflow, dead_letters) in [([1, 0, 0], [0, 0, 0]), ([0, 0, 0], [1, 0, 0])] {
+        sqs.set_counts([[0, 0, 0], overflow], [[0, 0, 0], dead_letters]);
+        let refused = operator
+            .run(&[&ERASE[..], &["--yes"]].concat())
+            .error_message();
+        assert!(
+            refused.starts_with("Nothing is deleted: The overflow queue has "),
+            "{refused}"
+        );
+        assert_eq!(app.items("SignalsTable").await.len(), 378);
+    }
+    operator
+        .run(&[&ERASE[..], &["--yes", "--anyway"]].concat())
+        .success();
     assert_eq!(app.items("SignalsTable").await.len(), 317);
 }
 

@@ -5,10 +5,8 @@ use std::borrow::Cow;
 
 use model::account::AccountId;
 use model::identifier::RequestIdentifier;
-use model::json::JsonText;
-use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
-use model::validation::{FieldError, FieldErrors};
+use model::validation::FieldError;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use store::attributes::{Item, from_item};
@@ -54,43 +52,6 @@ impl RejectedSignal {
             payload: record.payload.into_owned(),
         })
     }
-
-    /// Whether the signal is about this customer or emitter, as far as an invalid payload shows it.
-    pub(super) fn is_about(&self, subject_id: &str) -> bool {
-        self.subject_id.as_deref() == Some(subject_id)
-            || self.has_field(["customerId", "emitterId"], subject_id)
-    }
-
-    /// Whether the signal has this eventType or stepNodeId, as far as an invalid payload shows it.
-    pub(super) fn is_of_type(&self, signal_type: &str) -> bool {
-        self.has_field(["eventType", "stepNodeId"], signal_type)
-    }
-
-    /// Whether a field of one of these names has this value.
-    fn has_field(&self, names: [&str; 2], wanted: &str) -> bool {
-        let Ok(text) = JsonText::parse(&self.payload) else {
-            // The payload is most likely truncated. Any mention counts, since an erasure must not miss
-            // one.
-            return serde_json::to_string(wanted)
-                .is_ok_and(|quoted| self.payload.contains(&quoted));
-        };
-        let Some(mut object) = text.value().as_object(&JsonPointer::Root) else {
-            return false;
-        };
-        let mut errors = FieldErrors::default();
-        // A field that appears twice counts each time.
-        while let Some(field) = object.next_field(&mut errors) {
-            let is_named = names.contains(&field.name.as_ref());
-            let value = field
-                .value
-                .as_string()
-                .and_then(|value| value.decode().ok());
-            if is_named && value.is_some_and(|value| value == wanted) {
-                return true;
-            }
-        }
-        false
-    }
 }
 
 /// Writes the payload on one line: as JSON if it is valid, else as a string.
@@ -125,48 +86,6 @@ mod tests {
             subject_id: None,
             key_id: "key_1".to_owned(),
             received_at: Timestamp::from_millis(0),
-        }
-    }
-
-    #[test]
-    fn payload_belongs_to_every_subject_in_it() {
-        for about in [
-            r#"{"customerId":"ada","emitterId":"bob"}"#,
-            r#"{"emitterId":"ada"}"#,
-            r#"{"customerId":"ada","customerId":"bob"}"#,
-            r#"{"customerId":"bob","customerId":"ada"}"#,
-            r#"{"customerId":"\u0061da"}"#,
-            r#"{"customerId":"ada","data":{"#,
-            r#"{"eventType":"\ud800","customerId":"ada"}"#,
-        ] {
-            assert!(rejected(about).is_about("ada"), "{about}");
-        }
-        for other in [
-            r#"{"customerId":"Ada"}"#,
-            r#"{"data":{"customerId":"ada"}}"#,
-            "17",
-            r#"{"eventType":"ada","eventType":"t"}"#,
-            r#"{"emitterId":"adam"#,
-        ] {
-            assert!(!rejected(other).is_about("ada"), "{other}");
-        }
-    }
-
-    #[test]
-    fn payload_is_of_every_type_in_it() {
-        for of_type in [
-            r#"{"eventType":"login","stepNodeId":"n"}"#,
-            r#"{"stepNodeId":"login"}"#,
-            r#"{"eventType":"login","data":{"#,
-        ] {
-            assert!(rejected(of_type).is_of_type("login"), "{of_type}");
-        }
-        for other in [
-            r#"{"eventType":"Login"}"#,
-            r#"{"customerId":"login"}"#,
-            r#"{"data":{"eventType":"login"}}"#,
-        ] {
-            assert!(!rejected(other).is_of_type("login"), "{other}");
         }
     }
 

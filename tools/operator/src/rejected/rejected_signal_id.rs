@@ -49,6 +49,12 @@ impl RejectedSignalId {
         format!("{day}-{shard}-{request}-{index}")
     }
 
+    /// Whether an operator means this id by one of these names: either form may be written.
+    pub fn is_one_of(&self, names: &[String]) -> bool {
+        let (long, short) = (self.to_string(), self.short());
+        names.iter().any(|name| *name == long || *name == short)
+    }
+
     /// What is known of the sort key that the signal has once it is stored.
     pub(super) fn stored_sort_key(&self) -> SortKeyPattern<'_> {
         let (partition, sort) = self.0.split_at_checked(PARTITION_CHARS).unwrap_or_default();

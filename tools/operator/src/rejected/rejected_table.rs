@@ -12,10 +12,11 @@ use model::timestamp::Timestamp;
 use store::attributes::Item;
 use store::rejected_signals::{RETENTION, SHARDS, partition_key};
 
+use super::naming::{Naming, Wanted};
 use super::rejected_signal::RejectedSignal;
 use super::rejected_signal_id::RejectedSignalId;
 use crate::Note;
-use crate::items::{batch_delete, get_item, partition_query, query_items};
+use crate::items::{batch_delete, get_item, partition_query, query_items, text};
 
 /// How long a rejected signal may wait before it is stored: SQS's longest retention in the overflow
 /// queue, and once more in the dead-letter queue.
@@ -32,6 +33,26 @@ pub struct RejectedTable {
     client: Client,
     table_name: String,
     note: Note,
+}
+
+/// The rejected signals that name whom or what an operator looks for.
+#[derive(Debug, Default)]
+pub struct NamedSignals {
+    /// Those that belong to it.
+    pub certain: Vec<RejectedSignalId>,
+    /// Those that may belong to it: an operator has to look at their payloads.
+    pub doubtful: Vec<RejectedSignalId>,
+}
+
+impl NamedSignals {
+    /// Takes the doubtful ones with these ids, in either form, for certain.
+    pub fn take_named(&mut self, ids: &[String]) {
+        let doubtful = std::mem::take(&mut self.doubtful);
+        let (chosen, left): (Vec<_>, Vec<_>) =
+            doubtful.into_iter().partition(|id| id.is_one_of(ids));
+        self.certain.extend(chosen);
+        self.doubtful = left;
+    }
 }
 
 impl RejectedTable {
@@ -55,13 +76,14 @@ impl RejectedTable {
         day: &str,
         since: Timestamp,
     ) -> Result<Vec<RejectedSignal>> {
-        let reads = (0..SHARDS).map(|shard| {
-            let partition = partition_key(account, day, shard);
-            self.read_shard(account, partition)
-        });
-        let shards = try_join_all(reads).await?;
-        let mut signals: Vec<_> = shards.into_iter().flatten().collect();
-        signals.retain(|signal| signal.received_at >= since);
+        let mut signals = Vec::new();
+        for item in self.read_items(account, day).await? {
+            match RejectedSignal::from_item(account, item) {
+                Some(signal) if signal.received_at >= since => signals.push(signal),
+                Some(_) => {}
+                None => self.note_skipped(),
+            }
+        }
         signals.sort_by(|a, b| {
             let by_time = a.received_at.cmp(&b.received_at);
             by_time.then_with(|| a.id.cmp(&b.id))
@@ -69,24 +91,22 @@ impl RejectedTable {
         Ok(signals)
     }
 
-    async fn read_shard(
-        &self,
-        account: &AccountId,
-        partition: String,
-    ) -> Result<Vec<RejectedSignal>> {
-        let query = partition_query(&self.client, &self.table_name, partition);
-        let items: Vec<Item> = query_items(query).try_collect().await?;
-        let mut signals = Vec::with_capacity(items.len());
-        for item in items {
-            match RejectedSignal::from_item(account, item) {
-                Some(signal) => signals.push(signal),
-                None => (self.note)(&format!(
-                    "Skipped an item of {} that is no rejected signal.",
-                    self.table_name
-                )),
-            }
-        }
-        Ok(signals)
+    /// Reads the items of one day.
+    async fn read_items(&self, account: &AccountId, day: &str) -> Result<Vec<Item>> {
+        let reads = (0..SHARDS).map(|shard| {
+            let partition = partition_key(account, day, shard);
+            let query = partition_query(&self.client, &self.table_name, partition);
+            query_items(query).try_collect::<Vec<Item>>()
+        });
+        let shards = try_join_all(reads).await?;
+        Ok(shards.into_iter().flatten().collect())
+    }
+
+    fn note_skipped(&self) {
+        (self.note)(&format!(
+            "Skipped an item of {} that is no rejected signal.",
+            self.table_name
+        ));
     }
 
     /// The signal with this id, if this account has it.
@@ -99,53 +119,43 @@ impl RejectedTable {
         Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
     }
 
-    /// Finds the keys of all signals about `subject_id`, also of those that have expired and are not
-    /// deleted yet.
+    /// Finds the signals that name whom or what an operator looks for, and that arrived from `since` on
+    /// and before `until`, also those that have expired and are not deleted yet.
     ///
     /// # Errors
     /// DynamoDB failed.
-    pub async fn find_keys_by_subject(
+    pub async fn find_named(
         &self,
         account: &AccountId,
-        subject_id: &str,
-    ) -> Result<Vec<Item>> {
-        self.find_keys(account, Timestamp::from_millis(0), |signal| {
-            signal.is_about(subject_id)
-        })
-        .await
-    }
-
-    /// Finds the keys of all signals of this eventType or stepNodeId that arrived from `since` on and
-    /// before `until`, also of those that have expired and are not deleted yet.
-    ///
-    /// # Errors
-    /// DynamoDB failed.
-    pub async fn find_keys_by_type(
-        &self,
-        account: &AccountId,
-        signal_type: &str,
+        wanted: Wanted<'_>,
         since: Timestamp,
-        until: Timestamp,
-    ) -> Result<Vec<Item>> {
-        self.find_keys(account, since, |signal| {
-            signal.received_at < until && signal.is_of_type(signal_type)
-        })
-        .await
-    }
-
-    async fn find_keys(
-        &self,
-        account: &AccountId,
-        since: Timestamp,
-        is_wanted: impl Fn(&RejectedSignal) -> bool,
-    ) -> Result<Vec<Item>> {
-        let mut keys = Vec::new();
+        until: Option<Timestamp>,
+    ) -> Result<NamedSignals> {
+        let mut found = NamedSignals::default();
+        let in_period = |time: Timestamp| time >= since && until.is_none_or(|until| time < until);
         for day in days(since, Timestamp::now()) {
-            let signals = self.read_day(account, &day, since).await?;
-            let wanted = signals.iter().filter(|signal| is_wanted(signal));
-            keys.extend(wanted.map(|signal| signal.id.key(account)));
+            for item in self.read_items(account, &day).await? {
+                // No more of an item is read than is needed, so that one of another version is found, too.
+                let id = RejectedSignalId::from_item(account, &item);
+                let received_at =
+                    text(&item, "receivedAt").and_then(|time| time.parse::<Timestamp>().ok());
+                let payload = text(&item, "payload");
+                let (Some(id), Some(received_at), Some(payload)) = (id, received_at, payload)
+                else {
+                    self.note_skipped();
+                    continue;
+                };
+                if !in_period(received_at) {
+                    continue;
+                }
+                match wanted.naming_in(text(&item, "subjectId"), payload) {
+                    Naming::Certain => found.certain.push(id),
+                    Naming::Doubtful => found.doubtful.push(id),
+                    Naming::Absent => {}
+                }
+            }
         }
-        Ok(keys)
+        Ok(found)
     }
 
     /// Deletes the signals with these keys.

@@ -1,0 +1,354 @@
+//! Erasures and exports find a person in rejected signals, in whatever form the signals name it. Those that
+//! were cut or cannot be read are listed, and stay until an operator names them.
+
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+use testkit::{RequestBuilder, TestApp};
+
+use crate::support::clock::hours_ago;
+use crate::support::operator::Operator;
+use crate::support::terminal::Terminal;
+
+/// The person who is erased.
+const ID: &str = "1001";
+
+/// Others, whose ids look like it.
+const OTHERS: [&str; 5] = ["1002", "10010", "ada", "01001", "1001a"];
+
+/// Longer than what is kept of a payload.
+const CUT_AFTER: usize = 310_000;
+
+/// Whether a signal is to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expected {
+    Certain,
+    Doubtful,
+    Absent,
+}
+
+/// An invalid signal.
+struct InvalidSignal {
+    json: String,
+    /// A text in it that no other signal has.
+    marker: String,
+    expected: Expected,
+}
+
+/// Makes invalid signals that name a person in all forms, at random.
+struct Generator {
+    random: fastrand::Rng,
+    count: usize,
+}
+
+impl Generator {
+    fn new(seed: u64) -> Self {
+        Self {
+            random: fastrand::Rng::with_seed(seed),
+            count: 0,
+        }
+    }
+
+    fn choose<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.random.usize(..from.len())]
+    }
+
+    /// The id as a JSON value that is no valid identifier, or is one with white space around it.
+    fn value(&mut self, id: &str) -> String {
+        let is_number = id.bytes().all(|byte| byte.is_ascii_digit()) && !id.starts_with('0');
+        let form = self.random.usize(..if is_number { 6 } else { 3 });
+        let mut value = match form {
+            0 => format!("\"{id}\""),
+            1 => format!("\" {id}\\n\""),
+            2 => {
+                let (first, rest) = id.split_at(1);
+                format!("\"\\u{:04x}{rest}\"", first.as_bytes()[0])
+            }
+            3 => id.to_owned(),
+            4 => format!("{id}.0"),
+            _ => format!("{id}00e-2"),
+        };
+        for _ in 0..self.random.usize(..3) {
+            value = match self.random.usize(..3) {
+                0 => format!("[{value}]"),
+                1 => format!("[null,{{}},{value},true]"),
+                _ => format!("{{\"kind\":\"crm\",\"id\":{value}}}"),
+            };
+        }
+        value
+    }
+
+    /// Members that name this id, as a client might have written them.
+    fn members(&mut self, id: &str, is_top: bool) -> String {
+        let names: &[&str] = if is_top {
+            &["customerId", "emitterId", "customer_id", "userId"]
+        } else {
+            &["customerId", "emitterId"]
+        };
+        let member = |name: &str, value: &str| format!("\"{name}\":{value}");
+        let (name, value) = (self.choose(names), self.value(id));
+        let wanted = member(name, &value);
+        let other = self.choose(&OTHERS);
+        let other = member(self.choose(names), &self.value(other));
+        match self.random.usize(..4) {
+            0 => format!("{wanted},{other}"),
+            1 => format!("{other},{wanted}"),
+            _ => wanted,
+        }
+    }
+
+    /// An invalid signal of this id.
+    fn signal(&mut self, id: &str) -> InvalidSignal {
+        self.count += 1;
+        let marker = format!("m{:04}x", self.count);
+        let rest = format!("\"marker\":\"{marker}\",\"eventType\":\"\"");
+        let (json, expected) = match self.random.usize(..10) {
+            0 => {
+                let members = self.members(id, false);
+                (
+                    format!("{{\"signals\":[{{{members},{rest}}}]}}"),
+                    Expected::Certain,
+                )
+            }
+            1 => {
+                let members = self.members(id, true);
+                (format!("[{{{rest},{members}}}]"), Expected::Certain)
+            }
+            2 => {
+                let members = self.members(id, true);
+                let filler = "x".repeat(CUT_AFTER);
+                (
+                    format!("{{{rest},{members},\"data\":{{\"filler\":\"{filler}\"}}}}"),
+                    Expected::Doubtful,
+                )
+            }
+            3 => {
+                let members = self.members(id, true);
+                let text = format!("{{{members},{rest}}}");
+                (json!(text).to_string(), Expected::Doubtful)
+            }
+            4 => {
+                // What is in the data of another's signal is not reached.
+                let other = self.choose(&OTHERS);
+                let members = self.members(id, true);
+                (
+                    format!("{{\"customerId\":\"{other}\",{rest},\"data\":{{{members}}}}}"),
+                    Expected::Absent,
+                )
+            }
+            _ => {
+                let members = self.members(id, true);
+                (format!("{{{members},{rest}}}"), Expected::Certain)
+            }
+        };
+        InvalidSignal {
+            json,
+            marker,
+            expected: if id == ID { expected } else { Expected::Absent },
+        }
+    }
+}
+
+/// Sends signals that are all rejected.
+async fn send_invalid(app: &TestApp, key: &str, signals: &[InvalidSignal], received_at: Timestamp) {
+    for batch in signals.chunks(20) {
+        let texts: Vec<_> = batch.iter().map(|signal| signal.json.as_str()).collect();
+        let body = format!("{{\"signals\":[{}]}}", texts.join(","));
+        let call = RequestBuilder::signals(body).received_at(received_at);
+        let response = app.send(call.key(key)).await;
+        assert_eq!(response.status, 400, "{}", response.text);
+    }
+}
+
+/// The markers of the rejected signals in the table.
+async fn stored_markers(app: &TestApp, signals: &[InvalidSignal]) -> Vec<String> {
+    let items = app.items("RejectedSignalsTable").await;
+    let payloads: Vec<&str> = items
+        .iter()
+        .map(|item| item["payload"].as_s().unwrap().as_str())
+        .collect();
+    let is_stored = |marker: &str| payloads.iter().any(|payload| payload.contains(marker));
+    signals
+        .iter()
+        .filter(|signal| is_stored(&signal.marker))
+        .map(|signal| signal.marker.clone())
+        .collect()
+}
+
+/// Expects a signal whose subject the function could read to be found for certain.
+async fn expect_what_the_function_read(app: &TestApp, signals: &mut [InvalidSignal]) {
+    for item in app.items("RejectedSignalsTable").await {
+        let subject = item.get("subjectId").map(|subject| subject.as_s().unwrap());
+        let payload = item["payload"].as_s().unwrap();
+        for signal in signals.iter_mut() {
+            if payload.contains(&signal.marker) && subject.is_some_and(|subject| subject == ID) {
+                signal.expected = Expected::Certain;
+            }
+        }
+    }
+}
+
+fn markers(signals: &[InvalidSignal], expected: &[Expected]) -> Vec<String> {
+    let wanted = signals
+        .iter()
+        .filter(|signal| expected.contains(&signal.expected));
+    wanted.map(|signal| signal.marker.clone()).collect()
+}
+
+#[tokio::test]
+async fn random_invalid_signals_of_a_person_are_found_and_erased_and_others_stay() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let key = app.key("shop").await;
+    let mut generator = Generator::new(seed);
+    let mut signals: Vec<_> = (0..80).map(|_| generator.signal(ID)).collect();
+    signals.extend((0..80).map(|n| generator.signal(OTHERS[n % OTHERS.len()])));
+    send_invalid(&app, &key, &signals, Timestamp::now()).await;
+    expect_what_the_function_read(&app, &mut signals).await;
+    let certain = markers(&signals, &[Expected::Certain]);
+    let doubtful = markers(&signals, &[Expected::Doubtful]);
+
+    let export = ["customers", "export", "--account", "shop", ID, "--json"];
+    let exported = operator.run(&export);
+    assert_eq!(exported.code, Some(1), "seed {seed}");
+    let exported_signals = exported.json()[0]["rejectedSignals"].clone();
+    let payload_of = |item: &Value| item["payload"].as_str().unwrap().to_owned();
+    let payloads: Vec<_> = exported_signals
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(payload_of)
+        .collect();
+    assert_eq!(payloads.len(), certain.len(), "seed {seed}");
+    for marker in &certain {
+        let is_exported = payloads.iter().any(|payload| payload.contains(marker));
+        assert!(is_exported, "seed {seed}: {marker}");
+    }
+
+    // In a pipeline, the doubtful ones stay.
+    let erase = [
+        "customers",
+        "erase",
+        "--account",
+        "shop",
+        ID,
+        "--yes",
+        "--json",
+    ];
+    let erased = operator.run(&erase);
+    assert_eq!(erased.code, Some(1), "seed {seed}: {}", erased.stderr);
+    let line = &erased.json()[0];
+    assert_eq!(line["rejectedSignals"], certain.len(), "seed {seed}");
+    let listed = line["doubtfulRejectedSignals"].as_array().unwrap().clone();
+    assert_eq!(listed.len(), doubtful.len(), "seed {seed}");
+    let left = markers(&signals, &[Expected::Absent, Expected::Doubtful]);
+    assert_eq!(stored_markers(&app, &signals).await, left, "seed {seed}");
+
+    // Named, they are erased, too.
+    let mut named = erase.to_vec();
+    for id in &listed {
+        named.extend(["--rejected", id.as_str().unwrap()]);
+    }
+    let erased = operator.run(&named).success().json();
+    assert_eq!(erased[0]["rejectedSignals"], listed.len(), "seed {seed}");
+    let others = markers(&signals, &[Expected::Absent]);
+    assert_eq!(stored_markers(&app, &signals).await, others, "seed {seed}");
+    assert_eq!(
+        operator.run(&export).error_message(),
+        "Nothing is stored of \"1001\" in the account shop."
+    );
+}
+
+/// Sends two signals with a number for a type, an hour ago: one in a payload that is cut.
+async fn send_types(app: &TestApp, key: &str) {
+    let filler = "x".repeat(CUT_AFTER);
+    let signal = |json: String| InvalidSignal {
+        json,
+        marker: String::new(),
+        expected: Expected::Absent,
+    };
+    let signals = [
+        signal("{\"customerId\":\"c\",\"eventType\":4711}".to_owned()),
+        signal(format!(
+            "{{\"customerId\":\"c\",\"eventType\":4711,\"data\":{{\"filler\":\"{filler}\"}}}}"
+        )),
+    ];
+    send_invalid(app, key, &signals, hours_ago(1)).await;
+}
+
+#[tokio::test]
+async fn erasure_by_type_finds_numbers_and_leaves_what_was_cut() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let key = app.key("shop").await;
+    send_types(&app, &key).await;
+    let erase = [
+        "signals",
+        "erase",
+        "--account",
+        "shop",
+        "--type",
+        "4711",
+        "--since",
+        "2h",
+        "--until",
+        "30m",
+    ];
+    let counted = operator.run(&[&erase[..], &["--dry-run", "--json"]].concat());
+    let counted = counted.success().json();
+    assert_eq!(counted[0]["rejectedSignals"], 1);
+    let doubtful = counted[0]["doubtfulRejectedSignals"].as_array().unwrap();
+    assert_eq!(doubtful.len(), 1);
+    let erased = operator.run(&[&erase[..], &["--yes", "--json"]].concat());
+    assert_eq!(erased.code, Some(1), "{erased:?}");
+    assert_eq!(
+        erased.stderr.lines().last().unwrap(),
+        "error: 1 rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake rejected list --json`, and run \
+         the command again with --rejected ID for each that is to be erased."
+    );
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
+}
+
+#[tokio::test]
+async fn operator_at_a_terminal_names_the_doubtful_signals_or_leaves_them() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let key = app.key("shop").await;
+    let filler = "x".repeat(CUT_AFTER);
+    let signal = InvalidSignal {
+        json: format!("{{\"customerId\":1001,\"data\":{{\"filler\":\"{filler}\"}}}}"),
+        marker: String::new(),
+        expected: Expected::Doubtful,
+    };
+    send_invalid(&app, &key, &[signal], Timestamp::now()).await;
+    let erase = ["customers", "erase", "--account", "shop", ID];
+    let mut terminal = Terminal::run(&operator, &erase);
+    terminal.wait_for("or nothing to leave them:");
+    terminal.write("other\n");
+    let ended = terminal.end();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.screen.contains("other is not in the list above."),
+        "{ended:?}"
+    );
+
+    let mut terminal = Terminal::run(&operator, &erase);
+    terminal.wait_for("or nothing to leave them:");
+    terminal.write("\n");
+    terminal.wait_for("Erase 0 profile(s), 0 signal(s), 0 rejected signal(s)");
+    terminal.write("n\n");
+    terminal.end().assert_nothing_was_changed();
+
+    let dry_run = [&erase[..], &["--dry-run", "--json"]].concat();
+    let counted = operator.run(&dry_run).success().json();
+    let id = counted[0]["doubtfulRejectedSignals"][0].as_str().unwrap();
+    let mut terminal = Terminal::run(&operator, &erase);
+    terminal.wait_for("or nothing to leave them:");
+    terminal.write(&format!("{id}\n"));
+    terminal.wait_for("Erase 0 profile(s), 0 signal(s), 1 rejected signal(s)");
+    terminal.write("y\n");
+    let ended = terminal.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 0);
+}
