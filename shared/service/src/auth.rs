@@ -6,8 +6,10 @@
 
 mod cache;
 mod durations;
+mod knowledge;
 mod lookup;
 mod snapshot;
+mod table_lookup;
 
 use std::sync::Arc;
 
@@ -21,7 +23,7 @@ use model::key_entry::{KeyEntry, KeyStatus};
 use store::api_keys::ApiKeysTable;
 use store::key_snapshot::BUCKET_VARIABLE;
 
-use self::lookup::Knowledge;
+use self::knowledge::Knowledge;
 use self::snapshot::SnapshotReader;
 use crate::context::RequestContext;
 use crate::problem::{Problem, UnauthorizedReason};

@@ -6,12 +6,14 @@ use futures_util::future::join_all;
 use model::api_key::{Endpoint, KeyHash};
 use model::key_entry::KeyEntry;
 use serde_json::json;
+use service::telemetry::log::Log;
 use testkit::fake_s3::S3Fault;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, key_entry, table_name};
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::items::set_key_attribute;
+use crate::support::logs::{log_of, request_lines};
 use crate::support::snapshot_stack::{KEY, OUTAGE, SnapshotStack, revoked, signal};
 
 #[tokio::test]
@@ -272,6 +274,24 @@ async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_answer_counts_wh
         tokio::task::yield_now().await;
     }
     assert_eq!(stack.status(&key, later(1)).await, 401);
+}
+
+#[tokio::test]
+async fn slow_table_is_not_counted_as_unavailable_and_a_silent_one_is() {
+    let ((), log) = log_of(async |log: Log| {
+        let mut stack = SnapshotStack::with_snapshot(slow_table(), &key_entry("shop")).await;
+        stack.app.log = log;
+        assert_eq!(stack.status(KEY, NOW).await, 200);
+        stack.proxy.set(Fault::Hanging.always());
+        let response = stack.app.send(signal().key(KEY).received_at(later(70)));
+        assert_eq!(response.await.json()["deferred"], 1);
+    })
+    .await;
+    let counted: Vec<_> = request_lines(&log)
+        .iter()
+        .map(|line| line["KeyTableUnavailable"].as_u64())
+        .collect();
+    assert_eq!(counted, [None, Some(1)]);
 }
 
 #[tokio::test]

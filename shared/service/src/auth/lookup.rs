@@ -2,58 +2,27 @@
 //! This module must not know what a key may do.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use aws::deadline::Deadline;
-use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, Either, select};
+use futures_util::future::{Either, select};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::api_keys::ApiKeysTable;
-use store::error::StoreError;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::Authenticator;
-use super::cache::{Cache, CacheAnswer, CacheSlot, LookupResult};
+use super::cache::{CacheAnswer, CacheSlot, LookupResult};
 use super::durations::{
-    SLOW_TABLE_ENTRY_TTL, SNAPSHOT_FIRST_PERIOD, SNAPSHOT_TIMEOUT, TABLE_HEAD_START, TABLE_SILENCE,
-    TABLE_TIMEOUT, WARM_UP_TIMEOUT,
+    SLOW_TABLE_ENTRY_TTL, SNAPSHOT_TIMEOUT, TABLE_HEAD_START, TABLE_SILENCE, TABLE_TIMEOUT,
+    WARM_UP_TIMEOUT,
 };
+use super::knowledge::TableState;
 use super::snapshot::{NewestResult, SnapshotReader};
+use super::table_lookup::{Found, TableLookup};
 use crate::context::RequestContext;
-
-/// What a look-up finds: the entry of a key, which may have expired or been revoked; `None` for an
-/// unknown key.
-type Found = Result<Option<Arc<KeyEntry>>, StoreError>;
-
-/// What a process knows of the keys and of their table.
-#[derive(Debug, Default)]
-pub(super) struct Knowledge {
-    cache: Mutex<Cache>,
-    trouble: Mutex<Option<TableTrouble>>,
-}
-
-/// How the table behaved at its last look-up without an answer in time.
-#[derive(Clone, Copy, Debug)]
-struct TableTrouble {
-    state: TableState,
-    /// Until when look-ups ask the snapshot first.
-    until: Timestamp,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TableState {
-    /// It answers in time, as far as is known.
-    Answers,
-    /// It has not answered in [`TABLE_HEAD_START`].
-    IsSlow,
-    /// A call failed, or it has not answered in [`TABLE_SILENCE`].
-    IsUnavailable,
-}
 
 impl Authenticator {
     /// Looks up a key that cannot exist, so that the TCP and TLS connections are set up while the
@@ -264,103 +233,15 @@ impl Authenticator {
         received_at: Timestamp,
         deadline: Deadline,
     ) -> TableLookup {
-        let has_failed = Arc::new(AtomicBool::new(false));
-        let found = ask_table(
-            self.table.clone(),
-            hash,
-            deadline,
-            received_at,
-            Arc::clone(&self.knowledge),
-            Arc::clone(&has_failed),
-        );
-        TableLookup {
-            found: found.boxed(),
-            has_failed,
-        }
+        let knowledge = Arc::clone(&self.knowledge);
+        TableLookup::start(self.table.clone(), knowledge, hash, received_at, deadline)
     }
-}
-
-/// A look-up in the table. It can outlive its request.
-struct TableLookup {
-    found: BoxFuture<'static, Found>,
-    /// Whether a call failed, or the table has not answered in [`TABLE_SILENCE`].
-    has_failed: Arc<AtomicBool>,
-}
-
-impl TableLookup {
-    /// The state of the table, while it has not answered this look-up.
-    fn state(&self) -> TableState {
-        if self.has_failed.load(Ordering::Relaxed) {
-            TableState::IsUnavailable
-        } else {
-            TableState::IsSlow
-        }
-    }
-}
-
-/// Asks the table. Notes when it does not answer.
-async fn ask_table(
-    table: ApiKeysTable,
-    hash: KeyHash,
-    deadline: Deadline,
-    received_at: Timestamp,
-    knowledge: Arc<Knowledge>,
-    has_failed: Arc<AtomicBool>,
-) -> Found {
-    let started = Instant::now();
-    let note_failure = || {
-        has_failed.store(true, Ordering::Relaxed);
-        let now = received_at.plus(started.elapsed());
-        knowledge.note(TableState::IsUnavailable, now);
-    };
-    let mut answer = pin!(table.find(&hash, deadline, &has_failed));
-    let found = if let Ok(found) = timeout(TABLE_SILENCE, answer.as_mut()).await {
-        found
-    } else {
-        note_failure();
-        answer.await
-    };
-    match &found {
-        // A corrupt item is an answer, because it says nothing of other keys.
-        Ok(_) | Err(StoreError::Corrupt) => {}
-        Err(_) => note_failure(),
-    }
-    Ok(found?.map(Arc::new))
 }
 
 fn warn_if_failed(found: &Found) {
     if let Err(error) = found {
         tracing::warn!(%error, "the key table could not be read at the start");
     }
-}
-
-impl Knowledge {
-    fn table_state(&self, now: Timestamp) -> TableState {
-        match *lock(&self.trouble) {
-            Some(trouble) if now < trouble.until => trouble.state,
-            _ => TableState::Answers,
-        }
-    }
-
-    /// Has the look-ups of the next [`SNAPSHOT_FIRST_PERIOD`] ask the snapshot before the table,
-    /// because the table did not answer a look-up until `now`.
-    fn note(&self, state: TableState, now: Timestamp) {
-        let until = now.plus(SNAPSHOT_FIRST_PERIOD);
-        *lock(&self.trouble) = Some(TableTrouble { state, until });
-    }
-
-    fn forget_trouble(&self) {
-        *lock(&self.trouble) = None;
-    }
-
-    fn with_cache<T>(&self, work: impl FnOnce(&mut Cache) -> T) -> T {
-        work(&mut lock(&self.cache))
-    }
-}
-
-// Nothing panics half-way while it holds a lock, so what is behind a poisoned one is intact.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -371,6 +252,7 @@ mod tests {
     use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
     use aws::variables::Variables;
     use lambda_http::{Body, Context, Request, RequestExt as _};
+    use store::api_keys::ApiKeysTable;
 
     use super::*;
     use crate::telemetry::log::Log;

@@ -1,0 +1,101 @@
+//! A look-up of a key in the table alone, which notes when the table does not answer.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use aws::deadline::Deadline;
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use model::api_key::KeyHash;
+use model::key_entry::KeyEntry;
+use model::timestamp::Timestamp;
+use store::api_keys::ApiKeysTable;
+use store::error::StoreError;
+use tokio::time::timeout;
+
+use super::durations::TABLE_SILENCE;
+use super::knowledge::{Knowledge, TableState};
+
+/// What a look-up finds: the entry of a key, which may have expired or been revoked; `None` for an
+/// unknown key.
+pub(super) type Found = Result<Option<Arc<KeyEntry>>, StoreError>;
+
+/// A look-up in the table. It can outlive its request.
+pub(super) struct TableLookup {
+    pub(super) found: BoxFuture<'static, Found>,
+    /// Whether a call failed, or the table has not answered in [`TABLE_SILENCE`].
+    pub(super) has_failed: Arc<AtomicBool>,
+}
+
+impl TableLookup {
+    /// The look-up of a key for a request that was received at `received_at`. It asks the table once
+    /// it is polled.
+    pub(super) fn start(
+        table: ApiKeysTable,
+        knowledge: Arc<Knowledge>,
+        hash: KeyHash,
+        received_at: Timestamp,
+        deadline: Deadline,
+    ) -> Self {
+        let has_failed = Arc::new(AtomicBool::new(false));
+        let failure = FailureNote {
+            knowledge,
+            has_failed: Arc::clone(&has_failed),
+            received_at,
+        };
+        Self {
+            found: ask_table(table, hash, deadline, failure).boxed(),
+            has_failed,
+        }
+    }
+
+    /// The state of the table, while it has not answered this look-up.
+    pub(super) fn state(&self) -> TableState {
+        if self.has_failed.load(Ordering::Relaxed) {
+            TableState::IsUnavailable
+        } else {
+            TableState::IsSlow
+        }
+    }
+}
+
+/// Notes that the table does not answer a look-up.
+struct FailureNote {
+    knowledge: Arc<Knowledge>,
+    has_failed: Arc<AtomicBool>,
+    received_at: Timestamp,
+}
+
+impl FailureNote {
+    /// Notes it for the request, and for the look-ups of the next seconds.
+    fn take(&self, started: Instant) {
+        self.has_failed.store(true, Ordering::Relaxed);
+        let now = self.received_at.plus(started.elapsed());
+        self.knowledge.note(TableState::IsUnavailable, now);
+    }
+}
+
+/// Asks the table. Notes when it does not answer.
+async fn ask_table(
+    table: ApiKeysTable,
+    hash: KeyHash,
+    deadline: Deadline,
+    failure: FailureNote,
+) -> Found {
+    let started = Instant::now();
+    let mut answer = pin!(table.find(&hash, deadline, &failure.has_failed));
+    let found = if let Ok(found) = timeout(TABLE_SILENCE, answer.as_mut()).await {
+        found
+    } else {
+        failure.take(started);
+        answer.await
+    };
+    match &found {
+        // A corrupt item is an answer, because it says nothing of other keys.
+        Ok(_) | Err(StoreError::Corrupt) => {}
+        Err(_) => failure.take(started),
+    }
+    Ok(found?.map(Arc::new))
+}
