@@ -12,8 +12,9 @@
 
 use std::time::Duration;
 
-/// How long the table is asked before the snapshot is read: DynamoDB answers within tens of
-/// milliseconds. docs/internals/outages.md has what was measured with it.
+/// How long the table is asked before the snapshot is read. It is chosen so that an answer of
+/// DynamoDB, which takes tens of milliseconds, comes before its end, and that a new process of an
+/// outage does not wait long.
 pub(super) const TABLE_HEAD_START: Duration = Duration::from_millis(350);
 
 /// After how long a silent table counts as unavailable.

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use aws::deadline::Deadline;
 use futures_util::FutureExt as _;
@@ -69,11 +69,13 @@ struct FailureNote {
 }
 
 impl FailureNote {
-    /// Notes it for the request, and for the look-ups of the next seconds.
-    fn take(&self, started: Instant) {
+    /// Notes it for the request, and for the look-ups of the next seconds. The failure counts from
+    /// [`TABLE_SILENCE`] on at the latest: Lambda may have frozen the process since, and that says
+    /// nothing of the table.
+    fn take(&self, elapsed: Duration) {
         self.has_failed.store(true, Ordering::Relaxed);
-        let now = self.received_at.plus(started.elapsed());
-        self.knowledge.note(TableState::IsUnavailable, now);
+        let failed_at = self.received_at.plus(elapsed.min(TABLE_SILENCE));
+        self.knowledge.note(TableState::IsUnavailable, failed_at);
     }
 }
 
@@ -87,15 +89,43 @@ async fn ask_table(
     let started = Instant::now();
     let mut answer = pin!(table.find(&hash, deadline, &failure.has_failed));
     let found = if let Ok(found) = timeout(TABLE_SILENCE, answer.as_mut()).await {
+        match &found {
+            // A corrupt item is an answer, because it says nothing of other keys.
+            Ok(_) | Err(StoreError::Corrupt) => {}
+            Err(_) => failure.take(started.elapsed()),
+        }
         found
     } else {
-        failure.take(started);
+        failure.take(started.elapsed());
         answer.await
     };
-    match &found {
-        // A corrupt item is an answer, because it says nothing of other keys.
-        Ok(_) | Err(StoreError::Corrupt) => {}
-        Err(_) => failure.take(started),
-    }
     Ok(found?.map(Arc::new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
+
+    #[test]
+    fn failure_counts_for_the_next_look_ups_and_not_after_a_freeze() {
+        let state = |elapsed: Duration, received_after: Duration| {
+            let knowledge = Arc::new(Knowledge::default());
+            let failure = FailureNote {
+                knowledge: Arc::clone(&knowledge),
+                has_failed: Arc::default(),
+                received_at: NOW,
+            };
+            failure.take(elapsed);
+            knowledge.table_state(NOW.plus(received_after))
+        };
+        for millis in [20, 1_000] {
+            let elapsed = Duration::from_millis(millis);
+            let next = elapsed + Duration::from_secs(1);
+            assert_eq!(state(elapsed, next), TableState::IsUnavailable, "{millis}");
+        }
+        let freeze = Duration::from_secs(30);
+        assert_eq!(state(freeze, freeze), TableState::Answers);
+    }
 }
