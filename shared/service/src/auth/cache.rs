@@ -52,6 +52,12 @@ impl LookupResult {
             .clone()
             .filter(|entry| is_recent && entry.is_active(self.as_of))
     }
+
+    /// Whether the key was revoked. Such a result counts whatever another source says later.
+    pub(crate) fn is_revoked(&self) -> bool {
+        let entry = self.entry.as_ref();
+        entry.is_some_and(|entry| entry.revoked_at.is_some())
+    }
 }
 
 /// What the cache holds of one key.
@@ -101,11 +107,8 @@ impl Cache {
         entry: Option<Arc<KeyEntry>>,
         now: Timestamp,
     ) {
-        let is_revoked = self.invalid.peek(&hash).is_some_and(|slot| {
-            let entry = slot.result.entry.as_ref();
-            entry.is_some_and(|entry| entry.revoked_at.is_some())
-        });
-        if !is_revoked {
+        let earlier = self.invalid.peek(&hash);
+        if !earlier.is_some_and(|slot| slot.result.is_revoked()) {
             self.insert(hash, entry, now);
         }
     }

@@ -121,7 +121,8 @@ impl Authenticator {
     }
 
     /// Asks the table and, if the table does not answer in time, the snapshot once. If the snapshot
-    /// does not know the key, the table has the rest of the time.
+    /// does not know the key, the table has the rest of the time. If the table answers while the
+    /// snapshot is read, its answer counts, unless it is known that the key was revoked.
     async fn ask_table_or_snapshot(
         &self,
         snapshot: &SnapshotReader,
@@ -153,7 +154,15 @@ impl Authenticator {
         let newest = if table_state == TableState::IsSlow {
             match select(newest, &mut lookup.found).await {
                 Either::Left((newest, _)) => newest,
-                Either::Right((Ok(found), _)) => return Ok(self.keep(hash, found, received_at)),
+                Either::Right((Ok(found), _)) => {
+                    let known = snapshot.newest_in_memory(hash, stale, now());
+                    let Some(revoked) = known.filter(|known| known.result.is_revoked()) else {
+                        return Ok(self.keep(hash, found, received_at));
+                    };
+                    let entry = revoked.result.entry.clone();
+                    self.use_without_table(hash, revoked, now(), false);
+                    return Ok(entry);
+                }
                 Either::Right((Err(error), newest)) => {
                     failure = Some(error);
                     newest.await
@@ -257,15 +266,17 @@ mod tests {
     use super::*;
     use crate::telemetry::log::Log;
 
-    #[tokio::test]
-    async fn use_of_a_stale_entry_says_that_the_table_is_unavailable() {
+    fn authenticator() -> Authenticator {
         // Without a region and credentials, every call fails.
         let config = defaults(&Variables::default(), CONNECT_TIMEOUT)
             .unwrap()
             .build();
         let table = ApiKeysTable::new(dynamodb(&config), "keys");
-        let authenticator = Authenticator::new(table, None);
-        let entry = Arc::new(KeyEntry {
+        Authenticator::new(table, None)
+    }
+
+    fn entry() -> Arc<KeyEntry> {
+        Arc::new(KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
             name: "web".into(),
@@ -273,7 +284,12 @@ mod tests {
             expires_at: None,
             revoked_at: None,
             only: None,
-        });
+        })
+    }
+
+    #[tokio::test]
+    async fn use_of_a_stale_entry_says_that_the_table_is_unavailable() {
+        let (authenticator, entry) = (authenticator(), entry());
         let mut context = RequestContext::from_request(
             &Request::new(Body::Empty).with_lambda_context(Context::default()),
             Log::new("test", |_| {}),
@@ -290,6 +306,28 @@ mod tests {
                 context.key_table_is_unavailable, is_unavailable,
                 "after {seconds} s"
             );
+        }
+    }
+
+    #[test]
+    fn entry_of_the_snapshot_is_fresh_for_five_seconds_when_the_table_is_only_slow() {
+        let authenticator = authenticator();
+        let (hash, now) = (KeyHash::from_key("k"), Timestamp::from_millis(0));
+        let newest = NewestResult {
+            result: LookupResult {
+                entry: Some(entry()),
+                as_of: now,
+            },
+            used_until: now.plus(Duration::from_mins(1)),
+        };
+        authenticator.use_without_table(hash, newest, now, false);
+        for (millis, is_fresh) in [(4_999, true), (5_000, false)] {
+            let at = now.plus(Duration::from_millis(millis));
+            let answer = authenticator
+                .knowledge
+                .with_cache(|cache| cache.get(&hash, at));
+            let found_fresh = matches!(answer, CacheAnswer::Fresh { .. });
+            assert_eq!(found_fresh, is_fresh, "after {millis} ms");
         }
     }
 }

@@ -67,33 +67,18 @@ impl SnapshotReader {
         now: Timestamp,
         deadline: Deadline,
     ) -> Option<NewestResult> {
-        let CurrentSnapshot {
-            snapshot,
-            used_until,
-        } = self.current(now, deadline).await;
-        let snapshot_result = snapshot.as_ref().map(|snapshot| LookupResult {
-            entry: snapshot.find(hash).map(Arc::new),
-            as_of: snapshot.time,
-        });
-        let is_revoked = |result: &&LookupResult| {
-            let entry = result.entry.as_ref();
-            entry.is_some_and(|entry| entry.revoked_at.is_some())
-        };
-        let both = [snapshot_result.as_ref(), stale];
-        let revoked = both.into_iter().flatten().find(is_revoked);
-        // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
-        let is_newer = |stale: &LookupResult, snapshot_result: &LookupResult| {
-            stale.as_of >= snapshot_result.as_of.plus(Duration::from_secs(1))
-        };
-        let newest = match (&snapshot_result, stale) {
-            (Some(snapshot_result), Some(stale)) if is_newer(stale, snapshot_result) => stale,
-            (Some(snapshot_result), _) => snapshot_result,
-            (None, stale) => stale?,
-        };
-        let result = revoked.unwrap_or(newest).clone();
-        // `None` if there was no such key at that time.
-        result.entry.as_ref()?;
-        Some(NewestResult { result, used_until })
+        let current = self.current(now, deadline).await;
+        current.newest_result(hash, stale)
+    }
+
+    /// As [`newest_result`](Self::newest_result), of the snapshot in memory.
+    pub(crate) fn newest_in_memory(
+        &self,
+        hash: KeyHash,
+        stale: Option<&LookupResult>,
+        now: Timestamp,
+    ) -> Option<NewestResult> {
+        self.in_memory(now).newest_result(hash, stale)
     }
 
     /// The snapshot that is in memory, or the one in the bucket if it is time to read that. One
@@ -133,6 +118,36 @@ impl SnapshotReader {
             state.reading = Some(task.map(drop).boxed().shared());
         }
         state.reading.clone()
+    }
+}
+
+impl CurrentSnapshot {
+    fn newest_result(self, hash: KeyHash, stale: Option<&LookupResult>) -> Option<NewestResult> {
+        let snapshot_result = self.snapshot.map(|snapshot| LookupResult {
+            entry: snapshot.find(hash).map(Arc::new),
+            as_of: snapshot.time,
+        });
+        let both = [snapshot_result.as_ref(), stale];
+        let revoked = both
+            .into_iter()
+            .flatten()
+            .find(|result| result.is_revoked());
+        // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
+        let is_newer = |stale: &LookupResult, snapshot_result: &LookupResult| {
+            stale.as_of >= snapshot_result.as_of.plus(Duration::from_secs(1))
+        };
+        let newest = match (&snapshot_result, stale) {
+            (Some(snapshot_result), Some(stale)) if is_newer(stale, snapshot_result) => stale,
+            (Some(snapshot_result), _) => snapshot_result,
+            (None, stale) => stale?,
+        };
+        let result = revoked.unwrap_or(newest).clone();
+        // `None` if there was no such key at that time.
+        result.entry.as_ref()?;
+        Some(NewestResult {
+            result,
+            used_until: self.used_until,
+        })
     }
 }
 
