@@ -72,10 +72,14 @@ impl<C> FieldFinding<C> {
     /// A finding at `path`. The `predicate` says what is wrong: "must not be blank". If the path is
     /// too long for a response, the message says that it is about a field in the one that it names.
     pub fn new(path: &JsonPointer<'_>, code: C, predicate: &str) -> Self {
+        Self::near(path.nearest_location(), code, predicate)
+    }
+
+    fn near(nearest: NearestLocation, code: C, predicate: &str) -> Self {
         let NearestLocation {
             location: at,
             is_above,
-        } = path.nearest_location();
+        } = nearest;
         let subject = match (at.field.as_str(), is_above) {
             ("", false) => "The body".to_owned(),
             ("", true) => "A field in the body".to_owned(),
@@ -92,13 +96,6 @@ impl<C> FieldFinding<C> {
 }
 
 impl FieldError {
-    /// Whether `other` is about the same place and the same rule.
-    fn is_repeated_by(&self, other: &Self) -> bool {
-        // What follows a semicolon says how much was sent.
-        let [rule, other_rule] = [&self.message, &other.message].map(|text| text.split(';').next());
-        self.code == other.code && self.at == other.at && rule == other_rule
-    }
-
     /// The error of a value that DynamoDB rejected although it passed every check.
     pub fn refused_by_store(path: &JsonPointer<'_>) -> Self {
         Self::new(
@@ -160,7 +157,8 @@ impl FieldErrors {
     }
 
     /// Adds an error at `path`. The `predicate` says what is wrong: "must not be blank". A field that
-    /// appears twice and breaks the same rule each time has one error for it.
+    /// appears twice has one error of each code. A path that is too long for a response does not show
+    /// whether it is the field of an earlier error, so its error is always added.
     pub fn add(
         &mut self,
         path: &JsonPointer<'_>,
@@ -170,11 +168,14 @@ impl FieldErrors {
         if self.is_full() {
             return;
         }
-        let error = FieldError::new(path, code, predicate.as_ref());
+        let nearest = path.nearest_location();
         let mut earlier = self.list.iter();
-        if earlier.any(|earlier| earlier.is_repeated_by(&error)) {
+        let is_repetition = !nearest.is_above
+            && earlier.any(|earlier| earlier.code == code && earlier.at == nearest.location);
+        if is_repetition {
             self.repetitions += 1;
         } else {
+            let error = FieldError::near(nearest, code, predicate.as_ref());
             self.list.push(error);
         }
     }
@@ -296,6 +297,23 @@ mod tests {
         assert_eq!(message(&above[1]), "A field in customerData is required.");
         assert_eq!(message(&data), "customerData is required.");
         assert_eq!(message(&JsonPointer::Root), "The body is required.");
+    }
+
+    #[test]
+    fn errors_of_two_fields_whose_paths_are_too_long_are_both_kept() {
+        let names = ["a".repeat(300), "b".repeat(300)];
+        let mut errors = FieldErrors::default();
+        for name in &names {
+            let field = JsonPointer::Member(&JsonPointer::Root, name);
+            errors.add(&field, FieldErrorCode::NumberOutOfRange, "is out of range");
+        }
+        let short = JsonPointer::Member(&JsonPointer::Root, "c");
+        for _ in 0..2 {
+            errors.add(&short, FieldErrorCode::NumberOutOfRange, "is out of range");
+        }
+        let messages: Vec<_> = errors.into_vec().into_iter().map(|e| e.message).collect();
+        let above = "A field in the body is out of range.";
+        assert_eq!(messages, [above, above, "c is out of range."]);
     }
 
     #[test]
