@@ -153,6 +153,25 @@ async fn identifier_that_an_earlier_version_accepted_is_redriven_and_a_refused_o
 }
 
 #[tokio::test]
+async fn invisible_event_type_that_a_request_was_refused_is_not_redriven_with_other_data() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let key = app.key("shop").await;
+    let body = json!({"signals": [{"customerId": "ada", "eventType": "\u{200b}", "data": 7}]});
+    let request = RequestBuilder::signals(&body).key(&key);
+    let response = app.send(request.received_at(hours_ago(1))).await;
+    assert_eq!(response.status, 400);
+
+    let listed = run_list(&operator, &["--json"]).stdout;
+    let edited = listed.replace("\"data\":7", "\"data\":{}");
+    assert_ne!(edited, listed);
+    operator.file("edited", &edited);
+    let rows = redrive(&operator, &["--from", "edited", "--json"]).json();
+    assert_eq!(rows[0]["errors"][0]["code"], "blank", "{rows:?}");
+    assert_eq!(app.history("shop", "ada").await.len(), 0);
+}
+
+#[tokio::test]
 async fn edited_rejected_signals_are_redriven_and_deleted() {
     let app = TestApp::start();
     let operator = Operator::new(&app);

@@ -117,9 +117,13 @@ fn parse_again<'p>(
         return Err(errors);
     };
     let was_accepted = found.subject_id.as_deref() == Some(signal.subject_id());
-    let was_blank = |error: &FieldError| error.code == FieldErrorCode::Blank;
-    let has_blank_type = payload == found.payload && found.errors.iter().any(was_blank);
-    if was_accepted && !has_blank_type {
+    // The request was refused an invisible type, which is none of an earlier version.
+    let is_still_blank = errors.iter().any(|error| {
+        let mut earlier = found.errors.iter();
+        error.code == FieldErrorCode::Blank
+            && earlier.any(|earlier| earlier.code == error.code && earlier.at == error.at)
+    });
+    if was_accepted && !is_still_blank {
         Ok(signal)
     } else {
         Err(errors)
