@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 pub use self::deferred_batch::{DeferredBatch, DeferredSignal, batch_messages};
 pub use self::deferred_update::{DeferredUpdateHead, update_message};
 pub use self::format::MessageError;
-use self::format::{VERSION, read};
+use self::format::{BATCH, UPDATE, VERSION, read};
 
 /// The environment variable with the URL of the overflow queue. A stack may have none.
 pub const QUEUE_VARIABLE: &str = "OVERFLOW_QUEUE_URL";
@@ -23,18 +23,16 @@ pub const QUEUE_VARIABLE: &str = "OVERFLOW_QUEUE_URL";
 /// The environment variable with the URL of the dead-letter queue of the overflow queue.
 pub const DEAD_LETTER_QUEUE_VARIABLE: &str = "DEAD_LETTER_QUEUE_URL";
 
-/// What a message of the overflow queue holds. Its member `kind` says which.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase")]
+/// What a message of the overflow queue holds.
+#[derive(Clone, Debug)]
 pub enum Deferred<'a> {
     /// Signals of one request, with what it takes to write their items.
-    Batch(#[serde(borrow)] DeferredBatch<'a>),
+    Batch(DeferredBatch<'a>),
     /// An update of a customer. The changes are read from the same text, like the body of a request.
-    Update(#[serde(borrow)] DeferredUpdateHead<'a>),
+    Update(DeferredUpdateHead<'a>),
 }
 
-/// The members of a message that say whether this version can read it and, without a kind, what it
-/// holds.
+/// The members of a message that say whether this version can read it, and what it holds.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct MessageHead<'a> {
@@ -45,36 +43,21 @@ struct MessageHead<'a> {
 }
 
 impl<'a> Deferred<'a> {
-    /// Reads a message.
+    /// Reads a message. Versions up to November 2026 wrote messages without a kind.
     ///
     /// # Errors
     /// [`MessageError`]
     pub fn parse(text: &'a str) -> Result<Self, MessageError> {
-        match read::<Self>(text) {
-            Ok(message) if message.version() <= VERSION => Ok(message),
-            _ => Self::parse_other(text),
-        }
-    }
-
-    /// Reads a message without a kind, as versions up to November 2026 wrote it, or finds out why a
-    /// message cannot be read.
-    fn parse_other(text: &'a str) -> Result<Self, MessageError> {
         let head: MessageHead<'a> = read(text)?;
         if head.version > VERSION {
             return Err(MessageError::Newer);
         }
         match head.kind.as_deref() {
+            Some(BATCH) => read(text).map(Self::Batch),
+            Some(UPDATE) => read(text).map(Self::Update),
+            Some(_) => Err(MessageError::Newer),
             None if head.customer_data.is_some() => read(text).map(Self::Update),
             None => read(text).map(Self::Batch),
-            Some("batch" | "update") => Err(MessageError::Unreadable),
-            Some(_) => Err(MessageError::Newer),
-        }
-    }
-
-    fn version(&self) -> u32 {
-        match self {
-            Self::Batch(batch) => batch.version,
-            Self::Update(head) => head.version,
         }
     }
 }

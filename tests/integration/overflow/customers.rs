@@ -209,6 +209,7 @@ async fn queued_update_without_a_kind_is_stored_as_one_with_it() {
     let without_kind = messages[0].replacen("\"kind\":\"update\",", "", 1);
     assert!(without_kind.len() < messages[0].len(), "{}", messages[0]);
     stack.drain_messages(&[without_kind]).await;
+    assert_eq!(stack.sqs.take_messages(), NO_MESSAGES, "no dead letter");
     let item = stack.customer().await;
     stack.drain_messages(&messages).await;
     assert_eq!(stack.customer().await, item);

@@ -11,7 +11,7 @@ use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::format::{Kind, MessageError, VERSION, json, message};
+use super::format::{BATCH, MessageError, VERSION, json, message};
 use crate::batch_context::BatchContext;
 use crate::idempotency::RequestHashes;
 use crate::rejected_signals::RejectedSignalItem;
@@ -27,7 +27,7 @@ const MAX_ATTRIBUTE_BYTES: usize = 256;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeferredBatch<'a> {
-    pub(super) version: u32,
+    version: u32,
     pub account_id: Cow<'a, AccountId>,
     /// The API key, for the operator.
     pub key_id: Cow<'a, str>,
@@ -132,7 +132,7 @@ struct MessagesBuilder<'a> {
 
 impl<'a> MessagesBuilder<'a> {
     fn new(empty: DeferredBatch<'a>) -> Self {
-        let overhead = message(Kind::Batch, &empty).len();
+        let overhead = message(BATCH, &empty).len();
         Self {
             full: Vec::new(),
             last: empty,
@@ -146,7 +146,7 @@ impl<'a> MessagesBuilder<'a> {
     fn message_for(&mut self, signal: &impl Serialize) -> &mut DeferredBatch<'a> {
         let length = json(signal).len() + ",".len();
         if self.bytes + length > MAX_MESSAGE_BYTES && self.bytes > self.overhead {
-            self.full.push(message(Kind::Batch, &self.last));
+            self.full.push(message(BATCH, &self.last));
             self.last.signals.clear();
             self.last.rejected.clear();
             self.bytes = self.overhead;
@@ -156,7 +156,7 @@ impl<'a> MessagesBuilder<'a> {
     }
 
     fn finish(mut self) -> Vec<String> {
-        self.full.push(message(Kind::Batch, &self.last));
+        self.full.push(message(BATCH, &self.last));
         self.full
     }
 }

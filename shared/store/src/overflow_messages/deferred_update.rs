@@ -9,14 +9,14 @@ use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::format::{Kind, VERSION, message};
+use super::format::{UPDATE, VERSION, message};
 use crate::fence::UpdateMark;
 
 /// The members of the message beside the update itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeferredUpdateHead<'a> {
-    pub(super) version: u32,
+    version: u32,
     pub account_id: Cow<'a, AccountId>,
     /// The API key, for the operator.
     pub key_id: Cow<'a, str>,
@@ -54,7 +54,7 @@ pub fn update_message(
         customer_id: update.customer_id(),
         customer_data: update,
     };
-    message(Kind::Update, &members)
+    message(UPDATE, &members)
 }
 
 fn changes<S: Serializer>(update: &CustomerUpdate<'_>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -17,24 +17,21 @@ pub enum MessageError {
     Unreadable,
 }
 
-/// What a message holds: its member `kind`, which is read by the names of the variants of
-/// [`Deferred`](super::Deferred).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Kind {
-    Batch,
-    Update,
-}
+/// The member `kind` of a message with signals.
+pub(super) const BATCH: &str = "batch";
+
+/// The member `kind` of a message with an update.
+pub(super) const UPDATE: &str = "update";
 
 #[derive(Serialize)]
 struct Message<'m, M> {
-    kind: Kind,
+    kind: &'static str,
     #[serde(flatten)]
     members: &'m M,
 }
 
 /// Writes a message as JSON.
-pub(super) fn message(kind: Kind, members: &impl Serialize) -> String {
+pub(super) fn message(kind: &'static str, members: &impl Serialize) -> String {
     json(&Message { kind, members })
 }
 
