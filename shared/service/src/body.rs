@@ -14,7 +14,7 @@ use model::json::JsonSyntaxError;
 use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};
 
 use crate::context::RequestContext;
-use crate::problem::{GzipFault, Problem};
+use crate::problem::{BodyEncoding, GzipFault, Problem};
 
 /// The first bytes of gzip (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
@@ -24,7 +24,7 @@ const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 /// # Errors
 /// [`Problem::UnsupportedMediaType`], [`Problem::UnsupportedContentEncoding`],
 /// [`Problem::PayloadTooLarge`], [`Problem::MalformedGzip`], [`Problem::TooManyGzipMembers`], and
-/// [`Problem::MalformedJson`] for a body that is not UTF-8.
+/// [`Problem::MalformedJson`] or [`Problem::WrongEncoding`] for a body that is not UTF-8.
 pub fn read_body<'r>(
     request: &'r Request,
     context: &mut RequestContext,
@@ -49,17 +49,14 @@ fn decode_body(request: &Request) -> Result<Cow<'_, str>, Problem> {
     if !is_gzip(request.headers())? {
         return std::str::from_utf8(bytes)
             .map(Cow::Borrowed)
-            .map_err(|error| {
-                not_utf8(
-                    bytes,
-                    error,
-                    "gzip without the header Content-Encoding: gzip",
-                )
-            });
+            .map_err(|error| not_utf8(bytes, error, BodyEncoding::Gzip));
     }
     String::from_utf8(gunzip(bytes)?)
         .map(Cow::Owned)
-        .map_err(|error| not_utf8(error.as_bytes(), error.utf8_error(), "gzip inside gzip"))
+        .map_err(|error| {
+            let of_gzip = BodyEncoding::GzipInsideGzip;
+            not_utf8(error.as_bytes(), error.utf8_error(), of_gzip)
+        })
 }
 
 fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
@@ -119,8 +116,14 @@ fn gzip_fault(has_header: bool, error: &std::io::Error) -> GzipFault {
     }
 }
 
-/// The problem of a body that is not UTF-8. The reason `of_gzip` is for one that is still gzip.
-fn not_utf8(bytes: &[u8], error: std::str::Utf8Error, of_gzip: &str) -> Problem {
+/// The problem of a body that is not UTF-8; `of_gzip` is the encoding of one that is still gzip.
+fn not_utf8(bytes: &[u8], error: std::str::Utf8Error, of_gzip: BodyEncoding) -> Problem {
+    if bytes.starts_with(&[0xFE, 0xFF]) || bytes.starts_with(&[0xFF, 0xFE]) {
+        return Problem::WrongEncoding(BodyEncoding::Utf16);
+    }
+    if bytes.starts_with(&GZIP_MAGIC) {
+        return Problem::WrongEncoding(of_gzip);
+    }
     let (before, _) = bytes.split_at(error.valid_up_to());
     let mut lines = 0;
     let mut last_line: &[u8] = &[];
@@ -128,16 +131,8 @@ fn not_utf8(bytes: &[u8], error: std::str::Utf8Error, of_gzip: &str) -> Problem 
         lines += 1;
         last_line = line;
     }
-    let is_utf16 = bytes.starts_with(&[0xFE, 0xFF]) || bytes.starts_with(&[0xFF, 0xFE]);
-    let reason = if is_utf16 {
-        "a byte order mark of UTF-16, not UTF-8"
-    } else if bytes.starts_with(&GZIP_MAGIC) {
-        of_gzip
-    } else {
-        "invalid UTF-8"
-    };
     Problem::MalformedJson(JsonSyntaxError {
-        reason: reason.to_owned(),
+        reason: "invalid UTF-8".to_owned(),
         line: lines,
         column: last_line.len() + 1,
     })

@@ -19,6 +19,8 @@ use crate::route::Route;
 pub enum Problem {
     /// The body is not JSON.
     MalformedJson(JsonSyntaxError),
+    /// The body is not UTF-8, because it is in another encoding.
+    WrongEncoding(BodyEncoding),
     /// Content-Encoding is gzip, and the body cannot be decompressed.
     MalformedGzip(GzipFault),
     /// The gzip body has more members than the limit.
@@ -59,6 +61,17 @@ pub enum Problem {
         /// The requestIdentifier to retry with, if there is an idempotency record for it.
         retry_identifier: Option<RequestIdentifier>,
     },
+}
+
+/// The encoding of a body that should be UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyEncoding {
+    /// Gzip, without the header Content-Encoding.
+    Gzip,
+    /// Gzip that holds gzip.
+    GzipInsideGzip,
+    /// It begins with a byte order mark of UTF-16.
+    Utf16,
 }
 
 /// Why a body cannot be decompressed (RFC 1952).
@@ -134,9 +147,10 @@ impl Problem {
     /// The type, which has the status and the code.
     pub fn problem_type(&self) -> ProblemType {
         match self {
-            Self::MalformedJson(_) | Self::MalformedGzip(_) | Self::TooManyGzipMembers => {
-                ProblemType::MALFORMED_JSON
-            }
+            Self::MalformedJson(_)
+            | Self::WrongEncoding(_)
+            | Self::MalformedGzip(_)
+            | Self::TooManyGzipMembers => ProblemType::MALFORMED_JSON,
             Self::ValidationFailed(_) => ProblemType::VALIDATION_FAILED,
             Self::Unauthorized(_) => ProblemType::UNAUTHORIZED,
             Self::Forbidden => ProblemType::FORBIDDEN,

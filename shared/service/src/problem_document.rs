@@ -10,7 +10,7 @@ use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};
 use model::validation::FieldError;
 use serde::Serialize;
 
-use crate::problem::{GzipFault, Problem, ProblemType, UnauthorizedReason};
+use crate::problem::{BodyEncoding, GzipFault, Problem, ProblemType, UnauthorizedReason};
 
 /// The prefix of `type`; the code follows.
 pub const TYPE_PREFIX: &str = "urn:intake:problem:";
@@ -122,6 +122,16 @@ fn detail(problem: &Problem) -> String {
             column,
         }) => {
             format!("The body is not JSON: {reason} at line {line}, column {column}.")
+        }
+        Problem::WrongEncoding(BodyEncoding::Gzip) => {
+            "The body is not JSON: it is gzip without the header Content-Encoding: gzip.".to_owned()
+        }
+        Problem::WrongEncoding(BodyEncoding::GzipInsideGzip) => {
+            "The body is not JSON: it is gzip inside gzip.".to_owned()
+        }
+        Problem::WrongEncoding(BodyEncoding::Utf16) => {
+            "The body is not JSON: it begins with a byte order mark of UTF-16, not UTF-8."
+                .to_owned()
         }
         Problem::MalformedGzip(GzipFault::NotGzip) => {
             "The body is not gzip, although Content-Encoding says so.".to_owned()
