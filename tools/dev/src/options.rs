@@ -254,11 +254,16 @@ fn origin(text: &str) -> Result<String, &'static str> {
 
 /// As template.yaml has it for the parameter `CorsHeaders`.
 fn header_name(text: &str) -> Result<String, &'static str> {
-    let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let is_name = !text.is_empty()
+        && text
+            .chars()
+            .all(|c| "-_".contains(c) || c.is_ascii_alphanumeric());
     if is_name {
         Ok(text.to_ascii_lowercase())
     } else {
-        Err("the name of a header has letters, digits and hyphens, such as x-shop-session")
+        Err(
+            "the name of a header has letters, digits, hyphens and underscores, such as x-shop-session",
+        )
     }
 }
 
