@@ -118,6 +118,17 @@ impl FakeS3 {
         self.use_objects(|objects| objects.by_path.get(path).cloned())
     }
 
+    /// The paths of all objects that begin with this, in order.
+    pub fn paths(&self, beginning: &str) -> Vec<String> {
+        self.use_objects(|objects| {
+            let paths = objects.by_path.keys();
+            paths
+                .filter(|path| path.starts_with(beginning))
+                .cloned()
+                .collect()
+        })
+    }
+
     /// Takes the method and the path of each request so far, also of those that met a fault.
     pub fn take_requests(&self) -> Vec<String> {
         self.use_objects(|objects| std::mem::take(&mut objects.requests))
@@ -137,7 +148,7 @@ impl FakeS3State {
 
 impl Service for FakeS3State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
-        let method_and_path = format!("{} {}", request.method(), request.uri().path());
+        let method_and_path = format!("{} {}", request.method(), path_of(&request));
         let fault = self.use_objects(|objects| {
             objects.requests.push(method_and_path);
             objects.fault
@@ -174,16 +185,35 @@ impl Objects {
         if !request.headers().contains_key("authorization") {
             return error(403, "AccessDenied");
         }
+        let query = request.uri().query().unwrap_or_default();
         match *request.method() {
+            Method::GET if query.contains("list-type=2") => self.list(request.uri().path()),
             Method::GET | Method::HEAD => self.read(request),
             Method::PUT => self.write(request),
             _ => error(405, "MethodNotAllowed"),
         }
     }
 
+    /// The keys of all objects in a bucket (`ListObjectsV2`).
+    fn list(&self, bucket: &str) -> Response<Full<Bytes>> {
+        let bucket = format!("{}/", bucket.trim_end_matches('/'));
+        let keys = self
+            .by_path
+            .keys()
+            .filter_map(|path| path.strip_prefix(&bucket));
+        let contents: Vec<_> = keys
+            .map(|key| format!("<Contents><Key>{key}</Key></Contents>"))
+            .collect();
+        let contents = contents.concat();
+        let text = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListBucketResult><IsTruncated>false</IsTruncated>{contents}</ListBucketResult>"
+        );
+        response(200, &[("content-type", "application/xml")], text)
+    }
+
     /// The answer to a GET or a HEAD.
     fn read(&self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
-        let Some(object) = self.by_path.get(request.uri().path()) else {
+        let Some(object) = self.by_path.get(&path_of(request)) else {
             return error(404, "NoSuchKey");
         };
         let body = if request.method() == Method::GET {
@@ -198,8 +228,8 @@ impl Objects {
 
     /// Writes an object, if the conditions of the request hold.
     fn write(&mut self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
-        let path = request.uri().path();
-        let etag = self.by_path.get(path).map(|object| object.etag.as_str());
+        let path = path_of(request);
+        let etag = self.by_path.get(&path).map(|object| object.etag.as_str());
         let header = |name: HeaderName| request.headers().get(name)?.to_str().ok();
         if let Some(expected) = header(IF_MATCH) {
             let Some(etag) = etag else {
@@ -212,9 +242,14 @@ impl Objects {
         if header(IF_NONE_MATCH).is_some() && etag.is_some() {
             return error(412, "PreconditionFailed");
         }
-        self.put(path, request.body().clone(), Timestamp::now());
+        self.put(&path, request.body().clone(), Timestamp::now());
         response(200, &[], "")
     }
+}
+
+/// The path of an object. The SDK encodes the equals sign of a partition's folder.
+fn path_of(request: &Request<Bytes>) -> String {
+    request.uri().path().replace("%3D", "=")
 }
 
 /// As HTTP writes a time: whole seconds.

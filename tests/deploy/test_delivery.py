@@ -1,12 +1,8 @@
 """What delivery/template.yaml alone can show: what is read, where it goes, how long it is tried, and what is watched."""
 
-import contextlib
 import gzip
-import importlib.util
 import json
 import re
-import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -196,67 +192,6 @@ class Queries(unittest.TestCase):
         database = self.database(events)
         self.assertEqual(database.execute("SELECT count(*) FROM unique_signals").fetchall(), [(len(events),)])
         self.assertEqual(database.execute("SELECT count(message_id) FROM signals").fetchall(), [(1,)])
-
-
-class History(unittest.TestCase):
-    def events(self, *items: dict) -> list[dict]:
-        """The events that the script makes of an export with these items."""
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            exported = folder / "exported" / "AWSDynamoDB" / "1" / "data"
-            exported.mkdir(parents=True)
-            with gzip.open(exported / "a.json.gz", "wt") as lines:
-                lines.writelines(json.dumps({"Item": item}) + "\n" for item in items)
-            command = [sys.executable, PROJECT / "delivery" / "history.py", folder / "exported", folder / "lake"]
-            subprocess.run(command, check=True)
-            written = sorted((folder / "lake").rglob("*.gz"))
-            return [json.loads(line) for file in written for line in gzip.open(file, "rt")]
-
-    def test_customer_whose_fields_have_the_names_of_a_signal_is_a_customer(self):
-        time = "2026-11-20T22:33:44.123Z"
-        customer = {"pk": {"S": "acme#c"}, "accountId": {"S": "acme"}, "customerId": {"S": "c"}, "createdAt": {"S": time},
-                    "updatedAt": {"S": time}, "fence": {"N": "1"}, "fenceId": {"B": "AA=="}, "fence:sk": {"N": "1"},
-                    "sk": {"S": f"{time}#forged#0000"}, "eventType": {"S": "purchase"}, "receivedAt": {"S": time}, "data": {"M": {}}}
-        signal = {"pk": {"S": "acme#c"}, "sk": {"S": f"{time}#r#0000"}, "accountId": {"S": "acme"}, "customerId": {"S": "c"},
-                  "eventType": {"S": "purchase"}, "receivedAt": {"S": time}, "data": {"M": {"price": {"N": "49.90"}}}}
-        found = self.events(customer, signal)
-        self.assertEqual([event["source"] for event in found], ["/accounts/acme/customers", "/accounts/acme/signals"])
-        self.assertEqual(found[0]["id"], "history#acme#c")
-        self.assertEqual(sorted(found[0]["data"]["new"]), ["data", "eventType", "receivedAt", "sk"])
-        self.assertEqual(found[1]["data"], {"customerId": "c", "eventType": "purchase", "data": {"price": 49.9}})
-
-
-class Forgetting(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        specification = importlib.util.spec_from_file_location("forget", PROJECT / "delivery" / "forget.py")
-        cls.forget = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(cls.forget)
-
-    def forgotten(self, *arguments: str, events: list[dict]) -> list[str]:
-        options = self.forget.read_options(["LAKE_BUCKET", "acme", *arguments])
-        return [event["id"][18] for event in events if self.forget.is_forgotten(event, options)]
-
-    def test_signals_of_one_type_and_period_are_forgotten(self):
-        events = [event(1), event(2), event(3), event(4), event(2, type="login"), event(2, source="/accounts/other/signals"),
-                  event(2, source="/accounts/acme/customers")]
-        period = ("--since", "2026-11-20T01:00:02+01:00", "--until", "2026-11-20T00:00:04Z")
-        self.assertEqual(self.forgotten("--type", "purchase", *period, events=events), ["2", "3"])
-        self.assertEqual(self.forgotten("--type", "purchase", "--since", "2026-11-20", "--until", "2026-11-21", events=events),
-                         ["1", "2", "3", "4"])
-
-    def test_customer_is_forgotten_with_signals_and_changes(self):
-        events = [event(1), event(2, source="/accounts/acme/customers"), event(3, subject="*"), event(4, source="/accounts/other/signals")]
-        self.assertEqual(self.forgotten("c", events=events), ["1", "2"])
-        # A client may name a customer so.
-        self.assertEqual(self.forgotten("*", events=events), ["3"])
-        self.assertEqual(self.forgotten("--all", events=events), ["1", "2", "3"])
-
-    def test_id_type_and_all_exclude_each_other(self):
-        for arguments in ([], ["c", "--all"], ["c", "--type", "t"], ["--type", "t", "--since", "2026-11-20"],
-                          ["--all", "--type", "t", "--since", "2026-11-20", "--until", "2026-11-21"]):
-            with self.assertRaises(SystemExit), open("/dev/null", "w") as nothing, contextlib.redirect_stderr(nothing):
-                self.forget.read_options(["LAKE_BUCKET", "acme", *arguments])
 
 
 if __name__ == "__main__":

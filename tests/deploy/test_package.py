@@ -32,7 +32,7 @@ class Package(unittest.TestCase):
         built = {"THIRD-PARTY-LICENSES.txt", "contracts", "dev", "intake", *(f"{source}/bootstrap" for source in sources),
                  *(f"sbom/{program}.cdx.json" for program in (*FUNCTIONS, "contracts", "dev", "intake"))}
         copied = {"CHANGELOG.md", "LICENSE", "deploy/deployment-role.yaml", "deploy/monitoring.yaml", "deploy/streams", "samconfig.toml",
-                  "delivery/forget.py", "delivery/history.py", "delivery/queries.sql", "delivery/samconfig.toml",
+                  "delivery/queries.sql", "delivery/samconfig.toml",
                   "events/seed/customers.ndjson", "events/seed/signals.ndjson"}
         self.assertEqual(files, built | copied | set(DEPLOYED))
         for name in copied:

@@ -32,7 +32,7 @@ pub(crate) enum AccountsCommand {
         It is refused while the overflow queue or its dead-letter queue has messages: what is in them \
         would be stored after the erasure. The keys of the \
         account stay in the key table, revoked: their ids are in logs. After an interruption, run it again: it \
-        erases what is left. Backups and the lake are not changed."
+        erases what is left. Backups are not changed, and the lake only by `lake erase`."
     )]
     Erase(EraseAccount),
 }

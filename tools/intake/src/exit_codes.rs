@@ -19,12 +19,12 @@ const fn exit(command: &'static str, fails_when: &'static str) -> CommandExit {
 /// What a command says that has no reason of its own.
 const AN_ERROR: &str = "an error";
 
-const NOT_CONFIRMED: &str = "an error, or the question was not confirmed";
-
 const SNAPSHOT: &str = "an error, or the key snapshot could not be written";
 
+const UNREADABLE: &str = "an error, or a line or an object of the lake cannot be read";
+
 /// All commands, in the order of `--help`.
-const COMMANDS: [CommandExit; 24] = [
+const COMMANDS: [CommandExit; 28] = [
     exit("keys create", SNAPSHOT),
     exit("keys list", AN_ERROR),
     exit("keys rotate", SNAPSHOT),
@@ -57,7 +57,14 @@ const COMMANDS: [CommandExit; 24] = [
         "an error, a given id is missing, or there were signals and none was accepted",
     ),
     exit("overflow status", AN_ERROR),
-    exit("overflow redrive", NOT_CONFIRMED),
+    exit("overflow redrive", AN_ERROR),
+    exit("lake erase customer", UNREADABLE),
+    exit("lake erase signals", UNREADABLE),
+    exit("lake erase account", UNREADABLE),
+    exit(
+        "lake backfill",
+        "an error, or an item is not as Intake writes it, and was left out",
+    ),
     exit("contracts infer", AN_ERROR),
     exit(
         "contracts check",
@@ -65,7 +72,7 @@ const COMMANDS: [CommandExit; 24] = [
     ),
     exit(
         "import",
-        "an error, a line was rejected (unless `--keep-going` is given), or there were lines and none was stored",
+        "an error, a line was rejected (unless `--keep-going` is given), or there were lines and none is in the table",
     ),
     exit("verify", "an error, or a promise did not hold"),
     exit("doctor", "an error, or a check failed"),

@@ -19,6 +19,7 @@ mod http;
 mod import;
 mod interrupt;
 mod keys;
+mod lake;
 mod options;
 mod output;
 mod overflow;

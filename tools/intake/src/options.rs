@@ -13,7 +13,7 @@ use crate::output::{Format, note, print_line};
 use crate::program_name::{as_typed, own_name};
 use crate::stack::{Stack, StackArgs, local_account};
 use crate::verify::Verify;
-use crate::{accounts, contracts, customers, doctor, keys, overflow, rejected, signals};
+use crate::{accounts, contracts, customers, doctor, keys, lake, overflow, rejected, signals};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,6 +79,10 @@ enum StackCommand {
     /// Count and redrive the messages of the overflow queue
     #[command(subcommand)]
     Overflow(overflow::OverflowCommand),
+
+    /// Erase events from the lake of a delivery, or write into it what is stored
+    #[command(subcommand)]
+    Lake(lake::LakeCommand),
 
     /// Write JSON Schemas that the data of stored signals keeps, or judge it by them
     #[command(subcommand)]
@@ -160,6 +164,7 @@ impl StackCommand {
             Self::Signals(command) => command.run(stack, format).await,
             Self::Rejected(command) => command.run(stack, format).await,
             Self::Overflow(command) => command.run(stack, format).await,
+            Self::Lake(command) => command.run(stack, format).await,
             Self::Contracts(command) => command.run(stack).await,
             Self::Import(import) => import.run(stack, format).await,
             Self::Verify(verify) => verify.run(stack, format).await,

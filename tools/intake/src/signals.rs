@@ -31,7 +31,7 @@ pub(crate) enum SignalsCommand {
         Rejected signals of the type are erased too. Stop the client first, such as by `keys revoke`: a retry stores its signals \
         again. It is refused while the overflow queue or its dead-letter queue has messages: what is in them \
         would be stored after the erasure. After an \
-        interruption, run it again: it erases what is left. Backups and the lake are not changed."
+        interruption, run it again: it erases what is left. Backups are not changed, and the lake only by `lake erase`."
     )]
     Erase(EraseSignals),
 }

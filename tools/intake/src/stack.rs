@@ -129,6 +129,22 @@ impl Stack {
         self.variables.find(variable)
     }
 
+    /// An output of the stack of the delivery, which is named after this one (delivery/README.md).
+    ///
+    /// # Errors
+    /// This stack has no name, or there is no such stack or output.
+    pub(crate) async fn output_of_delivery(&self, output: &str) -> Result<String> {
+        let name = self
+            .name
+            .as_deref()
+            .context("No lake: give --bucket NAME, or the stack of the service by --stack NAME.")?;
+        let delivery = format!("{name}-delivery");
+        let names = [(output, output)];
+        let variables = StackVariables::read_stack(&self.config, &delivery, &names).await?;
+        let value = variables.get(output, "Give --bucket NAME.")?;
+        Ok(value.to_owned())
+    }
+
     /// The URLs of the overflow queue and of its dead-letter queue. `None` when there is no overflow
     /// queue.
     ///

@@ -8,9 +8,11 @@
 //! | `accounts` | `accounts` |
 //! | `customers` | `customers`; `customer_erasure` |
 //! | what erasures and exports do with invalid signals | `invalid_signals` |
+//! | what is left of a person after the erasures | `erased_person` |
 //! | `signals` | `signals` for `list`, `signal_erasure` |
 //! | `rejected` | `rejected_signals` |
 //! | `overflow`, and erasures while messages are queued | `overflow` |
+//! | `lake` | `lake` |
 //! | `contracts` | `contracts` |
 //! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_by_field`, `sample_data` |
 //! | `verify` | `verify` |
@@ -32,6 +34,7 @@ mod contracts;
 mod customer_erasure;
 mod customers;
 mod doctor;
+mod erased_person;
 mod import;
 mod import_again;
 mod import_by_field;
@@ -41,6 +44,7 @@ mod invalid_signals;
 mod key_revocation;
 mod key_snapshot;
 mod keys;
+mod lake;
 mod overflow;
 mod rejected_signals;
 mod sample_data;

@@ -6,6 +6,8 @@
 //! | `running_command` | a command that runs until it is interrupted |
 //! | `terminal` | a command in a terminal |
 //! | `requests` | requests of clients, whose data a command then finds |
+//! | `invalid_signals` | invalid signals that name a person, at random |
+//! | `lake` | what is in a lake |
 //! | `key_table` | changes of the key table that no command makes |
 //! | `key_snapshot` | the key snapshot that commands have written |
 //! | `clock` | times before now |
@@ -15,8 +17,10 @@
 pub(crate) mod clock;
 pub(crate) mod fake_aws;
 pub(crate) mod fault;
+pub(crate) mod invalid_signals;
 pub(crate) mod key_snapshot;
 pub(crate) mod key_table;
+pub(crate) mod lake;
 pub(crate) mod operator;
 pub(crate) mod requests;
 pub(crate) mod running_command;

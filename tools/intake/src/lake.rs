@@ -1,0 +1,62 @@
+//! `lake`: erases events from the lake of a delivery, and fills it with what was stored before
+//! (delivery/README.md). Must not know how Firehose writes it.
+
+mod backfill;
+mod bucket;
+mod erase;
+mod selection;
+
+use anyhow::{Result, ensure};
+use clap::{Args, Subcommand};
+
+use self::backfill::Backfill;
+use self::bucket::LakeBucket;
+use self::erase::EraseLakeCommand;
+use crate::output::Format;
+use crate::stack::Stack;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LakeCommand {
+    /// Erase events of a customer, of a type or of a whole account; this reads the whole lake
+    #[command(subcommand)]
+    Erase(EraseLakeCommand),
+
+    /// Write the stored signals and customers into the lake, such as those from before the delivery;
+    /// this reads two whole tables
+    #[command(
+        after_help = "Example:\n  cargo intake --stack intake-prod lake backfill\n\n\
+        The events have the ids that the delivery gives them, and those of customers are named by what is stored, so that the \
+        views of delivery/queries.sql drop what is in the lake already. After an interruption, run it again."
+    )]
+    Backfill(Backfill),
+}
+
+impl LakeCommand {
+    pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
+        match self {
+            Self::Erase(command) => command.run(stack, format).await,
+            Self::Backfill(backfill) => backfill.run(stack, format).await,
+        }
+    }
+}
+
+/// The option that names the lake.
+#[derive(Args, Debug)]
+pub(crate) struct LakeArgs {
+    #[arg(long, value_name = "NAME")]
+    #[arg(
+        help = "The bucket of the lake [default: the output LakeBucketName of the stack NAME-delivery]"
+    )]
+    bucket: Option<String>,
+}
+
+impl LakeArgs {
+    async fn find(&self, stack: &Stack) -> Result<LakeBucket> {
+        ensure!(!stack.is_local, "The stack of `cargo dev` has no lake.");
+        let name = match &self.bucket {
+            Some(name) => name.clone(),
+            None => stack.output_of_delivery("LakeBucketName").await?,
+        };
+        LakeBucket::new(stack, name)
+    }
+}
