@@ -262,6 +262,34 @@ async fn fence_of_a_removed_field_that_is_set_meanwhile_is_kept() {
 }
 
 #[tokio::test]
+async fn fence_of_a_removed_field_that_an_import_sets_below_the_floor_is_kept() {
+    let stack = OverflowStack::start(Plan::none()).await;
+    stack.store_update(json!({"city": "Rom"}), later(60)).await;
+    let days_ago = |days: u64| NOW.minus(Duration::from_hours(days * 24));
+    let name = "fence:x".to_owned();
+    stack
+        .set_attributes([
+            (name.clone(), fence_at(days_ago(40))),
+            ("fence:y".to_owned(), fence_at(days_ago(30))),
+        ])
+        .await;
+    // The floor of the write that follows is the fence of y.
+    let update = Box::pin(stack.update(json!({"zip": "1"}), NOW));
+    let imported = fence_at(days_ago(35));
+    let meanwhile = Box::pin(stack.set_attributes([
+        (name.clone(), imported.clone()),
+        ("x".to_owned(), AttributeValue::S("of an import".to_owned())),
+    ]));
+    let response = stack.run_before_conditional_write(update, meanwhile).await;
+    assert_eq!(response.status, 200, "{response:?}");
+    let item = stack.customer().await;
+    assert_eq!(text(&item, "x"), Some("of an import"));
+    assert_eq!(item.get(&name), Some(&imported));
+    assert!(!item.contains_key("fence:y"), "{item:?}");
+    assert_eq!(text(&item, "zip"), Some("1"));
+}
+
+#[tokio::test]
 async fn profile_full_of_fences_of_removed_fields_takes_a_new_field() {
     // Without a queue there is time to write an item of 400 KB in an unoptimized build.
     let AppBehindProxy {

@@ -194,6 +194,11 @@ impl OverflowStack {
     ) {
         let mut item = self.customer().await;
         item.extend(attributes);
+        self.put_customer(item).await;
+    }
+
+    /// Replaces the customer's item.
+    pub(crate) async fn put_customer(&self, item: Item) {
         let put = self
             .app
             .client

@@ -48,11 +48,17 @@ fn field_of_fence(attribute: &str) -> Option<&str> {
     attribute.strip_prefix(FENCE_PREFIX)
 }
 
+/// The fence of a field that was removed long ago.
+pub(super) struct ExpiredFence<'i> {
+    pub(super) attribute: &'i str,
+    pub(super) fence: Fence,
+}
+
 /// The fences of an item that are of no use any more: their fields were removed so long ago that no
 /// older update of them can still be written.
 pub(super) struct ExpiredFences<'i> {
-    /// Their attributes, at most [`MAX_EXPIRED_FENCES`].
-    pub(super) attributes: Vec<&'i str>,
+    /// At most [`MAX_EXPIRED_FENCES`].
+    pub(super) fences: Vec<ExpiredFence<'i>>,
     /// The highest of these fences, and of those that were removed before.
     pub(super) floor: Fence,
 }
@@ -67,7 +73,7 @@ impl<'i> ExpiredFences<'i> {
     ) -> Result<Option<Self>, StoreError> {
         let kept_since = now.minus(REMOVED_FENCE_RETENTION);
         let horizon = Fence::random(kept_since);
-        let mut attributes = Vec::new();
+        let mut fences = Vec::new();
         let mut floor = Fence::from_attribute(item, FENCE_FLOOR)?;
         for attribute in item.keys() {
             let Some(field) = field_of_fence(attribute) else {
@@ -75,14 +81,22 @@ impl<'i> ExpiredFences<'i> {
             };
             let is_changed = update.changes().iter().any(|change| change.name == field);
             let is_removed = !item.contains_key(field);
-            let old_fence =
-                Fence::from_attribute(item, attribute)?.filter(|fence| *fence < horizon);
-            if is_removed && !is_changed && attributes.len() < MAX_EXPIRED_FENCES {
-                attributes.extend(old_fence.map(|_| attribute.as_str()));
-                floor = floor.max(old_fence);
+            if !is_removed || is_changed {
+                continue;
+            }
+            let Some(fence) = Fence::from_attribute(item, attribute)? else {
+                continue;
+            };
+            if fence >= horizon {
+                continue;
+            }
+            fences.push(ExpiredFence { attribute, fence });
+            floor = floor.max(Some(fence));
+            if fences.len() == MAX_EXPIRED_FENCES {
+                break;
             }
         }
-        let removed = floor.filter(|_| !attributes.is_empty());
-        Ok(removed.map(|floor| Self { attributes, floor }))
+        let removed = floor.filter(|_| !fences.is_empty());
+        Ok(removed.map(|floor| Self { fences, floor }))
     }
 }

@@ -41,8 +41,8 @@ pub(super) enum WriteCondition<'a> {
     ItemIsMissing,
     /// There is the item that was read, and its fence is lower than the one that it gets. The fence of
     /// each changed field, if it has one, is lower than the one that the field gets, or is the same
-    /// where [`ReadItem::equal_fence`] permits it. Each fence that the write removes is as low as it
-    /// was.
+    /// where [`ReadItem::equal_fence`] permits it. Each fence that the write removes is the one that
+    /// was read.
     FieldsAreOlder(ReadItem<'a>),
 }
 
@@ -237,11 +237,13 @@ impl Expressions {
 
     /// The highest of the removed fences becomes the floor, unless a higher one is the floor already.
     fn add_expired(&mut self, expired: &ExpiredFences<'_>) {
-        for (index, attribute) in expired.attributes.iter().enumerate() {
+        for (index, expired) in expired.fences.iter().enumerate() {
             let alias = format!("#e{index}");
+            let value = format!(":e{index}");
             self.add_removed(&alias);
-            self.condition.extend([" AND ", &alias, " <= :floor"]);
-            self.names.insert(alias, (*attribute).to_owned());
+            self.condition.extend([" AND ", &alias, " = ", &value]);
+            self.names.insert(alias, expired.attribute.to_owned());
+            self.values.insert(value, expired.fence.attribute());
         }
         self.require_lower_or_absent("#floor", EqualFence::IsReplaced, ":floor");
         self.set.push_str(", #floor = :floor");
