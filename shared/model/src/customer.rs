@@ -158,6 +158,11 @@ impl<'a> CustomerUpdate<'a> {
         &self.changes
     }
 
+    /// Drops the changes of the other fields.
+    pub fn retain_changes(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.changes.retain(|change| is_kept(&change.name));
+    }
+
     /// The warnings about unknown fields.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings

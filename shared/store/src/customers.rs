@@ -100,9 +100,12 @@ impl CustomersTable {
     /// The update is written whole over an item with a lower fence, or where there is no item. Over
     /// an item with a higher one, it is written field by field. A field with a lower fence than the
     /// update, or with none, gets the update's own. A field with a higher one is left, or is
-    /// replaced and gets a fence above the one that it has, as `newer_field` says. The condition of
-    /// this write is that the item is the one that was read, and not another one after an erasure, and
-    /// that it and each of these fields still have lower fences than they get.
+    /// replaced and gets a fence above the one that it has, as `newer_field` says. A write that keeps
+    /// newer fields also leaves one that has no value and no fence, if the item has a floor that is not
+    /// lower, and it replaces a field that has its own fence and another value. The condition of this
+    /// write is that the item is the one that was read, and not another one after an erasure, and that
+    /// it and each of these fields still have lower fences than they get, or where newer fields are
+    /// kept, the same.
     ///
     /// So neither an attempt that reaches DynamoDB late nor a second delivery of a deferred update
     /// undoes what a newer update set, and a clock that is ahead has an effect on the fields that it
@@ -120,8 +123,8 @@ impl CustomersTable {
         let began = Instant::now();
         let mut backoff = Backoff::default();
         let mut next = NextWrite::Whole;
-        // The write of a deferred update or an import keeps these fences: each that goes sets a limit to
-        // what older updates may set.
+        // The write of a deferred update or an import keeps these fences: each deleted fence raises the
+        // floor for older updates.
         let mut removes_expired = upsert.newer_field == NewerField::Replace;
         loop {
             let mut stored_part = StoredPart::Whole;
@@ -132,8 +135,8 @@ impl CustomersTable {
                     let attempted_at = upsert.now.plus(began.elapsed());
                     let fields = FieldByField::compare(&upsert, item, attempted_at)?;
                     stored_part = fields.stored_part();
-                    if stored_part == StoredPart::Nothing {
-                        return Upserted::unchanged(item);
+                    if matches!(stored_part, StoredPart::AsWritten | StoredPart::Newer) {
+                        return Upserted::unchanged(item, stored_part);
                     }
                     fields.into_write(removes_expired)?
                 }

@@ -71,7 +71,9 @@ impl Import {
         let outcome = match written.map(|upserted| upserted.part) {
             Ok(StoredPart::Whole) => ClientOutcome::Acknowledged(ended),
             // A newer update may also be stored over an attempt that took effect without an answer.
-            Ok(StoredPart::Some | StoredPart::Nothing) | Err(_) => ClientOutcome::Unknown,
+            Ok(StoredPart::Some | StoredPart::AsWritten | StoredPart::Newer) | Err(_) => {
+                ClientOutcome::Unknown
+            }
         };
         RecordedUpdate {
             customer: subject_number(self.account, profile.customer_in_account),

@@ -80,7 +80,7 @@ async fn import_stores_the_fields_that_are_not_newer() {
     assert_eq!(text(&item, "zip"), Some("1"));
     assert_eq!(fence(&item, "fence:zip") >> 20, older.millis());
     // The same line changes nothing, not even the time of the item.
-    assert_eq!(stack.import(line, older).await, StoredPart::Nothing);
+    assert_eq!(stack.import(line, older).await, StoredPart::Newer);
     assert_eq!(stack.customer().await, item);
     // A line of the same time that is imported later wins, an older one does not.
     let corrected = json!({"zip": "2"});
@@ -88,7 +88,7 @@ async fn import_stores_the_fields_that_are_not_newer() {
     let oldest = json!({"zip": "0", "points": null});
     assert_eq!(
         stack.import(oldest, earlier(3_601)).await,
-        StoredPart::Nothing
+        StoredPart::Newer
     );
     let item = stack.customer().await;
     assert_eq!(text(&item, "zip"), Some("2"));
@@ -111,7 +111,7 @@ async fn import_of_an_update_older_than_a_deleted_fence_brings_no_removed_field_
     assert_eq!(fence(&item, "fence:fence") >> 20, days_ago(40).millis());
     let line = |value: u64| json!({"points": value, "other": value, "zip": "0"});
     for time in [days_ago(41), days_ago(40)] {
-        assert_eq!(stack.import(line(1), time).await, StoredPart::Nothing);
+        assert_eq!(stack.import(line(1), time).await, StoredPart::Newer);
     }
     assert_eq!(stack.customer().await, item);
     assert_eq!(stack.import(line(2), days_ago(39)).await, StoredPart::Some);
@@ -130,7 +130,7 @@ async fn fence_that_is_deleted_while_an_import_is_under_way_limits_it() {
     let import = Box::pin(stack.import(json!({"other": 1}), days_ago(41)));
     let meanwhile = Box::pin(stack.set_attributes([floor]));
     let part = stack.run_before_conditional_write(import, meanwhile).await;
-    assert_eq!(part, StoredPart::Nothing);
+    assert_eq!(part, StoredPart::Newer);
     assert!(!stack.customer().await.contains_key("other"));
 }
 

@@ -1,8 +1,9 @@
 //! Stores the customers or signals of a file.
 //!
-//! The key of a signal is made of its line ([`line_key`]), and the fence of a customer of the time of its
-//! line, so each run stores the same: an import keeps no record of its progress. [`mod@line`] reads what a line has beyond what a client sends, [`writer`] stores a chunk as the
-//! functions would, and [`report`] counts what became of the lines.
+//! The key of a signal is made of its line ([`line_key`]), and the fence of a customer of the time of
+//! its line, so each run stores the same: an import keeps no record of its progress. [`mod@line`] reads
+//! what a line has beyond what a client sends, [`writer`] stores a chunk as the functions would, and
+//! [`report`] counts what became of the lines.
 
 mod chunks;
 mod kind;
@@ -78,7 +79,7 @@ impl<'a> Import<'a> {
             ImportKind::Signals => tables.retention,
         };
         file.ensure_times(kind, retention)?;
-        let error_path = file.path.with_added_extension("errors.ndjson");
+        let error_path = file.error_path();
         if file.from_line == NonZeroU64::MIN {
             delete_errors_of_earlier_run(&error_path)?;
         }
@@ -141,6 +142,15 @@ impl ImportFile {
             Some(source) => Cow::Borrowed(source),
             None => self.path.file_name().unwrap_or_default().to_string_lossy(),
         }
+    }
+
+    /// The file of the invalid lines. A dry run has one of its own, and so keeps that of a real run.
+    fn error_path(&self) -> PathBuf {
+        let extension = match self.mode {
+            ImportMode::Store => "errors.ndjson",
+            ImportMode::DryRun => "dry-run.errors.ndjson",
+        };
+        self.path.with_added_extension(extension)
     }
 
     fn open(&self) -> Result<Chunks<BufReader<File>>> {

@@ -113,13 +113,13 @@ impl<'a> FieldByField<'a> {
 
     /// What is stored of the update by the write that follows.
     pub(super) fn stored_part(&self) -> StoredPart {
-        if self.upsert.newer_field == NewerField::Keep && self.fields.is_empty() {
-            return StoredPart::Nothing;
+        let writes_nothing = self.upsert.newer_field == NewerField::Keep && self.fields.is_empty();
+        match (writes_nothing, self.leaves_newer_field) {
+            (true, true) => StoredPart::Newer,
+            (true, false) => StoredPart::AsWritten,
+            (false, true) => StoredPart::Some,
+            (false, false) => StoredPart::Whole,
         }
-        if self.leaves_newer_field {
-            return StoredPart::Some;
-        }
-        StoredPart::Whole
     }
 
     /// The write of these changes.

@@ -26,8 +26,11 @@ pub enum StoredPart {
     Whole,
     /// Some fields are; the others are newer.
     Some,
-    /// Nothing was written: each field is newer, or as the update says already.
-    Nothing,
+    /// Nothing was written: each field is as the update says already.
+    AsWritten,
+    /// Nothing was written: a field is newer, and each other one is newer or as the update says
+    /// already.
+    Newer,
 }
 
 /// What an update stored.
@@ -59,11 +62,11 @@ impl Upserted {
 
     /// The result of an update that changes nothing, because all of its fields are newer in the
     /// item, or as it says already.
-    pub(super) fn unchanged(item: &Item) -> Result<Self, StoreError> {
+    pub(super) fn unchanged(item: &Item, part: StoredPart) -> Result<Self, StoreError> {
         Ok(Self {
             result: UpdateResult::Updated,
             updated_at: Fence::from_item(item)?.timestamp(),
-            part: StoredPart::Nothing,
+            part,
         })
     }
 

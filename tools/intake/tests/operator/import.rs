@@ -154,7 +154,11 @@ async fn lines_of_one_customer_take_effect_in_order() {
     file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";
     operator.file("c.ndjson", &file);
     let done = import(&operator, "c.ndjson").success();
-    assert_eq!(done.stdout, "800 customers stored, 1 line rejected.\n");
+    // Of the lines of a chunk with one time, the last one of a customer is stored.
+    assert_eq!(
+        done.stdout,
+        "40 customers stored, 760 with nothing newer to store, 1 line rejected.\n"
+    );
     let errors = json_lines(&operator.read("c.ndjson.errors.ndjson"));
     assert_eq!(errors[0]["line"], 801);
     let customers = app.items("CustomersTable").await;
@@ -350,6 +354,22 @@ async fn kind_of_a_file_is_sure_or_said() {
         import(&operator, "mixed").error_message(),
         "Line 1 of mixed is a customer, and line 4 is a signal. Divide the file, or give --customers or --signals, which \
          rejects the lines of the other kind."
+    );
+    // The members of a signal may be unknown fields of a profile, and the reverse.
+    let stored_customer = r#"{"customerId":"ada","accountId":"shop","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z","eventType":"vip"}"#;
+    let signal_with_update =
+        r#"{"customerId":"ada","eventType":"buy","updatedAt":"2026-01-01T00:00:00Z"}"#;
+    for of_both_kinds in [stored_customer, signal_with_update] {
+        operator.file("both", &format!("{of_both_kinds}\n"));
+        assert_eq!(
+            import(&operator, "both").error_message(),
+            "No line of both shows whether it is a customer or a signal. Give --customers or --signals."
+        );
+    }
+    operator.file("listed", &format!("{stored_customer}\n{customer}\n"));
+    assert_eq!(
+        import(&operator, "listed").success().stdout,
+        "2 customers stored, 0 lines rejected.\n"
     );
     operator.file("unsure", &format!("{unsure}\n"));
     assert_eq!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::TestApp;
 
-use crate::support::operator::Operator;
+use crate::support::operator::{Operator, json_lines};
 
 const TIME: &str = "2026-11-20T12:00:00Z";
 
@@ -113,14 +113,21 @@ async fn dry_run_counts_what_an_import_would_store_and_stores_nothing() {
     operator.file("c", &customer("ada", "Ulm", "1", 20));
     run(&operator, &["c"]);
     let before = app.items("CustomersTable").await;
+    let errors = "errors of the run that stored\n";
+    operator.file("c.errors.ndjson", errors);
     let lines = [
+        "not JSON\n".to_owned(),
         customer("ada", "Ulm", "1", 20),
         customer("ada", "Rom", "2", 19),
         customer("ada", "Rom", "2", 21),
         customer("bob", "Rom", "2", 19),
     ];
     operator.file("c", &lines.concat());
-    let dry_run = run(&operator, &["c", "--dry-run"]);
+    let dry_run = run(&operator, &["c", "--dry-run", "--keep-going"]);
+    assert_eq!(operator.read("c.errors.ndjson"), errors);
+    assert_eq!(dry_run["errorFile"], "c.dry-run.errors.ndjson");
+    let dry_errors = json_lines(&operator.read("c.dry-run.errors.ndjson"));
+    assert_eq!(dry_errors[0]["line"], 1);
     assert_eq!(dry_run["stored"], 2, "{dry_run}");
     assert_eq!(dry_run["nothingNewer"], 2, "{dry_run}");
     assert_eq!(app.items("CustomersTable").await, before);

@@ -63,8 +63,8 @@ pub(super) struct Chunks<R> {
     equal_lines: Option<EqualLines>,
 }
 
-/// Counts lines with the same text. It keeps the hash of each different line of the file, in some 20
-/// bytes.
+/// Counts lines with the same text. It keeps the hash of each different line of the file, in 19 to
+/// 39 bytes.
 #[derive(Default)]
 struct EqualLines {
     hasher: RandomState,

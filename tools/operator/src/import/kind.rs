@@ -17,7 +17,7 @@ pub enum ImportKind {
     Signals,
 }
 
-/// The first line of a file of which it is sure what it is.
+/// The first line of a file that shows its kind.
 struct SureLine {
     number: u64,
     kind: ImportKind,
@@ -27,7 +27,7 @@ impl ImportKind {
     /// Reads all lines of a file, and says what they are. A file without lines has signals.
     ///
     /// # Errors
-    /// The file cannot be read, it has lines of both kinds, or of none of its lines it is sure.
+    /// The file cannot be read, it has lines of both kinds, or none of its lines shows its kind.
     pub(super) fn of_file(path: &Path) -> Result<Self> {
         let mut chunks = Chunks::open(path, 1)?;
         let mut first: Option<SureLine> = None;
@@ -62,19 +62,22 @@ impl ImportKind {
         }
     }
 
-    /// What the members of a line say that it is. A member that is null says nothing.
+    /// What the members of a line say that it is. A member that is null says nothing. A line with
+    /// members of both kinds does not show its kind: unknown fields may have any name.
     fn of_line(line: &ImportLine) -> Option<Self> {
         let text = line.text.as_deref().ok()?;
         let fields: HashMap<String, Option<IgnoredAny>> = serde_json::from_str(text).ok()?;
         let has = |name: &str| fields.get(name).is_some_and(Option::is_some);
         let signal_fields = ["eventType", "emitterId", "stepNodeId", "receivedAt"];
-        if has("customerData") {
-            Some(Self::Customers)
-        } else if signal_fields.into_iter().any(has) {
-            Some(Self::Signals)
-        } else {
-            // A line of `customers show --json`.
-            has("updatedAt").then_some(Self::Customers)
+        // A line of `customers show --json` has no `customerData`.
+        let customer_fields = ["customerData", "updatedAt"];
+        match (
+            customer_fields.into_iter().any(has),
+            signal_fields.into_iter().any(has),
+        ) {
+            (true, false) => Some(Self::Customers),
+            (false, true) => Some(Self::Signals),
+            (true, true) | (false, false) => None,
         }
     }
 

@@ -15,8 +15,8 @@ const NUMBER_BITS: u32 = 48;
 /// The characters of an identifier that only the number of the line decides, with the hyphens.
 const NUMBER_CHARS: usize = "01234567-89ab-".len();
 
-/// A UUID of version 8 (RFC 9562): the number of the line in the first 48 bits, and in the others a hash of
-/// what makes the line another than all others.
+/// A UUID of version 8 (RFC 9562): the number of the line in the first 48 bits, and in the others a hash
+/// that identifies the line.
 pub(super) fn line_identifier(
     account: &AccountId,
     source: &str,

@@ -30,8 +30,10 @@ pub(super) enum LineOutcome {
     StoredInPart,
     /// The signal was stored before.
     AlreadyStored,
-    /// Each field of the customer is newer in the table, or has the value and the time of the line
-    /// already.
+    /// Each field of the customer has the value and the time of the line already.
+    AsWritten,
+    /// A field of the customer is newer in the table, and each other one is newer too, or has the value
+    /// and the time of the line already.
     NothingNewer,
     Invalid(Vec<LineError>),
 }
@@ -46,8 +48,12 @@ impl LineOutcome {
     pub(super) fn of_both(earlier: Self, later: Self) -> Self {
         match (earlier, later) {
             (Self::Invalid(errors), _) | (_, Self::Invalid(errors)) => Self::Invalid(errors),
-            (Self::Stored, Self::Stored) => Self::Stored,
-            (Self::NothingNewer, Self::NothingNewer) => Self::NothingNewer,
+            (Self::Stored, Self::Stored | Self::AsWritten) | (Self::AsWritten, Self::Stored) => {
+                Self::Stored
+            }
+            (Self::AsWritten, Self::AsWritten) => Self::AsWritten,
+            (Self::NothingNewer, Self::NothingNewer | Self::AsWritten)
+            | (Self::AsWritten, Self::NothingNewer) => Self::NothingNewer,
             _ => Self::StoredInPart,
         }
     }
@@ -105,7 +111,7 @@ impl ImportReport {
             LineOutcome::Expired => self.counts.expired += 1,
             LineOutcome::AlreadyStored => self.counts.already_stored += 1,
             LineOutcome::StoredInPart => self.counts.stored_in_part += 1,
-            LineOutcome::NothingNewer => self.counts.nothing_newer += 1,
+            LineOutcome::AsWritten | LineOutcome::NothingNewer => self.counts.nothing_newer += 1,
             LineOutcome::Invalid(errors) => {
                 self.counts.invalid += 1;
                 self.unwritten.push(InvalidLine { number, errors });
@@ -172,12 +178,12 @@ impl ImportReport {
         (self.counts.invalid > 0).then_some(self.error_path.as_path())
     }
 
-    /// Whether a line was stored, or none had to be.
+    /// Whether a line is in the table, or none had to be.
     pub fn is_success(&self) -> bool {
         let counts = &self.counts;
-        let is_any_stored = counts.stored + counts.already_stored > 0
-            || counts.stored_in_part + counts.nothing_newer > 0;
-        let is_any_left_out = counts.invalid + counts.expired > 0;
-        is_any_stored || !is_any_left_out
+        let in_table =
+            counts.stored + counts.already_stored + counts.stored_in_part + counts.nothing_newer;
+        let left_out = counts.invalid + counts.expired;
+        in_table > 0 || left_out == 0
     }
 }

@@ -1,7 +1,7 @@
 //! Stores the customers of a chunk: several customers at once, and the updates of one customer in
 //! the order of their lines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use aws::deadline::Deadline;
@@ -25,6 +25,9 @@ struct NumberedUpdate<'a> {
     line: u64,
     updated_at: Timestamp,
     update: CustomerUpdate<'a>,
+    /// Whether later lines of the chunk, with the same time, change a field of the update. It has no
+    /// longer these changes.
+    is_superseded: bool,
 }
 
 /// Stores customers of one account.
@@ -65,7 +68,7 @@ impl<'a> CustomersWriter<'a> {
     async fn update_customer(&self, updates: &[NumberedUpdate<'_>]) -> Result<Vec<FinishedLine>> {
         let mut outcomes = BTreeMap::new();
         for numbered in updates {
-            let outcome = self.store_update(numbered).await?;
+            let outcome = self.store_rest(numbered).await?;
             let of_line = match outcomes.remove(&numbered.line) {
                 Some(earlier) => LineOutcome::of_both(earlier, outcome),
                 None => outcome,
@@ -76,6 +79,18 @@ impl<'a> CustomersWriter<'a> {
             .into_iter()
             .map(|(number, outcome)| FinishedLine { number, outcome });
         Ok(finished.collect())
+    }
+
+    /// Stores what later lines leave of an update.
+    async fn store_rest(&self, numbered: &NumberedUpdate<'_>) -> Result<LineOutcome> {
+        if !numbered.is_superseded {
+            return self.store_update(numbered).await;
+        }
+        if numbered.update.changes().is_empty() {
+            return Ok(LineOutcome::NothingNewer);
+        }
+        let of_rest = self.store_update(numbered).await?;
+        Ok(LineOutcome::of_both(of_rest, LineOutcome::NothingNewer))
     }
 
     async fn store_update(&self, numbered: &NumberedUpdate<'_>) -> Result<LineOutcome> {
@@ -97,7 +112,8 @@ impl<'a> CustomersWriter<'a> {
         match stored {
             Ok(StoredPart::Whole) => Ok(LineOutcome::Stored),
             Ok(StoredPart::Some) => Ok(LineOutcome::StoredInPart),
-            Ok(StoredPart::Nothing) => Ok(LineOutcome::NothingNewer),
+            Ok(StoredPart::AsWritten) => Ok(LineOutcome::AsWritten),
+            Ok(StoredPart::Newer) => Ok(LineOutcome::NothingNewer),
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(LineOutcome::refused()),
             Err(error) => Err(store_error(self.table_name, &error)),
         }
@@ -127,10 +143,28 @@ fn group_by_customer<'l>(
                 line: line.number,
                 updated_at: line.time,
                 update,
+                is_superseded: false,
             });
         }
     }
+    for updates in customers.values_mut() {
+        drop_superseded_changes(updates);
+    }
     customers
+}
+
+/// Drops each change of a field that a later update with the same time also changes. Otherwise each
+/// further run would store the earlier value for a moment, because the fences are equal.
+fn drop_superseded_changes(updates: &mut [NumberedUpdate<'_>]) {
+    let mut changed_later: BTreeMap<Timestamp, BTreeSet<String>> = BTreeMap::new();
+    for numbered in updates.iter_mut().rev() {
+        let names = changed_later.entry(numbered.updated_at).or_default();
+        let changes = numbered.update.changes().len();
+        numbered.update.retain_changes(|name| !names.contains(name));
+        let kept = numbered.update.changes();
+        numbered.is_superseded = kept.len() < changes;
+        names.extend(kept.iter().map(|change| change.name.to_string()));
+    }
 }
 
 fn parse_updates<'l>(line: &'l ParsedLine<'_>) -> Result<Vec<CustomerUpdate<'l>>, Vec<FieldError>> {
