@@ -366,10 +366,11 @@ async fn kind_of_a_file_is_sure_or_said() {
             "No line of both shows whether it is a customer or a signal. Give --customers or --signals."
         );
     }
-    operator.file("listed", &format!("{stored_customer}\n{customer}\n"));
+    let other = r#"{"customerId":"bob","customerData":{"city":"Ulm"}}"#;
+    operator.file("listed", &format!("{stored_customer}\n{other}\n"));
     assert_eq!(
         import(&operator, "listed").success().stdout,
-        "2 customers stored, 0 lines rejected.\n"
+        "2 customers stored, 0 lines rejected.\nUnknown fields: customerData.eventType.\n"
     );
     operator.file("unsure", &format!("{unsure}\n"));
     assert_eq!(

@@ -164,16 +164,18 @@ async fn line_of_several_updates_is_stored_when_one_is_and_the_others_were_befor
         format!("{customer}\n")
     };
     for (last, summary) in [
-        ("x", "1 customer stored, 0 lines rejected.\n"),
-        ("y", "1 customer stored, 0 lines rejected.\n"),
+        ("x", "1 customer stored, 0 lines rejected."),
+        ("y", "1 customer stored, 0 lines rejected."),
         (
             "y",
-            "0 customers stored, 1 with nothing newer to store, 0 lines rejected.\n",
+            "0 customers stored, 1 with nothing newer to store, 0 lines rejected.",
         ),
     ] {
         operator.file("c", &stored_line(last));
         let import = ["import", "--account", "shop", "c"];
-        assert_eq!(operator.run(&import).success().stdout, summary);
+        let done = operator.run(&import).success();
+        // The names of the unknown fields follow.
+        assert_eq!(done.stdout.lines().next(), Some(summary));
     }
 }
 

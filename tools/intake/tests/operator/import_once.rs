@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use testkit::TestApp;
+use testkit::fault_proxy::Fault;
 
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
 use crate::support::operator::{Operator, json_lines};
 
 const TIME: &str = "2026-11-20T12:00:00Z";
@@ -60,6 +62,20 @@ async fn file_that_has_grown_or_moved_stores_only_its_new_lines() {
     let backwards = lines((0..701).rev());
     assert_eq!(import(backwards), [0, 701], "in another order");
     assert_eq!(history(&app).await, (0..701).collect::<Vec<_>>());
+}
+
+/// Signals with one time, in five chunks.
+#[tokio::test(flavor = "multi_thread")]
+async fn signals_that_are_stored_at_one_time_are_read_once_and_again_after_a_failure() {
+    let app = TestApp::start();
+    let failing = Fault::InternalServerError.on_call(1);
+    let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, failing).await;
+    operator.file("s", &lines(0..2_200));
+    assert_eq!(counts(&run(&operator, &["s"])), [2_200, 0]);
+    // Two, and another one beside a call that is slow.
+    let calls = proxy.counts().calls_of("Query");
+    assert!((2..5).contains(&calls), "{calls} calls");
+    assert_eq!(counts(&run(&operator, &["s"])), [0, 2_200]);
 }
 
 #[tokio::test]

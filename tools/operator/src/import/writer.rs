@@ -57,7 +57,7 @@ impl<'a> Writer<'a> {
     /// `received_at`. When it returns `Ok`, DynamoDB has acknowledged what the report counts as
     /// stored.
     pub(super) async fn store(
-        &self,
+        &mut self,
         chunk: &Chunk,
         received_at: Option<Timestamp>,
         report: &mut ImportReport,

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use aws::deadline::Deadline;
+use aws_sdk_dynamodb::operation::query::QueryOutput;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
@@ -13,8 +15,9 @@ use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
 use store::ItemOutcome;
-use store::attributes::Item;
 use store::batch_context::BatchContext;
+use store::error::StoreError;
+use store::retry::repeat;
 use store::signals::SignalsTable;
 
 use super::super::line::ParsedLine;
@@ -23,7 +26,7 @@ use super::super::report::{ImportReport, LineOutcome};
 use super::{CONCURRENCY, FinishedLine, ImportMode};
 use crate::error::store_error;
 use crate::import::ImportFile;
-use crate::items::{partition_query, query_items, text};
+use crate::items::{partition_query, text};
 use crate::{Tables, WRITE_TIMEOUT};
 
 /// Signals of one customer or emitter that were received at one time.
@@ -51,8 +54,17 @@ struct NumberedSignal<'a> {
     signal: Signal<'a>,
 }
 
-/// The signals of a chunk that are stored already.
-struct StoredBefore(BTreeMap<Moment, BTreeSet<String>>);
+/// The signals that are stored at the times of a chunk. The next chunk often has the same time, such as
+/// that of `--received-at`, and does not read it again.
+#[derive(Default)]
+struct StoredBefore(BTreeMap<Moment, StoredKeys>);
+
+/// The ends of the sort keys of the signals that are stored at one time.
+#[derive(Default)]
+struct StoredKeys {
+    whole: BTreeSet<String>,
+    without_number: BTreeSet<String>,
+}
 
 /// Stores signals of one account.
 pub(in crate::import) struct SignalsWriter<'a> {
@@ -61,6 +73,7 @@ pub(in crate::import) struct SignalsWriter<'a> {
     source: Cow<'a, str>,
     mode: ImportMode,
     table: SignalsTable,
+    before: StoredBefore,
 }
 
 impl<'a> SignalsWriter<'a> {
@@ -72,20 +85,21 @@ impl<'a> SignalsWriter<'a> {
             source: file.source(),
             mode: file.mode,
             table: SignalsTable::new(client, &tables.signals, tables.retention),
+            before: StoredBefore::default(),
         }
     }
 
     pub(super) async fn store(
-        &self,
+        &mut self,
         lines: &[ParsedLine<'_>],
         report: &mut ImportReport,
     ) -> Result<Vec<FinishedLine>> {
         let signals = self.group_by_key(lines, report);
-        let before = self.find_stored(signals.keys()).await?;
+        self.find_stored(signals.keys()).await?;
         let mut finished = Vec::new();
         let mut written = Vec::new();
         for (key, numbered) in &signals {
-            let is_stored = before.has(key, numbered);
+            let is_stored = self.before.has(key, numbered);
             // A line with a key of its own may have been edited since.
             let is_written = !is_stored || !numbered.has_key_of_line;
             if is_written && self.mode == ImportMode::Store {
@@ -96,14 +110,18 @@ impl<'a> SignalsWriter<'a> {
         }
         let outcomes = self.write(&written).await?;
         for ((key, numbered), is_written) in written.into_iter().zip(outcomes) {
+            let was_stored = self.before.has(key, numbered);
             let outcome = || {
                 if is_written {
-                    outcome_of_stored(before.has(key, numbered))
+                    outcome_of_stored(was_stored)
                 } else {
                     LineOutcome::refused()
                 }
             };
             finished.extend(numbered.finish(outcome));
+            if is_written {
+                self.before.add(key);
+            }
         }
         Ok(finished)
     }
@@ -157,31 +175,57 @@ impl<'a> SignalsWriter<'a> {
         expires_at.is_some_and(|end| end <= now)
     }
 
-    /// Reads which signals are stored at the times of these keys.
-    async fn find_stored(&self, keys: impl Iterator<Item = &SignalKey>) -> Result<StoredBefore> {
+    /// Finds which signals are stored at the times of these keys. It reads the times that the last
+    /// chunk did not have.
+    async fn find_stored(&mut self, keys: impl Iterator<Item = &SignalKey>) -> Result<()> {
         let moments: BTreeSet<&Moment> = keys.map(|key| &key.moment).collect();
-        let reads: Vec<_> = moments.into_iter().map(|at| self.read_moment(at)).collect();
-        let found: BTreeMap<_, _> = stream::iter(reads)
+        self.before.0.retain(|moment, _| moments.contains(moment));
+        let reads: Vec<_> = moments
+            .into_iter()
+            .filter(|moment| !self.before.0.contains_key(moment))
+            .map(|moment| self.read_moment(moment))
+            .collect();
+        let found: Vec<(Moment, StoredKeys)> = stream::iter(reads)
             .buffer_unordered(CONCURRENCY)
             .try_collect()
             .await?;
-        Ok(StoredBefore(found))
+        self.before.0.extend(found);
+        Ok(())
     }
 
     /// The ends of the sort keys of the signals that are stored at this time.
-    async fn read_moment(&self, at: &Moment) -> Result<(Moment, BTreeSet<String>)> {
+    async fn read_moment(&self, at: &Moment) -> Result<(Moment, StoredKeys)> {
         let partition = self.account.partition_key(&at.subject_id);
         let time = format!("{}#", at.received_at);
         let query = partition_query(&self.tables.dynamodb, &self.tables.signals, partition)
             .key_condition_expression("pk = :pk AND begins_with(sk, :time)")
             .expression_attribute_values(":time", AttributeValue::S(time.clone()))
             .projection_expression("sk");
-        let items: Vec<Item> = query_items(query).try_collect().await?;
-        let ends = items
-            .iter()
-            .filter_map(|item| text(item, "sk")?.strip_prefix(&time))
-            .map(str::to_owned);
-        Ok((at.clone(), ends.collect()))
+        let mut keys = StoredKeys::default();
+        let mut next_page = None;
+        loop {
+            let page = self
+                .read_page(query.clone().set_exclusive_start_key(next_page))
+                .await?;
+            let ends = page
+                .items()
+                .iter()
+                .filter_map(|item| text(item, "sk")?.strip_prefix(&time));
+            for end in ends {
+                keys.add(end);
+            }
+            next_page = page.last_evaluated_key;
+            if next_page.is_none() {
+                return Ok((at.clone(), keys));
+            }
+        }
+    }
+
+    async fn read_page(&self, query: QueryFluentBuilder) -> Result<QueryOutput> {
+        let read = || async { Ok::<_, StoreError>(query.clone().send().await?) };
+        repeat(Deadline::after(WRITE_TIMEOUT), read)
+            .await
+            .map_err(|error| store_error(&self.tables.signals, &error))
     }
 
     /// Writes signals. Returns of each whether it is stored; the others were refused.
@@ -219,10 +263,25 @@ impl StoredBefore {
         };
         let wanted = key.identifier_and_index.as_str();
         if !numbered.has_key_of_line {
-            return stored.contains(wanted);
+            return stored.whole.contains(wanted);
         }
-        let wanted = without_number(wanted);
-        stored.iter().any(|end| without_number(end) == wanted)
+        without_number(wanted).is_some_and(|wanted| stored.without_number.contains(wanted))
+    }
+
+    /// Adds a signal that was written.
+    fn add(&mut self, key: &SignalKey) {
+        if let Some(keys) = self.0.get_mut(&key.moment) {
+            keys.add(&key.identifier_and_index);
+        }
+    }
+}
+
+impl StoredKeys {
+    fn add(&mut self, identifier_and_index: &str) {
+        self.whole.insert(identifier_and_index.to_owned());
+        if let Some(rest) = without_number(identifier_and_index) {
+            self.without_number.insert(rest.to_owned());
+        }
     }
 }
 
