@@ -1,9 +1,9 @@
 //! Stores the customers or signals of a file.
 //!
-//! The key of a signal is made of its line ([`line_key`]), and the fence of a customer of the time of
-//! its line, so each run stores the same: an import keeps no record of its progress. [`mod@line`] reads
-//! what a line has beyond what a client sends, [`writer`] stores a chunk as the functions would, and
-//! [`report`] counts what became of the lines.
+//! The key of a signal is made of its line (`line_key`), and the fence of a customer of the time of
+//! its line, so each run stores the same: an import keeps no record of its progress. `line` reads
+//! what a line has beyond what a client sends, `writer` stores a chunk as the functions would, and
+//! `report` counts what became of the lines.
 
 mod chunks;
 mod kind;

@@ -2,8 +2,8 @@
 //! signal is stored.
 //!
 //! A rejected signal is deleted only after it is stored, and it is always stored under the same
-//! key: after an interruption, the operator redrives it again. [`attempt`] does this with one
-//! signal, [`outcome`] says what became of it.
+//! key: after an interruption, the operator redrives it again. `attempt` does this with one
+//! signal, `outcome` says what became of it.
 
 mod attempt;
 mod outcome;
