@@ -18,7 +18,7 @@ const WARMED_UP: u64 = 3;
 const WARM: u64 = 10;
 
 /// How often a run is tried.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 25;
 
 /// Instructions of a function.
 #[derive(Clone, Copy, Debug)]
