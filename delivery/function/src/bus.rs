@@ -99,7 +99,8 @@ impl BusHandler {
         for Undelivered { item: entry, cause } in sent.refused {
             let position = entry.position;
             let kept = batch.keep_refused(position, "EventBridge", &cause).await?;
-            if self.takes_reference(entry, &kept, batch).await? {
+            let takes_reference = self.takes_reference(entry, &kept, batch).await?;
+            if takes_reference {
                 takes_nothing = false;
                 batch.set_fate(position, Fate::Referenced);
             } else if takes_nothing {
