@@ -1,5 +1,5 @@
 //! Which keys are valid while the key table is unavailable, where there is a key snapshot
-//! (docs/api.md, API keys).
+//! (docs/outages.md, The key snapshot).
 
 mod decisions;
 mod hostile;

@@ -10,7 +10,7 @@
 //! | what a hostile body costs | `resource_limits` |
 //! | any body: the parser against a second one, no panic | `properties`, `fuzz_corpus` |
 //! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `sample_events` |
-//! | DynamoDB fails (docs/reliability.md) | `faults`: what clients get; `overflow`: what is deferred and drained |
+//! | DynamoDB fails (docs/outages.md) | `faults`: what clients get; `overflow`: what is deferred and drained |
 //! | what is stored (docs/data-model.md) | `data_model` |
 //! | the delivery (delivery/README.md) | `delivery` |
 //! | logs, metrics and alarms (docs/runbook.md) | `logs`, `metrics`, `alarms` |

@@ -1,5 +1,5 @@
 //! The drain of the overflow queue: stores the signals and the updates of customers that a function
-//! accepted and DynamoDB did not acknowledge in time (docs/reliability.md, Overflow).
+//! accepted and DynamoDB did not acknowledge in time (docs/outages.md, The overflow queue).
 //!
 //! A message is deleted only after all of it is stored: a drain that fails or is killed runs again,
 //! and makes the same writes. The messages of an event are drained at the same time, each with
@@ -37,7 +37,7 @@ use store::overflow_messages::{
     DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdateHead, MessageError,
 };
 use store::rejected_signals::RejectedSignalsTable;
-use store::retry::PATIENCE;
+use store::retry::WRITE_TIMEOUT;
 use store::signals::SignalsTable;
 use tracing::Instrument as _;
 
@@ -244,7 +244,7 @@ impl OverflowFunction {
             newer_field: NewerField::Keep,
             now: drain_context.now,
         };
-        let deadline = drain_context.deadline.at_most(PATIENCE);
+        let deadline = drain_context.deadline.at_most(WRITE_TIMEOUT);
         let stored = self.customers.upsert(upsert, deadline).await;
         stored.map_err(|error| match error {
             StoreError::ItemTooLarge => Refusal::ItemTooLarge.into(),

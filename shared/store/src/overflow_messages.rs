@@ -1,5 +1,5 @@
 //! The messages of the overflow queue: what a function accepted and DynamoDB did not acknowledge in
-//! time. The overflow function stores it later (docs/reliability.md, Overflow).
+//! time. The overflow function stores it later (docs/outages.md, The overflow queue).
 //!
 //! This module must not know when signals and updates are deferred.
 

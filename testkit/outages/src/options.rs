@@ -51,7 +51,7 @@ pub(crate) struct OutageOptions {
 
 const EXAMPLES: &str = "\
 Examples:
-  The tables of docs/internals/outages.md, for this working tree (12 minutes):
+  The tables of docs/outages.md, for this working tree (12 minutes):
     cargo run --profile bench --locked --bin outages -- --rates 100 --seconds 6
   One condition, for updates of customers at 20 requests a second:
     cargo run --profile bench --locked --bin outages -- --only 'updates, 20/s: outage: hangs'

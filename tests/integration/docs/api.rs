@@ -1,4 +1,4 @@
-//! docs/api.md has the code's limits, codes and profile fields; every page has the code's patience.
+//! docs/api.md has the code's limits, codes and profile fields; every page has the code's write timeout.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use model::customer::{PROFILE_FIELDS, RESERVED_FIELDS};
 use model::limits;
 use model::validation::FieldErrorCode;
 use service::problem_document::RETRY_AFTER_SECONDS;
-use store::retry::{PATIENCE, PATIENCE_BEFORE_QUEUE};
+use store::retry::{WRITE_TIMEOUT, WRITE_TIMEOUT_WITH_QUEUE};
 
 use crate::openapi::codes::problem_types;
 use crate::support::page::{Page, quoted};
@@ -141,47 +141,44 @@ fn assert_says(path: &str, sentence: &str) {
 }
 
 #[test]
-fn patience_on_the_pages_is_that_of_the_code() {
-    let before_queue = PATIENCE_BEFORE_QUEUE.as_secs_f64();
-    let without_queue = PATIENCE.as_secs_f64();
+fn write_timeout_on_the_pages_is_that_of_the_code() {
+    let with_queue = WRITE_TIMEOUT_WITH_QUEUE.as_secs_f64();
+    let without_queue = WRITE_TIMEOUT.as_secs_f64();
     let sentences = [
         (
-            "docs/api.md",
-            format!("usually takes {before_queue} seconds and the time of the queue"),
-        ),
-        (
-            "docs/api.md",
+            "docs/outages.md",
             format!(
-                "It is {before_queue} seconds where there is an overflow queue. Where there is none, \
-             it is {without_queue} seconds"
+                "It is {with_queue} seconds where there is an overflow queue. Where there is none, \
+                 it is {without_queue} seconds"
             ),
         ),
         (
-            "docs/reliability.md",
-            format!(
-                "goes to the queue after {before_queue} seconds; the response is a 200 | is a 503 \
-             after {without_queue} seconds"
-            ),
+            "docs/outages.md",
+            format!("Each request waits {with_queue} seconds for DynamoDB"),
         ),
         (
-            "docs/reliability.md",
-            format!("the writes of a request [have {before_queue} seconds]"),
+            "docs/outages.md",
+            format!("throttling of {with_queue} to {without_queue} seconds"),
         ),
         (
-            "docs/reliability.md",
-            format!("Throttling of {before_queue} to {without_queue} seconds"),
+            "docs/outages.md",
+            format!("no answer for {with_queue} s S->>Q"),
         ),
         (
-            "docs/architecture.md",
-            format!("[{before_queue} seconds with an overflow queue, {without_queue} without]"),
+            "docs/outages.md",
+            format!("no answer for {with_queue} s F->>Q"),
         ),
         (
-            "docs/internals/design.md",
-            format!("| signals, with an overflow queue | 5 s | {before_queue} s |"),
+            "docs/outages.md",
+            format!("two calls one after the other in {with_queue} seconds"),
         ),
         (
             "docs/internals/design.md",
-            format!("| a customer, with an overflow queue | 5 s | {before_queue} s |"),
+            format!("| signals, with an overflow queue | 5 s | {with_queue} s |"),
+        ),
+        (
+            "docs/internals/design.md",
+            format!("| a customer, with an overflow queue | 5 s | {with_queue} s |"),
         ),
         (
             "docs/internals/design.md",
@@ -189,11 +186,7 @@ fn patience_on_the_pages_is_that_of_the_code() {
         ),
         (
             "docs/internals/design.md",
-            format!("**{before_queue} seconds before the queue.**"),
-        ),
-        (
-            "docs/cost.md",
-            format!("{before_queue} seconds with an overflow queue"),
+            format!("**{with_queue} seconds before the queue.**"),
         ),
     ];
     for (path, sentence) in sentences {

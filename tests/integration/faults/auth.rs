@@ -1,4 +1,5 @@
-//! How often the functions read the key table, and what they do without it (docs/api.md, API keys).
+//! How often the functions read the key table, and what they do without it (docs/outages.md, The
+//! key snapshot).
 
 use std::time::Duration;
 

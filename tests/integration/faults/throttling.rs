@@ -1,5 +1,5 @@
 //! Throttling of all tables, one table or one partition, by exceptions and by unprocessed items
-//! (docs/api.md, When DynamoDB is unavailable).
+//! (docs/outages.md, How long a request waits).
 
 use std::time::{Duration, Instant};
 
@@ -173,7 +173,7 @@ async fn lasting_throttling_is_a_503_after_a_bounded_number_of_calls() {
         let began = Instant::now();
         assert_unavailable(&app.send(request_with_identifier(500).key(&key)).await);
         let took = began.elapsed();
-        // Without a queue, the patience is 5 seconds. The last wait may begin up to 0.2 s before its end.
+        // Without a queue, the write timeout is 5 seconds. The last wait may begin up to 0.2 s before its end.
         let expected = Duration::from_millis(4_500)..Duration::from_secs(10);
         assert!(expected.contains(&took), "{fault:?}: {took:?}");
         let calls = proxy.counts().calls_of("BatchWriteItem");

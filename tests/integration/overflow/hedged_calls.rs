@@ -1,5 +1,5 @@
 //! The second call beside one that DynamoDB does not answer for a while, where there is an overflow
-//! queue (docs/api.md, When DynamoDB is unavailable).
+//! queue (docs/outages.md, How long a request waits).
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The newest update of each field wins, whatever another clock said (docs/reliability.md,
-//! Overflow).
+//! The newest update of each field wins, whatever another clock said (docs/outages.md, An
+//! update of a customer).
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use crate::support::overflow_stack::{
 use crate::support::requests::{REQUEST_IDENTIFIER, batch_with_identifier, signals};
 
 /// The items that a request leaves when nothing fails. The app has no queue, so that it has the
-/// longer patience: a busy machine takes long for the largest batch.
+/// longer write timeout: a busy machine takes long for the largest batch.
 async fn items_without_a_fault(body: &Value) -> Vec<Item> {
     let emulator = TestApp::emulator();
     let endpoint = emulator.endpoint();

@@ -1,4 +1,5 @@
-//! How long an API key is looked up, and how long the answer counts (docs/api.md, API keys).
+//! How long an API key is looked up, and how long the answer counts (docs/outages.md, The key
+//! snapshot).
 //!
 //! A look-up asks its sources in this order, and the first that knows the key decides:
 //!

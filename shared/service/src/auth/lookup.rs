@@ -1,4 +1,5 @@
-//! Looking up a key in the sources that [`durations`](super::durations) lists (docs/api.md, API keys).
+//! Looking up a key in the sources that [`durations`](super::durations) lists (docs/outages.md, The
+//! key snapshot).
 //! This module must not know what a key may do.
 
 use std::pin::pin;

@@ -1,11 +1,10 @@
-//! How long a request waits for DynamoDB where there is an overflow queue (docs/api.md, When
-//! DynamoDB is unavailable).
+//! The write timeout where there is an overflow queue (docs/outages.md, How long a request waits).
 
 use std::time::{Duration, Instant};
 
 use aws::deadline::Deadline;
 use serde_json::{Value, json};
-use store::retry::{PATIENCE_BEFORE_QUEUE, deadline_of_writes};
+use store::retry::{WRITE_TIMEOUT_WITH_QUEUE, deadline_of_writes};
 use testkit::fault_proxy::Fault;
 
 use crate::support::clock::NOW;
@@ -13,7 +12,7 @@ use crate::support::overflow_stack::OverflowStack;
 use crate::support::requests::{batch_with_identifier, signals};
 
 /// The longest time of the queue and of the function's own work on a busy machine. It is shorter than
-/// a second patience.
+/// a second write timeout.
 const TIME_OF_THE_QUEUE: Duration = Duration::from_secs(1);
 
 /// A request's deferred signals, and how long its response took.
@@ -33,7 +32,7 @@ async fn answer(stack: &OverflowStack, body: &Value) -> TimedAnswer {
 }
 
 #[tokio::test]
-async fn request_is_deferred_after_one_patience_when_dynamodb_hangs() {
+async fn request_is_deferred_after_one_write_timeout_when_dynamodb_hangs() {
     let stack = OverflowStack::start(Fault::Hanging.always()).await;
     let valid_and_rejected = json!({"signals": [{"customerId": "c", "eventType": "view"}, 17]});
     // The third request waits as long as the first: the function remembers nothing of a request.
@@ -44,9 +43,9 @@ async fn request_is_deferred_after_one_patience_when_dynamodb_hangs() {
     ] {
         let answer = answer(&stack, body).await;
         assert!(answer.deferred > 0, "{body}");
-        let longest = PATIENCE_BEFORE_QUEUE + TIME_OF_THE_QUEUE;
+        let longest = WRITE_TIMEOUT_WITH_QUEUE + TIME_OF_THE_QUEUE;
         assert!(
-            (PATIENCE_BEFORE_QUEUE..longest).contains(&answer.took),
+            (WRITE_TIMEOUT_WITH_QUEUE..longest).contains(&answer.took),
             "{body}: {:?}",
             answer.took
         );
