@@ -12,6 +12,7 @@ use emulator::sqs::FakeSqs;
 use fault_proxy::{Capacity, CapacityLimits, FaultProxy, Plan};
 use sandbox::function_process::ProcessOptions;
 use sandbox::pool::{Pool, PoolOptions, ProcessFailure};
+use sandbox::process_clock::ProcessClock;
 use sandbox::runtime_api::EventQueue;
 use store::customers::CustomersTable;
 use testkit::fake_s3::FakeS3;
@@ -20,7 +21,7 @@ use testkit::{
 };
 use tokio::sync::mpsc;
 
-use crate::clock::SkewedClock;
+use crate::clock::ahead;
 use crate::faults::{dynamodb_faults, sqs_faults};
 use crate::generated::account_id;
 use crate::options::{RunOptions, RunPart};
@@ -82,7 +83,7 @@ struct Surroundings<'a> {
     log: &'a mpsc::UnboundedSender<String>,
     emulator: String,
     s3: String,
-    clock: Arc<SkewedClock>,
+    clock: Arc<ProcessClock>,
     capacity: Capacity,
 }
 
@@ -97,7 +98,7 @@ impl Deployment {
         log: &mpsc::UnboundedSender<String>,
     ) -> Result<Self> {
         let emulator = TestApp::emulator();
-        let clock = Arc::new(SkewedClock::compile()?);
+        let clock = Arc::new(ProcessClock::compile()?);
         let queue = FakeSqs::start().await?;
         queue.allow_all_receives();
         let s3 = FakeS3::start().await?;
@@ -245,7 +246,7 @@ impl Surroundings<'_> {
 /// has its own clock.
 fn numbered(
     process: ProcessOptions,
-    clock: Arc<SkewedClock>,
+    clock: Arc<ProcessClock>,
 ) -> Box<dyn Fn(u64) -> ProcessOptions + Send + Sync> {
     Box::new(move |number| {
         let at_once = if number.is_multiple_of(2) { 1 } else { AT_ONCE };
@@ -253,7 +254,7 @@ fn numbered(
             concurrency: Some(at_once),
             ..process.clone()
         };
-        clock.set(&mut process, number);
+        process.variables.extend(clock.ahead(ahead(number)));
         process
     })
 }

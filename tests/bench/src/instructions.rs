@@ -17,9 +17,6 @@ const WARMED_UP: u64 = 3;
 /// Warm requests, of which the mean is taken.
 const WARM: u64 = 10;
 
-/// How often a run is tried.
-const ATTEMPTS: usize = 25;
-
 /// Instructions of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instructions {
@@ -58,23 +55,7 @@ pub(crate) async fn count(workload: Workload) -> Result<Instructions> {
 
 /// Instructions from exec until the function has served this many requests and waits for the next.
 /// Callgrind writes `file`.
-///
-/// Callgrind makes a function some fifty times slower, and its timeouts stay the same: on a busy
-/// machine it closes a connection during the handshake and opens another, or makes a call a second
-/// time. Such a run is repeated.
 async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
-    for _ in 1..ATTEMPTS {
-        if let Ok(counted) = run_once(workload, requests, file).await {
-            return Ok(counted);
-        }
-    }
-    let counted = run_once(workload, requests, file).await;
-    counted.with_context(|| {
-        format!("{workload:?} could not be counted in {ATTEMPTS} runs; the machine may be too busy")
-    })
-}
-
-async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Counted> {
     let mut process = MeasuredProcess::start_counted(workload, file).await?;
     let event = workload.event()?;
     for _ in 0..requests {
@@ -88,8 +69,7 @@ async fn run_once(workload: Workload, requests: u64, file: &Path) -> Result<Coun
     let expected_calls = workload.calls(requests);
     ensure!(
         counts.calls == expected_calls,
-        "it made {} calls to DynamoDB instead of {expected_calls}: either it repeated one that was \
-         not answered in time, or a request needs another number of calls than before",
+        "{workload:?} made {} calls to DynamoDB instead of {expected_calls}",
         counts.calls
     );
     // Callgrind writes its file when a signal ends the program.

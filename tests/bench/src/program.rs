@@ -24,7 +24,7 @@ pub(crate) struct Program {
     /// The program that runs it. Empty for none.
     pub(crate) wrapper: Vec<OsString>,
     /// Environment variables beside those that every function has.
-    pub(crate) variables: Vec<(&'static str, String)>,
+    pub(crate) variables: Vec<(String, OsString)>,
 }
 
 /// The root of the repository.
@@ -72,6 +72,6 @@ pub(crate) fn function(name: &'static str) -> Result<Program> {
         name,
         path,
         wrapper: Vec::new(),
-        variables: vec![(TUNABLES, tunables)],
+        variables: vec![(TUNABLES.to_owned(), tunables.into())],
     })
 }
