@@ -58,7 +58,7 @@ class Policies:
     def of_resource(self, call: Call) -> dict | None:
         """The policy of the key or the bucket of this call."""
         if call.action.startswith("kms:"):
-            # It lets IAM policies decide, as docs/deploy.md asks for.
+            # It lets IAM policies decide, as docs/operate.md asks for.
             principal = {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}
             return document([{"Effect": "Allow", "Principal": principal, "Action": "kms:*", "Resource": "*"}])
         return self.buckets.get(call.resource.split("/")[0])

@@ -91,7 +91,7 @@ class Commands(unittest.TestCase):
             seen = page_commands.count(script.text) * (2 if script.place == "deploy/streams" else 1)
             self.assertEqual(len(commands), seen, script)
         of_pages = Counter(script.place.split(":")[0] for script, commands in self.made.items() for _ in commands)
-        self.assertLessEqual({"README.md", "docs/deploy.md", "docs/deploy-from-ci.md", "docs/runbook.md", "delivery/README.md"}, set(of_pages))
+        self.assertLessEqual({"README.md", "docs/operate.md", "docs/runbook.md", "delivery/README.md"}, set(of_pages))
 
     def test_programs_take_every_command(self):
         # Parameters are tested below. Until its first call, sam does the same with any.

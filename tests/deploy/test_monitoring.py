@@ -72,37 +72,42 @@ class Metrics(unittest.TestCase):
                 self.assertTrue("FILL" not in expression or deciding_periods >= 2, name)
         self.assertGreaterEqual(expressions, 5)
 
-    def test_runbook_has_a_row_for_each_alarm_and_the_page_on_cost_counts_them(self):
-        runbook, cost = ((PROJECT / "docs" / page).read_text() for page in ("runbook.md", "cost.md"))
-        self.assertEqual(set(re.findall(r"^\| (\w+Alarm) \|", runbook, re.MULTILINE)), set(self.alarms))
+    def test_runbook_has_a_heading_for_each_alarm_and_the_page_on_cost_counts_them(self):
+        runbook, cost = ((PROJECT / "docs" / page).read_text() for page in ("runbook.md", "operate.md"))
+        headings = re.findall(r"^### (\w+Alarm)$", runbook, re.MULTILINE)
+        self.assertEqual(sorted(headings), sorted(self.alarms))
+        # The page says that the first of them go to the topic that pages, and how many these are.
+        paging = [name for name in headings if "PageTopicArn" in template.references(self.alarms[name])]
+        self.assertEqual(paging, headings[:9])
+        self.assertIn("The first nine go to `PageTopicArn`", runbook)
         always = [alarm for alarm in self.alarms.values() if "Condition" not in alarm]
         metrics = sum(len(template.watched(alarm)) for alarm in always)
         self.assertIn(f"without any traffic: {len(always)} alarms on {metrics} metrics at $0.10 (${metrics / 10:.2f})", cost)
 
     def test_bill_on_the_page_on_cost_adds_up(self):
-        lines = (PROJECT / "docs" / "cost.md").read_text().splitlines()
+        lines = (PROJECT / "docs" / "operate.md").read_text().splitlines()
         rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
-        bill = rows[:next(index for index, row in enumerate(rows) if row[0] == "total") + 1]
+        bill = rows[next(index for index, row in enumerate(rows) if row[0] == "dollars"):]
+        bill = bill[:next(index for index, row in enumerate(bill) if row[0] == "total") + 1]
         # The alarms' metrics, the dashboard, the polling of the queue and 20 metrics of the functions.
         metrics = sum(len(template.watched(alarm)) for alarm in self.alarms.values() if "Condition" not in alarm)
         dollars = metrics * 0.10 + 3.00 + 0.26 + 20 * 0.30
         row_of_alarms = next(row for row in bill if row[0].startswith("alarms"))
         self.assertEqual({f"{dollars:.2f}"}, set(row_of_alarms[1:]))
-        page = "\n".join(lines)
-        command = re.search(r"<<'END'\n(.*?)\nEND", page, re.S).group(1)
-        printed = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True).stdout
-        self.assertIn(f"|---|---|---|---|---|\n{printed}\n", page)
         for column in range(1, 5):
             *parts, total = [float(row[column] or 0) for row in bill[1:]]
             self.assertAlmostEqual(sum(parts), total, 2, bill[0][column])
 
-    def test_figures_on_the_page_on_cost_are_those_that_its_program_prints(self):
-        page = (PROJECT / "docs" / "cost.md").read_text()
-        command = re.search(r"<<'FIGURES'\n(.*?)\nFIGURES", page, re.S).group(1)
+    def test_figures_of_the_readme_and_the_page_on_cost_are_those_that_the_program_prints(self):
+        page, readme = ((PROJECT / name).read_text() for name in ("docs/operate.md", "README.md"))
+        command = re.search(r"<<'END'\n(.*?)\nEND", page, re.S).group(1)
         printed = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True).stdout
+        rows = "".join(line for line in printed.splitlines(keepends=True) if line.startswith("|"))
+        self.assertEqual(rows.count("\n"), 6)
+        self.assertIn(f"|---|---|---|---|---|\n{rows}\n", readme)
         figures = re.findall(r"\$\d+(?:,\d{3})*(?:\.\d\d)?", printed)
         self.assertEqual(len(figures), 9)
-        prose = page.replace(command, "")
+        prose = page.replace(command, "") + readme
         for figure in figures:
             self.assertIn(figure, prose)
 
@@ -117,8 +122,8 @@ def calculated(alarm: dict, **sums: float) -> float:
 
 
 def requests_of_a_period() -> float:
-    """The requests of the bill in docs/cost.md that come in the five minutes of an alarm's period."""
-    millions = int(re.search(r"`requestIdentifier`: (\d+) million requests", (PROJECT / "docs" / "cost.md").read_text()).group(1))
+    """The requests of the bill in docs/operate.md that come in the five minutes of an alarm's period."""
+    millions = int(re.search(r"`requestIdentifier`: (\d+) million requests", (PROJECT / "docs" / "operate.md").read_text()).group(1))
     return millions * 1_000_000 / (30 * 24 * 60 / 5)
 
 

@@ -135,7 +135,7 @@ class Parameters(unittest.TestCase):
 
     def test_what_deploys_writes_the_commit_once(self):
         self.assertEqual((PROJECT / "template.yaml").read_text().count(template.written()["Outputs"]["Commit"]["Value"]), 1)
-        for file in (".ci/package", ".github/workflows/deploy.yml", "docs/deploy.md"):
+        for file in (".ci/package", ".github/workflows/deploy.yml", "docs/operate.md"):
             self.assertIn("s/unknown-commit/", (PROJECT / file).read_text(), file)
 
     def test_parameter_of_a_function_publishes_a_new_version(self):

@@ -1,5 +1,5 @@
 //! The alarms agree with the constants of the code: with the time after which they must fire, and
-//! with the number of metrics that they and docs/cost.md count.
+//! with the number of metrics that they and docs/operate.md count.
 #![expect(
     clippy::indexing_slicing,
     reason = "only tests are in here: to panic is to fail the test"
@@ -64,9 +64,9 @@ fn page_on_cost_counts_the_alarms_and_the_metrics_of_the_delivery() {
          {read} × $0.10 + {written} × $0.30 | | | {dollars} | {dollars} |",
         alarms.len()
     );
-    let page = Page::read("docs/cost.md");
+    let page = Page::read("docs/operate.md");
     assert!(
         page.text.lines().any(|line| line == row),
-        "docs/cost.md has no such row:\n{row}"
+        "docs/operate.md has no such row:\n{row}"
     );
 }

@@ -1,4 +1,4 @@
-//! The inspector of `cargo dev`: its API, and who may use it (docs/clients.md, Inspector).
+//! The inspector of `cargo dev`: its API, and who may use it (docs/local.md, Inspector).
 #![expect(
     clippy::indexing_slicing,
     reason = "only tests are in here: to panic is to fail the test"

@@ -14,7 +14,7 @@
 //! | what is stored (docs/data-model.md) | `data_model` |
 //! | the delivery (delivery/README.md) | `delivery` |
 //! | logs, metrics and alarms (docs/runbook.md) | `logs`, `metrics`, `alarms` |
-//! | the local stack and its inspector (docs/clients.md) | `local_stack`, `inspector` |
+//! | the local stack and its inspector (docs/local.md) | `local_stack`, `inspector` |
 //! | pages and openapi.yaml say what the code does | `docs`, `openapi`, `readme`, `routes` |
 //! | how a function starts and connects | `configuration`, `amazon_roots`, `s3` |
 //! | the operator's commands: keys, erasure, redrive and the others (docs/cli.md) | `tools/intake/tests/operator` |

@@ -1,5 +1,5 @@
-//! docs/clients.md names the programs of docs/examples, which `.ci/run clients` runs, and shows the
-//! short ones as they are. What the pages have in YAML or JSON can be parsed.
+//! docs/clients.md and docs/local.md name the programs of docs/examples, which `.ci/run clients`
+//! runs, and docs/local.md shows the short ones as they are. What the pages have in YAML or JSON can be parsed.
 
 use model::limits::MAX_BODY_BYTES;
 use serde_json::Value;
@@ -11,13 +11,14 @@ fn example(name: &str) -> String {
 }
 
 #[test]
-fn every_example_is_named_on_the_page() {
-    let page = Page::read("docs/clients.md");
+fn every_example_is_named_on_a_page() {
+    let pages = [Page::read("docs/clients.md"), Page::read("docs/local.md")];
     let files = std::fs::read_dir(root().join("docs/examples")).unwrap();
     let mut count = 0;
     for file in files {
         let name = file.unwrap().file_name().into_string().unwrap();
-        assert!(page.text.contains(&format!("(examples/{name})")), "{name}");
+        let link = format!("(examples/{name})");
+        assert!(pages.iter().any(|page| page.text.contains(&link)), "{name}");
         count += 1;
     }
     assert!(count >= 5, "only {count} examples");
@@ -25,7 +26,7 @@ fn every_example_is_named_on_the_page() {
 
 #[test]
 fn example_that_the_page_shows_stands_there_as_it_is() {
-    let page = Page::read("docs/clients.md");
+    let page = Page::read("docs/local.md");
     for name in ["test.mjs", "test.sh"] {
         let shown = format!("\n{}```\n", example(name));
         assert!(page.text.contains(&shown), "{name}");

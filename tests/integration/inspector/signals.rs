@@ -179,7 +179,7 @@ fn fields_of_the_answers_equal_those_of_the_guide() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
-    let page = Page::read("docs/clients.md");
+    let page = Page::read("docs/local.md");
     let table = page.table("Test a client", "field of");
     let described = |of: &str| {
         let row = table.iter().find(|row| row[0] == of).unwrap();

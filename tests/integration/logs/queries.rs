@@ -1,4 +1,4 @@
-//! The queries of docs/runbook.md and of the dashboard: each field that one reads is written to a
+//! The queries of docs/runbook.md, docs/operate.md and of the dashboard: each field that one reads is written to a
 //! log.
 
 use std::collections::BTreeSet;
@@ -146,7 +146,7 @@ async fn every_field_that_a_query_or_the_page_names_is_written_to_a_log() {
     let written = written_fields().await;
     let page = Page::read("docs/runbook.md");
     let mut all = queries(&page);
-    all.extend(queries(&Page::read("docs/not-tried-on-aws.md")));
+    all.extend(queries(&Page::read("docs/operate.md")));
     all.extend(queries_of_dashboard());
     assert!(all.len() > 6, "{all:?}");
     for query in all {

@@ -1,5 +1,5 @@
 //! The inspector: a page and a JSON API that show what clients sent to the local stack, and what
-//! became of it (docs/clients.md, Inspector). It listens on a port of its own, and must not know
+//! became of it (docs/local.md, Inspector). It listens on a port of its own, and must not know
 //! how the gateway answers.
 //!
 //! [`requests`], [`signals`], [`accounts`] and [`stored`] are the parts of the API that show
@@ -60,12 +60,12 @@ pub(crate) struct Inspector {
 type Shared = State<Arc<Inspector>>;
 
 async fn no_such_path() -> ApiError {
-    let why = "There is no such path: docs/clients.md lists them (Test a client).";
+    let why = "There is no such path: docs/local.md lists them (Test a client).";
     ApiError::new(StatusCode::NOT_FOUND, why)
 }
 
 async fn wrong_method() -> ApiError {
-    let why = "The path has other methods: docs/clients.md lists them (Test a client).";
+    let why = "The path has other methods: docs/local.md lists them (Test a client).";
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, why)
 }
 

@@ -1,5 +1,5 @@
 "use strict";
-// What every part of the page uses: elements, and calls of the inspector's API (docs/clients.md, Test a client).
+// What every part of the page uses: elements, and calls of the inspector's API (docs/local.md, Test a client).
 
 const $ = (id) => document.getElementById(id);
 const make = (tag, textContent = "", className = "") =>
