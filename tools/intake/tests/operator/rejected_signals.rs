@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::fault_proxy::Fault;
-use testkit::{RequestBuilder, TestApp, table_name};
+use testkit::{Item, RequestBuilder, TestApp, table_name};
 
 use crate::support::clock::hours_ago;
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
@@ -115,6 +115,16 @@ async fn rejected_signals_that_are_redriven_unchanged_stay() {
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 }
 
+/// Writes a rejected signal as an earlier version kept it.
+async fn put_rejected(app: &TestApp, kept: &Item) {
+    let put = app
+        .client
+        .put_item()
+        .table_name(table_name("RejectedSignalsTable"))
+        .set_item(Some(kept.clone()));
+    put.send().await.unwrap();
+}
+
 #[tokio::test]
 async fn identifier_that_an_earlier_version_accepted_is_redriven_and_a_refused_one_is_not() {
     let app = TestApp::start();
@@ -136,12 +146,7 @@ async fn identifier_that_an_earlier_version_accepted_is_redriven_and_a_refused_o
         "subjectId".to_owned(),
         AttributeValue::S("<nil>".to_owned()),
     );
-    let put = app
-        .client
-        .put_item()
-        .table_name(table_name("RejectedSignalsTable"))
-        .set_item(Some(kept[0].clone()));
-    put.send().await.unwrap();
+    put_rejected(&app, &kept[0]).await;
 
     let listed = run_list(&operator, &["--json"]).stdout;
     operator.file("edited", &listed.replace("\"data\":7", "\"data\":{}"));
@@ -153,7 +158,7 @@ async fn identifier_that_an_earlier_version_accepted_is_redriven_and_a_refused_o
 }
 
 #[tokio::test]
-async fn invisible_event_type_that_a_request_was_refused_is_not_redriven_with_other_data() {
+async fn invisible_event_type_is_not_redriven_with_other_data() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
     let key = app.key("shop").await;
@@ -166,7 +171,20 @@ async fn invisible_event_type_that_a_request_was_refused_is_not_redriven_with_ot
     let edited = listed.replace("\"data\":7", "\"data\":{}");
     assert_ne!(edited, listed);
     operator.file("edited", &edited);
-    let rows = redrive(&operator, &["--from", "edited", "--json"]).json();
+    let redrive_edited = || redrive(&operator, &["--from", "edited", "--json"]).json();
+    let rows = redrive_edited();
+    assert_eq!(rows[0]["errors"][0]["code"], "blank", "{rows:?}");
+
+    // An earlier version refused the data alone.
+    let mut kept = app.items("RejectedSignalsTable").await.remove(0);
+    let errors = kept.get_mut("errors").unwrap().as_l().unwrap().clone();
+    let of_data = errors.into_iter().filter(|error| {
+        let pointer = error.as_m().unwrap()["pointer"].as_s().unwrap();
+        pointer.ends_with("/data")
+    });
+    kept.insert("errors".to_owned(), AttributeValue::L(of_data.collect()));
+    put_rejected(&app, &kept).await;
+    let rows = redrive_edited();
     assert_eq!(rows[0]["errors"][0]["code"], "blank", "{rows:?}");
     assert_eq!(app.history("shop", "ada").await.len(), 0);
 }

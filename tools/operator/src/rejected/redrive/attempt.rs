@@ -100,7 +100,8 @@ impl Redrive<'_> {
 }
 
 /// Parses the payload that is to be stored in place of a rejected signal. The identifier of its
-/// customer or emitter may be one that an earlier version accepted when the signal arrived.
+/// customer or emitter may be one that an earlier version accepted when the signal arrived: an operator
+/// cannot choose another. The type keeps the rules of this version.
 ///
 /// # Errors
 /// The payload breaks rules of the API, or it is invalid JSON. The function keeps signals only of
@@ -117,17 +118,16 @@ fn parse_again<'p>(
         return Err(errors);
     };
     let was_accepted = found.subject_id.as_deref() == Some(signal.subject_id());
-    // The request was refused an invisible type, which is none of an earlier version.
-    let is_still_blank = errors.iter().any(|error| {
-        let mut earlier = found.errors.iter();
-        error.code == FieldErrorCode::Blank
-            && earlier.any(|earlier| earlier.code == error.code && earlier.at == error.at)
-    });
-    if was_accepted && !is_still_blank {
+    if was_accepted && errors.iter().all(is_about_the_subject) {
         Ok(signal)
     } else {
         Err(errors)
     }
+}
+
+fn is_about_the_subject(error: &FieldError) -> bool {
+    let subjects = ["/customerId", "/emitterId"];
+    subjects.iter().any(|end| error.at.pointer.ends_with(end))
 }
 
 /// Parses a payload whose identifiers an earlier version may have accepted.
