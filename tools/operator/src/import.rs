@@ -3,10 +3,12 @@
 //! The key of a signal is made of its line (`line_key`), and the fence of a customer of the time of
 //! its line, so each run stores the same: an import keeps no record of its progress. `line` reads
 //! what a line has beyond what a client sends, `writer` stores a chunk as the functions would, and
-//! `report` counts what became of the lines.
+//! `report` counts what became of the lines. Of lines that set a field at the same time, `last_changes`
+//! finds the last one.
 
 mod chunks;
 mod kind;
+mod last_changes;
 mod line;
 mod line_error;
 mod line_key;
@@ -24,8 +26,8 @@ use anyhow::{Context as _, Result, ensure};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 
-use self::chunks::{Chunk, Chunks, cannot_read};
-use self::line::{MAX_AHEAD, parse_lines};
+use self::chunks::{Chunk, Chunks, ImportLine, cannot_read};
+use self::line::{MAX_AHEAD, ParsedLine, parse_lines};
 use self::writer::Writer;
 use crate::{NOTE_INTERVAL, Note, Tables};
 
@@ -78,14 +80,17 @@ impl<'a> Import<'a> {
             ImportKind::Customers => None,
             ImportKind::Signals => tables.retention,
         };
-        file.ensure_times(kind, retention)?;
+        if let Some(received_at) = file.received_at {
+            ensure_usable(received_at, retention)?;
+        }
+        let writer = Writer::new(tables, file, kind)?;
         let error_path = file.error_path();
         if file.from_line == NonZeroU64::MIN {
             delete_errors_of_earlier_run(&error_path)?;
         }
         Ok(Self {
             file,
-            writer: Writer::new(tables, file, kind),
+            writer,
             note: tables.note,
             report: ImportReport::new(kind, error_path),
             next_line: file.from_line.get(),
@@ -99,15 +104,14 @@ impl<'a> Import<'a> {
     /// The file cannot be read, that of the invalid lines cannot be written, or DynamoDB failed.
     pub async fn run(&mut self) -> Result<()> {
         let path = &self.file.path;
-        let mut chunks = self.file.open()?;
-        if self.report.kind() == ImportKind::Signals {
-            chunks = chunks.counting_equal_lines();
-        }
+        let mut chunks = Chunks::open(path)?;
         let file_bytes = std::fs::metadata(path)?.len();
         let mut noted_at = Instant::now();
         while let Some(chunk) = self.file.read_chunk(&mut chunks)? {
+            let (left_out, lines) = self.file.divide(&chunk);
+            self.writer.leave_out(left_out);
             self.writer
-                .store(&chunk, self.file.received_at, &mut self.report)
+                .store(lines, self.file.received_at, &mut self.report)
                 .await?;
             self.report.write_invalid_lines()?;
             // The chunks before the first line to import have no lines.
@@ -153,28 +157,27 @@ impl ImportFile {
         self.path.with_added_extension(extension)
     }
 
-    fn open(&self) -> Result<Chunks<BufReader<File>>> {
-        Chunks::open(&self.path, self.from_line.get())
-    }
-
     fn read_chunk(&self, chunks: &mut Chunks<BufReader<File>>) -> Result<Option<Chunk>> {
         chunks.read().with_context(|| cannot_read(&self.path))
     }
 
-    /// Fails when a line has no time and `received_at` is missing, or when no line may have the time
-    /// of `received_at`. The import does not choose a time: the next run would choose another one, and
-    /// store the signals under other keys.
-    fn ensure_times(&self, kind: ImportKind, retention: Option<Duration>) -> Result<()> {
-        match self.received_at {
-            Some(received_at) => ensure_usable(received_at, retention),
-            None => self.ensure_each_line_has_a_time(kind),
-        }
+    /// The lines of a chunk that are left out, and those to import.
+    fn divide<'c>(&self, chunk: &'c Chunk) -> (&'c [ImportLine], &'c [ImportLine]) {
+        let from_line = self.from_line.get();
+        chunk.split_at(chunk.partition_point(|line| line.number < from_line))
     }
 
-    fn ensure_each_line_has_a_time(&self, kind: ImportKind) -> Result<()> {
-        let mut chunks = self.open()?;
+    /// Parses the lines to import before any of them is stored, and gives the valid ones to `look`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line has no time, also not that of `received_at`. The import does
+    /// not choose a time: the next run would choose another one, and store the lines again.
+    fn look_ahead(&self, kind: ImportKind, mut look: impl FnMut(&[ParsedLine<'_>])) -> Result<()> {
+        let mut chunks = Chunks::open(&self.path)?;
         while let Some(chunk) = self.read_chunk(&mut chunks)? {
-            parse_lines(&chunk, kind, None)?;
+            let (_, lines) = self.divide(&chunk);
+            let parsed = parse_lines(lines, kind, self.received_at)?;
+            look(&parsed.valid);
         }
         Ok(())
     }

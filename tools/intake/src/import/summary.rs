@@ -20,6 +20,7 @@ pub(super) fn print_summary(report: &ImportReport, dry_run: bool, format: Format
         "kind": report.kind(),
         "stored": counts.stored,
         "alreadyStored": counts.already_stored,
+        "replaced": counts.replaced,
         "storedInPart": counts.stored_in_part,
         "nothingNewer": counts.nothing_newer,
         "rejected": counts.invalid,
@@ -39,6 +40,14 @@ fn sentences(report: &ImportReport, dry_run: bool) -> String {
     let mut parts = vec![format!("{} {verb}", counted(counts.stored, thing))];
     if counts.already_stored > 0 {
         parts.push(format!("{} stored before", counts.already_stored));
+    }
+    if counts.replaced > 0 {
+        let verb = if dry_run {
+            "would be replaced"
+        } else {
+            "replaced"
+        };
+        parts.push(format!("{} {verb}", counts.replaced));
     }
     if counts.stored_in_part > 0 {
         parts.push(format!(

@@ -47,7 +47,7 @@ async fn import_reports_invalid_lines_again_in_each_run() {
     let operator = Operator::new(&app);
     let done = import_valid_and_invalid_lines(&operator, &["--json"]);
     let summary = json!({
-        "kind": "signals", "stored": 2, "alreadyStored": 0, "storedInPart": 0, "nothingNewer": 0, "rejected": 2,
+        "kind": "signals", "stored": 2, "alreadyStored": 0, "replaced": 0, "storedInPart": 0, "nothingNewer": 0, "rejected": 2,
         "expired": 0, "dryRun": false, "unknownFields": [],
         "errorFile": "s.ndjson.errors.ndjson",
     });
@@ -154,10 +154,10 @@ async fn lines_of_one_customer_take_effect_in_order() {
     file += "{\"customerId\":\"c0\",\"customerData\":{\"pk\":\"x\"}}\n";
     operator.file("c.ndjson", &file);
     let done = import(&operator, "c.ndjson").success();
-    // Of the lines of a chunk with one time, the last one of a customer is stored.
+    // Of the lines with one time, the last one of a customer is stored.
     assert_eq!(
         done.stdout,
-        "40 customers stored, 760 with nothing newer to store, 1 line rejected.\n"
+        "20 customers stored, 780 with nothing newer to store, 1 line rejected.\n"
     );
     let errors = json_lines(&operator.read("c.ndjson.errors.ndjson"));
     assert_eq!(errors[0]["line"], 801);

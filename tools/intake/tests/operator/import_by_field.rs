@@ -128,9 +128,12 @@ async fn import_again_of_lines_with_the_same_time_changes_nothing() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
     let time = days_ago(3);
+    // The last line is in another chunk.
+    let blank_lines = "\n".repeat(500);
     let lines = [
         line("ada", &json!({"city": "a"}), time),
         line("ada", &json!({"city": "a", "zip": "1"}), time),
+        blank_lines,
         line("ada", &json!({"city": "b"}), time),
     ];
     operator.file("c", &lines.concat());
@@ -272,8 +275,17 @@ async fn send(app: &TestApp, key: &str, id: &str, data: &Value) {
     assert_eq!(sent.status, 200, "{sent:?}");
 }
 
-/// Lines of a file that stay one after the other: each second one has the time of the one before it.
+/// Lines of a file that stay in their order, because they have the same time.
 struct Lines(Vec<String>);
+
+/// The text of a file. Lines with the same time may be in different chunks.
+fn text(file: &[Lines], random: &mut fastrand::Rng) -> String {
+    let texts = file.iter().map(|lines| {
+        let blank_lines = "\n".repeat(random.usize(..500));
+        lines.0.join(&blank_lines)
+    });
+    texts.collect()
+}
 
 /// Imports of parts of a file in any order, ended at any time, beside updates of clients and drains.
 #[tokio::test]
@@ -298,15 +310,13 @@ async fn random_imports_beside_updates_and_drains_end_as_the_times_say() {
             }
             file.push(Lines(lines));
         }
-        let whole =
-            |file: &[Lines]| -> String { file.iter().map(|lines| lines.0.concat()).collect() };
         for n in 0..8 {
             random.shuffle(&mut file);
             let part = &file[random.usize(..file.len())..];
             let end_after = random
                 .bool()
                 .then(|| Duration::from_millis(random.u64(..60)));
-            let text = whole(part);
+            let text = text(part, &mut random);
             let importing = import(&app, &operator, &text, end_after);
             let id = format!("c{}", random.usize(..CUSTOMERS));
             let drained = random_data(&mut random, &format!("drained {n}"));
@@ -328,10 +338,11 @@ async fn random_imports_beside_updates_and_drains_end_as_the_times_say() {
             tokio::join!(importing, others);
         }
         random.shuffle(&mut file);
-        import(&app, &operator, &whole(&file), None).await;
+        let whole = text(&file, &mut random);
+        import(&app, &operator, &whole, None).await;
         assert_as_expected(&app, &expected, seed).await;
         let before = items_by_key(&app).await;
-        import(&app, &operator, &whole(&file), None).await;
+        import(&app, &operator, &whole, None).await;
         assert_as_expected(&app, &expected, seed).await;
         assert_eq!(items_by_key(&app).await, before, "seed {seed}");
     }

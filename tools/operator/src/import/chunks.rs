@@ -1,9 +1,6 @@
-//! Divides a file into chunks of lines, and counts which lines are equal. Must not know how lines are
-//! stored.
+//! Divides a file into chunks of lines. Must not know how lines are stored.
 
-use std::collections::HashMap;
 use std::fs::File;
-use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
@@ -25,12 +22,8 @@ const MAX_LINE_BYTES: u64 = MAX_BODY_BYTES as u64;
 /// How much of the file is read at once.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// Lines of the file that are stored together.
-#[derive(Debug)]
-pub(super) struct Chunk {
-    /// The lines to import that are not empty.
-    pub(super) lines: Vec<ImportLine>,
-}
+/// Lines of the file that are stored together, without those that are empty.
+pub(super) type Chunk = Vec<ImportLine>;
 
 #[derive(Debug, PartialEq)]
 pub(super) struct ImportLine {
@@ -38,8 +31,6 @@ pub(super) struct ImportLine {
     pub(super) number: u64,
     /// The line without a byte order mark and white space around it, or why it cannot be read.
     pub(super) text: Result<String, LineError>,
-    /// How many lines before it in the file have the same text, also if the import leaves these out.
-    pub(super) equal_lines: u32,
 }
 
 impl ImportLine {
@@ -55,57 +46,23 @@ pub(super) fn cannot_read(path: &Path) -> String {
 /// Reads the chunks of a file, one after the other.
 pub(super) struct Chunks<R> {
     reader: R,
-    /// The first line to import.
-    from_line: u64,
     bytes_read: u64,
     lines_read: u64,
-    /// `None` when they are not counted.
-    equal_lines: Option<EqualLines>,
-}
-
-/// Counts lines with the same text. It keeps the hash of each different line of the file, in 19 to
-/// 39 bytes.
-#[derive(Default)]
-struct EqualLines {
-    hasher: RandomState,
-    counts: HashMap<u64, u32>,
-}
-
-impl EqualLines {
-    /// Counts a line, and says how many equal ones came before it.
-    fn count(&mut self, text: &str) -> u32 {
-        let count = self.counts.entry(self.hasher.hash_one(text)).or_default();
-        let before = *count;
-        *count = before.saturating_add(1);
-        before
-    }
 }
 
 impl Chunks<BufReader<File>> {
-    /// Opens a file to import its lines from `from_line` on, counted from 1.
-    pub(super) fn open(path: &Path, from_line: u64) -> Result<Self> {
+    pub(super) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).with_context(|| cannot_read(path))?;
-        let reader = BufReader::with_capacity(BUFFER_BYTES, file);
-        Ok(Self::new(reader, from_line))
+        Ok(Self::new(BufReader::with_capacity(BUFFER_BYTES, file)))
     }
 }
 
 impl<R: BufRead> Chunks<R> {
-    fn new(reader: R, from_line: u64) -> Self {
+    fn new(reader: R) -> Self {
         Self {
             reader,
-            from_line,
             bytes_read: 0,
             lines_read: 0,
-            equal_lines: None,
-        }
-    }
-
-    /// The same chunks, with the number of equal lines before each line.
-    pub(super) fn counting_equal_lines(self) -> Self {
-        Self {
-            equal_lines: Some(EqualLines::default()),
-            ..self
         }
     }
 
@@ -118,7 +75,8 @@ impl<R: BufRead> Chunks<R> {
         self.lines_read + 1
     }
 
-    /// Reads the next chunk. Returns `None` at the end of the file.
+    /// Reads the next chunk, which has no lines if all of them are empty. Returns `None` at the end of
+    /// the file.
     pub(super) fn read(&mut self) -> io::Result<Option<Chunk>> {
         let first_byte = self.bytes_read;
         let mut lines = Vec::new();
@@ -129,8 +87,8 @@ impl<R: BufRead> Chunks<R> {
         if lines.is_empty() {
             return Ok(None);
         }
-        lines.retain(|line| line.number >= self.from_line && !line.is_empty());
-        Ok(Some(Chunk { lines }))
+        lines.retain(|line| !line.is_empty());
+        Ok(Some(lines))
     }
 
     fn read_line(&mut self) -> io::Result<Option<ImportLine>> {
@@ -151,15 +109,9 @@ impl<R: BufRead> Chunks<R> {
         } else {
             read_text(&bytes)
         };
-        // A line that cannot be read is never stored.
-        let equal_lines = match (&mut self.equal_lines, &text) {
-            (Some(equal_lines), Ok(text)) => equal_lines.count(text),
-            _ => 0,
-        };
         Ok(Some(ImportLine {
             number: self.lines_read,
             text,
-            equal_lines,
         }))
     }
 }
@@ -175,57 +127,30 @@ fn read_text(bytes: &[u8]) -> Result<String, LineError> {
 mod tests {
     use super::*;
 
-    fn all(text: &str, from_line: u64) -> Vec<Chunk> {
-        let mut chunks = Chunks::new(text.as_bytes(), from_line);
-        std::iter::from_fn(|| chunks.read().unwrap()).collect()
-    }
-
     fn line(number: u64, text: Result<String, LineError>) -> ImportLine {
-        ImportLine {
-            number,
-            text,
-            equal_lines: 0,
-        }
+        ImportLine { number, text }
     }
 
     #[test]
     fn chunk_ends_after_500_lines_or_4_mib() {
         let long = "y".repeat(usize::try_from(MAX_LINE_BYTES).unwrap() - 1);
         let text = format!("{}{long}\n{long}\nlast", "x\n".repeat(CHUNK_LINES));
-        let chunks = all(&text, 1);
-        assert_eq!(
-            chunks
-                .iter()
-                .map(|chunk| chunk.lines.len())
-                .collect::<Vec<_>>(),
-            [500, 1, 1, 1]
-        );
+        let mut chunks = Chunks::new(text.as_bytes());
+        let lengths: Vec<_> =
+            std::iter::from_fn(|| chunks.read().unwrap().map(|chunk| chunk.len())).collect();
+        assert_eq!(lengths, [500, 1, 1, 1]);
     }
 
     #[test]
-    fn equal_lines_are_counted_past_chunks_and_left_out_lines() {
-        let text = "a\n\nb\n a\n".repeat(400);
-        let mut counting = Chunks::new(text.as_bytes(), 1_593).counting_equal_lines();
-        let chunks: Vec<_> = std::iter::from_fn(|| counting.read().unwrap()).collect();
-        let lines: Vec<_> = chunks.iter().flat_map(|chunk| &chunk.lines).collect();
-        let counts: Vec<_> = lines
-            .iter()
-            .map(|line| (line.number, line.equal_lines))
-            .collect();
-        let expected = [
-            (1_593, 796),
-            (1_595, 398),
-            (1_596, 797),
-            (1_597, 798),
-            (1_599, 399),
-            (1_600, 799),
-        ];
-        assert_eq!(counts, expected);
+    fn empty_lines_are_left_out_and_counted() {
+        let chunk = Chunks::new("\na\n \n b\n".as_bytes()).read().unwrap();
+        let lines = [(2, "a"), (4, "b")].map(|(number, text)| line(number, Ok(text.to_owned())));
+        assert_eq!(chunk.unwrap(), lines);
     }
 
     #[test]
     fn line_over_the_limit_is_skipped_and_counted() {
-        let lines = |text: &[u8]| Chunks::new(text, 1).read().unwrap().unwrap().lines;
+        let lines = |text: &[u8]| Chunks::new(text).read().unwrap().unwrap();
         let longest = usize::try_from(MAX_LINE_BYTES).unwrap() - 1;
         assert_eq!(
             lines(format!("{}\nb\n", "a".repeat(longest * 2)).as_bytes()),

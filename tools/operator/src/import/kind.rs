@@ -29,11 +29,11 @@ impl ImportKind {
     /// # Errors
     /// The file cannot be read, it has lines of both kinds, or none of its lines shows its kind.
     pub(super) fn of_file(path: &Path) -> Result<Self> {
-        let mut chunks = Chunks::open(path, 1)?;
+        let mut chunks = Chunks::open(path)?;
         let mut first: Option<SureLine> = None;
         let mut is_empty = true;
         while let Some(chunk) = chunks.read().with_context(|| cannot_read(path))? {
-            for line in &chunk.lines {
+            for line in &chunk {
                 is_empty = false;
                 let Some(kind) = Self::of_line(line) else {
                     continue;

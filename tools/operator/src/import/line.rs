@@ -18,7 +18,7 @@ use self::fields::{
     Fields, LineField, read_fields, read_index, read_request_identifier, read_time, take_field,
     write_object,
 };
-use super::chunks::Chunk;
+use super::chunks::ImportLine;
 use super::kind::ImportKind;
 use super::line_error::{InvalidLine, LineError};
 
@@ -26,7 +26,7 @@ use super::line_error::{InvalidLine, LineError};
 /// deferred updates and later imports of the same fields lose to it.
 pub(super) const MAX_AHEAD: Duration = Duration::from_mins(5);
 
-/// The lines of a chunk, parsed.
+/// Lines of the file, parsed.
 #[derive(Default)]
 pub(super) struct ParsedLines<'a> {
     pub(super) valid: Vec<ParsedLine<'a>>,
@@ -37,8 +37,6 @@ pub(super) struct ParsedLine<'a> {
     pub(super) number: u64,
     /// The whole line, as the file has it.
     pub(super) text: &'a str,
-    /// How many lines before it in the file have the same text.
-    pub(super) equal_lines: u32,
     /// When the signal was received, or the customer was updated.
     pub(super) time: Timestamp,
     pub(super) content: LineContent<'a>,
@@ -68,18 +66,18 @@ pub(super) struct PlaceInRequest {
     pub(super) index: usize,
 }
 
-/// Parses the lines of a chunk. A line without a time of its own gets `received_at`.
+/// Parses lines. A line without a time of its own gets `received_at`.
 ///
 /// # Errors
 /// A line has no time, and there is no `received_at`.
 pub(super) fn parse_lines(
-    chunk: &Chunk,
+    lines: &[ImportLine],
     kind: ImportKind,
     received_at: Option<Timestamp>,
 ) -> Result<ParsedLines<'_>> {
     let now = Timestamp::now();
     let mut parsed = ParsedLines::default();
-    for line in &chunk.lines {
+    for line in lines {
         let number = line.number;
         let content = parse_json(&line.text).and_then(|json| LineContent::read(json, kind, now));
         match content {
@@ -91,7 +89,6 @@ pub(super) fn parse_lines(
                 parsed.valid.push(ParsedLine {
                     number,
                     text: line.text.as_deref().unwrap_or_default(),
-                    equal_lines: line.equal_lines,
                     time,
                     content,
                 });

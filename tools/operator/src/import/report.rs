@@ -28,8 +28,10 @@ pub(super) enum LineOutcome {
     Expired,
     /// Some fields of the customer are stored. The others are newer in the table.
     StoredInPart,
-    /// The signal was stored before.
+    /// The signal was stored before, and is left as it is.
     AlreadyStored,
+    /// The signal has replaced one with its key that was stored before.
+    Replaced,
     /// Each field of the customer has the value and the time of the line already.
     AsWritten,
     /// A field of the customer is newer in the table, and each other one is newer too, or has the value
@@ -68,8 +70,10 @@ impl LineOutcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
     pub stored: u64,
-    /// Signals that were stored before.
+    /// Signals that were stored before, and are left as they are.
     pub already_stored: u64,
+    /// Signals that have replaced one with their key.
+    pub replaced: u64,
     /// Customers of whom some fields are newer in the table.
     pub stored_in_part: u64,
     /// Customers of whom each field is newer in the table, or is there already.
@@ -110,6 +114,7 @@ impl ImportReport {
             LineOutcome::Stored => self.counts.stored += 1,
             LineOutcome::Expired => self.counts.expired += 1,
             LineOutcome::AlreadyStored => self.counts.already_stored += 1,
+            LineOutcome::Replaced => self.counts.replaced += 1,
             LineOutcome::StoredInPart => self.counts.stored_in_part += 1,
             LineOutcome::AsWritten | LineOutcome::NothingNewer => self.counts.nothing_newer += 1,
             LineOutcome::Invalid(errors) => {
@@ -181,8 +186,8 @@ impl ImportReport {
     /// Whether a line is in the table, or none had to be.
     pub fn is_success(&self) -> bool {
         let counts = &self.counts;
-        let in_table =
-            counts.stored + counts.already_stored + counts.stored_in_part + counts.nothing_newer;
+        let signals = counts.stored + counts.already_stored + counts.replaced;
+        let in_table = signals + counts.stored_in_part + counts.nothing_newer;
         let left_out = counts.invalid + counts.expired;
         in_table > 0 || left_out == 0
     }

@@ -1,4 +1,4 @@
-//! Parses and stores the lines of a chunk as the functions would. Must not know how a file is divided
+//! Parses and stores lines as the functions would. Must not know how a file is divided
 //! into chunks.
 
 mod customers;
@@ -10,7 +10,7 @@ use model::timestamp::Timestamp;
 use self::customers::CustomersWriter;
 use self::signals::SignalsWriter;
 use super::ImportFile;
-use super::chunks::Chunk;
+use super::chunks::ImportLine;
 use super::kind::ImportKind;
 use super::line::parse_lines;
 use super::report::{ImportReport, LineOutcome};
@@ -26,7 +26,7 @@ pub enum ImportMode {
     DryRun,
 }
 
-/// Stores the chunks of one import.
+/// Stores the lines of one import, chunk by chunk.
 pub(super) enum Writer<'a> {
     Customers(CustomersWriter<'a>),
     Signals(SignalsWriter<'a>),
@@ -39,11 +39,15 @@ struct FinishedLine {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(tables: &'a Tables, file: &'a ImportFile, kind: ImportKind) -> Self {
-        match kind {
-            ImportKind::Customers => Self::Customers(CustomersWriter::new(tables, file)),
-            ImportKind::Signals => Self::Signals(SignalsWriter::new(tables, file)),
-        }
+    /// Looks at the lines to import before any of them is stored.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line has no time.
+    pub(super) fn new(tables: &'a Tables, file: &'a ImportFile, kind: ImportKind) -> Result<Self> {
+        Ok(match kind {
+            ImportKind::Customers => Self::Customers(CustomersWriter::new(tables, file)?),
+            ImportKind::Signals => Self::Signals(SignalsWriter::new(tables, file)?),
+        })
     }
 
     fn kind(&self) -> ImportKind {
@@ -53,16 +57,24 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Stores the valid lines of a chunk. A line without a time of its own was received at
+    /// Notes lines before the first one to import.
+    pub(super) fn leave_out(&mut self, lines: &[ImportLine]) {
+        match self {
+            Self::Customers(_) => {}
+            Self::Signals(writer) => writer.leave_out(lines),
+        }
+    }
+
+    /// Stores the valid ones of these lines. A line without a time of its own was received at
     /// `received_at`. When it returns `Ok`, DynamoDB has acknowledged what the report counts as
     /// stored.
     pub(super) async fn store(
         &mut self,
-        chunk: &Chunk,
+        lines: &[ImportLine],
         received_at: Option<Timestamp>,
         report: &mut ImportReport,
     ) -> Result<()> {
-        let lines = parse_lines(chunk, self.kind(), received_at)?;
+        let lines = parse_lines(lines, self.kind(), received_at)?;
         for line in lines.invalid {
             report.add(line.number, LineOutcome::Invalid(line.errors));
         }

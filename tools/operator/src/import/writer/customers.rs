@@ -1,7 +1,7 @@
-//! Stores the customers of a chunk: several customers at once, and the updates of one customer in
+//! Stores customers: several customers at once, and the updates of one customer in
 //! the order of their lines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use aws::deadline::Deadline;
@@ -18,14 +18,15 @@ use super::super::line::ParsedLine;
 use super::super::report::{ImportReport, LineOutcome};
 use super::{CONCURRENCY, FinishedLine, ImportMode};
 use crate::error::store_error;
-use crate::import::ImportFile;
+use crate::import::last_changes::LastChanges;
+use crate::import::{ImportFile, ImportKind};
 use crate::{Tables, WRITE_TIMEOUT};
 
 struct NumberedUpdate<'a> {
     line: u64,
     updated_at: Timestamp,
     update: CustomerUpdate<'a>,
-    /// Whether later lines of the chunk, with the same time, change a field of the update. It has no
+    /// Whether a later line of the file, with the same time, changes a field of the update. It has no
     /// longer these changes.
     is_superseded: bool,
 }
@@ -36,17 +37,29 @@ pub(in crate::import) struct CustomersWriter<'a> {
     table_name: &'a str,
     mode: ImportMode,
     table: CustomersTable,
+    last_changes: LastChanges,
 }
 
 impl<'a> CustomersWriter<'a> {
-    pub(super) fn new(tables: &'a Tables, file: &'a ImportFile) -> Self {
+    /// # Errors
+    /// The file cannot be read, or a line has no time.
+    pub(super) fn new(tables: &'a Tables, file: &'a ImportFile) -> Result<Self> {
+        let mut last_changes = LastChanges::default();
+        file.look_ahead(ImportKind::Customers, |lines| {
+            for line in lines {
+                for update in parse_updates(line).into_iter().flatten() {
+                    last_changes.add(line.number, line.time, &update);
+                }
+            }
+        })?;
         let table_name = tables.customers.as_str();
-        Self {
+        Ok(Self {
             account: &file.account,
             table_name,
             mode: file.mode,
             table: CustomersTable::new(tables.dynamodb.clone(), table_name),
-        }
+            last_changes,
+        })
     }
 
     pub(super) async fn store(
@@ -54,7 +67,7 @@ impl<'a> CustomersWriter<'a> {
         lines: &[ParsedLine<'_>],
         report: &mut ImportReport,
     ) -> Result<Vec<FinishedLine>> {
-        let customers = group_by_customer(lines, report);
+        let customers = self.group_by_customer(lines, report);
         let work: Vec<_> = customers
             .values()
             .map(|updates| self.update_customer(updates))
@@ -63,6 +76,40 @@ impl<'a> CustomersWriter<'a> {
             .buffer_unordered(CONCURRENCY)
             .try_concat()
             .await
+    }
+
+    /// The updates of each customer, by `customerId`. Invalid lines go to the report.
+    fn group_by_customer<'l>(
+        &self,
+        lines: &'l [ParsedLine<'_>],
+        report: &mut ImportReport,
+    ) -> BTreeMap<String, Vec<NumberedUpdate<'l>>> {
+        let mut customers: BTreeMap<String, Vec<NumberedUpdate<'l>>> = BTreeMap::new();
+        for line in lines {
+            let updates = match parse_updates(line) {
+                Ok(updates) => updates,
+                Err(errors) => {
+                    report.add(line.number, LineOutcome::invalid(errors));
+                    continue;
+                }
+            };
+            for mut update in updates {
+                report_unknown_fields(&update, report);
+                let is_superseded =
+                    self.last_changes
+                        .drop_superseded(line.number, line.time, &mut update);
+                let updates = customers
+                    .entry(update.customer_id().to_owned())
+                    .or_default();
+                updates.push(NumberedUpdate {
+                    line: line.number,
+                    updated_at: line.time,
+                    update,
+                    is_superseded,
+                });
+            }
+        }
+        customers
     }
 
     async fn update_customer(&self, updates: &[NumberedUpdate<'_>]) -> Result<Vec<FinishedLine>> {
@@ -117,53 +164,6 @@ impl<'a> CustomersWriter<'a> {
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(LineOutcome::refused()),
             Err(error) => Err(store_error(self.table_name, &error)),
         }
-    }
-}
-
-/// The updates of each customer, by `customerId`. Invalid lines go to the report.
-fn group_by_customer<'l>(
-    lines: &'l [ParsedLine<'_>],
-    report: &mut ImportReport,
-) -> BTreeMap<String, Vec<NumberedUpdate<'l>>> {
-    let mut customers: BTreeMap<String, Vec<NumberedUpdate<'l>>> = BTreeMap::new();
-    for line in lines {
-        let updates = match parse_updates(line) {
-            Ok(updates) => updates,
-            Err(errors) => {
-                report.add(line.number, LineOutcome::invalid(errors));
-                continue;
-            }
-        };
-        for update in updates {
-            report_unknown_fields(&update, report);
-            let updates = customers
-                .entry(update.customer_id().to_owned())
-                .or_default();
-            updates.push(NumberedUpdate {
-                line: line.number,
-                updated_at: line.time,
-                update,
-                is_superseded: false,
-            });
-        }
-    }
-    for updates in customers.values_mut() {
-        drop_superseded_changes(updates);
-    }
-    customers
-}
-
-/// Drops each change of a field that a later update with the same time also changes. Otherwise each
-/// further run would store the earlier value for a moment, because the fences are equal.
-fn drop_superseded_changes(updates: &mut [NumberedUpdate<'_>]) {
-    let mut changed_later: BTreeMap<Timestamp, BTreeSet<String>> = BTreeMap::new();
-    for numbered in updates.iter_mut().rev() {
-        let names = changed_later.entry(numbered.updated_at).or_default();
-        let changes = numbered.update.changes().len();
-        numbered.update.retain_changes(|name| !names.contains(name));
-        let kept = numbered.update.changes();
-        numbered.is_superseded = kept.len() < changes;
-        names.extend(kept.iter().map(|change| change.name.to_string()));
     }
 }
 

@@ -1,6 +1,5 @@
-//! Stores the signals of a chunk, and finds out which of them are stored already.
+//! Stores signals, and finds out which of them are stored already.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
@@ -21,11 +20,12 @@ use store::retry::repeat;
 use store::signals::SignalsTable;
 
 use super::super::line::ParsedLine;
-use super::super::line_key::{line_identifier, without_number};
+use super::super::line_key::{LineKeys, without_number};
 use super::super::report::{ImportReport, LineOutcome};
 use super::{CONCURRENCY, FinishedLine, ImportMode};
 use crate::error::store_error;
-use crate::import::ImportFile;
+use crate::import::chunks::ImportLine;
+use crate::import::{ImportFile, ImportKind};
 use crate::items::{partition_query, text};
 use crate::{Tables, WRITE_TIMEOUT};
 
@@ -44,8 +44,8 @@ struct SignalKey {
     identifier_and_index: String,
 }
 
-/// A signal, and the lines that have its key. It is the signal of the last of these lines: it
-/// replaces those of the others, so its outcome is the outcome of all of them.
+/// A signal, and the lines that have its key. It is the signal of the last of these lines, which replace
+/// each other.
 struct NumberedSignal<'a> {
     lines: Vec<u64>,
     identifier: RequestIdentifier,
@@ -70,22 +70,34 @@ struct StoredKeys {
 pub(in crate::import) struct SignalsWriter<'a> {
     tables: &'a Tables,
     account: &'a AccountId,
-    source: Cow<'a, str>,
+    keys: LineKeys<'a>,
     mode: ImportMode,
     table: SignalsTable,
     before: StoredBefore,
 }
 
 impl<'a> SignalsWriter<'a> {
-    pub(super) fn new(tables: &'a Tables, file: &'a ImportFile) -> Self {
+    /// # Errors
+    /// The file cannot be read, or a line has no time.
+    pub(super) fn new(tables: &'a Tables, file: &'a ImportFile) -> Result<Self> {
+        if file.received_at.is_none() {
+            file.look_ahead(ImportKind::Signals, |_| {})?;
+        }
         let client = tables.dynamodb.clone();
-        Self {
+        Ok(Self {
             tables,
             account: &file.account,
-            source: file.source(),
+            keys: LineKeys::new(&file.account, file.source()),
             mode: file.mode,
             table: SignalsTable::new(client, &tables.signals, tables.retention),
             before: StoredBefore::default(),
+        })
+    }
+
+    /// Notes lines before the first one to import.
+    pub(super) fn leave_out(&mut self, lines: &[ImportLine]) {
+        for text in lines.iter().filter_map(|line| line.text.as_deref().ok()) {
+            self.keys.leave_out(text);
         }
     }
 
@@ -105,22 +117,17 @@ impl<'a> SignalsWriter<'a> {
             if is_written && self.mode == ImportMode::Store {
                 written.push((key, numbered));
             } else {
-                finished.extend(numbered.finish(|| outcome_of_stored(is_stored)));
+                finished.extend(numbered.finish_stored(is_stored));
             }
         }
         let outcomes = self.write(&written).await?;
         for ((key, numbered), is_written) in written.into_iter().zip(outcomes) {
             let was_stored = self.before.has(key, numbered);
-            let outcome = || {
-                if is_written {
-                    outcome_of_stored(was_stored)
-                } else {
-                    LineOutcome::refused()
-                }
-            };
-            finished.extend(numbered.finish(outcome));
             if is_written {
+                finished.extend(numbered.finish_stored(was_stored));
                 self.before.add(key);
+            } else {
+                finished.extend(numbered.finish(LineOutcome::refused));
             }
         }
         Ok(finished)
@@ -128,7 +135,7 @@ impl<'a> SignalsWriter<'a> {
 
     /// The signals to store. Lines of which nothing is to be stored go to the report.
     fn group_by_key<'l>(
-        &self,
+        &mut self,
         lines: &'l [ParsedLine<'_>],
         report: &mut ImportReport,
     ) -> BTreeMap<SignalKey, NumberedSignal<'l>> {
@@ -146,7 +153,7 @@ impl<'a> SignalsWriter<'a> {
             };
             let identifier = match place {
                 Some(place) => place.request_identifier.clone(),
-                None => line_identifier(self.account, &self.source, line),
+                None => self.keys.identifier(line),
             };
             let moment = Moment {
                 subject_id: signal.subject_id().to_owned(),
@@ -286,20 +293,26 @@ impl StoredKeys {
 }
 
 impl NumberedSignal<'_> {
-    fn finish(&self, outcome: impl Fn() -> LineOutcome) -> Vec<FinishedLine> {
+    /// The lines of a signal that is in the table. Each line but the first replaces the one before it.
+    fn finish_stored(&self, was_stored_before: bool) -> Vec<FinishedLine> {
+        let mut is_stored = was_stored_before;
+        self.finish(|| {
+            let outcome = match (is_stored, self.has_key_of_line) {
+                (false, _) => LineOutcome::Stored,
+                (true, true) => LineOutcome::AlreadyStored,
+                (true, false) => LineOutcome::Replaced,
+            };
+            is_stored = true;
+            outcome
+        })
+    }
+
+    fn finish(&self, mut outcome: impl FnMut() -> LineOutcome) -> Vec<FinishedLine> {
         let finished = self.lines.iter().map(|number| FinishedLine {
             number: *number,
             outcome: outcome(),
         });
         finished.collect()
-    }
-}
-
-fn outcome_of_stored(was_stored_before: bool) -> LineOutcome {
-    if was_stored_before {
-        LineOutcome::AlreadyStored
-    } else {
-        LineOutcome::Stored
     }
 }
 
