@@ -14,7 +14,7 @@
 //! | `overflow`, and erasures while messages are queued | `overflow` |
 //! | `lake` | `lake` |
 //! | `contracts` | `contracts` |
-//! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_by_field`, `sample_data` |
+//! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_any_order`, `import_by_field`, `sample_data` |
 //! | `verify` | `verify` |
 //! | `doctor` | `doctor` |
 //! | no command reaches another account | `account_isolation` |
@@ -37,6 +37,7 @@ mod doctor;
 mod erased_person;
 mod import;
 mod import_again;
+mod import_any_order;
 mod import_by_field;
 mod import_interrupted;
 mod import_once;

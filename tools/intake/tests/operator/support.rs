@@ -5,6 +5,7 @@
 //! | `operator` | an operator, and the commands that they run to the end |
 //! | `running_command` | a command that runs until it is interrupted |
 //! | `terminal` | a command in a terminal |
+//! | `deferring_app` | an app with an overflow queue |
 //! | `requests` | requests of clients, whose data a command then finds |
 //! | `invalid_signals` | invalid signals that name a person, at random |
 //! | `lake` | what is in a lake |
@@ -15,6 +16,7 @@
 //! | `fake_aws` | an AWS that answers like that of a healthy stack, with one answer changed |
 
 pub(crate) mod clock;
+pub(crate) mod deferring_app;
 pub(crate) mod fake_aws;
 pub(crate) mod fault;
 pub(crate) mod invalid_signals;
