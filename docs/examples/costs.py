@@ -1,0 +1,21 @@
+"""What Intake costs, by the prices and assumptions of docs/operate.md, Cost."""
+
+
+def dollars(millions, signals, ms):    # these requests, once, without storage and the fixed costs
+    gateway = min(millions, 300) * 1.00 + max(millions - 300, 0) * 0.90
+    return gateway + millions * (0.20 + ms / 1000 * 0.25 * 13.3334 + (signals + 1) * 0.625 + 746 / 1000 * 0.50)
+
+
+for signals, ms in ((1, 15), (25, 20), (500, 150)):
+    print(f"a million signals, {signals} in a request: ${dollars(1 / signals, signals, ms):.2f}")
+print(f"a million signals, stored for a month: ${0.63 * (0.25 + 0.20):.2f}")
+for rate in (17, 23):
+    print(f"{rate} requests a second, a month: ${dollars(rate * 30 * 86_400 / 1e6, 1, 15):.0f}")
+flood = 500 * 30 * 86_400 / 1e6
+print(f"a flood, for API Gateway, Lambda and its log lines: ${300 + (flood - 300) * 0.90:,.0f}, ${flood * 0.20:.0f}, ${flood * 746 / 1000 * 0.50:.0f}")
+for rate in (1, 20, 200):
+    for signals, ms in ((1, 15), (25, 20)):
+        millions = rate * 30 * 86_400 / 1e6
+        fixed_and_once = 11.96 + dollars(millions, signals, ms)
+        bills = (f"{fixed_and_once + millions * signals * 0.63 * 0.45 * stored:,.0f}" for stored in (0.5, 11.5, 1))
+        print("|", " | ".join([str(rate), str(signals), *bills]), "|")
