@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::config::interceptors::InterceptorContext;
 use aws_sdk_dynamodb::config::retry::{ClassifyRetry, RetryAction, RetryConfig};
 
 use crate::call_stats::CallStatsInterceptor;
+use crate::http::refuse_empty_answers;
 
 /// How long one call may take.
 const CALL_TIMEOUT: Duration = Duration::from_millis(2_500);
@@ -17,22 +18,27 @@ const CALL_TIMEOUT: Duration = Duration::from_millis(2_500);
 /// The client of a function. The SDK makes each call once: the function repeats it for as long as
 /// its request can wait.
 pub fn dynamodb(config: &SdkConfig) -> Client {
-    dynamodb_with(config, CALL_TIMEOUT, RetryConfig::disabled())
+    let timeouts = TimeoutConfig::builder()
+        .operation_attempt_timeout(CALL_TIMEOUT)
+        .build();
+    let config = builder(config)
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts);
+    Client::from_conf(config.build())
 }
 
-/// A client with another timeout and retries of the SDK, for a caller that has more time than a
-/// function.
-pub fn dynamodb_with(config: &SdkConfig, call_timeout: Duration, retries: RetryConfig) -> Client {
-    let config = Builder::from(config)
-        .retry_config(retries)
+/// The client of a caller that has more time than a function: with the timeouts, the retries and the
+/// HTTP client of `config`, from which it takes no empty answer.
+pub fn patient_dynamodb(config: &SdkConfig) -> Client {
+    let mut builder = builder(config);
+    builder.set_http_client(config.http_client().map(refuse_empty_answers));
+    Client::from_conf(builder.build())
+}
+
+fn builder(config: &SdkConfig) -> Builder {
+    Builder::from(config)
         .retry_classifier(MalformedResponse)
-        .timeout_config(
-            TimeoutConfig::builder()
-                .operation_attempt_timeout(call_timeout)
-                .build(),
-        )
-        .interceptor(CallStatsInterceptor);
-    Client::from_conf(config.build())
+        .interceptor(CallStatsInterceptor)
 }
 
 /// Classifies a call whose 200 cannot be parsed as a transient failure, like a call whose response

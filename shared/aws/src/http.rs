@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use aws_smithy_runtime_api::client::connection::{CaptureSmithyConnection, ConnectionMetadata};
 use aws_smithy_runtime_api::client::http::{
-    HttpConnector as SdkConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector,
-    http_client_fn,
+    HttpClient as _, HttpConnector as SdkConnector, HttpConnectorFuture, SharedHttpClient,
+    SharedHttpConnector, http_client_fn,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -38,6 +38,14 @@ type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
 pub(super) fn client(connections: SharedHttpConnector) -> SharedHttpClient {
     let connector = SharedHttpConnector::new(JsonConnector(connections));
     http_client_fn(move |_, _| connector.clone())
+}
+
+/// The same client, for services that speak JSON: it takes no 200 with an empty body.
+pub fn refuse_empty_answers(client: SharedHttpClient) -> SharedHttpClient {
+    http_client_fn(move |settings, components| {
+        let connections = client.http_connector(settings, components);
+        SharedHttpConnector::new(JsonConnector(connections))
+    })
 }
 
 /// Turns a 200 with an empty body into an error. An empty body is not JSON, but the SDK would read

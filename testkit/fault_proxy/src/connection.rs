@@ -64,6 +64,10 @@ async fn carry_out(
             upstream.call(&call).await?;
             Ok(Next::Reset)
         }
+        Fault::ErrorAfter => {
+            upstream.call(&call).await?;
+            Ok(Next::Answer(refusal(Fault::InternalServerError)))
+        }
         Fault::CutBody => cut_body(upstream, &call).await,
         Fault::EmptyBody => replace_answer(upstream, &call, &[], "").await,
         Fault::HtmlBody => {

@@ -27,6 +27,8 @@ pub enum Fault {
     ResetBefore,
     /// The call is done, and the connection reset instead of an answer.
     ResetAfter,
+    /// The call is done, and answered with a 500 `InternalServerError`.
+    ErrorAfter,
     /// The call is done, and its answer ends before its last byte.
     CutBody,
     /// The call is done, and answered with a 200 without a body.

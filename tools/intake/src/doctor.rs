@@ -8,6 +8,7 @@ mod version;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use aws_sdk_cloudwatch::Client;
 use model::key_entry::EXPIRY_NOTICE_PERIOD;
 use model::timestamp::Timestamp;
 use serde_json::json;
@@ -16,7 +17,6 @@ use crate::check_result::{CheckOutcome, CheckResult};
 use crate::keys::{KeyTable, snapshot};
 use crate::output::{Format, PrintedTable, print_line};
 use crate::overflow::Queues;
-use crate::signed_calls::SigningClient;
 use crate::stack::variable_names::{INTAKE_VERSION, OVERFLOW_FUNCTION};
 use crate::stack::{OWN_VERSION, Stack};
 
@@ -74,7 +74,7 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     add("Key expiries", expiries);
     let snapshot = snapshot::compare(stack).await;
     add("Key snapshot", snapshot);
-    let client = SigningClient::new(&stack.config)?;
+    let client = Client::new(&stack.config);
     let alarms = alarms::check(stack, &client).await;
     add("Alarms", alarms);
     let Some(queues) = Queues::find(stack)? else {
@@ -89,11 +89,7 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     Ok(findings)
 }
 
-async fn check_drains(
-    stack: &Stack,
-    queues: &Queues<'_>,
-    client: &SigningClient<'_>,
-) -> Result<CheckOutcome> {
+async fn check_drains(stack: &Stack, queues: &Queues<'_>, client: &Client) -> Result<CheckOutcome> {
     if stack.is_local {
         return Ok(CheckOutcome::skipped(
             "only CloudWatch counts its failed drains",

@@ -2,18 +2,26 @@
 //! (delivery/README.md). Must not know how Firehose writes it.
 
 mod backfill;
-mod bucket;
 mod erase;
 mod selection;
+
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 
 use self::backfill::Backfill;
-use self::bucket::LakeBucket;
 use self::erase::EraseLakeCommand;
+use crate::bucket::Bucket;
 use crate::output::Format;
 use crate::stack::Stack;
+
+/// Where the events are in the bucket. What could not be delivered is beside it.
+const EVENTS: &str = "events/";
+
+/// The timeout of one attempt of a call: Firehose writes up to 128 MB into an object, and an operator may
+/// be on a slow line.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LakeCommand {
@@ -51,12 +59,12 @@ pub(crate) struct LakeArgs {
 }
 
 impl LakeArgs {
-    async fn find(&self, stack: &Stack) -> Result<LakeBucket> {
+    async fn find(&self, stack: &Stack) -> Result<Bucket> {
         ensure!(!stack.is_local, "The stack of `cargo dev` has no lake.");
         let name = match &self.bucket {
             Some(name) => name.clone(),
             None => stack.output_of_delivery("LakeBucketName").await?,
         };
-        LakeBucket::new(stack, name)
+        Ok(Bucket::new(stack, &name, ATTEMPT_TIMEOUT))
     }
 }

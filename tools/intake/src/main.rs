@@ -8,6 +8,7 @@
 //! roles do not permit them. It must not know how a request is answered.
 
 mod accounts;
+mod bucket;
 mod check_result;
 mod confirm;
 mod contracts;
@@ -15,7 +16,6 @@ mod customers;
 mod doctor;
 mod erasure;
 mod exit_codes;
-mod http;
 mod import;
 mod interrupt;
 mod keys;
@@ -25,9 +25,7 @@ mod output;
 mod overflow;
 mod program_name;
 mod rejected;
-mod service_address;
 mod signals;
-mod signed_calls;
 mod stack;
 mod time_args;
 mod verify;

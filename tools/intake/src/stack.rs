@@ -1,16 +1,19 @@
 //! The stack that a command works on: its tables and queues, and clients with the operator's
 //! credentials. Must not know what a command does with them.
 
+mod aws_settings;
 mod cloudformation;
 mod connect;
+mod credentials;
+pub(crate) mod network;
 pub(crate) mod variable_names;
 mod variables;
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use aws::dynamodb::dynamodb_with;
-use aws::sdk_config::retries;
+use aws::dynamodb::patient_dynamodb;
+use aws::http::refuse_empty_answers;
 use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
@@ -26,10 +29,7 @@ use self::variables::StackVariables;
 use crate::output::note;
 
 /// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// Attempts per call to DynamoDB, including the first.
-const MAX_ATTEMPTS: u32 = 4;
+pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The version of this command line, which is compared with the deployed one.
 pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -45,7 +45,7 @@ pub(crate) struct Stack {
     pub(crate) name: Option<String>,
     /// The options that name the stack on a command line, after a blank.
     pub(crate) arguments: String,
-    /// The configuration, for calls to services for which there is no client here.
+    /// The configuration, for the clients of other services.
     pub(crate) config: SdkConfig,
     variables: StackVariables,
 }
@@ -58,14 +58,15 @@ pub(crate) struct QueueUrls<'a> {
 
 impl Stack {
     fn new(config: &SdkConfig, variables: StackVariables, is_local: bool) -> Self {
-        let dynamodb = dynamodb_with(config, ATTEMPT_TIMEOUT, retries(MAX_ATTEMPTS));
+        let http_client = config.http_client().map(refuse_empty_answers);
         let mut sqs = aws_sdk_sqs::config::Builder::from(config);
+        sqs.set_http_client(http_client);
         if is_local {
             let endpoint = variables.find("AWS_ENDPOINT_URL_SQS");
             sqs.set_endpoint_url(endpoint.map(str::to_owned));
         }
         Self {
-            dynamodb,
+            dynamodb: patient_dynamodb(config),
             sqs: aws_sdk_sqs::Client::from_conf(sqs.build()),
             is_local,
             name: None,
@@ -200,20 +201,16 @@ mod tests {
     use aws_config::Region;
     use aws_sdk_dynamodb::config::Credentials;
 
-    use super::connect::loader;
+    use super::connect::loopback_config;
     use super::*;
 
     impl Stack {
         /// The stack of a test.
-        pub(crate) async fn from_app(app: &testkit::TestApp) -> Self {
+        pub(crate) fn from_app(app: &testkit::TestApp) -> Self {
             let credentials = Credentials::new("local", "local", None, None, "test");
-            let config = loader()
-                .unwrap()
-                .credentials_provider(credentials)
-                .region(Region::new("eu-central-1"))
-                .endpoint_url(app.emulator.endpoint())
-                .load()
-                .await;
+            let region = Region::new("eu-central-1");
+            let endpoint = app.emulator.endpoint();
+            let config = loopback_config(credentials, region, endpoint).unwrap();
             let table = testkit::table_name("ApiKeysTable");
             let variables = StackVariables {
                 values: HashMap::from([(

@@ -1,28 +1,47 @@
-//! What a failed call to DynamoDB means to an operator: what failed, and what to do. Must not know
-//! which command made the call.
+//! What a failed call to AWS means to an operator: what failed, and what to do. Must not know which
+//! command made the call.
 //!
-//! DynamoDB's errors become sentences here; S3's, SQS's and CloudFormation's do beside their calls. A
-//! sentence is an [`anyhow::Error`], which ends the command and which `main` prints. Three places look at
+//! A sentence is an [`anyhow::Error`], which ends the command and which `main` prints. Three places look at
 //! the kind of a failure themselves: the import and the redrive report a refused item and go on, and the
 //! key table tells a failed condition from a failed call.
 //!
 //! An SDK error may hold an item, so only its code and DynamoDB's message are passed on.
 
+use std::error::Error as StdError;
+use std::fmt::Debug;
+
 use anyhow::{Error, anyhow};
 use aws::cause::Cause;
+use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::{ErrorMetadata, ProvideErrorMetadata, SdkError};
 use store::error::StoreError;
 
-/// The error of a call that the SDK made.
-pub fn call_error<E: ProvideErrorMetadata>(
-    table_name: &str,
-    error: SdkError<E, HttpResponse>,
-) -> Error {
-    let reason = error
-        .as_service_error()
-        .and_then(|service| service.message())
-        .map(ToOwned::to_owned);
+/// How AWS's refusals of a signature read that was made with a wrong clock ("Troubleshoot Signature
+/// Version 4 signing for AWS API requests", IAM User Guide).
+const CLOCK_REFUSALS: [&str; 4] = [
+    "Signature expired",
+    "Signature not yet current",
+    "RequestTimeTooSkewed",
+    "RequestExpired",
+];
+
+/// The error of a call to DynamoDB that the SDK made.
+pub fn call_error<E>(table_name: &str, error: SdkError<E, HttpResponse>) -> Error
+where
+    E: ProvideErrorMetadata + StdError + 'static,
+{
+    let reason = match &error {
+        SdkError::ServiceError(service) => service.err().message().map(ToOwned::to_owned),
+        SdkError::DispatchFailure(_) => {
+            if let Some(ended) = credentials_error(&error) {
+                return anyhow!("Table {table_name}: no AWS credentials: {}", causes(ended));
+            }
+            Some(causes(&error))
+        }
+        _ => None,
+    };
+    let reason = reason.filter(|reason| !reason.is_empty());
     match (StoreError::from(error), reason) {
         (StoreError::Invalid, Some(reason)) => {
             anyhow!("Table {table_name}: DynamoDB rejected the request: {reason}")
@@ -33,6 +52,101 @@ pub fn call_error<E: ProvideErrorMetadata>(
         ),
         (error, None) => store_error(table_name, &error),
     }
+}
+
+/// The error of a call to another service than DynamoDB.
+pub fn service_error<E, R>(service: &str, error: &SdkError<E, R>) -> Error
+where
+    E: ProvideErrorMetadata + StdError + 'static,
+    R: Debug + 'static,
+{
+    let answered = error.as_service_error();
+    let code = answered.and_then(ProvideErrorMetadata::code);
+    if let (Some(answered), Some(code)) = (answered, code) {
+        let message = answered.message();
+        let reason = format!("{code}: {}", message.unwrap_or_default());
+        return match explain_signature(Some(code), message) {
+            Some(advice) => anyhow!("{service} refused the call: {advice} ({reason})"),
+            None => anyhow!("{service} refused the call: {reason}"),
+        };
+    }
+    if let Some(ended) = credentials_error(error) {
+        return anyhow!("no AWS credentials: {}", causes(ended));
+    }
+    match error {
+        SdkError::TimeoutError(_) => {
+            anyhow!("{service} did not answer in time. Run the command again.")
+        }
+        SdkError::DispatchFailure(_) => anyhow!(
+            "cannot reach {service}. Check the network, and endpoints and proxies if you set them. ({})",
+            causes(error)
+        ),
+        _ => anyhow!(
+            "{service} failed: {}. Run the command again.",
+            causes(error)
+        ),
+    }
+}
+
+/// The error of the provider of credentials, if a call failed because of it.
+fn credentials_error<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e CredentialsError> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// What an error of the SDK and its causes say, in one line, each once.
+pub fn causes(error: &(dyn StdError + 'static)) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = own_text(error);
+        let is_new = !text.is_empty() && !texts.iter().any(|known| known.contains(&text));
+        if is_new {
+            texts.push(text);
+        }
+        next = error.source();
+    }
+    texts.join(": ")
+}
+
+/// What an error says without its causes. It is nothing if it only says that there is a cause.
+fn own_text(error: &(dyn StdError + 'static)) -> String {
+    if let Some(metadata) = error.downcast_ref::<ErrorMetadata>() {
+        let code = metadata.code().unwrap_or_default();
+        let message = metadata.message().unwrap_or_default();
+        return format!("{code}: {message}");
+    }
+    let text = error.to_string();
+    let is_empty = error.is::<CredentialsError>()
+        || ["service error", "dispatch failure", "unhandled error"]
+            .iter()
+            .any(|empty| text.starts_with(empty));
+    if is_empty {
+        return String::new();
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}
+
+/// What an operator can do about a refused call, if its signature is the reason.
+pub fn explain_signature(code: Option<&str>, message: Option<&str>) -> Option<&'static str> {
+    let cause = Cause::of_signature(code?, message)?;
+    Some(explain_cause(&cause))
+}
+
+/// What an operator can do about credentials that a service refuses to give, if the clock of this
+/// machine is the reason. The provider of the credentials passes on only a text.
+pub fn explain_clock(reason: &str) -> Option<&'static str> {
+    let is_clock = CLOCK_REFUSALS
+        .iter()
+        .any(|refusal| reason.contains(refusal));
+    is_clock.then(|| explain_cause(&Cause::ClockSkew))
 }
 
 /// The error of a call that [`store`] made.
@@ -61,9 +175,7 @@ fn explain_cause(cause: &Cause) -> &'static str {
         Cause::Throttled => "DynamoDB throttles it. Wait a minute and run the command again.",
         Cause::Conflict => "another write was under way. Run the command again.",
         Cause::ServerError => "DynamoDB failed. Run the command again.",
-        Cause::ClockSkew => {
-            "the clock of this machine differs from that of AWS by minutes. Correct it."
-        }
+        Cause::ClockSkew => "the clock of this machine is wrong. Set it.",
         Cause::NoSuchTable => {
             "it does not exist in this region and AWS account. Check --stack, --local, the table variables and AWS_REGION."
         }

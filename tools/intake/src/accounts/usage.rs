@@ -6,14 +6,16 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
+use aws_sdk_cloudwatchlogs::Client;
+use aws_sdk_cloudwatchlogs::types::{QueryStatus, ResultField};
 use model::timestamp::Timestamp;
-use serde::Deserialize;
 use serde_json::{Number, Value, json};
 
 use crate::output::{Format, PrintedTable, note};
-use crate::signed_calls::{LOGS, SigningClient};
 use crate::stack::Stack;
+use operator::error::service_error;
+use operator::patience::{PATIENCE, Waits};
 
 /// The functions whose log groups are read.
 const FUNCTIONS: [&str; 2] = ["customers", "signals"];
@@ -27,20 +29,6 @@ const QUERY: &str = "filter ispresent(status) and ispresent(accountId) \
 /// How often the query is asked for its results.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The result of `GetQueryResults`.
-#[derive(Deserialize)]
-struct QueryResults {
-    status: String,
-    #[serde(default)]
-    results: Vec<Vec<LogField>>,
-}
-
-#[derive(Deserialize)]
-struct LogField {
-    field: String,
-    value: String,
-}
-
 /// What one account sent with one key. The counts are as CloudWatch Logs writes them.
 struct KeyUsage<'a> {
     account: &'a str,
@@ -52,10 +40,10 @@ struct KeyUsage<'a> {
 }
 
 impl<'a> KeyUsage<'a> {
-    fn read(row: &'a [LogField]) -> Self {
+    fn read(row: &'a [ResultField]) -> Self {
         let value = |name: &str| {
-            let field = row.iter().find(|field| field.field == name);
-            field.map(|field| field.value.as_str())
+            let field = row.iter().find(|field| field.field() == Some(name));
+            field?.value()
         };
         let last_seen = value("lastSeen").unwrap_or("-");
         let last_seen = match last_seen.parse() {
@@ -126,23 +114,42 @@ pub(super) async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Re
 }
 
 /// Has CloudWatch Logs run [`QUERY`], and waits for its results.
-async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<LogField>>> {
-    let client = SigningClient::new(&stack.config)?;
-    let query = json!({
-        "logGroupNames": FUNCTIONS.map(|function| format!("/aws/lambda/{name}/{function}")),
-        "startTime": since.seconds(),
-        "endTime": Timestamp::now().seconds(),
-        "queryString": QUERY,
-    });
-    let started = client.call(&LOGS, "StartQuery", &query).await?;
-    let query_id = json!({"queryId": started.get("queryId")});
+async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<ResultField>>> {
+    let client = Client::new(&stack.config);
+    let log_groups = FUNCTIONS.map(|function| format!("/aws/lambda/{name}/{function}"));
+    let started = client
+        .start_query()
+        .set_log_group_names(Some(log_groups.to_vec()))
+        .start_time(i64::try_from(since.seconds())?)
+        .end_time(i64::try_from(Timestamp::now().seconds())?)
+        .query_string(QUERY)
+        .send()
+        .await
+        .map_err(|error| service_error("CloudWatch Logs", &error))?;
+    let mut waits = Waits::new("CloudWatch Logs", note, PATIENCE);
     loop {
-        let answer = client.call(&LOGS, "GetQueryResults", &query_id).await?;
-        let QueryResults { status, results } = serde_json::from_value(answer)?;
-        match status.as_str() {
-            "Complete" => return Ok(results),
-            "Scheduled" | "Running" => tokio::time::sleep(POLL_INTERVAL).await,
-            _ => bail!("the query ended as {status}"),
+        let answer = client
+            .get_query_results()
+            .set_query_id(started.query_id.clone())
+            .send()
+            .await;
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                let is_worth_another = waits.wait(&error).await;
+                ensure!(is_worth_another, service_error("CloudWatch Logs", &error));
+                continue;
+            }
+        };
+        match answer.status {
+            Some(QueryStatus::Complete) => return Ok(answer.results.unwrap_or_default()),
+            Some(QueryStatus::Scheduled | QueryStatus::Running) => {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+            other => {
+                let status = other.as_ref().map_or("unknown", QueryStatus::as_str);
+                bail!("the query ended as {status}")
+            }
         }
     }
 }

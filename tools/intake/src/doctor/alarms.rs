@@ -1,11 +1,12 @@
 //! Whether an alarm fires. Must not know how results are printed.
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use aws_sdk_cloudwatch::Client;
+use aws_sdk_cloudwatch::types::StateValue;
 
 use crate::check_result::CheckOutcome;
-use crate::signed_calls::{CLOUDWATCH, SigningClient};
 use crate::stack::Stack;
+use operator::error::service_error;
 
 /// What follows the name of the stack and `-` in the name of an alarm: `DefectsAlarm` of
 /// template.yaml, and the stack nested in it. An alarm of another stack, such as `intake-dev`
@@ -14,7 +15,7 @@ const OWN_ALARMS: [&str; 2] = ["DefectsAlarm-", "Monitoring-"];
 
 /// Checks that no alarm of the stack, or of the stack nested in it, fires. There are fewer alarms
 /// than one page has.
-pub(super) async fn check(stack: &Stack, client: &SigningClient<'_>) -> Result<CheckOutcome> {
+pub(super) async fn check(stack: &Stack, client: &Client) -> Result<CheckOutcome> {
     let Some(stack) = &stack.name else {
         return Ok(CheckOutcome::skipped(
             "only a deployed stack (--stack) has them",
@@ -23,16 +24,26 @@ pub(super) async fn check(stack: &Stack, client: &SigningClient<'_>) -> Result<C
     let mut faults = Vec::new();
     let mut unknown = 0;
     let mut count = 0;
+    let mut notifying = 0;
     for own in OWN_ALARMS {
-        let call = json!({"AlarmNamePrefix": format!("{stack}-{own}"), "MaxRecords": 100});
-        let page = client.call(&CLOUDWATCH, "DescribeAlarms", &call).await?;
-        let alarms = page.get("MetricAlarms").and_then(Value::as_array);
-        for alarm in alarms.into_iter().flatten() {
-            let text = |name: &str| alarm.get(name).and_then(Value::as_str).unwrap_or_default();
+        let page = client
+            .describe_alarms()
+            .alarm_name_prefix(format!("{stack}-{own}"))
+            .max_records(100)
+            .send()
+            .await
+            .map_err(|error| service_error("CloudWatch", &error))?;
+        for alarm in page.metric_alarms() {
             count += 1;
-            match text("StateValue") {
-                "OK" => {}
-                "ALARM" => faults.push(format!("{} fires", text("AlarmName"))),
+            if !alarm.alarm_actions().is_empty() {
+                notifying += 1;
+            }
+            match alarm.state_value() {
+                Some(StateValue::Ok) => {}
+                Some(StateValue::Alarm) => {
+                    let name = alarm.alarm_name().unwrap_or_default();
+                    faults.push(format!("{name} fires"));
+                }
                 _ => unknown += 1,
             }
         }
@@ -40,6 +51,11 @@ pub(super) async fn check(stack: &Stack, client: &SigningClient<'_>) -> Result<C
     if count == 0 {
         faults.push("the stack has no alarms".to_owned());
     }
-    let seen = format!("{count} alarms, none fires, {unknown} without data");
+    let told = if notifying == 0 {
+        "; they tell no one: give PageTopicArn and TicketTopicArn, SNS topics"
+    } else {
+        ""
+    };
+    let seen = format!("{count} alarms, none fires, {unknown} without data{told}");
     Ok(CheckOutcome::from_faults(&faults, seen))
 }

@@ -1,16 +1,19 @@
 //! Whether the overflow queue is drained: what `OverflowAgeAlarm` and `OverflowDrainFailuresAlarm`
 //! of deploy/monitoring.yaml read. Must not know how results are printed.
 
+use std::time::{Duration, SystemTime};
+
 use anyhow::{Context as _, Result};
-use model::timestamp::Timestamp;
-use serde_json::{Value, json};
+use aws_sdk_cloudwatch::Client;
+use aws_sdk_cloudwatch::primitives::DateTime;
+use aws_sdk_cloudwatch::types::{Dimension, Statistic};
 
 use crate::check_result::CheckOutcome;
 use crate::overflow::Queues;
-use crate::signed_calls::{CLOUDWATCH, SigningClient};
+use operator::error::service_error;
 
-/// How far back the metrics are read, in seconds: as far as the alarms look.
-const PERIOD_SECONDS: u64 = 1_800;
+/// How far back the metrics are read: as far as the alarms look.
+const PERIOD: Duration = Duration::from_mins(30);
 
 /// The age in seconds of the oldest message at which `OverflowAgeAlarm` fires.
 const MAX_AGE_SECONDS: f64 = 1_800.0;
@@ -21,14 +24,14 @@ struct Metric<'a> {
     name: &'a str,
     dimension: &'a str,
     value: &'a str,
-    statistic: &'a str,
+    statistic: Statistic,
 }
 
 /// Checks that no messages wait while drains fail, or while none is tried. Both metrics are needed:
 /// SQS leaves a message out of the age of the oldest one after the message was received three times.
 pub(super) async fn check(
     queues: &Queues<'_>,
-    client: &SigningClient<'_>,
+    client: &Client,
     function: Option<&str>,
 ) -> Result<CheckOutcome> {
     let counts = queues.count().await?;
@@ -40,7 +43,7 @@ pub(super) async fn check(
         name,
         dimension: "FunctionName",
         value: function,
-        statistic: "Sum",
+        statistic: Statistic::Sum,
     };
     let failures = read(client, &function_sum("Intake", "DrainFailures")).await?;
     let crashes = read(client, &function_sum("AWS/Lambda", "Errors")).await?;
@@ -50,10 +53,10 @@ pub(super) async fn check(
         name: "ApproximateAgeOfOldestMessage",
         dimension: "QueueName",
         value: queues.overflow.rsplit('/').next().unwrap_or_default(),
-        statistic: "Maximum",
+        statistic: Statistic::Maximum,
     };
     let age = read(client, &age).await?;
-    let minutes = PERIOD_SECONDS / 60;
+    let minutes = PERIOD.as_secs() / 60;
     let seen = format!(
         "{messages} message(s), the oldest {age:.0} s old; in {minutes} minutes {failures:.0} failed drain(s), \
          {crashes:.0} crash(es), {throttles:.0} throttled"
@@ -66,31 +69,32 @@ pub(super) async fn check(
 }
 
 /// Reads the value of a metric over the whole period. Without data, it is 0.
-async fn read(client: &SigningClient<'_>, metric: &Metric<'_>) -> Result<f64> {
-    let now = Timestamp::now().seconds();
-    let call = json!({
-        "Namespace": metric.namespace,
-        "MetricName": metric.name,
-        "Dimensions": [{"Name": metric.dimension, "Value": metric.value}],
-        "StartTime": now.saturating_sub(PERIOD_SECONDS),
-        "EndTime": now,
-        "Period": PERIOD_SECONDS,
-        "Statistics": [metric.statistic],
-    });
+async fn read(client: &Client, metric: &Metric<'_>) -> Result<f64> {
+    let now = SystemTime::now();
+    let dimension = Dimension::builder()
+        .name(metric.dimension)
+        .value(metric.value)
+        .build();
     let answer = client
-        .call(&CLOUDWATCH, "GetMetricStatistics", &call)
-        .await?;
-    let points = answer
-        .get("Datapoints")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
+        .get_metric_statistics()
+        .namespace(metric.namespace)
+        .metric_name(metric.name)
+        .dimensions(dimension)
+        .start_time(DateTime::from(now - PERIOD))
+        .end_time(DateTime::from(now))
+        .period(i32::try_from(PERIOD.as_secs())?)
+        .statistics(metric.statistic.clone())
+        .send()
+        .await
+        .map_err(|error| service_error("CloudWatch", &error))?;
     // There are two points instead of one when the period begins between CloudWatch's own periods.
-    let values = points.filter_map(|point| point.get(metric.statistic)?.as_f64());
+    let points = answer.datapoints().iter();
     let value = match metric.statistic {
-        "Maximum" => values.fold(0.0, f64::max),
+        Statistic::Maximum => points.filter_map(|point| point.maximum).fold(0.0, f64::max),
         // The sum of no values is 0, where `sum` has -0.
-        _ => values.fold(0.0, |sum, value| sum + value),
+        _ => points
+            .filter_map(|point| point.sum)
+            .fold(0.0, |sum, value| sum + value),
     };
     Ok(value)
 }

@@ -10,6 +10,10 @@ use super::new_key::note_stored;
 use crate::output::{Format, note};
 
 /// Stores a new key with this entry and prints it. It cannot be printed again.
+///
+/// # Errors
+/// The key is not stored, or is stored and not printed; or it is unknown whether it is stored. The error
+/// says which, and names the key.
 pub(super) async fn create(
     key_table: &KeyTable<'_>,
     entry: &KeyEntry,

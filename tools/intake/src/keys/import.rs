@@ -30,7 +30,13 @@ pub(super) async fn import(
         bail!("This key already exists. A key belongs to one account and has one name.");
     }
     let json = json!({"keyId": entry.key_id, "accountId": entry.account_id.as_str()});
-    format.print(&entry.key_id, &json)?;
+    // The error does not have that of the pipe as its cause: `main` takes a closed pipe for a success.
+    if let Err(error) = format.print(&entry.key_id, &json) {
+        let id = &entry.key_id;
+        bail!(
+            "The key {id} was stored, and its id not printed: {error:#}. `cargo intake keys revoke {id}` revokes it."
+        );
+    }
     note_stored(entry);
     Ok(())
 }

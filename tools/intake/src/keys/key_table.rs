@@ -1,10 +1,13 @@
 //! The operator's access to the table ApiKeys: by the id of a key, where the functions know only
 //! its hash. Must not know how the key snapshot is written.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
+use aws::call_stats::CallStats;
 use aws::deadline::{Deadline, run_until};
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -20,7 +23,25 @@ use crate::stack::Stack;
 use crate::stack::variable_names::API_KEYS_TABLE;
 use operator::WRITE_TIMEOUT;
 use operator::error::{call_error, store_error};
-use operator::items::{scan_table, text};
+use operator::items::{get_item, scan_table, text};
+
+/// What is known of the writes of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TableChange {
+    /// DynamoDB has written nothing.
+    None,
+    /// A write had no answer: DynamoDB may have done it.
+    Unknown,
+    /// DynamoDB has acknowledged a write, or was read after it.
+    Written,
+}
+
+/// What was known of the writes of a command before one of them.
+#[derive(Clone, Copy)]
+struct KnownWrites {
+    change: TableChange,
+    needs_publication: bool,
+}
 
 /// A key in the table.
 #[derive(Debug)]
@@ -33,6 +54,9 @@ pub(crate) struct KeyTable<'a> {
     pub(crate) stack: &'a Stack,
     table_name: &'a str,
     needs_publication: Cell<bool>,
+    change: Cell<TableChange>,
+    /// The id of the key that the command has added.
+    added: RefCell<Option<String>>,
 }
 
 impl<'a> KeyTable<'a> {
@@ -41,7 +65,18 @@ impl<'a> KeyTable<'a> {
             stack,
             table_name: stack.table_name(API_KEYS_TABLE)?,
             needs_publication: Cell::new(false),
+            change: Cell::new(TableChange::None),
+            added: RefCell::default(),
         })
+    }
+
+    pub(super) fn change(&self) -> TableChange {
+        self.change.get()
+    }
+
+    /// The id of the key that the command has added, if it has added one.
+    pub(super) fn added(&self) -> Option<String> {
+        self.added.borrow().clone()
     }
 
     /// Whether the table may have a change that the key snapshot lacks.
@@ -49,10 +84,10 @@ impl<'a> KeyTable<'a> {
         self.needs_publication.get()
     }
 
-    /// Has [`KeysCommand::run`](super::KeysCommand::run) write the key snapshot after the command.
-    /// [`Self::add`] and `update` call it before they write the table, since a write that fails may
-    /// have taken effect; `keys revoke` calls it for a key that an earlier run has revoked.
-    pub(super) fn require_publication(&self) {
+    /// Records that an earlier run has written what the command was to write, and has
+    /// [`KeysCommand::run`](super::KeysCommand::run) write the key snapshot.
+    pub(super) fn was_written_before(&self) {
+        self.change.set(TableChange::Written);
         self.needs_publication.set(true);
     }
 
@@ -63,7 +98,11 @@ impl<'a> KeyTable<'a> {
         self.needs_publication.set(false);
     }
 
-    /// Adds a key. Returns `false` if the key already exists.
+    /// Adds a key. Returns `false` if another key has this hash: an attempt of this call, whose answer was
+    /// lost, is told by the id in the item.
+    ///
+    /// # Errors
+    /// DynamoDB refused the key, or it is unknown whether it is stored. The error says which.
     pub(super) async fn add(&self, hash: &KeyHash, entry: &KeyEntry) -> Result<bool> {
         let mut item = to_item(entry).map_err(|error| store_error(self.table_name, &error))?;
         item.insert(
@@ -78,18 +117,69 @@ impl<'a> KeyTable<'a> {
             .set_item(Some(item))
             .condition_expression("attribute_not_exists(keyHash)")
             .send();
-        self.require_publication();
+        let before = self.begin_write();
+        let unknown = unknown_outcome(&entry.key_id);
         // The attempts of a call may take longer together.
-        let answered = run_until(Deadline::after(WRITE_TIMEOUT), put)
-            .await
-            .map_err(|late| store_error(self.table_name, &late.into()))?;
-        let Err(error) = answered else {
-            return Ok(true);
+        let put = run_until(Deadline::after(WRITE_TIMEOUT), put);
+        let (answered, calls) = CallStats::measure(put).await;
+        let error = match answered {
+            Ok(Ok(_)) => return Ok(self.has_added(entry)),
+            Ok(Err(error)) if is_refused_for_certain(&error, &calls) => {
+                self.undo_write(before);
+                let is_taken = error
+                    .as_service_error()
+                    .is_some_and(PutItemError::is_conditional_check_failed_exception);
+                return if is_taken {
+                    Ok(false)
+                } else {
+                    Err(call_error(self.table_name, error))
+                };
+            }
+            Ok(Err(error)) => call_error(self.table_name, error),
+            Err(late) => store_error(self.table_name, &late.into()),
         };
-        match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(false),
-            _ => Err(call_error(self.table_name, error)),
+        let id = &entry.key_id;
+        match self.find_by_hash(hash).await {
+            Ok(Some(stored)) if stored.entry.key_id == *id => Ok(self.has_added(entry)),
+            Ok(Some(_)) => {
+                self.undo_write(before);
+                Ok(false)
+            }
+            Ok(None) | Err(_) => Err(anyhow!("{error:#} {unknown}")),
         }
+    }
+
+    /// Records that a write is on its way, and has [`KeysCommand::run`](super::KeysCommand::run) write
+    /// the key snapshot afterwards: a write that fails may have taken effect. Returns what was known before.
+    fn begin_write(&self) -> KnownWrites {
+        let before = KnownWrites {
+            change: self.change.get(),
+            needs_publication: self.needs_publication.get(),
+        };
+        self.change.set(TableChange::Unknown);
+        self.needs_publication.set(true);
+        before
+    }
+
+    /// Records that DynamoDB has not done the write.
+    fn undo_write(&self, before: KnownWrites) {
+        self.change.set(before.change);
+        self.needs_publication.set(before.needs_publication);
+    }
+
+    /// Records that the table has this key.
+    fn has_added(&self, entry: &KeyEntry) -> bool {
+        self.change.set(TableChange::Written);
+        self.added.replace(Some(entry.key_id.clone()));
+        true
+    }
+
+    /// Reads the key with this hash, consistently.
+    async fn find_by_hash(&self, hash: &KeyHash) -> Result<Option<StoredKey>> {
+        let partition = AttributeValue::S(hash.partition_key());
+        let key = Item::from([(PARTITION_KEY.to_owned(), partition)]);
+        let item = get_item(&self.stack.dynamodb, self.table_name, key).await?;
+        Ok(item.and_then(StoredKey::from_item))
     }
 
     /// All keys, the newest last. The table's key is the hash, so this scans it.
@@ -160,8 +250,8 @@ impl<'a> KeyTable<'a> {
         set: &str,
         time: AttributeValue,
     ) -> Result<bool> {
-        self.require_publication();
-        let updated = self
+        let before = self.begin_write();
+        let update = self
             .stack
             .dynamodb
             .update_item()
@@ -170,11 +260,16 @@ impl<'a> KeyTable<'a> {
             .condition_expression(condition)
             .update_expression(set)
             .expression_attribute_values(":time", time)
-            .send()
-            .await;
+            .send();
+        let (updated, calls) = CallStats::measure(update).await;
         let Err(error) = updated else {
+            self.change.set(TableChange::Written);
             return Ok(true);
         };
+        if is_refused_for_certain(&error, &calls) {
+            self.undo_write(before);
+        }
+        // Each condition also holds after an attempt of this call that took effect.
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
             _ => Err(call_error(self.table_name, error)),
@@ -215,6 +310,23 @@ impl StoredKey {
             entry: from_item(item).ok()?,
         })
     }
+}
+
+/// Whether DynamoDB has refused a call and done nothing. After several attempts, an earlier one may have
+/// taken effect, and its answer be lost.
+fn is_refused_for_certain<E>(error: &SdkError<E, HttpResponse>, calls: &CallStats) -> bool {
+    let is_refusal = error
+        .raw_response()
+        .is_some_and(|response| response.status().is_client_error());
+    is_refusal && calls.attempts() == 1
+}
+
+/// What the operator hears of a key whose write has no answer.
+fn unknown_outcome(id: &str) -> String {
+    format!(
+        "It is unknown whether the key {id} is stored. If `cargo intake keys list` shows it, it is valid: \
+         `cargo intake keys revoke {id}` revokes it."
+    )
 }
 
 pub(crate) fn no_such_key(id: &str) -> String {

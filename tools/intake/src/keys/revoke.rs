@@ -9,7 +9,7 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 
 use super::key_table::{KeyTable, StoredKey, no_such_key};
-use super::snapshot::{self, bucket, has_bucket};
+use super::snapshot::{self, find_bucket, has_bucket};
 use crate::confirm::confirm;
 use crate::output::{Format, note, print_json};
 use crate::stack::Stack;
@@ -50,7 +50,7 @@ impl RevokeKey {
             .with_context(|| no_such_key(id))?;
         if let Some(revoked_at) = key.entry.revoked_at {
             // The command that revoked it may have failed to write the key snapshot.
-            key_table.require_publication();
+            key_table.was_written_before();
             note(&format!(
                 "The key {id} is already revoked, since {revoked_at}."
             ));
@@ -106,7 +106,7 @@ impl RevokeKey {
     /// stack has no snapshot.
     async fn revoke_in_snapshot(&self, key_table: &KeyTable<'_>, error: Error) -> Result<()> {
         let id = &self.id;
-        let Some(bucket) = bucket(key_table.stack).await? else {
+        let Some(bucket) = find_bucket(key_table.stack) else {
             return Err(error);
         };
         key_table.skip_publication();

@@ -61,12 +61,15 @@ impl RotateKey {
             expires_in: expires_in.or(old_lifetime),
             only: entry.only,
         };
-        create(key_table, &new.into_entry(), format).await?;
+        let new = new.into_entry();
+        create(key_table, &new, format).await?;
         // The overlap begins when the new key exists, not when the question was asked.
         let end = end_after(Timestamp::now(), overlap);
+        let new_id = &new.key_id;
         let message = end_old(key_table, &old, end).await.with_context(|| {
             format!(
-                "The new key is stored, but the expiry of the old key {id} could not be set: revoke the old key later"
+                "The new key {new_id} is stored (`cargo intake keys revoke {new_id}` revokes it), but the expiry of the old key \
+                 {id} could not be set: revoke the old key later"
             )
         })?;
         note(&message);
@@ -101,7 +104,7 @@ mod tests {
     #[tokio::test]
     async fn end_of_a_key_that_another_command_set_stays() {
         let app = TestApp::start();
-        let stack = Stack::from_app(&app).await;
+        let stack = Stack::from_app(&app);
         app.key("shop").await;
         let key_table = KeyTable::new(&stack).unwrap();
         let hours = |hours| end_after(Timestamp::now(), Duration::from_hours(hours));

@@ -4,27 +4,20 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
-use aws::cause::Cause;
-use aws::deadline::Deadline;
-use aws::s3::{Bucket, ENDPOINT_VARIABLE, S3Connection, S3Error, S3Object, WritePrecondition};
-use aws::sdk_config::http_connector;
-use aws::variables::Variables;
+use anyhow::{Context as _, Result, bail, ensure};
+use aws::s3::S3Object;
+use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use model::timestamp::Timestamp;
 use store::key_snapshot::{
-    self, CONTENT_TYPE, KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey,
+    self, CONTENT_TYPE, KeySnapshot, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey,
 };
 
-use super::key_table::{KeyTable, StoredKey, no_such_key};
+use super::key_table::{KeyTable, StoredKey, TableChange, no_such_key};
+use crate::bucket::{Bucket, ConditionalWrite, StoredObject};
 use crate::check_result::CheckOutcome;
-use crate::http::CONNECT_TIMEOUT;
 use crate::output::note;
-use crate::service_address::service_address;
-use crate::stack::Stack;
 use crate::stack::variable_names::KEY_SNAPSHOT_BUCKET;
-
-/// How long a request to S3 may take.
-const TIMEOUT: Duration = Duration::from_secs(20);
+use crate::stack::{ATTEMPT_TIMEOUT, Stack};
 
 /// How often the snapshot is read and written when other commands write it at the same time.
 const ATTEMPTS: u32 = 20;
@@ -32,11 +25,7 @@ const ATTEMPTS: u32 = 20;
 /// The longest pause before the next attempt.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// Whether the stack has a bucket for the snapshot.
-pub(crate) fn has_bucket(stack: &Stack) -> bool {
-    bucket_name(stack).is_some()
-}
-
+/// The name of the bucket of the snapshot, if the stack has one.
 fn bucket_name(stack: &Stack) -> Option<&str> {
     if stack.is_local {
         return None;
@@ -44,36 +33,34 @@ fn bucket_name(stack: &Stack) -> Option<&str> {
     stack.optional(KEY_SNAPSHOT_BUCKET)
 }
 
+/// Whether the stack has a bucket for the snapshot.
+pub(crate) fn has_bucket(stack: &Stack) -> bool {
+    bucket_name(stack).is_some()
+}
+
 /// The bucket of the snapshot, if the stack has one.
-pub(super) async fn bucket(stack: &Stack) -> Result<Option<Bucket>> {
-    let Some(name) = bucket_name(stack) else {
-        return Ok(None);
-    };
-    let region = stack.config.region().context("No AWS region")?.to_string();
-    let endpoint = service_address("s3", ENDPOINT_VARIABLE, &region).await?;
-    let credentials = stack
-        .config
-        .credentials_provider()
-        .context("No AWS credentials")?;
-    let connection = S3Connection {
-        endpoint,
-        region,
-        credentials,
-        connector: http_connector(&Variables::from_process(), CONNECT_TIMEOUT)?,
-    };
-    Ok(Some(Bucket::new(name, connection)))
+pub(super) fn find_bucket(stack: &Stack) -> Option<Bucket> {
+    bucket_name(stack).map(|name| Bucket::new(stack, name, ATTEMPT_TIMEOUT))
 }
 
 /// Writes the snapshot, where there is one, after a command that has changed a key.
 pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
-    let Some(bucket) = bucket(key_table.stack).await? else {
+    let Some(bucket) = find_bucket(key_table.stack) else {
         return Ok(());
     };
     let written = write_snapshot(&bucket, key_table).await;
     if let Err(error) = written {
+        let table = match key_table.change() {
+            TableChange::Written => "The key table is written",
+            TableChange::Unknown => "It is unknown whether the key table is written",
+            TableChange::None => "The key table is unchanged",
+        };
+        let added = key_table.added().map_or_else(String::new, |id| {
+            format!(" (`cargo intake keys revoke {id}` revokes the new key)")
+        });
         bail!(
-            "The key table is written, and the key snapshot is not: {error:#}. While the key table does not answer, functions \
-             go by the old snapshot: run `cargo intake keys publish`."
+            "{table}{added}, and the key snapshot is not written: {error:#}. While the key table does not answer, functions go \
+             by the old snapshot: run `cargo intake keys publish`."
         );
     }
     Ok(())
@@ -122,6 +109,41 @@ pub(super) async fn revoke(bucket: &Bucket, id: &str) -> Result<()> {
     .await
 }
 
+/// The object of the snapshot, as it was read.
+struct ReadSnapshot {
+    object: S3Object,
+    /// What [`Bucket::replace`] needs.
+    answer: GetObjectOutput,
+}
+
+/// Reads the object. Returns `None` if there is none.
+///
+/// # Errors
+/// S3 does not answer or refuses the call, or the object is larger than a function reads.
+async fn read_object(bucket: &Bucket) -> Result<Option<ReadSnapshot>> {
+    let Some(StoredObject { body, before }) = bucket.get(OBJECT_KEY).await? else {
+        return Ok(None);
+    };
+    ensure!(
+        body.len() <= MAX_OBJECT_BYTES,
+        "bucket {}: the key snapshot is too large",
+        bucket.name
+    );
+    let last_modified = before
+        .last_modified()
+        .and_then(|time| u64::try_from(time.secs()).ok())
+        .with_context(|| format!("bucket {}: the key snapshot has no time", bucket.name))?;
+    let object = S3Object {
+        body,
+        last_modified: Timestamp::from_millis(last_modified.saturating_mul(1_000)),
+        etag: before.e_tag().unwrap_or_default().to_owned(),
+    };
+    Ok(Some(ReadSnapshot {
+        object,
+        answer: before,
+    }))
+}
+
 /// An object that replaces the snapshot.
 struct Replacement<T> {
     object: Vec<u8>,
@@ -136,30 +158,21 @@ async fn replace<T>(
     make: impl AsyncFn(Option<&S3Object>) -> Result<Replacement<T>>,
 ) -> Result<T> {
     for _ in 0..ATTEMPTS {
-        let deadline = || Deadline::after(TIMEOUT);
         // The object is read before the table, so that what is written is never older than what it
         // replaces.
-        let before = match bucket.get(OBJECT_KEY, MAX_OBJECT_BYTES, deadline()).await {
-            Ok(object) => Some(object),
-            Err(S3Error::Missing) => None,
-            Err(error) => return Err(explain(bucket, &error)),
+        let before = read_object(bucket).await?;
+        let read = before.as_ref().map(|before| &before.object);
+        let Replacement { object, result } = make(read).await?;
+        let written = match before {
+            Some(before) => bucket.replace(OBJECT_KEY, before.answer, object).await?,
+            None => bucket.create(OBJECT_KEY, CONTENT_TYPE, object).await?,
         };
-        let Replacement { object, result } = make(before.as_ref()).await?;
-        let replaces = before
-            .as_ref()
-            .map_or(WritePrecondition::ObjectIsMissing, |object| {
-                WritePrecondition::ObjectIsVersion(&object.etag)
-            });
-        let written = bucket
-            .put(OBJECT_KEY, object, CONTENT_TYPE, replaces, deadline())
-            .await;
         match written {
-            Ok(()) => return Ok(result),
-            Err(S3Error::Changed) => {
+            ConditionalWrite::Written => return Ok(result),
+            ConditionalWrite::Changed => {
                 let pause = MAX_PAUSE.mul_f64(fastrand::f64());
                 tokio::time::sleep(pause).await;
             }
-            Err(error) => return Err(explain(bucket, &error)),
         }
     }
     bail!("other commands keep writing it")
@@ -174,28 +187,18 @@ fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
 
 /// Reads the snapshot. Returns `None` in a stack that has none.
 pub(super) async fn read(stack: &Stack) -> Result<Option<KeySnapshot>> {
-    let Some(bucket) = bucket(stack).await? else {
+    let Some(bucket) = find_bucket(stack) else {
         return Ok(None);
     };
-    match get(&bucket).await {
-        Ok(snapshot) => Ok(Some(snapshot)),
-        Err(KeySnapshotError::S3(S3Error::Missing)) => Ok(None),
-        Err(KeySnapshotError::S3(error)) => Err(explain(&bucket, &error)),
-        Err(error) => Err(error.into()),
-    }
-}
-
-async fn get(bucket: &Bucket) -> Result<KeySnapshot, KeySnapshotError> {
-    let object = bucket
-        .get(OBJECT_KEY, MAX_OBJECT_BYTES, Deadline::after(TIMEOUT))
-        .await?;
-    KeySnapshot::parse(&object)
+    let object = read_object(&bucket).await?;
+    let read = object.map(|read| KeySnapshot::parse(&read.object));
+    Ok(read.transpose()?)
 }
 
 /// Compares the snapshot with the table, as functions would read it. They cannot tell a missing
 /// snapshot from one that they may not read: only here is it seen.
 pub(crate) async fn compare(stack: &Stack) -> Result<CheckOutcome> {
-    let Some(bucket) = bucket(stack).await? else {
+    let Some(bucket) = find_bucket(stack) else {
         return Ok(CheckOutcome::skipped("this stack has no bucket for one"));
     };
     let differs = |fault: &str| {
@@ -203,10 +206,11 @@ pub(crate) async fn compare(stack: &Stack) -> Result<CheckOutcome> {
             "{fault}: run `cargo intake keys publish`"
         )))
     };
-    let snapshot = match get(&bucket).await {
+    let Some(object) = read_object(&bucket).await? else {
+        return differs("there is none");
+    };
+    let snapshot = match KeySnapshot::parse(&object.object) {
         Ok(snapshot) => snapshot,
-        Err(KeySnapshotError::S3(S3Error::Missing)) => return differs("there is none"),
-        Err(KeySnapshotError::S3(error)) => return Err(explain(&bucket, &error)),
         Err(error) => return differs(&error.to_string()),
     };
     let now = Timestamp::now();
@@ -226,24 +230,4 @@ pub(crate) async fn compare(stack: &Stack) -> Result<CheckOutcome> {
         ))),
         count => differs(&format!("{count} key(s) differ from the table")),
     }
-}
-
-fn explain(bucket: &Bucket, error: &S3Error) -> Error {
-    let advice = match error {
-        S3Error::Refused { status: 403, .. } => {
-            ": these credentials do not permit this. Use those of an operator"
-        }
-        S3Error::Missing => ": it does not exist",
-        S3Error::Unavailable(Cause::ClockSkew) => {
-            ": the clock of this machine differs from that of AWS by minutes. Correct it"
-        }
-        S3Error::Unavailable(Cause::InvalidCredentials) => {
-            ": AWS rejected the credentials. Sign in again"
-        }
-        S3Error::Unavailable(_) => ": cannot reach S3, or it failed. Run the command again",
-        S3Error::Changed | S3Error::Refused { .. } | S3Error::TooLarge | S3Error::RequestError => {
-            ""
-        }
-    };
-    anyhow!("bucket {}{advice} ({error})", bucket.name())
 }

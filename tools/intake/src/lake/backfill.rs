@@ -19,8 +19,8 @@ use serde::Serialize;
 use serde_json::json;
 use store::attributes::Item;
 
-use super::LakeArgs;
-use super::bucket::{EVENTS, LakeBucket};
+use super::{EVENTS, LakeArgs};
+use crate::bucket::Bucket;
 use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::stack::variable_names::{CUSTOMERS_TABLE, SIGNALS_TABLE};
@@ -202,7 +202,7 @@ fn customer_event(item: &Item) -> Option<CloudEvent<'_>> {
 
 /// Writes events into objects of the lake, those of each day into their own.
 struct LakeWriter<'a> {
-    bucket: &'a LakeBucket,
+    bucket: &'a Bucket,
     /// What tells the objects of this run from those of another.
     run: String,
     days: BTreeMap<String, GzEncoder<Vec<u8>>>,
@@ -214,7 +214,7 @@ struct LakeWriter<'a> {
 }
 
 impl<'a> LakeWriter<'a> {
-    fn new(bucket: &'a LakeBucket) -> Self {
+    fn new(bucket: &'a Bucket) -> Self {
         let run = Timestamp::now().to_string().replace([':', '.'], "-");
         Self {
             bucket,

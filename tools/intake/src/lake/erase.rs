@@ -14,9 +14,9 @@ use model::timestamp::Timestamp;
 use operator::NOTE_INTERVAL;
 use serde_json::{Map, Value, json};
 
-use super::LakeArgs;
-use super::bucket::{LakeBucket, LakeObject, Replacement};
 use super::selection::{Remaining, SelectedEvents, Selection};
+use super::{EVENTS, LakeArgs};
+use crate::bucket::{Bucket, ConditionalWrite, StoredObject};
 use crate::confirm::{confirm, confirm_by_name};
 use crate::erasure::until_erased;
 use crate::output::{Format, note};
@@ -229,12 +229,8 @@ impl LakeErasureArgs {
         Ok(())
     }
 
-    async fn remove_all(
-        &self,
-        bucket: &LakeBucket,
-        selection: &Arc<Selection>,
-    ) -> Result<LakeCounts> {
-        let keys = bucket.keys().await?;
+    async fn remove_all(&self, bucket: &Bucket, selection: &Arc<Selection>) -> Result<LakeCounts> {
+        let keys = bucket.keys(EVENTS).await?;
         let all = keys.len();
         note(&format!("Reading the {all} object(s) of the lake ..."));
         let work = keys
@@ -263,14 +259,14 @@ impl LakeErasureArgs {
     /// Removes the events from one object, if it has any.
     async fn remove_from_object(
         &self,
-        bucket: &LakeBucket,
+        bucket: &Bucket,
         selection: &Arc<Selection>,
         key: &str,
     ) -> Result<Removal> {
         // An attempt whose answer was lost has removed them.
         let mut removed_before = 0;
         for attempt in 1..=ATTEMPTS {
-            let Some(LakeObject { body, before }) = bucket.get(key).await? else {
+            let Some(StoredObject { body, before }) = bucket.get(key).await? else {
                 return Ok(Removal::default());
             };
             let selection = Arc::clone(selection);
@@ -289,7 +285,7 @@ impl LakeErasureArgs {
             } = remaining;
             let is_done = removed == 0
                 || self.dry_run
-                || bucket.replace(key, before, body).await? == Replacement::Written;
+                || bucket.replace(key, before, body).await? == ConditionalWrite::Written;
             if is_done {
                 if unreadable > 0 {
                     note(&format!("{key}: {unreadable} line(s) cannot be read."));

@@ -5,11 +5,16 @@ use std::collections::HashMap;
 
 use anyhow::{Context as _, Error, Result, anyhow};
 use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::http::HttpResponse;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::QueueAttributeName;
 use futures_util::future::try_join;
 
 use crate::stack::Stack;
+use operator::error::service_error;
+
+/// The code with which SQS refuses a call for a queue that does not exist.
+const NO_SUCH_QUEUE: &str = "AWS.SimpleQueueService.NonExistentQueue";
 
 /// The queues of a stack, by their URLs.
 pub(crate) struct Queues<'a> {
@@ -99,7 +104,7 @@ impl<'a> Queues<'a> {
             .start_message_move_task()
             .source_arn(source)
             .destination_arn(destination);
-        call.send().await.map_err(|error| call_error(&error))?;
+        call.send().await.map_err(|error| explain(&error))?;
         Ok(())
     }
 
@@ -120,23 +125,18 @@ impl<'a> Queues<'a> {
             .get_queue_attributes()
             .queue_url(url)
             .set_attribute_names(Some(names.to_vec()));
-        let response = call.send().await.map_err(|error| call_error(&error))?;
+        let response = call.send().await.map_err(|error| explain(&error))?;
         Ok(response.attributes.unwrap_or_default())
     }
 }
 
-/// What a failed call to SQS means to an operator. Every one of these errors ends the command.
-fn call_error<E: ProvideErrorMetadata, R>(error: &SdkError<E, R>) -> Error {
-    let Some(answered) = error.as_service_error() else {
-        return anyhow!(
-            "Cannot reach SQS. Check the network, and AWS_ENDPOINT_URL_SQS if it is set."
-        );
-    };
-    let Some(code) = answered.code() else {
-        return anyhow!("SQS failed. Run the command again.");
-    };
-    let message = answered.message().unwrap_or_default();
-    anyhow!(
-        "SQS rejected the call: {code}: {message} Check --stack, the queue variables, AWS_REGION and the credentials."
-    )
+fn explain<E>(error: &SdkError<E, HttpResponse>) -> Error
+where
+    E: ProvideErrorMetadata + std::error::Error + 'static,
+{
+    let told = service_error("SQS", error);
+    if error.code() == Some(NO_SUCH_QUEUE) {
+        return anyhow!("{told} Check --stack, the queue variables and AWS_REGION.");
+    }
+    told
 }

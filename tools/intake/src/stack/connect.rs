@@ -3,14 +3,19 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context as _, Result};
-use aws::sdk_config::http_client;
-use aws::variables::Variables;
+use anyhow::Result;
+use aws_config::identity::IdentityCache;
+use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
-use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials as _};
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use clap::Args;
+
+use super::aws_settings::AwsSettings;
+use super::credentials::first_credentials;
+use super::network::Network;
 
 use super::variable_names::{
     API_KEYS_TABLE, BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, DELETION_PROTECTION,
@@ -19,7 +24,6 @@ use super::variable_names::{
 };
 use super::variables::{DEFAULT_FILE, StackVariables};
 use super::{ATTEMPT_TIMEOUT, Stack};
-use crate::http::CONNECT_TIMEOUT;
 
 /// The outputs and the parameters of template.yaml that the tool needs, each with the variable that
 /// it stands for.
@@ -39,9 +43,11 @@ const OUTPUTS_AND_PARAMETERS: [(&str, &str); 13] = [
     ("Version", INTAKE_VERSION),
 ];
 
-const NO_REGION: &str =
-    "No AWS region. Set AWS_REGION, or choose a profile that has one with AWS_PROFILE.";
-const NO_CREDENTIALS: &str = "No AWS credentials. Sign in (`aws sso login`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID.";
+/// The timeout of a connection. An operator may be far from the region, on a slow line.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long it may take to get new credentials, once those of the command have ended.
+const CREDENTIALS_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Which stack a command works on.
 #[derive(Args, Debug)]
@@ -82,20 +88,16 @@ impl StackArgs {
     /// Finds the stack and checks that there are a region and credentials for it.
     pub(crate) async fn connect(&self) -> Result<Stack> {
         match &self.local {
-            Some(file) => connect_to_local(file).await,
+            Some(file) => connect_to_local(file),
             None => self.connect_to_aws().await,
         }
     }
 
     async fn connect_to_aws(&self) -> Result<Stack> {
-        let config = loader()?.load().await;
-        ensure_region_and_credentials(&config).await?;
+        let config = sdk_config().await?;
         let Some(name) = self.name() else {
-            return Ok(Stack::new(
-                &config,
-                StackVariables::from_environment(),
-                false,
-            ));
+            let variables = StackVariables::from_environment();
+            return Ok(Stack::new(&config, variables, false));
         };
         let variables = StackVariables::read_stack(&config, &name, &OUTPUTS_AND_PARAMETERS).await?;
         Ok(Stack {
@@ -115,28 +117,47 @@ impl StackArgs {
     }
 }
 
-async fn connect_to_local(file: &Path) -> Result<Stack> {
+fn connect_to_local(file: &Path) -> Result<Stack> {
     let variables = StackVariables::read_file(file)?;
-    let config = local_config(&variables)?.load().await;
+    let config = local_config(&variables)?;
     Ok(Stack {
         arguments: format!(" --local='{}'", file.display()),
         ..Stack::new(&config, variables, true)
     })
 }
 
-pub(super) fn loader() -> Result<ConfigLoader> {
-    let timeouts = TimeoutConfig::builder()
-        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+/// The configuration for calls to AWS: that of the SDK, with everything that environment and profile say.
+/// The credentials are asked for here, and again when they end.
+async fn sdk_config() -> Result<SdkConfig> {
+    let settings = AwsSettings::read().await?;
+    let network = match settings.ca_bundle() {
+        Some(ca_bundle) => Network::trusting(&ca_bundle)?,
+        None => Network::trusting_system()?,
+    };
+    let identity_cache = IdentityCache::lazy()
+        .load_timeout(CREDENTIALS_TIMEOUT)
         .build();
-    let http_client = http_client(&Variables::from_process(), CONNECT_TIMEOUT)?;
-    Ok(aws_config::defaults(BehaviorVersion::latest())
+    let http_client = network.client();
+    let region = settings.region(http_client.clone()).await?;
+    let config = aws_config::defaults(BehaviorVersion::latest())
         .http_client(http_client)
-        .timeout_config(timeouts))
+        .region(region)
+        .profile_name(settings.profile_name())
+        .timeout_config(timeouts())
+        .retry_config(settings.retry_config())
+        .identity_cache(identity_cache)
+        .load()
+        .await;
+    let credentials = first_credentials(&config)
+        .await
+        .map_err(|error| settings.explain(&error))?;
+    let config = config.into_builder().credentials_provider(credentials);
+    Ok(config.build())
 }
 
-/// A configuration with everything from the file and nothing from the operator's profile, so that
-/// `--local` can never mean AWS.
-fn local_config(variables: &StackVariables) -> Result<ConfigLoader> {
+/// A configuration with everything from the file and nothing from the operator's profile and environment,
+/// so that `--local` can never mean AWS.
+fn local_config(variables: &StackVariables) -> Result<SdkConfig> {
     let get = |name| variables.get(name, "Start `cargo dev` again.");
     let credentials = Credentials::new(
         get("AWS_ACCESS_KEY_ID")?,
@@ -145,19 +166,34 @@ fn local_config(variables: &StackVariables) -> Result<ConfigLoader> {
         None,
         "cargo dev",
     );
-    Ok(loader()?
-        .endpoint_url(get("AWS_ENDPOINT_URL_DYNAMODB")?)
-        .region(Region::new(get("AWS_REGION")?.to_owned()))
-        .credentials_provider(credentials))
+    let region = get("AWS_REGION")?.to_owned();
+    let endpoint = get("AWS_ENDPOINT_URL_DYNAMODB")?;
+    loopback_config(credentials, Region::new(region), endpoint)
 }
 
-async fn ensure_region_and_credentials(config: &SdkConfig) -> Result<()> {
-    config.region().context(NO_REGION)?;
-    let provider = config.credentials_provider().context(NO_CREDENTIALS)?;
-    let credentials = provider.provide_credentials().await;
-    // The error of the SDK names each provider that it asked. The advice says more.
-    credentials.ok().context(NO_CREDENTIALS)?;
-    Ok(())
+/// The configuration for calls to servers on this machine.
+pub(super) fn loopback_config(
+    credentials: Credentials,
+    region: Region,
+    endpoint: impl Into<String>,
+) -> Result<SdkConfig> {
+    let network = Network::loopback()?;
+    let config = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(network.client())
+        .timeout_config(timeouts())
+        .retry_config(RetryConfig::standard())
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .region(region)
+        .endpoint_url(endpoint);
+    Ok(config.build())
+}
+
+fn timeouts() -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .build()
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use aws_config::SdkConfig;
 
-use super::cloudformation::{NotDescribed, describe};
+use super::cloudformation::describe;
 
 /// The file that `cargo dev` writes by default, from the root of the workspace.
 pub(super) const DEFAULT_FILE: &str = "target/dev.env";
@@ -59,16 +59,17 @@ impl StackVariables {
         name: &str,
         names: &[(&str, &str)],
     ) -> Result<Self> {
-        let description = describe(config, name)
-            .await
-            .map_err(|why| explain(&why, name, config))?;
-        let outputs = description.outputs.members.into_iter();
+        let described = describe(config, name).await?;
+        let outputs = described.outputs.into_iter().flatten();
         let outputs = outputs.map(|output| (output.output_key, output.output_value));
-        let parameters = description.parameters.members.into_iter();
+        let parameters = described.parameters.into_iter().flatten();
         let parameters =
             parameters.map(|parameter| (parameter.parameter_key, parameter.parameter_value));
         let mut values = HashMap::new();
         for (key, value) in outputs.chain(parameters) {
+            let (Some(key), Some(value)) = (key, value) else {
+                continue;
+            };
             if let Some((_, variable)) = names.iter().find(|(output, _)| key == *output) {
                 values.insert((*variable).to_owned(), value);
             }
@@ -91,25 +92,6 @@ impl StackVariables {
     pub(super) fn get(&self, name: &str, advice: &str) -> Result<&str> {
         self.find(name)
             .with_context(|| format!("{} does not define {name}. {advice}", self.source))
-    }
-}
-
-/// The error that tells an operator why a stack was not described.
-fn explain(why: &NotDescribed, name: &str, config: &SdkConfig) -> anyhow::Error {
-    let region = config.region().map(ToString::to_string).unwrap_or_default();
-    match why {
-        NotDescribed::Missing => anyhow!(
-            "The stack {name} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE."
-        ),
-        NotDescribed::Refused(refusal) => {
-            anyhow!("Cannot read the stack {name} in {region}: {refusal}")
-        }
-        NotDescribed::Unreachable => anyhow!(
-            "Cannot reach CloudFormation in {region} for the stack {name}. Check the network."
-        ),
-        NotDescribed::Unreadable(error) => {
-            anyhow!("Cannot read what CloudFormation in {region} says of the stack {name}: {error}")
-        }
     }
 }
 

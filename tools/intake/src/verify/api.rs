@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use aws_smithy_runtime_api::client::http::{HttpConnector as _, SharedHttpConnector};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::Headers;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use crate::http::{HttpClient, attempt_until_final};
+use crate::stack::network::Network;
 
 pub(super) const CUSTOMERS: &str = "/api/customers";
 pub(super) const SIGNALS: &str = "/api/event-flows/signal";
@@ -23,9 +27,12 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Attempts of a request above the route's request rate.
 const THROTTLED_ATTEMPTS: usize = 10;
 
+/// The pause before each further attempt.
+const PAUSE_DURATION: Duration = Duration::from_secs(1);
+
 /// The address of the API and a key of it.
 pub(super) struct Api {
-    client: HttpClient,
+    connections: SharedHttpConnector,
     pub(super) base_url: String,
     host: Option<String>,
     key: String,
@@ -56,7 +63,7 @@ pub(super) struct ApiResponse {
 impl Api {
     pub(super) fn new(base_url: String, host: Option<String>, key: String) -> Result<Self> {
         Ok(Self {
-            client: HttpClient::new(RESPONSE_TIMEOUT)?,
+            connections: Network::trusting_system()?.connections(),
             base_url,
             host,
             key,
@@ -66,9 +73,18 @@ impl Api {
     /// Sends a request, and again when API Gateway answers that there are too many: it did not call
     /// the function.
     pub(super) async fn send(&self, request: &ApiRequest) -> Result<ApiResponse> {
-        let is_throttled = |response: &ApiResponse| response.status == 429;
-        let is_final = |response: &Result<ApiResponse>| !response.as_ref().is_ok_and(is_throttled);
-        attempt_until_final(THROTTLED_ATTEMPTS, || self.send_once(request), is_final).await
+        let mut response = self.send_once(request).await;
+        for _ in 1..THROTTLED_ATTEMPTS {
+            let is_throttled = response
+                .as_ref()
+                .is_ok_and(|answered| answered.status == 429);
+            if !is_throttled {
+                break;
+            }
+            tokio::time::sleep(PAUSE_DURATION).await;
+            response = self.send_once(request).await;
+        }
+        response
     }
 
     async fn send_once(&self, request: &ApiRequest) -> Result<ApiResponse> {
@@ -80,21 +96,35 @@ impl Api {
         for (name, value) in &request.headers {
             headers.insert(name, value.as_deref());
         }
-        let headers_with_value = headers
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)));
         let url = format!("{}{}", self.base_url, request.path);
+        let mut sent = HttpRequest::new(SdkBody::from(request.bytes()?));
+        sent.set_method(request.method)?;
+        sent.set_uri(url.as_str())
+            .with_context(|| format!("{url} is not a URL"))?;
+        for (name, value) in headers {
+            if let Some(value) = value {
+                sent.headers_mut().try_insert(name, value.to_owned())?;
+            }
+        }
         let began = Instant::now();
-        let body = request.bytes()?;
-        let response = self
-            .client
-            .send(request.method, url, headers_with_value, body)
-            .await?;
+        let answered = tokio::time::timeout(RESPONSE_TIMEOUT, self.exchange(sent)).await;
+        let response = answered
+            .with_context(|| format!("no response within {} s", RESPONSE_TIMEOUT.as_secs()))?;
         Ok(ApiResponse {
-            status: response.status,
-            headers: response.headers,
-            body: serde_json::from_slice(&response.body).unwrap_or_default(),
             took: began.elapsed(),
+            ..response?
+        })
+    }
+
+    /// Sends a request, and reads the whole response.
+    async fn exchange(&self, request: HttpRequest) -> Result<ApiResponse> {
+        let mut response = self.connections.call(request).await?;
+        let body = ByteStream::new(response.take_body()).collect().await?;
+        Ok(ApiResponse {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            body: serde_json::from_slice(&body.into_bytes()).unwrap_or_default(),
+            took: Duration::ZERO,
         })
     }
 }

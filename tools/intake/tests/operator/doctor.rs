@@ -46,6 +46,24 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn alarms_without_a_topic_are_told() {
+    let alarms = json!([{"AlarmName": "intake-test-DefectsAlarm-1A", "StateValue": "OK", "AlarmActions": []}]);
+    let change = Change {
+        operation: "DescribeAlarms",
+        about: "",
+        place: "/MetricAlarms",
+        value: alarms,
+    };
+    let run = doctor(Some(change)).await.success();
+    let checks = run.json();
+    let found = checks.iter().find(|one| one["check"] == "Alarms").unwrap();
+    assert_eq!(
+        found["seen"],
+        "2 alarms, none fires, 0 without data; they tell no one: give PageTopicArn and TicketTopicArn, SNS topics"
+    );
+}
+
 /// A changed answer of AWS, and the check that fails because of it.
 struct BrokenCondition {
     check: &'static str,
@@ -158,7 +176,7 @@ fn broken_keys_and_alarms() -> [BrokenCondition; 4] {
         },
         BrokenCondition {
             check: "Alarms",
-            seen: "unknown: DescribeAlarms: 400 AccessDenied not you",
+            seen: "unknown: CloudWatch refused the call: AccessDenied: not you",
             change: Change {
                 operation: "DescribeAlarms",
                 about: "",

@@ -128,12 +128,12 @@ async fn key_is_printed_when_only_the_snapshot_cannot_be_written() {
         let key = keys[0]["key"].as_str().unwrap();
         assert!(key.starts_with("intake_sk_"), "{created:?}");
         let last = created.stderr.lines().last().unwrap();
-        assert!(
-            last.starts_with(
-                "error: The key table is written, and the key snapshot is not: bucket keys: "
-            ),
-            "{last}"
+        let id = keys[0]["keyId"].as_str().unwrap();
+        let told = format!(
+            "error: The key table is written (`cargo intake keys revoke {id}` revokes the new key), and the key snapshot is not \
+             written: bucket keys: "
         );
+        assert!(last.starts_with(&told), "{last}");
         assert!(last.ends_with("run `cargo intake keys publish`."), "{last}");
     }
     s3.set_fault(None);

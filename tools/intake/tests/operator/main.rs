@@ -4,7 +4,10 @@
 //! | command or rule | modules |
 //! |---|---|
 //! | how a command finds its stack, help and version | `configuration` |
+//! | AWS profiles and variables of operators | `aws_profiles`; `aws_refusals` of what cannot work, `aws_connections` of hosts and proxies |
 //! | `keys` | `keys`; `key_revocation`, and `key_snapshot` for what each command writes into it |
+//! | writes whose answers are lost | `lost_answers` |
+//! | reads of whole tables while DynamoDB throttles or fails | `long_reads` |
 //! | `accounts` | `accounts` |
 //! | `customers` | `customers`; `customer_erasure` |
 //! | what erasures and exports do with invalid signals | `invalid_signals` |
@@ -29,6 +32,9 @@
 
 mod account_isolation;
 mod accounts;
+mod aws_connections;
+mod aws_profiles;
+mod aws_refusals;
 mod configuration;
 mod contracts;
 mod customer_erasure;
@@ -46,6 +52,8 @@ mod key_revocation;
 mod key_snapshot;
 mod keys;
 mod lake;
+mod long_reads;
+mod lost_answers;
 mod overflow;
 mod rejected_signals;
 mod sample_data;

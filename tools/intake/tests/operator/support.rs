@@ -13,8 +13,12 @@
 //! | `key_snapshot` | the key snapshot that commands have written |
 //! | `clock` | times before now |
 //! | `fault` | an operator whose calls to DynamoDB get faults |
+//! | `aws_network` | a network in which the names of AWS's hosts lead to a stand-in |
+//! | `cbor` | the protocol of CloudWatch |
 //! | `fake_aws` | an AWS that answers like that of a healthy stack, with one answer changed |
 
+pub(crate) mod aws_network;
+pub(crate) mod cbor;
 pub(crate) mod clock;
 pub(crate) mod deferring_app;
 pub(crate) mod fake_aws;

@@ -1,19 +1,23 @@
 //! Reads items: one by its key, a partition by a query, or a whole table by a scan. Must not know what
 //! is in them.
 
-use std::time::Instant;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::operation::query::QueryOutput;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::operation::scan::ScanOutput;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
-use futures_util::stream::{poll_fn, select_all};
+use futures_util::stream::{select_all, try_unfold};
 use futures_util::{Stream, StreamExt as _};
 use store::attributes::Item;
 
 use crate::error::call_error;
+use crate::patience::{PATIENCE, Waits};
 use crate::{NOTE_INTERVAL, Note};
 
 /// How many segments of a table are read at once. One after the other, the pages of a large table
@@ -46,16 +50,90 @@ pub fn partition_query(client: &Client, table_name: &str, partition: String) -> 
         .consistent_read(true)
 }
 
-/// The items that a query finds.
-pub fn query_items(query: QueryFluentBuilder) -> impl Stream<Item = Result<Item>> {
+/// Where a read goes on.
+enum Position {
+    Start,
+    /// After the item with this key.
+    After(Item),
+    End,
+}
+
+impl Position {
+    /// The position after a page.
+    fn after(last_key: Option<Item>) -> Self {
+        match last_key {
+            Some(key) if !key.is_empty() => Self::After(key),
+            _ => Self::End,
+        }
+    }
+
+    /// The key to start after.
+    fn key(self) -> Option<Item> {
+        match self {
+            Self::After(key) => Some(key),
+            Self::Start | Self::End => None,
+        }
+    }
+}
+
+/// A query on its way: the items of the last page that are left, and what follows them.
+struct QueryProgress {
+    items: VecDeque<Item>,
+    next: Position,
+}
+
+/// The items that a query finds. While DynamoDB throttles it or fails, it waits for minutes, says so by
+/// `note`, and goes on from the last page.
+pub fn query_items(
+    query: QueryFluentBuilder,
+    note: Note,
+) -> impl Stream<Item = Result<Item>> + Unpin {
+    let start = QueryProgress {
+        items: VecDeque::new(),
+        next: Position::Start,
+    };
+    let items = try_unfold(start, move |mut progress| {
+        let query = query.clone();
+        async move {
+            while progress.items.is_empty() {
+                if matches!(progress.next, Position::End) {
+                    return Ok(None);
+                }
+                let key = progress.next.key();
+                let page = query_page(&query, key, note).await?;
+                progress.items = page.items.unwrap_or_default().into();
+                progress.next = Position::after(page.last_evaluated_key);
+            }
+            let item = progress.items.pop_front();
+            Ok(item.map(|item| (item, progress)))
+        }
+    });
+    Box::pin(items)
+}
+
+async fn query_page(
+    query: &QueryFluentBuilder,
+    key: Option<Item>,
+    note: Note,
+) -> Result<QueryOutput> {
     let table_name = query.get_table_name().clone().unwrap_or_default();
-    let mut items = query.into_paginator().items().send();
-    poll_fn(move |context| items.poll_next(context))
-        .map(move |item| item.map_err(|error| call_error(&table_name, error)))
+    let mut waits = Waits::new(format!("Table {table_name}"), note, PATIENCE);
+    loop {
+        let call = query.clone().set_exclusive_start_key(key.clone());
+        let error = match call.send().await {
+            Ok(page) => return Ok(page),
+            Err(error) => error,
+        };
+        let is_worth_another = waits.wait(&error).await;
+        if !is_worth_another {
+            return Err(call_error(&table_name, error));
+        }
+    }
 }
 
 /// Reads the whole of the table `table_name` and hands each page to `take`, in no order. `configure` completes the
-/// call, such as by a filter. How far it is goes to `note`.
+/// call, such as by a filter. How far it is goes to `note`. While DynamoDB throttles it or fails, each segment
+/// of the table waits, for minutes or as long as a call of `client` may take, and goes on from its last page.
 ///
 /// # Errors
 /// DynamoDB failed, or `take` did.
@@ -66,20 +144,23 @@ pub async fn scan_table(
     configure: impl Fn(ScanFluentBuilder) -> ScanFluentBuilder,
     mut take: impl AsyncFnMut(ScanOutput) -> Result<()>,
 ) -> Result<()> {
+    let patience = patience_of(client);
     let segments = (0..SEGMENTS).map(|segment| {
         let call = client
             .scan()
             .table_name(table_name)
             .segment(segment)
             .total_segments(SEGMENTS);
-        let mut pages = configure(call).into_paginator().send();
-        poll_fn(move |context| pages.poll_next(context))
+        // One segment tells the operator for all.
+        let note = if segment == 0 { note } else { |_: &str| {} };
+        let pages = scan_pages(configure(call), table_name, note, patience);
+        Box::pin(pages)
     });
     let mut pages = select_all(segments);
     let mut items_read = 0;
     let mut noted_at = Instant::now();
     while let Some(page) = pages.next().await {
-        let page = page.map_err(|error| call_error(table_name, error))?;
+        let page = page?;
         items_read += page.scanned_count.unsigned_abs();
         take(page).await?;
         if noted_at.elapsed() >= NOTE_INTERVAL {
@@ -90,4 +171,44 @@ pub async fn scan_table(
         }
     }
     Ok(())
+}
+
+/// How long a read waits: no longer than a call of `client` may take, if that is limited.
+fn patience_of(client: &Client) -> Duration {
+    let timeouts = client.config().timeout_config();
+    timeouts
+        .and_then(TimeoutConfig::operation_timeout)
+        .unwrap_or(PATIENCE)
+}
+
+/// The pages of one segment.
+fn scan_pages(
+    call: ScanFluentBuilder,
+    table_name: &str,
+    note: Note,
+    patience: Duration,
+) -> impl Stream<Item = Result<ScanOutput>> {
+    try_unfold(Position::Start, move |position| {
+        let call = call.clone();
+        async move {
+            if matches!(position, Position::End) {
+                return Ok(None);
+            }
+            let call = call.set_exclusive_start_key(position.key());
+            let mut waits = Waits::new(format!("Table {table_name}"), note, patience);
+            loop {
+                let error = match call.clone().send().await {
+                    Ok(page) => {
+                        let next = Position::after(page.last_evaluated_key.clone());
+                        return Ok(Some((page, next)));
+                    }
+                    Err(error) => error,
+                };
+                let is_worth_another = waits.wait(&error).await;
+                if !is_worth_another {
+                    return Err(call_error(table_name, error));
+                }
+            }
+        }
+    })
 }

@@ -1,14 +1,17 @@
-//! An AWS that answers like that of a healthy stack, with one answer changed.
+//! An AWS that answers like that of a healthy stack, with one answer changed: CloudFormation, DynamoDB,
+//! SQS, CloudWatch and its logs, and those that give credentials: STS, single sign-on, the metadata
+//! service and that of containers.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Request, Response};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::http_server::{HttpServer, Service};
+use testkit::http_server::{HttpServer, Service, response};
 
+use super::cbor::{from_cbor, to_cbor};
 use super::operator::{CommandOutput, Operator, VARIABLES};
 
 const DAY: u64 = 24 * 60 * 60;
@@ -24,11 +27,21 @@ pub(crate) struct Change {
     pub(crate) value: Value,
 }
 
+/// A call that a command made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// The name of the host, without the port.
+    pub(crate) host: String,
+    pub(crate) operation: String,
+    /// The id of the access key that signed the call; empty without a signature.
+    pub(crate) access_key: String,
+}
+
 /// The services that a command calls.
 #[derive(Default)]
 pub(crate) struct FakeAws {
     pub(crate) change: Option<Change>,
-    is_described: AtomicBool,
+    calls: Mutex<Vec<Call>>,
 }
 
 impl FakeAws {
@@ -37,6 +50,20 @@ impl FakeAws {
             change,
             ..Self::default()
         }
+    }
+
+    /// The calls so far.
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    /// How often an operation was called.
+    pub(crate) fn count(&self, operation: &str) -> usize {
+        let calls = self.calls();
+        calls
+            .iter()
+            .filter(|call| call.operation == operation)
+            .count()
     }
 }
 
@@ -53,59 +80,178 @@ pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> Co
     operator.run(arguments)
 }
 
+/// The protocol of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Json,
+    Cbor,
+    /// A form that is answered with XML.
+    Query,
+    /// A path of an HTTP API.
+    Rest,
+}
+
 impl Service for FakeAws {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let header = |name: &str| {
-            request
-                .headers()
-                .get(name)
-                .map_or("", |value| value.to_str().unwrap())
-                .to_owned()
+            let value = request.headers().get(name);
+            value.map_or("", |value| value.to_str().unwrap())
         };
-        assert!(
-            header("authorization").starts_with("AWS4-HMAC-SHA256 Credential=local/"),
-            "{request:?}"
-        );
-        let body = String::from_utf8(request.body().to_vec()).unwrap();
-        let Some(operation) = header("x-amz-target")
-            .split('.')
-            .nth(1)
-            .map(ToOwned::to_owned)
-        else {
-            let was_described = self.is_described.swap(true, Ordering::Relaxed);
-            assert!(!was_described, "the stack is described once");
-            let (status, xml) = describe_stack(&body);
-            return Response::builder()
-                .status(status)
-                .body(Full::from(xml))
-                .unwrap();
-        };
-        let call: Value = serde_json::from_str(&body).unwrap();
-        let mut answer = answer(&operation, &call);
+        let path = request.uri().path();
+        let (protocol, operation) =
+            if let Some((_, operation)) = header("x-amz-target").split_once('.') {
+                (Protocol::Json, operation.to_owned())
+            } else if let Some((_, operation)) = path.split_once("/operation/") {
+                (Protocol::Cbor, operation.to_owned())
+            } else if path == "/" {
+                let body = String::from_utf8_lossy(request.body());
+                let action = body
+                    .split('&')
+                    .find_map(|pair| pair.strip_prefix("Action="));
+                (Protocol::Query, action.unwrap().to_owned())
+            } else {
+                (Protocol::Rest, path.to_owned())
+            };
+        let authorization = header("authorization");
+        let access_key = authorization
+            .split_once("AWS4-HMAC-SHA256 Credential=")
+            .and_then(|(_, rest)| rest.split_once('/'));
+        let access_key = access_key.map_or("", |(access_key, _)| access_key);
+        if matches!(protocol, Protocol::Json | Protocol::Cbor) {
+            assert_ne!(access_key, "", "{request:?}");
+        }
+        let host = request.uri().host().unwrap_or(header("host"));
+        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        self.calls.lock().unwrap().push(Call {
+            host: host.to_owned(),
+            operation: operation.clone(),
+            access_key: access_key.to_owned(),
+        });
+        match protocol {
+            Protocol::Rest => answer_path(path),
+            Protocol::Query => self.answer_query(&operation, request.body()),
+            Protocol::Json => {
+                let call = serde_json::from_slice(request.body()).unwrap();
+                let answer = self.changed_answer(&operation, &call);
+                response(status(&answer), &[], answer.to_string())
+            }
+            Protocol::Cbor => {
+                let answer = self.changed_answer(&operation, &from_cbor(request.body()));
+                let headers = [
+                    ("smithy-protocol", "rpc-v2-cbor"),
+                    ("content-type", "application/cbor"),
+                ];
+                response(status(&answer), &headers, to_cbor(&answer))
+            }
+        }
+    }
+}
+
+fn status(answer: &Value) -> u16 {
+    if answer["__type"].is_string() {
+        400
+    } else {
+        200
+    }
+}
+
+impl FakeAws {
+    fn answer_query(&self, operation: &str, body: &Bytes) -> Response<Full<Bytes>> {
+        let body = String::from_utf8_lossy(body);
+        if let Some(change) = &self.change
+            && change.operation == operation
+        {
+            let code = change.value["code"].as_str().unwrap();
+            let message = change.value["message"].as_str().unwrap();
+            return response(400, &[], query_error(code, message));
+        }
+        match operation {
+            "DescribeStacks" => {
+                assert_eq!(self.count(operation), 1, "the stack is described once");
+                let (status, xml) = describe_stack(&body);
+                response(status, &[], xml)
+            }
+            "AssumeRole" | "AssumeRoleWithWebIdentity" => {
+                response(200, &[], assumed_role(operation))
+            }
+            _ => panic!("{operation} was not expected"),
+        }
+    }
+
+    /// The answer to a call, with the change if it is about the call.
+    fn changed_answer(&self, operation: &str, call: &Value) -> Value {
+        let mut answer = answer(operation, call);
+        let body = call.to_string();
         let change = self.change.as_ref();
         if let Some(change) =
             change.filter(|change| change.operation == operation && body.contains(change.about))
         {
             *answer.pointer_mut(change.place).unwrap() = change.value.clone();
         }
-        let status = if answer["__type"].is_string() {
-            400
-        } else {
-            200
-        };
-        Response::builder()
-            .status(status)
-            .body(Full::from(answer.to_string()))
-            .unwrap()
+        answer
+    }
+}
+
+fn query_error(code: &str, message: &str) -> String {
+    format!(
+        "<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error></ErrorResponse>"
+    )
+}
+
+/// An hour from now, as AWS's services write it.
+fn in_an_hour() -> String {
+    let millis = Timestamp::now().millis() + 60 * 60 * 1_000;
+    Timestamp::from_millis(millis).to_string()
+}
+
+fn assumed_role(operation: &str) -> String {
+    let end = in_an_hour();
+    format!(
+        "<{operation}Response><{operation}Result><Credentials><AccessKeyId>{operation}</AccessKeyId>\
+         <SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>{end}</Expiration></Credentials>\
+         <AssumedRoleUser><Arn>arn:aws:sts::1:assumed-role/r/s</Arn><AssumedRoleId>A:s</AssumedRoleId></AssumedRoleUser>\
+         </{operation}Result></{operation}Response>"
+    )
+}
+
+/// The answers of single sign-on, of the metadata service of a machine, and of that of a container.
+fn answer_path(path: &str) -> Response<Full<Bytes>> {
+    let end = in_an_hour();
+    let credentials = |id: &str| {
+        json!({
+            "Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": id, "SecretAccessKey": "s", "Token": "t",
+            "Expiration": end, "LastUpdated": "2026-01-01T00:00:00Z",
+        })
+        .to_string()
+    };
+    match path {
+        "/federation/credentials" => {
+            let millis = Timestamp::now().millis() + 60 * 60 * 1_000;
+            let role = json!({"roleCredentials": {
+                "accessKeyId": "Sso", "secretAccessKey": "s", "sessionToken": "t", "expiration": millis,
+            }});
+            response(200, &[], role.to_string())
+        }
+        "/latest/api/token" => response(
+            200,
+            &[("x-aws-ec2-metadata-token-ttl-seconds", "21600")],
+            "token",
+        ),
+        "/latest/meta-data/placement/region" => response(200, &[], "eu-central-1"),
+        "/latest/meta-data/iam/security-credentials/" => response(200, &[], "role"),
+        "/latest/meta-data/iam/security-credentials/role" => {
+            response(200, &[], credentials("Machine"))
+        }
+        "/container" => response(200, &[], credentials("Container")),
+        _ => response(404, &[], ""),
     }
 }
 
 /// A stack with the outputs and parameters of template.yaml, if it is asked for.
 fn describe_stack(call: &str) -> (u16, String) {
     if !call.contains("StackName=intake-test") {
-        let missing = "<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code>\
-                       <Message>Stack with id elsewhere does not exist</Message></Error></ErrorResponse>";
-        return (400, missing.to_owned());
+        let missing = query_error("ValidationError", "Stack with id elsewhere does not exist");
+        return (400, missing);
     }
     let member = |kind: &str, name: &str, value: &str| {
         format!("<member><{kind}Key>{name}</{kind}Key><{kind}Value>{value}</{kind}Value></member>")
@@ -158,6 +304,7 @@ fn answer(operation: &str, call: &Value) -> Value {
             json!({"Items": [key_item(90)], "Count": 1, "ScannedCount": 1})
         }
         "Scan" => json!({"Items": [], "Count": 0, "ScannedCount": 0}),
+        "PutItem" | "GetItem" => json!({}),
         "DescribeAlarms" => alarms(call["AlarmNamePrefix"].as_str().unwrap()),
         "GetMetricStatistics" => {
             assert_eq!(call["Dimensions"], dimensions(&call["Namespace"]));
@@ -219,7 +366,10 @@ fn alarms(prefix: &str) -> Value {
         ("intake-test-delivery-AgeAlarm-5E", "ALARM"),
     ];
     let named = alarms.iter().filter(|(name, _)| name.starts_with(prefix));
-    let named = named.map(|(name, state)| json!({"AlarmName": name, "StateValue": state}));
+    let topic = json!(["arn:aws:sns:eu-central-1:123456789012:alarms"]);
+    let named = named.map(
+        |(name, state)| json!({"AlarmName": name, "StateValue": state, "AlarmActions": topic}),
+    );
     json!({"MetricAlarms": named.collect::<Vec<_>>()})
 }
 

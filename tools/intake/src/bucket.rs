@@ -1,0 +1,191 @@
+//! A bucket of S3: its objects are listed, read whole, and replaced only if they are still what was read.
+//! Must not know what is in them.
+
+use std::time::Duration;
+
+use anyhow::{Error, Result, anyhow};
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::Builder;
+use aws_sdk_s3::config::http::HttpResponse;
+use aws_sdk_s3::config::timeout::TimeoutConfig;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
+use aws_sdk_s3::primitives::ByteStream;
+use operator::error::{causes, explain_signature};
+
+use crate::stack::Stack;
+
+pub(crate) struct Bucket {
+    client: Client,
+    pub(crate) name: String,
+}
+
+/// An object as it was read.
+pub(crate) struct StoredObject {
+    pub(crate) body: Vec<u8>,
+    /// The rest of the answer: the next version keeps it.
+    pub(crate) before: GetObjectOutput,
+}
+
+/// What became of a conditional write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConditionalWrite {
+    Written,
+    /// The object is another one now, or an earlier attempt of the SDK has written it.
+    Changed,
+}
+
+impl Bucket {
+    /// A bucket, and the timeout of one attempt of a call.
+    pub(crate) fn new(stack: &Stack, name: &str, attempt_timeout: Duration) -> Self {
+        let timeouts = TimeoutConfig::builder()
+            .operation_attempt_timeout(attempt_timeout)
+            .build();
+        let config = Builder::from(&stack.config).timeout_config(timeouts);
+        Self {
+            client: Client::from_conf(config.build()),
+            name: name.to_owned(),
+        }
+    }
+
+    /// The keys of all objects that begin with `prefix`.
+    ///
+    /// # Errors
+    /// S3 does not answer, or refuses the call.
+    pub(crate) async fn keys(&self, prefix: &str) -> Result<Vec<String>> {
+        let call = self.client.list_objects_v2();
+        let mut pages = call
+            .bucket(&self.name)
+            .prefix(prefix)
+            .into_paginator()
+            .send();
+        let mut keys = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| self.explain(&error))?;
+            let objects = page.contents.unwrap_or_default();
+            keys.extend(objects.into_iter().filter_map(|object| object.key));
+        }
+        Ok(keys)
+    }
+
+    /// Reads an object. `None` when there is none, such as one that has expired meanwhile.
+    ///
+    /// # Errors
+    /// S3 does not answer, or refuses the call.
+    pub(crate) async fn get(&self, key: &str) -> Result<Option<StoredObject>> {
+        let call = self.client.get_object().bucket(&self.name).key(key);
+        let mut answer = match call.send().await {
+            Ok(answer) => answer,
+            Err(error) => {
+                let is_missing = error
+                    .as_service_error()
+                    .is_some_and(GetObjectError::is_no_such_key);
+                return if is_missing {
+                    Ok(None)
+                } else {
+                    Err(self.explain(&error))
+                };
+            }
+        };
+        let body = std::mem::take(&mut answer.body).collect().await;
+        let body = body.map_err(|error| anyhow!("bucket {}, {key}: {error}", self.name))?;
+        Ok(Some(StoredObject {
+            body: body.to_vec(),
+            before: answer,
+        }))
+    }
+
+    /// Replaces an object by the next version of it, if it is still the one that was read.
+    ///
+    /// # Errors
+    /// S3 does not answer, or refuses the call: the object may be written.
+    pub(crate) async fn replace(
+        &self,
+        key: &str,
+        before: GetObjectOutput,
+        body: Vec<u8>,
+    ) -> Result<ConditionalWrite> {
+        let call = self
+            .client
+            .put_object()
+            .bucket(&self.name)
+            .key(key)
+            .set_content_type(before.content_type)
+            .set_content_encoding(before.content_encoding)
+            .set_metadata(before.metadata)
+            .set_if_match(before.e_tag)
+            .body(ByteStream::from(body));
+        self.outcome(call.send().await)
+    }
+
+    /// Writes an object, if there is none with this key.
+    ///
+    /// # Errors
+    /// S3 does not answer, or refuses the call: the object may be written.
+    pub(crate) async fn create(
+        &self,
+        key: &str,
+        content_type: &str,
+        body: Vec<u8>,
+    ) -> Result<ConditionalWrite> {
+        let call = self
+            .client
+            .put_object()
+            .bucket(&self.name)
+            .key(key)
+            .content_type(content_type)
+            .if_none_match("*")
+            .body(ByteStream::from(body));
+        self.outcome(call.send().await)
+    }
+
+    /// Writes an object, whatever has this key.
+    ///
+    /// # Errors
+    /// S3 does not answer, or refuses the call: the object may be written.
+    pub(crate) async fn put(&self, key: &str, body: Vec<u8>) -> Result<()> {
+        let call = self.client.put_object().bucket(&self.name).key(key);
+        call.body(ByteStream::from(body))
+            .send()
+            .await
+            .map_err(|error| self.explain(&error))?;
+        Ok(())
+    }
+
+    fn outcome<T, E>(
+        &self,
+        answered: Result<T, SdkError<E, HttpResponse>>,
+    ) -> Result<ConditionalWrite>
+    where
+        E: ProvideErrorMetadata + std::error::Error + 'static,
+    {
+        let Err(error) = answered else {
+            return Ok(ConditionalWrite::Written);
+        };
+        // "Conditional writes" in the Amazon S3 user guide: 404 when the object was deleted.
+        match status(&error) {
+            Some(404 | 409 | 412) => Ok(ConditionalWrite::Changed),
+            _ => Err(self.explain(&error)),
+        }
+    }
+
+    fn explain<E>(&self, error: &SdkError<E, HttpResponse>) -> Error
+    where
+        E: ProvideErrorMetadata + std::error::Error + 'static,
+    {
+        let about_status = match status(error) {
+            Some(403) => "these credentials do not permit this. Use those of an operator.",
+            Some(404) => "it does not exist.",
+            _ => "S3 failed or cannot be reached. Run the command again.",
+        };
+        let about_signature = explain_signature(error.code(), error.message());
+        let advice = about_signature.unwrap_or(about_status);
+        anyhow!("bucket {}: {advice} ({})", self.name, causes(error))
+    }
+}
+
+/// The status of the answer, if there is one.
+fn status<E>(error: &SdkError<E, HttpResponse>) -> Option<u16> {
+    let answer = error.raw_response()?;
+    Some(answer.status().as_u16())
+}

@@ -1,0 +1,404 @@
+//! What the operator's environment and profile say about calls to AWS, where the SDK would panic at a
+//! value that it does not know, ignore it silently, or hide the reason why there are no credentials.
+//! Must not know which calls are made.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Error, Result, anyhow, bail, ensure};
+use aws_config::meta::ProviderChainError;
+use aws_config::meta::region::ProvideRegion as _;
+use aws_config::profile::{self, Profile, ProfileFileRegionProvider, ProfileSet};
+use aws_config::provider_config::ProviderConfig;
+use aws_config::retry::{RetryConfig, RetryMode};
+use aws_config::{Region, imds};
+use aws_credential_types::provider::error::CredentialsError;
+use aws_runtime::env_config::file::EnvConfigFiles;
+use aws_runtime::env_config::property::PropertiesKey;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use aws_types::os_shim_internal::{Env, Fs};
+
+use crate::output::note;
+use operator::error::{causes, explain_clock};
+
+const NO_CREDENTIALS: &str = "No AWS credentials. Sign in (`aws sso login`, `aws login`), choose a profile with AWS_PROFILE, or \
+                              set AWS_ACCESS_KEY_ID.";
+
+const NO_REGION: &str =
+    "No AWS region. Set AWS_REGION, or choose a profile that has one with AWS_PROFILE.";
+
+/// How long the metadata service of a machine may take. It answers within milliseconds.
+const METADATA_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A setting of AWS's tools ("Settings reference" in the AWS SDKs and Tools Reference Guide).
+struct Setting {
+    variable: &'static str,
+    /// Its name in a profile.
+    key: &'static str,
+}
+
+const RETRY_MODE: Setting = Setting {
+    variable: "AWS_RETRY_MODE",
+    key: "retry_mode",
+};
+const MAX_ATTEMPTS: Setting = Setting {
+    variable: "AWS_MAX_ATTEMPTS",
+    key: "max_attempts",
+};
+const CA_BUNDLE: Setting = Setting {
+    variable: "AWS_CA_BUNDLE",
+    key: "ca_bundle",
+};
+const ENDPOINT_URL: Setting = Setting {
+    variable: "AWS_ENDPOINT_URL",
+    key: "endpoint_url",
+};
+
+/// The settings with a fixed set of values. The SDK would ignore another value, and call another
+/// endpoint than the operator means.
+const CHOICES: [(Setting, &[&str]); 6] = [
+    (
+        setting("AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint"),
+        BOOLEAN,
+    ),
+    (
+        setting("AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint"),
+        BOOLEAN,
+    ),
+    (
+        setting(
+            "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+            "ignore_configured_endpoint_urls",
+        ),
+        BOOLEAN,
+    ),
+    (
+        setting("AWS_ACCOUNT_ID_ENDPOINT_MODE", "account_id_endpoint_mode"),
+        &["preferred", "disabled", "required"],
+    ),
+    (
+        setting(
+            "AWS_REQUEST_CHECKSUM_CALCULATION",
+            "request_checksum_calculation",
+        ),
+        CHECKSUM,
+    ),
+    (
+        setting(
+            "AWS_RESPONSE_CHECKSUM_VALIDATION",
+            "response_checksum_validation",
+        ),
+        CHECKSUM,
+    ),
+];
+/// The services that a command may call, as the section `services` names them.
+const SERVICES: [&str; 10] = [
+    "cloudformation",
+    "cloudwatch",
+    "cloudwatch_logs",
+    "dynamodb",
+    "s3",
+    "signin",
+    "sqs",
+    "sso",
+    "sso_oidc",
+    "sts",
+];
+
+const BOOLEAN: &[&str] = &["true", "false"];
+const CHECKSUM: &[&str] = &["when_supported", "when_required"];
+
+const fn setting(variable: &'static str, key: &'static str) -> Setting {
+    Setting { variable, key }
+}
+
+/// A value that the operator has set, and where.
+struct SetValue {
+    value: String,
+    /// Where it stands, with its name, for a sentence.
+    place: String,
+}
+
+impl fmt::Display for SetValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {:?}", self.place, self.value)
+    }
+}
+
+/// The settings of the operator.
+pub(super) struct AwsSettings {
+    profiles: ProfileSet,
+}
+
+impl AwsSettings {
+    /// Reads the profiles, and checks the chosen one.
+    ///
+    /// # Errors
+    /// A file of profiles cannot be read; the chosen profile, or one that it names as its source, does
+    /// not exist; or a setting has a value that the SDK does not know.
+    pub(super) async fn read() -> Result<Self> {
+        let files = EnvConfigFiles::default();
+        let chosen = chosen_profile().map(Cow::Owned);
+        let read = profile::load(&Fs::default(), &Env::default(), &files, chosen).await;
+        let profiles =
+            read.map_err(|error| anyhow!("The AWS profiles cannot be read: {}", causes(&error)))?;
+        let settings = Self { profiles };
+        settings.ensure_profiles_exist()?;
+        settings.ensure_values_are_known()?;
+        Ok(settings)
+    }
+
+    /// The name of the chosen profile.
+    pub(super) fn profile_name(&self) -> &str {
+        self.profiles.selected_profile()
+    }
+
+    /// The chosen profile, and those that it and they name as their sources.
+    fn profile_chain(&self) -> Vec<&Profile> {
+        let mut chain: Vec<&Profile> = Vec::new();
+        let mut next = Some(self.profile_name());
+        while let Some(profile) = next.and_then(|name| self.profiles.get_profile(name)) {
+            if chain.iter().any(|known| known.name() == profile.name()) {
+                // The SDK says that it is a loop, or takes the keys of a profile that is its own source.
+                break;
+            }
+            chain.push(profile);
+            next = profile.get("source_profile");
+        }
+        chain
+    }
+
+    fn ensure_profiles_exist(&self) -> Result<()> {
+        let is_chosen = environment("AWS_PROFILE").is_some();
+        let name = self.profile_name();
+        if is_chosen && self.profiles.get_profile(name).is_none() {
+            bail!(
+                "The AWS profile {name} does not exist: {}. Check AWS_PROFILE.",
+                self.known_profiles()
+            );
+        }
+        for profile in self.profile_chain() {
+            let Some(source) = profile.get("source_profile") else {
+                continue;
+            };
+            if self.profiles.get_profile(source).is_none() {
+                bail!(
+                    "The AWS profile {} has source_profile = {source}, and there is no profile {source}: {}.",
+                    profile.name(),
+                    self.known_profiles()
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn known_profiles(&self) -> String {
+        let mut names: Vec<&str> = self.profiles.profiles().collect();
+        names.sort_unstable();
+        if names.is_empty() {
+            return "there are no profiles".to_owned();
+        }
+        format!("there are {}", names.join(", "))
+    }
+
+    fn ensure_values_are_known(&self) -> Result<()> {
+        for (setting, known) in &CHOICES {
+            let Some(set) = self.find(setting) else {
+                continue;
+            };
+            let is_known = known
+                .iter()
+                .any(|known| set.value.eq_ignore_ascii_case(known));
+            if !is_known {
+                bail!(
+                    "{set}, which the AWS SDK does not know: write {}.",
+                    known.join(" or ")
+                );
+            }
+        }
+        // The SDK panics at an empty one.
+        let from_environment = std::env::vars_os().filter_map(|(name, value)| {
+            let place = name.into_string().ok()?;
+            let value = value.into_string().ok()?;
+            let is_endpoint = place.starts_with(ENDPOINT_URL.variable);
+            is_endpoint.then_some(SetValue { value, place })
+        });
+        let from_profile = self.in_profile(ENDPOINT_URL.key);
+        let of_services = self.endpoints_of_services();
+        for set in from_environment.chain(from_profile).chain(of_services) {
+            let scheme = ["http://", "https://"];
+            if !scheme.iter().any(|scheme| set.value.starts_with(scheme)) {
+                bail!("{set}, which is no URL: it begins with http:// or https://.");
+            }
+        }
+        Ok(())
+    }
+
+    /// The endpoints that the profile has for single services.
+    fn endpoints_of_services(&self) -> Vec<SetValue> {
+        let Some(section) = self.profiles.get("services") else {
+            return Vec::new();
+        };
+        let endpoint_of = |service: &str| {
+            let key = PropertiesKey::builder()
+                .section_key("services")
+                .section_name(section)
+                .property_name(service)
+                .sub_property_name(ENDPOINT_URL.key)
+                .build();
+            let value = self.profiles.other_sections().get(&key.ok()?)?;
+            Some(SetValue {
+                value: value.clone(),
+                place: format!(
+                    "{} of {service} in the AWS services {section}",
+                    ENDPOINT_URL.key
+                ),
+            })
+        };
+        SERVICES.iter().copied().filter_map(endpoint_of).collect()
+    }
+
+    /// The value of a setting: that of the environment or, without one, that of the profile.
+    fn find(&self, setting: &Setting) -> Option<SetValue> {
+        if let Some(value) = environment(setting.variable) {
+            let place = setting.variable.to_owned();
+            return Some(SetValue { value, place });
+        }
+        self.in_profile(setting.key)
+    }
+
+    fn in_profile(&self, key: &str) -> Option<SetValue> {
+        let value = self.profiles.get(key).filter(|value| !value.is_empty())?;
+        Some(SetValue {
+            value: value.to_owned(),
+            place: format!("{key} of the AWS profile {}", self.profile_name()),
+        })
+    }
+
+    /// The file of certificate authorities that replaces those of the system.
+    pub(super) fn ca_bundle(&self) -> Option<PathBuf> {
+        Some(PathBuf::from(self.find(&CA_BUNDLE)?.value))
+    }
+
+    /// How the SDK repeats calls. A value that it does not know, such as the mode `legacy` of the AWS
+    /// command line, is told, and is no reason to refuse a command.
+    pub(super) fn retry_config(&self) -> RetryConfig {
+        let mut retries = RetryConfig::standard();
+        if let Some(set) = self.find(&RETRY_MODE) {
+            match set.value.parse::<RetryMode>() {
+                Ok(mode) => retries = retries.with_retry_mode(mode),
+                Err(_) => note(&format!(
+                    "{set}, which the AWS SDK does not know: it takes standard. Write standard or adaptive."
+                )),
+            }
+        }
+        if let Some(set) = self.find(&MAX_ATTEMPTS) {
+            match set.value.parse() {
+                Ok(attempts @ 1..) => retries = retries.with_max_attempts(attempts),
+                _ => note(&format!(
+                    "{set}, which is no number of attempts: the AWS SDK makes {}.",
+                    retries.max_attempts()
+                )),
+            }
+        }
+        retries
+    }
+
+    /// The region: that of the environment, of the profile or, on a machine of AWS, that of the machine.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) async fn region(&self, http_client: SharedHttpClient) -> Result<Region> {
+        for variable in ["AWS_REGION", "AWS_DEFAULT_REGION"] {
+            if let Some(region) = environment(variable) {
+                return Ok(Region::new(region));
+            }
+        }
+        let of_profile = ProfileFileRegionProvider::builder()
+            .profile_name(self.profile_name())
+            .build();
+        if let Some(region) = of_profile.region().await {
+            return Ok(region);
+        }
+        let is_disabled = environment("AWS_EC2_METADATA_DISABLED")
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        ensure!(!is_disabled, NO_REGION);
+        let provider = ProviderConfig::without_region().with_http_client(http_client);
+        let metadata = imds::Client::builder()
+            .configure(&provider)
+            .max_attempts(1)
+            .operation_timeout(METADATA_TIMEOUT)
+            .build();
+        match metadata.get("/latest/meta-data/placement/region").await {
+            Ok(region) => Ok(Region::new(String::from(region))),
+            Err(error) => bail!("{NO_REGION} (the metadata service: {})", causes(&error)),
+        }
+    }
+
+    /// Why there are no credentials, and what to do.
+    pub(super) fn explain(&self, error: &CredentialsError) -> Error {
+        if let CredentialsError::CredentialsNotLoaded(_) = error {
+            return match reason_of_chain(error) {
+                Some(reason) => anyhow!("{NO_CREDENTIALS} {reason}"),
+                None => anyhow!(NO_CREDENTIALS),
+            };
+        }
+        let name = self.profile_name();
+        let chain = self.profile_chain();
+        let has = |key: &str| chain.iter().any(|profile| profile.get(key).is_some());
+        let advice = if has("mfa_serial") {
+            format!(
+                "The profile needs an MFA code (mfa_serial), and this command cannot ask for one: the AWS command line does, \
+                 with `eval \"$(aws configure export-credentials --profile {name} --format env)\"`."
+            )
+        } else if has("login_session") {
+            format!("Sign in: `aws login --profile {name}`.")
+        } else if has("sso_session") || has("sso_start_url") {
+            format!("Sign in: `aws sso login --profile {name}`.")
+        } else {
+            String::new()
+        };
+        let reason = causes(error);
+        let advice = explain_clock(&reason).map_or(advice, ToOwned::to_owned);
+        let reason = reason.trim_end_matches('.');
+        if chain.is_empty() {
+            return anyhow!("No AWS credentials: {reason}. {advice}");
+        }
+        anyhow!("No AWS credentials from the profile {name}: {reason}. {advice}")
+    }
+}
+
+/// What is worth telling of a chain of providers none of which had credentials: why a profile has
+/// none, and that the metadata service does not answer.
+fn reason_of_chain(error: &CredentialsError) -> Option<String> {
+    let chain = error
+        .source()?
+        .downcast_ref::<ProviderChainError<CredentialsError>>()?;
+    let mut reasons = Vec::new();
+    for attempt in chain.attempts() {
+        let subject = match attempt.name() {
+            "Profile" => "the profile",
+            "Ec2InstanceMetadata" => "the metadata service",
+            _ => continue,
+        };
+        let reason = attempt.error().source().map(causes).unwrap_or_default();
+        if !reason.is_empty() {
+            reasons.push(format!("{subject}: {reason}"));
+        }
+    }
+    (!reasons.is_empty()).then(|| format!("({})", reasons.join("; ")))
+}
+
+/// The name of the profile to load. The SDK would take an empty `AWS_PROFILE` for a name.
+fn chosen_profile() -> Option<String> {
+    environment("AWS_PROFILE")
+        .or_else(|| std::env::var_os("AWS_PROFILE").map(|_| "default".to_owned()))
+}
+
+/// The value of a variable that is set to something.
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

@@ -1,0 +1,116 @@
+//! How this program reaches servers: by the SDK's own HTTP client, with the certificate authorities of the
+//! system and the proxies of the environment. Must not know what is called.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use aws_smithy_http_client::proxy::ProxyConfig;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
+use aws_smithy_http_client::{Builder, Connector};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use data_encoding::BASE64;
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+
+/// Whom connections trust, and through which proxies they go.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    tls: TlsContext,
+    proxies: ProxyConfig,
+}
+
+impl Network {
+    /// Trusts the authorities of the system.
+    pub(crate) fn trusting_system() -> Result<Self> {
+        Self::new(system_authorities(), ProxyConfig::from_env())
+    }
+
+    /// Trusts only the authorities in this file, as PEM.
+    pub(super) fn trusting(ca_bundle: &Path) -> Result<Self> {
+        Self::new(authorities_in(ca_bundle)?, ProxyConfig::from_env())
+    }
+
+    /// Servers on this machine: without TLS, and past every proxy.
+    pub(super) fn loopback() -> Result<Self> {
+        Self::new(TrustStore::empty(), ProxyConfig::disabled())
+    }
+
+    fn new(authorities: TrustStore, proxies: ProxyConfig) -> Result<Self> {
+        let tls = TlsContext::builder()
+            .with_trust_store(authorities)
+            .build()
+            .context("Cannot configure TLS")?;
+        Ok(Self { tls, proxies })
+    }
+
+    /// The client that the SDK's clients share. Each gives it its timeouts.
+    pub(super) fn client(self) -> SharedHttpClient {
+        Builder::new().build_with_connector_fn(move |settings, components| {
+            self.connector(settings, components)
+        })
+    }
+
+    /// Connections for requests that no SDK makes. They have no timeouts.
+    pub(crate) fn connections(&self) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.connector(None, None))
+    }
+
+    /// Makes connections, with the timeouts of `settings` if the SDK gives any.
+    fn connector(
+        &self,
+        settings: Option<&HttpConnectorSettings>,
+        components: Option<&RuntimeComponents>,
+    ) -> Connector {
+        let mut connector = Connector::builder()
+            .tls_provider(Provider::Rustls(CryptoMode::Ring))
+            .tls_context(self.tls.clone())
+            .proxy_config(self.proxies.clone());
+        connector.set_connector_settings(settings.cloned());
+        connector.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
+        connector.build()
+    }
+}
+
+/// The authorities of the system, or none where it has none: a debug build of the SDK's client panics
+/// if it is to read them then. Every TLS connection then fails, and plain ones work.
+fn system_authorities() -> TrustStore {
+    let found = rustls_native_certs::load_native_certs();
+    let (usable, _unusable) = RootCertStore::empty().add_parsable_certificates(found.certs);
+    TrustStore::empty().with_native_roots(usable > 0)
+}
+
+/// The authorities in a file. Certificates that cannot be read are left out: the SDK's client would
+/// panic at the first one, and bundles of systems have some.
+fn authorities_in(ca_bundle: &Path) -> Result<TrustStore> {
+    let path = ca_bundle.display();
+    let pem = std::fs::read(ca_bundle)
+        .with_context(|| format!("The bundle of certificate authorities {path} cannot be read"))?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    let certificates = certificates.with_context(|| {
+        format!("The bundle of certificate authorities {path} holds ill-formed PEM")
+    })?;
+    let mut authorities = TrustStore::empty();
+    let mut count = 0;
+    for certificate in certificates {
+        let is_usable = RootCertStore::empty().add(certificate.clone()).is_ok();
+        if is_usable {
+            count += 1;
+            authorities.add_pem_certificate(to_pem(&certificate));
+        }
+    }
+    ensure!(
+        count > 0,
+        "The bundle of certificate authorities {path} holds no certificate in PEM."
+    );
+    Ok(authorities)
+}
+
+fn to_pem(certificate: &CertificateDer<'_>) -> String {
+    let base64 = BASE64.encode(certificate);
+    format!("-----BEGIN CERTIFICATE-----\n{base64}\n-----END CERTIFICATE-----\n")
+}

@@ -1,0 +1,209 @@
+//! How a command reaches AWS, the API and the local stack: hosts, proxies, certificate authorities, and how
+//! often it asks for credentials.
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::{Request, Response};
+use serde_json::json;
+use testkit::TestApp;
+use testkit::http_server::{HttpServer, Service, response};
+
+use crate::aws_profiles::{CREATE, STATIC_KEYS};
+use crate::support::aws_network::AwsNetwork;
+use crate::support::fake_aws::{Call, FakeAws};
+use crate::support::operator::{CommandOutput, Operator};
+
+/// An operator whose calls reach AWS's hosts by a proxy, with an authority of this network.
+fn operator_behind_aws_proxy(aws: &AwsNetwork<FakeAws>, more: &str) -> Operator {
+    let operator = Operator::with_nothing();
+    std::fs::create_dir_all(operator.home.path().join(".aws")).unwrap();
+    operator.file("authority.pem", &aws.authority);
+    let bundle = operator.home.path().join("authority.pem");
+    let config = format!(
+        "[default]\n{STATIC_KEYS}ca_bundle = {}\n{more}",
+        bundle.display()
+    );
+    operator.file(".aws/config", &config);
+    operator
+        .variable("HTTPS_PROXY", &aws.proxy)
+        .variable("INTAKE_STACK", "intake-test")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fips_and_dual_stack_of_a_profile_choose_the_hosts_behind_its_proxy_and_authority() {
+    let cases = [
+        (
+            "",
+            [
+                "cloudformation.eu-central-1.amazonaws.com",
+                "dynamodb.eu-central-1.amazonaws.com",
+            ],
+        ),
+        (
+            "use_fips_endpoint = true\n",
+            [
+                "cloudformation-fips.eu-central-1.amazonaws.com",
+                "dynamodb-fips.eu-central-1.amazonaws.com",
+            ],
+        ),
+        (
+            "use_dualstack_endpoint = true\n",
+            [
+                "cloudformation.eu-central-1.api.aws",
+                "dynamodb.eu-central-1.api.aws",
+            ],
+        ),
+    ];
+    for (setting, hosts) in cases {
+        let aws = AwsNetwork::start(FakeAws::default()).await;
+        let created = operator_behind_aws_proxy(&aws, setting).run(&CREATE);
+        assert_eq!(
+            created.code,
+            Some(0),
+            "{setting}: {created:?} {:?}",
+            aws.hosts()
+        );
+        assert_eq!(aws.hosts(), hosts, "{setting}");
+        assert_eq!(aws.service.count("PutItem"), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_whose_authority_is_unknown_gets_no_call() {
+    let aws = AwsNetwork::start(FakeAws::default()).await;
+    let error = operator_behind_aws_proxy(&aws, "")
+        .variable("AWS_CA_BUNDLE", "")
+        .variable("AWS_CONFIG_FILE", "/dev/null")
+        .variable("AWS_REGION", "eu-central-1")
+        .variable("AWS_ACCESS_KEY_ID", "local")
+        .variable("AWS_SECRET_ACCESS_KEY", "s")
+        .run(&CREATE)
+        .error_message();
+    assert!(error.contains("cannot reach CloudFormation"), "{error}");
+    assert!(error.contains("certificate"), "{error}");
+    assert_eq!(aws.service.calls(), Vec::<Call>::new());
+}
+
+/// An API that accepts everything, so that most promises are broken.
+struct AcceptingApi;
+
+impl Service for AcceptingApi {
+    async fn answer(&self, _: Request<Bytes>) -> Response<Full<Bytes>> {
+        response(200, &[], "{}")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_trusts_the_authorities_of_the_system_and_no_others() {
+    let app = TestApp::start();
+    let api = AwsNetwork::start(AcceptingApi).await;
+    let operator = Operator::new(&app).variable("HTTPS_PROXY", &api.proxy);
+    let verify = [
+        "verify",
+        "--yes",
+        "--signals",
+        "1",
+        "--base-url",
+        "https://api.shop.example",
+    ];
+    let unknown = operator.run(&verify).error_message();
+    assert!(unknown.starts_with("The API does not answer"), "{unknown}");
+    assert!(unknown.contains("certificate"), "{unknown}");
+    operator.file("authority.pem", &api.authority);
+    let authority = operator
+        .home
+        .path()
+        .join("authority.pem")
+        .display()
+        .to_string();
+    let known = operator.variable("SSL_CERT_FILE", &authority).run(&verify);
+    assert!(
+        known.stderr.ends_with("promise(s) did not hold.\n"),
+        "{known:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn local_stack_takes_nothing_from_profile_and_environment() {
+    let aws = HttpServer::start(FakeAws::default(), None).await.unwrap();
+    let operator = Operator::with_nothing();
+    std::fs::create_dir_all(operator.home.path().join(".aws")).unwrap();
+    operator.file(
+        ".aws/config",
+        "[default]\nregion = us-east-1\nuse_fips_endpoint = true\nuse_dualstack_endpoint = true\nretry_mode = legacy\n\
+         endpoint_url = http://127.0.0.1:1\ncredential_process = false\nca_bundle = /nonexistent\n",
+    );
+    operator.file(
+        "dev.env",
+        &format!(
+            "AWS_ENDPOINT_URL_DYNAMODB={}\nAWS_REGION=eu-central-1\nAWS_ACCESS_KEY_ID=Dev\nAWS_SECRET_ACCESS_KEY=s\n\
+             API_KEYS_TABLE=ApiKeysTable\n",
+            aws.endpoint()
+        ),
+    );
+    let mut operator = operator;
+    for (name, value) in [
+        ("AWS_PROFILE", "elsewhere"),
+        ("AWS_ENDPOINT_URL", "http://127.0.0.1:1"),
+        ("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1"),
+        ("AWS_USE_FIPS_ENDPOINT", "true"),
+        ("AWS_MAX_ATTEMPTS", "0"),
+        ("AWS_ACCESS_KEY_ID", "Variable"),
+        ("HTTP_PROXY", "http://127.0.0.1:1"),
+        ("AWS_CA_BUNDLE", "/nonexistent"),
+    ] {
+        operator = operator.variable(name, value);
+    }
+    let create = [&["--local=dev.env"][..], &CREATE].concat();
+    operator.run(&create).success();
+    let put = aws.service.calls().pop().unwrap();
+    assert_eq!(
+        (put.operation.as_str(), put.access_key.as_str()),
+        ("PutItem", "Dev")
+    );
+}
+
+/// The outcome of `doctor`, which calls five services.
+fn doctor(operator: &Operator) -> CommandOutput {
+    operator.run(&["--stack", "intake-test", "doctor", "--json"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_are_asked_for_once_for_all_services_and_again_when_they_end() {
+    let aws = HttpServer::start(FakeAws::default(), None).await.unwrap();
+    let operator = Operator::with_nothing();
+    std::fs::create_dir_all(operator.home.path().join(".aws")).unwrap();
+    let config = format!(
+        "[default]\nregion = eu-central-1\nendpoint_url = {}\ncredential_process = sh {}/process.sh\n",
+        aws.endpoint(),
+        operator.home.path().display()
+    );
+    operator.file(".aws/config", &config);
+    let write_process = |end: &str| {
+        let credentials = json!({
+            "Version": 1, "AccessKeyId": "Process", "SecretAccessKey": "s", "SessionToken": "t", "Expiration": end,
+        });
+        let home = operator.home.path().display();
+        operator.file(
+            "process.sh",
+            &format!("echo run >> {home}/runs\necho '{credentials}'\n"),
+        );
+    };
+    write_process("2099-01-01T00:00:00Z");
+    doctor(&operator).success();
+    assert_eq!(operator.read("runs"), "run\n");
+
+    // These end before the second call.
+    operator.file("runs", "");
+    write_process("2026-01-01T00:00:00Z");
+    let aws = HttpServer::start(FakeAws::default(), None).await.unwrap();
+    operator.file(
+        ".aws/config",
+        &config.replace(
+            config.split('\n').nth(2).unwrap(),
+            &format!("endpoint_url = {}", aws.endpoint()),
+        ),
+    );
+    doctor(&operator).success();
+    assert!(operator.read("runs").lines().count() > 1);
+}

@@ -1,0 +1,322 @@
+//! AWS profiles and variables with which a command cannot work: the operator hears what is wrong, and where
+//! it stands.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use testkit::http_server::HttpServer;
+
+use crate::aws_profiles::{CREATE, Profile, operator_with};
+use crate::support::fake_aws::{Change, FakeAws};
+use crate::support::operator::Operator;
+
+/// A profile or variables with which there can be no key, and what the operator hears.
+struct Hindrance {
+    config: &'static str,
+    variables: &'static [(&'static str, &'static str)],
+    change: Option<Change>,
+    /// Texts of the error.
+    told: &'static [&'static str],
+}
+
+const NOTHING: Hindrance = Hindrance {
+    config: "[default]\n{keys}endpoint_url = {aws}\n",
+    variables: &[],
+    change: None,
+    told: &[],
+};
+
+const ROLE: &str = "[profile base]\n{keys}[profile ops]\nregion = eu-central-1\nendpoint_url = {aws}\n\
+                    role_arn = arn:aws:iam::123456789012:role/ops\nsource_profile = base\n";
+
+fn hindrances_of_credentials() -> Vec<Hindrance> {
+    let refused_role = |code: &str, message: &str| {
+        Some(Change {
+            operation: "AssumeRole",
+            about: "",
+            place: "",
+            value: json!({"code": code, "message": message}),
+        })
+    };
+    let refused_signature = Change {
+        operation: "PutItem",
+        about: "",
+        place: "",
+        value: json!({
+            "__type": "com.amazon.coral.service#InvalidSignatureException",
+            "message": "Signature expired: 20260101T000000Z is now earlier than 20260101T010000Z",
+        }),
+    };
+    vec![
+        Hindrance {
+            variables: &[("AWS_PROFILE", "elsewhere")],
+            told: &[
+                "The AWS profile elsewhere does not exist: there are default. Check AWS_PROFILE.",
+            ],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[profile ops]\nregion = eu-central-1\nrole_arn = arn:aws:iam::1:role/ops\nsource_profile = gone\n",
+            variables: &[("AWS_PROFILE", "ops")],
+            told: &["The AWS profile ops has source_profile = gone, and there is no profile gone"],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\nregion = eu-central-1\ncredential_process = echo the vault is sealed >&2; exit 3\n",
+            told: &[
+                "No AWS credentials from the profile default: ",
+                "the vault is sealed",
+                "3",
+            ],
+            ..NOTHING
+        },
+        Hindrance {
+            config: concat!(
+                "[profile base]\n{keys}[profile ops]\nregion = eu-central-1\nendpoint_url = {aws}\n",
+                "role_arn = arn:aws:iam::123456789012:role/ops\nsource_profile = base\n",
+                "mfa_serial = arn:aws:iam::123456789012:mfa/ada\n"
+            ),
+            variables: &[("AWS_PROFILE", "ops")],
+            change: refused_role("AccessDenied", "not authorized to perform: sts:AssumeRole"),
+            told: &[
+                "AccessDenied: not authorized to perform: sts:AssumeRole",
+                "The profile needs an MFA code (mfa_serial)",
+                "aws configure export-credentials --profile ops --format env",
+            ],
+        },
+        Hindrance {
+            config: ROLE,
+            variables: &[("AWS_PROFILE", "ops")],
+            change: refused_role(
+                "SignatureDoesNotMatch",
+                "Signature expired: 20260101T000000Z is now earlier than 20260101T010000Z",
+            ),
+            told: &["Signature expired", "the clock of this machine is wrong"],
+        },
+        Hindrance {
+            change: Some(refused_signature),
+            told: &[
+                "Table ApiKeysTable: ",
+                "the clock of this machine is wrong",
+                "Signature expired",
+            ],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\nregion = eu-central-1\nsso_session = own\nsso_account_id = 1\nsso_role_name = ops\n[sso-session own]\nsso_region = eu-central-1\nsso_start_url = https://own.awsapps.com/start\n",
+            variables: &[
+                ("HOME", "/nonexistent"),
+                ("AWS_CONFIG_FILE", "{home}/.aws/config"),
+            ],
+            told: &[
+                "No AWS credentials from the profile default",
+                "`aws sso login --profile default`",
+            ],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\nregion = eu-central-1\nlogin_session = arn:aws:iam::1:user/gone\n",
+            told: &[
+                "No AWS credentials from the profile default",
+                "`aws login --profile default`",
+            ],
+            ..NOTHING
+        },
+    ]
+}
+
+fn hindrances_of_settings() -> Vec<Hindrance> {
+    vec![
+        Hindrance {
+            config: "[default]\n{keys}use_fips_endpoint = yes\n",
+            told: &[
+                "use_fips_endpoint of the AWS profile default is \"yes\"",
+                "write true or false",
+            ],
+            ..NOTHING
+        },
+        Hindrance {
+            variables: &[("AWS_USE_DUALSTACK_ENDPOINT", "on")],
+            told: &[
+                "AWS_USE_DUALSTACK_ENDPOINT is \"on\"",
+                "write true or false",
+            ],
+            ..NOTHING
+        },
+        Hindrance {
+            variables: &[("AWS_ENDPOINT_URL_DYNAMODB", "")],
+            told: &["AWS_ENDPOINT_URL_DYNAMODB is \"\", which is no URL"],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\n{keys}services = own\n[services own]\ndynamodb =\n  endpoint_url =\n",
+            told: &["endpoint_url of dynamodb in the AWS services own is \"\", which is no URL"],
+            ..NOTHING
+        },
+        Hindrance {
+            variables: &[("AWS_ENDPOINT_URL_SQS", "sqs.example")],
+            told: &["AWS_ENDPOINT_URL_SQS is \"sqs.example\", which is no URL"],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\n{keys}ca_bundle = /nonexistent/bundle.pem\n",
+            told: &["The bundle of certificate authorities /nonexistent/bundle.pem cannot be read"],
+            ..NOTHING
+        },
+        Hindrance {
+            variables: &[("AWS_CA_BUNDLE", "{home}/process.sh")],
+            told: &["process.sh holds no certificate in PEM"],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default\n",
+            told: &["The AWS profiles cannot be read: "],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\n",
+            told: &["No AWS region. Set AWS_REGION"],
+            ..NOTHING
+        },
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operator_without_a_key_hears_the_reason() {
+    let hindrances = hindrances_of_credentials().into_iter();
+    for hindrance in hindrances.chain(hindrances_of_settings()) {
+        let profile = Profile {
+            name: "",
+            config: hindrance.config,
+            variables: hindrance.variables,
+            access_key: "",
+            asked_once: None,
+        };
+        let told = hindrance.told;
+        let aws = HttpServer::start(FakeAws::new(hindrance.change), None)
+            .await
+            .unwrap();
+        let error = operator_with(&profile, &aws.endpoint())
+            .run(&CREATE)
+            .error_message();
+        for text in told {
+            assert!(error.contains(text), "{text}: {error}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn retry_settings_that_the_sdk_does_not_know_are_told_and_no_hindrance() {
+    let aws = HttpServer::start(FakeAws::default(), None).await.unwrap();
+    let run = |config, variables| {
+        let profile = Profile {
+            name: "",
+            config,
+            variables,
+            access_key: "",
+            asked_once: None,
+        };
+        operator_with(&profile, &aws.endpoint())
+            .variable("API_KEYS_TABLE", "ApiKeysTable")
+            .variable("INTAKE_STACK", "")
+            .run(&CREATE)
+            .success()
+            .stderr
+    };
+    let keys = "[default]\n{keys}endpoint_url = {aws}\n";
+    let legacy = run(
+        "[default]\n{keys}endpoint_url = {aws}\nretry_mode = legacy\n",
+        &[],
+    );
+    assert!(
+        legacy.starts_with(
+            "retry_mode of the AWS profile default is \"legacy\", which the AWS SDK does not know"
+        ),
+        "{legacy}"
+    );
+    let none = run(keys, &[("AWS_MAX_ATTEMPTS", "0")]);
+    assert!(
+        none.starts_with("AWS_MAX_ATTEMPTS is \"0\", which is no number of attempts"),
+        "{none}"
+    );
+    let nothing = run(keys, &[("AWS_RETRY_MODE", ""), ("AWS_MAX_ATTEMPTS", "")]);
+    assert!(nothing.starts_with("Key key_"), "{nothing}");
+}
+
+/// No value of any variable ends the program with a panic.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_value_of_a_variable_makes_the_program_panic() {
+    let aws = HttpServer::start(FakeAws::default(), None).await.unwrap();
+    let variables = [
+        "AWS_RETRY_MODE",
+        "AWS_MAX_ATTEMPTS",
+        "AWS_NEW_RETRIES_2026",
+        "AWS_PROFILE",
+        "AWS_REGION",
+        "AWS_DEFAULTS_MODE",
+        "AWS_ENDPOINT_URL_DYNAMODB",
+        "AWS_USE_FIPS_ENDPOINT",
+        "AWS_CA_BUNDLE",
+        "AWS_CONFIG_FILE",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SDK_UA_APP_ID",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
+        "AWS_ACCOUNT_ID_ENDPOINT_MODE",
+        "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES",
+        "AWS_AUTH_SCHEME_PREFERENCE",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "NO_PROXY",
+        "SSL_CERT_FILE",
+    ];
+    let endpoint = aws.endpoint();
+    let try_values = |variable: &str| {
+        for value in ["", "0", "legacy", "[::"] {
+            let profile = Profile {
+                name: "",
+                config: "[default]\n{keys}endpoint_url = {aws}\n",
+                variables: &[],
+                access_key: "",
+                asked_once: None,
+            };
+            let run = operator_with(&profile, &endpoint)
+                .variable("INTAKE_STACK", "")
+                .variable("API_KEYS_TABLE", "ApiKeysTable")
+                .variable(variable, value)
+                .run(&CREATE);
+            let has_ended = matches!(run.code, Some(0 | 1));
+            assert!(has_ended, "{variable}={value}: {run:?}");
+        }
+    };
+    thread::scope(|scope| {
+        for variable in variables {
+            let try_values = &try_values;
+            scope.spawn(move || try_values(variable));
+        }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metadata_service_that_hangs_is_told_after_two_seconds() {
+    // Connections wait in the backlog, and are never accepted.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", silent.local_addr().unwrap());
+    let operator = Operator::with_nothing()
+        .variable("AWS_EC2_METADATA_DISABLED", "false")
+        .variable("AWS_EC2_METADATA_SERVICE_ENDPOINT", &endpoint)
+        .variable("AWS_REGION", "eu-central-1");
+    let began = Instant::now();
+    let error = operator.run(&CREATE).error_message();
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+    assert!(error.starts_with("No AWS credentials. Sign in"), "{error}");
+    assert!(
+        error.contains("the metadata service: ") && error.contains("timeout"),
+        "{error}"
+    );
+}

@@ -1,0 +1,129 @@
+//! Reads of whole tables wait while DynamoDB throttles them or fails, and take what it gives.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::{Request, Response};
+use serde_json::{Value, json};
+use testkit::TestApp;
+use testkit::fault_proxy::{Fault, Plan};
+use testkit::http_server::{HttpServer, Service, response};
+
+use crate::support::fake_aws::key_item;
+use crate::support::fault::operator_behind_proxy;
+use crate::support::operator::Operator;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scan_survives_throttling_and_errors_and_says_that_it_waits() {
+    let faults = [
+        (Fault::Throttled, "AWS throttles the calls"),
+        (Fault::InternalServerError, "AWS fails"),
+    ];
+    for (fault, reason) in faults {
+        let app = TestApp::start();
+        Operator::new(&app).create_key("web");
+        let lasting = fault.lasting(Duration::from_secs(12)).for_operation("Scan");
+        let faulted = operator_behind_proxy(&app, Plan::new([lasting])).await;
+        let listed = faulted.operator.run(&["keys", "list", "--json"]).success();
+        assert_eq!(listed.json().len(), 1);
+        let waiting = format!(": {reason}. Waiting, for ");
+        assert!(listed.stderr.contains(&waiting), "{listed:?}");
+    }
+}
+
+/// The read units of a page of 1 MiB, consistently read ("Read/write capacity" in the DynamoDB developer
+/// guide).
+const PAGE_UNITS: f64 = 256.0;
+
+/// What a partition reads in a second.
+const UNITS_PER_SECOND: f64 = 3_000.0;
+
+/// The pages of each of the eight segments.
+const PAGES: u64 = 12;
+
+/// A table of one partition, which has saved nothing for a burst.
+struct Partition {
+    units: f64,
+    filled_at: Instant,
+    /// How often each page was read, by segment and page.
+    read: BTreeMap<(u64, u64), u32>,
+    throttled: u32,
+}
+
+struct ThrottledTable(Mutex<Partition>);
+
+impl Partition {
+    fn scan(&mut self, call: &Value) -> Option<Value> {
+        let now = Instant::now();
+        let refill = (now - self.filled_at).as_secs_f64() * UNITS_PER_SECOND;
+        self.units = (self.units + refill).min(UNITS_PER_SECOND);
+        self.filled_at = now;
+        if self.units < PAGE_UNITS {
+            self.throttled += 1;
+            return None;
+        }
+        self.units -= PAGE_UNITS;
+        let segment = call["Segment"].as_u64().unwrap();
+        let start = call["ExclusiveStartKey"]["keyHash"]["S"].as_str();
+        let page = start.map_or(0, |start| start.parse().unwrap());
+        *self.read.entry((segment, page)).or_default() += 1;
+        let next = page + 1;
+        let mut answer = json!({"Items": [key_item(90)], "Count": 1, "ScannedCount": 1});
+        if next < PAGES {
+            answer["LastEvaluatedKey"] = json!({"keyHash": {"S": next.to_string()}});
+        }
+        Some(answer)
+    }
+}
+
+impl Service for ThrottledTable {
+    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+        let call = serde_json::from_slice(request.body()).unwrap();
+        let page = self.0.lock().unwrap().scan(&call);
+        if let Some(page) = page {
+            response(200, &[], page.to_string())
+        } else {
+            let error = json!({"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"});
+            response(400, &[], error.to_string())
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn table_is_read_as_fast_as_its_partition_gives_and_no_page_twice() {
+    let partition = Partition {
+        units: UNITS_PER_SECOND,
+        filled_at: Instant::now(),
+        read: BTreeMap::new(),
+        throttled: 0,
+    };
+    let table = HttpServer::start(ThrottledTable(Mutex::new(partition)), None)
+        .await
+        .unwrap();
+    let operator = Operator::with_credentials(&table.endpoint()).variable("API_KEYS_TABLE", "t");
+    let began = Instant::now();
+    let listed = operator.run(&["keys", "list", "--json"]).success();
+    let took = began.elapsed().as_secs_f64();
+    let pages = 8 * PAGES;
+    assert_eq!(listed.json().len() as u64, pages);
+    let partition = table.service.0.lock().unwrap();
+    assert!(
+        partition.read.values().all(|times| *times == 1),
+        "{:?}",
+        partition.read
+    );
+    assert!(partition.throttled > 0);
+    let at_least = (f64::from(u32::try_from(pages).unwrap()) * PAGE_UNITS - UNITS_PER_SECOND)
+        / UNITS_PER_SECOND;
+    eprintln!(
+        "{pages} pages in {took:.1} s, at least {at_least:.1} s; {} throttled",
+        partition.throttled
+    );
+    assert!(
+        took < 2.0 * at_least + 3.0,
+        "{took} s for at least {at_least} s"
+    );
+}

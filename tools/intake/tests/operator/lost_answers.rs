@@ -1,0 +1,212 @@
+//! Writes with a condition that take effect, and whose answers are lost: a command takes its own earlier
+//! attempt for what it is, and says when it does not know what is stored.
+
+use std::thread;
+use std::time::Duration;
+
+use testkit::TestApp;
+use testkit::fault_proxy::{Fault, Plan, Rule};
+
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
+use crate::support::key_snapshot;
+use crate::support::operator::{CommandOutput, Operator};
+
+/// A command with a conditional write.
+#[derive(Clone, Copy, Debug)]
+enum Writer {
+    Create,
+    Import,
+    /// Its first write: the new key.
+    Rotate,
+    /// Its second write: the end of the old key.
+    RotateOld,
+    Revoke,
+}
+
+const WRITERS: [Writer; 5] = [
+    Writer::Create,
+    Writer::Import,
+    Writer::Rotate,
+    Writer::RotateOld,
+    Writer::Revoke,
+];
+
+impl Writer {
+    fn operation(self) -> &'static str {
+        match self {
+            Self::Create | Self::Import | Self::Rotate => "PutItem",
+            Self::RotateOld | Self::Revoke => "UpdateItem",
+        }
+    }
+
+    /// Runs the command in a stack whose only key is this one.
+    fn run(self, operator: &Operator, id: &str) -> CommandOutput {
+        match self {
+            Self::Create => operator.run_keys_create("new", &[]),
+            Self::Import => {
+                let import = ["keys", "import", "--account", "shop", "--name", "new"];
+                operator.run_with(&import, &"k".repeat(40))
+            }
+            Self::Rotate | Self::RotateOld => operator.run(&["keys", "rotate", id]),
+            Self::Revoke => operator.run(&["keys", "revoke", id, "--yes"]),
+        }
+    }
+
+    /// Fails unless the table is as after a command that got each answer.
+    fn assert_done(self, operator: &Operator, output: &CommandOutput) {
+        let keys = operator.list_keys();
+        let states: Vec<_> = keys
+            .iter()
+            .map(|key| key["state"].as_str().unwrap())
+            .collect();
+        match self {
+            Self::Create | Self::Import => {
+                assert_eq!(states, ["active", "active"], "{self:?} {output:?}");
+            }
+            Self::Rotate | Self::RotateOld => {
+                assert_eq!(states, ["active", "active"], "{self:?} {output:?}");
+                assert!(keys[0]["expiresAt"].is_string(), "{keys:?}");
+            }
+            Self::Revoke => assert_eq!(states, ["revoked"], "{self:?} {output:?}"),
+        }
+    }
+}
+
+/// An operator of a stack with one key, whose command gets faults.
+struct Stack {
+    app: TestApp,
+    faulted: OperatorBehindProxy,
+    id: String,
+}
+
+async fn stack(rule: Rule) -> Stack {
+    let app = TestApp::start();
+    let id = Operator::new(&app).create_key("old").id;
+    let faulted = operator_behind_proxy(&app, Plan::new([rule])).await;
+    Stack { app, faulted, id }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn write_whose_answer_is_lost_or_a_500_is_known_as_done() {
+    for fault in [
+        Fault::ResetAfter,
+        Fault::ErrorAfter,
+        Fault::CutBody,
+        Fault::EmptyBody,
+        Fault::HtmlBody,
+    ] {
+        for writer in WRITERS {
+            let rule = fault.on_call(1).for_operation(writer.operation());
+            let Stack { app, faulted, id } = stack(rule).await;
+            let output = writer.run(&faulted.operator, &id);
+            assert_eq!(output.code, Some(0), "{fault:?} {writer:?}: {output:?}");
+            assert_eq!(faulted.proxy.counts().faulted, 1, "{fault:?} {writer:?}");
+            writer.assert_done(&Operator::new(&app), &output);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn write_whose_answer_comes_after_the_timeout_is_known_as_done() {
+    let mut stacks = Vec::new();
+    for writer in WRITERS {
+        let slow = Fault::Slow(Duration::from_secs(25));
+        stacks.push((
+            writer,
+            stack(slow.on_call(1).for_operation(writer.operation())).await,
+        ));
+    }
+    thread::scope(|scope| {
+        for (writer, Stack { app, faulted, id }) in &stacks {
+            scope.spawn(move || {
+                let output = writer.run(&faulted.operator, id);
+                assert_eq!(output.code, Some(0), "{writer:?}: {output:?}");
+                writer.assert_done(&Operator::new(app), &output);
+            });
+        }
+    });
+}
+
+/// Every attempt takes effect, and is answered with a 500: a read tells.
+#[tokio::test(flavor = "multi_thread")]
+async fn new_key_that_no_attempt_acknowledged_is_found_by_a_read() {
+    for writer in [Writer::Create, Writer::Import, Writer::Rotate] {
+        let rule = Fault::ErrorAfter.always().for_operation("PutItem");
+        let Stack { app, faulted, id } = stack(rule).await;
+        let output = writer.run(&faulted.operator, &id);
+        assert_eq!(output.code, Some(0), "{writer:?}: {output:?}");
+        writer.assert_done(&Operator::new(&app), &output);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_of_an_unknown_outcome_is_named_with_the_command_that_revokes_it() {
+    for writer in [Writer::Create, Writer::Import, Writer::Rotate] {
+        let rule = Fault::ResetBefore.always().for_operation("PutItem");
+        let Stack {
+            app: _app,
+            faulted,
+            id,
+        } = stack(rule).await;
+        let error = writer.run(&faulted.operator, &id).error_message();
+        let (_, told) = error
+            .split_once(" It is unknown whether the key key_")
+            .expect(&error);
+        let (rest_of_id, _) = told.split_once(' ').unwrap();
+        let revoke = format!("`cargo intake keys revoke key_{rest_of_id}` revokes it.");
+        assert!(error.ends_with(&revoke), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_table_is_said_to_be_written_only_after_an_answer() {
+    let s3 = testkit::fake_s3::FakeS3::start().await.unwrap();
+    s3.set_fault(Some(testkit::fake_s3::S3Fault::Forbidden));
+    let cases = [
+        (Fault::AccessDenied, "these credentials do not permit this"),
+        (
+            Fault::ResetBefore,
+            "It is unknown whether the key table is written, and the key snapshot is not written",
+        ),
+    ];
+    for (fault, told) in cases {
+        let app = TestApp::start();
+        let rule = fault.always().for_operation("PutItem");
+        let faulted = operator_behind_proxy(&app, Plan::new([rule])).await;
+        let operator = key_snapshot::operator(&app, &s3)
+            .variable("AWS_ENDPOINT_URL_DYNAMODB", &faulted.proxy.endpoint());
+        let failed = operator.run_keys_create("web", &[]);
+        assert_eq!(failed.code, Some(1), "{failed:?}");
+        assert!(failed.stderr.contains(told), "{fault:?}: {failed:?}");
+        assert!(
+            !failed.stderr.contains("The key table is written"),
+            "{failed:?}"
+        );
+    }
+    let app = TestApp::start();
+    let written = key_snapshot::operator(&app, &s3).run_keys_create("web", &[]);
+    let id = Operator::new(&app).list_keys()[0]["keyId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let told = format!(
+        "The key table is written (`cargo intake keys revoke {id}` revokes the new key), and the key snapshot is not written"
+    );
+    assert!(written.stderr.contains(&told), "{written:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn imported_key_of_another_command_is_refused() {
+    let app = TestApp::start();
+    let import = ["keys", "import", "--account", "shop", "--name", "old"];
+    let operator = Operator::new(&app);
+    operator.run_with(&import, &"k".repeat(40)).success();
+    let rule = Fault::ResetAfter.on_call(1).for_operation("PutItem");
+    let faulted = operator_behind_proxy(&app, Plan::new([rule])).await;
+    let error = faulted
+        .operator
+        .run_with(&import, &"k".repeat(40))
+        .error_message();
+    assert!(error.starts_with("This key already exists."), "{error}");
+    assert_eq!(operator.list_keys().len(), 1);
+}
