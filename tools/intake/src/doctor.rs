@@ -1,6 +1,7 @@
 //! `doctor`: what is wrong with a deployed stack, or soon will be. It only reads.
 
 mod alarms;
+mod concurrency;
 mod drains;
 mod tables;
 mod version;
@@ -77,6 +78,8 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     let client = Client::new(&stack.config);
     let alarms = alarms::check(stack, &client).await;
     add("Alarms", alarms);
+    let concurrency = concurrency::check(stack).await;
+    add("Concurrency", concurrency);
     let Some(queues) = Queues::find(stack)? else {
         let outcome = CheckOutcome::skipped(stack.no_queues_message());
         add("Overflow queue", Ok(outcome));

@@ -130,7 +130,19 @@ impl Stack {
         self.variables.find(variable)
     }
 
-    /// An output of the stack of the delivery, which is named after this one (delivery/README.md).
+    /// Whether there is a stack of the delivery beside this one. A stack without a name is taken for one
+    /// without a delivery.
+    ///
+    /// # Errors
+    /// CloudFormation does not say.
+    pub(crate) async fn has_delivery(&self) -> Result<bool> {
+        let Some(name) = &self.name else {
+            return Ok(false);
+        };
+        cloudformation::exists(&self.config, &delivery_of(name)).await
+    }
+
+    /// An output of the stack of the delivery.
     ///
     /// # Errors
     /// This stack has no name, or there is no such stack or output.
@@ -139,7 +151,7 @@ impl Stack {
             .name
             .as_deref()
             .context("No lake: give --bucket NAME, or the stack of the service by --stack NAME.")?;
-        let delivery = format!("{name}-delivery");
+        let delivery = delivery_of(name);
         let names = [(output, output)];
         let variables = StackVariables::read_stack(&self.config, &delivery, &names).await?;
         let value = variables.get(output, "Give --bucket NAME.")?;
@@ -192,6 +204,11 @@ impl Stack {
         }
         Ok(Some(Duration::from_hours(days.saturating_mul(24))))
     }
+}
+
+/// The name of the stack of the delivery (delivery/README.md).
+fn delivery_of(stack: &str) -> String {
+    format!("{stack}-delivery")
 }
 
 #[cfg(test)]

@@ -95,11 +95,12 @@ const CHOICES: [(Setting, &[&str]); 6] = [
     ),
 ];
 /// The services that a command may call, as the section `services` names them.
-const SERVICES: [&str; 10] = [
+const SERVICES: [&str; 11] = [
     "cloudformation",
     "cloudwatch",
     "cloudwatch_logs",
     "dynamodb",
+    "lambda",
     "s3",
     "signin",
     "sqs",

@@ -4,7 +4,7 @@ use emulator::sqs::FakeSqs;
 use serde_json::{Value, json};
 use testkit::TestApp;
 
-use crate::support::fake_aws::{Change, key_item, run_at_aws};
+use crate::support::fake_aws::{ACCOUNT_SETTINGS, Change, FakeAws, key_item, run_at, run_at_aws};
 use crate::support::operator::{CommandOutput, Operator};
 
 /// Runs `doctor` over an AWS with this change.
@@ -35,6 +35,11 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         ("Key snapshot", "this stack has no bucket for one"),
         ("Alarms", "2 alarms, none fires, 1 without data"),
         (
+            "Concurrency",
+            "1000 concurrent executions in this account and region, 900 of them not reserved. Drains and delivery hold up to 2 of \
+             these, a delivery 16 more; the API has the rest",
+        ),
+        (
             "Overflow queue",
             "3 message(s), the oldest 0 s old; in 30 minutes 0 failed drain(s), 0 crash(es), 0 throttled",
         ),
@@ -62,6 +67,32 @@ async fn alarms_without_a_topic_are_told() {
         found["seen"],
         "2 alarms, none fires, 0 without data; they tell no one: give PageTopicArn and TicketTopicArn, SNS topics"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quota_that_a_delivery_can_use_up_fails() {
+    let limit = json!({"ConcurrentExecutions": 10, "UnreservedConcurrentExecutions": 10});
+    let change = || Change {
+        operation: ACCOUNT_SETTINGS,
+        about: "",
+        place: "",
+        value: json!({"AccountLimit": limit}),
+    };
+    let arguments = ["--stack", "intake-test", "doctor", "--json"];
+    let aws = FakeAws::new(Some(change())).with_delivery();
+    let failed = run_at(aws, &arguments).await;
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    let checks = failed.json();
+    let found = checks
+        .iter()
+        .find(|one| one["check"] == "Concurrency")
+        .unwrap();
+    assert_eq!(
+        found["seen"],
+        "10 concurrent executions in this account and region, 10 of them not reserved. Drains and delivery hold up to 18 of \
+         these; the API has the rest: raise the quota in Service Quotas, AWS Lambda, \"Concurrent executions\""
+    );
+    doctor(Some(change())).await.success();
 }
 
 /// A changed answer of AWS, and the check that fails because of it.

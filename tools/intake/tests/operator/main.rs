@@ -33,6 +33,7 @@
 mod account_isolation;
 mod accounts;
 mod aws_connections;
+mod aws_login;
 mod aws_profiles;
 mod aws_refusals;
 mod configuration;

@@ -1,5 +1,5 @@
 //! An AWS that answers like that of a healthy stack, with one answer changed: CloudFormation, DynamoDB,
-//! SQS, CloudWatch and its logs, and those that give credentials: STS, single sign-on, the metadata
+//! SQS, Lambda, CloudWatch and its logs, and those that give credentials: STS, single sign-on, the metadata
 //! service and that of containers.
 
 use std::sync::Mutex;
@@ -41,6 +41,8 @@ pub(crate) struct Call {
 #[derive(Default)]
 pub(crate) struct FakeAws {
     pub(crate) change: Option<Change>,
+    /// Whether there is the stack of a delivery.
+    has_delivery: bool,
     calls: Mutex<Vec<Call>>,
 }
 
@@ -49,6 +51,14 @@ impl FakeAws {
         Self {
             change,
             ..Self::default()
+        }
+    }
+
+    /// The same AWS, with the stack of a delivery.
+    pub(crate) fn with_delivery(self) -> Self {
+        Self {
+            has_delivery: true,
+            ..self
         }
     }
 
@@ -69,7 +79,12 @@ impl FakeAws {
 
 /// Runs a command over an AWS with this change.
 pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> CommandOutput {
-    let aws = HttpServer::start(FakeAws::new(change), None).await.unwrap();
+    run_at(FakeAws::new(change), arguments).await
+}
+
+/// Runs a command over this AWS.
+pub(crate) async fn run_at(aws: FakeAws, arguments: &[&str]) -> CommandOutput {
+    let aws = HttpServer::start(aws, None).await.unwrap();
     let operator = Operator::with_nothing()
         .variable("AWS_REGION", "eu-central-1")
         .variable("AWS_ACCESS_KEY_ID", "local")
@@ -128,7 +143,7 @@ impl Service for FakeAws {
             access_key: access_key.to_owned(),
         });
         match protocol {
-            Protocol::Rest => answer_path(path),
+            Protocol::Rest => self.answer_path(path),
             Protocol::Query => self.answer_query(&operation, request.body()),
             Protocol::Json => {
                 let call = serde_json::from_slice(request.body()).unwrap();
@@ -156,6 +171,14 @@ fn status(answer: &Value) -> u16 {
 }
 
 impl FakeAws {
+    fn answer_path(&self, path: &str) -> Response<Full<Bytes>> {
+        let change = self.change.as_ref();
+        match change.filter(|change| change.operation == path) {
+            Some(change) => response(status(&change.value), &[], change.value.to_string()),
+            None => answer_path(path),
+        }
+    }
+
     fn answer_query(&self, operation: &str, body: &Bytes) -> Response<Full<Bytes>> {
         let body = String::from_utf8_lossy(body);
         if let Some(change) = &self.change
@@ -167,8 +190,11 @@ impl FakeAws {
         }
         match operation {
             "DescribeStacks" => {
-                assert_eq!(self.count(operation), 1, "the stack is described once");
-                let (status, xml) = describe_stack(&body);
+                let is_delivery = body.contains("StackName=intake-test-delivery");
+                let times = if is_delivery { 2 } else { 1 };
+                assert_eq!(self.count(operation), times, "a stack is described once");
+                let exists = !is_delivery || self.has_delivery;
+                let (status, xml) = describe_stack(&body, exists);
                 response(status, &[], xml)
             }
             "AssumeRole" | "AssumeRoleWithWebIdentity" => {
@@ -214,7 +240,11 @@ fn assumed_role(operation: &str) -> String {
     )
 }
 
-/// The answers of single sign-on, of the metadata service of a machine, and of that of a container.
+/// The path of `GetAccountSettings` in the API of Lambda.
+pub(crate) const ACCOUNT_SETTINGS: &str = "/2016-08-19/account-settings";
+
+/// The answers of Lambda, of single sign-on and `aws login`, of the metadata service of a machine, and of
+/// that of a container.
 fn answer_path(path: &str) -> Response<Full<Bytes>> {
     let end = in_an_hour();
     let credentials = |id: &str| {
@@ -243,13 +273,25 @@ fn answer_path(path: &str) -> Response<Full<Bytes>> {
             response(200, &[], credentials("Machine"))
         }
         "/container" => response(200, &[], credentials("Container")),
+        "/v1/token" => {
+            let token = json!({
+                "accessToken": {"accessKeyId": "NewLogin", "secretAccessKey": "s", "sessionToken": "t"},
+                "tokenType": "aws_sigv4", "expiresIn": 900, "refreshToken": "r2",
+            });
+            response(200, &[], token.to_string())
+        }
+        ACCOUNT_SETTINGS => {
+            let limit =
+                json!({"ConcurrentExecutions": 1_000, "UnreservedConcurrentExecutions": 900});
+            response(200, &[], json!({"AccountLimit": limit}).to_string())
+        }
         _ => response(404, &[], ""),
     }
 }
 
-/// A stack with the outputs and parameters of template.yaml, if it is asked for.
-fn describe_stack(call: &str) -> (u16, String) {
-    if !call.contains("StackName=intake-test") {
+/// A stack with the outputs and parameters of template.yaml, if it exists.
+fn describe_stack(call: &str, exists: bool) -> (u16, String) {
+    if !exists || !call.contains("StackName=intake-test") {
         let missing = query_error("ValidationError", "Stack with id elsewhere does not exist");
         return (400, missing);
     }
