@@ -1,23 +1,84 @@
-//! Ctrl-C or SIGTERM as the regular end of a command, or as a reason to clean up. Must not know
-//! what the command does.
+//! Ctrl-C or SIGTERM as the regular end of a command, as a reason to clean up, or as the end of the
+//! process with a sentence on how to go on. Must not know what the command does.
+
+use std::process;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::output::note;
+
+/// Who ends the command after a signal. A signal is one for the whole process, and so is this.
+static END: Mutex<End> = Mutex::new(End::Process(String::new()));
+
+enum End {
+    /// The process ends with this sentence.
+    Process(String),
+    /// The command ends itself.
+    Command,
+}
+
+/// Has both signals end the process, from here on, with this sentence on how to go on. A later call
+/// replaces the sentence.
+pub(crate) fn say_at_interrupt(how_to_go_on: impl Into<String>) {
+    let mut end = END.lock().unwrap_or_else(PoisonError::into_inner);
+    if let End::Process(sentence) = &mut *end {
+        *sentence = how_to_go_on.into();
+    }
+}
+
+/// Ends the process at one of the signals, until [`until_interrupted`] is called.
+///
+/// # Errors
+/// The system does not hand the signals over.
+pub(crate) fn end_at_interrupt() -> Result<()> {
+    let signals = Signals::listen()?;
+    // A task of its own: the main one may be waiting for the operator's answer.
+    tokio::spawn(async move {
+        signals.next().await;
+        let end = END.lock().unwrap_or_else(PoisonError::into_inner);
+        if let End::Process(sentence) = &*end {
+            note(&format!("error: Interrupted. {sentence}"));
+            process::exit(1);
+        }
+    });
+    Ok(())
+}
 
 /// Does `work`. Returns `None` when the operator pressed Ctrl-C first, or a pipeline sent SIGTERM:
 /// then `work` is dropped. After this call, neither signal ends the process any more.
 pub(crate) async fn until_interrupted<T>(
     work: impl Future<Output = Result<T>>,
 ) -> Result<Option<T>> {
-    let mut ctrl_c = listen(SignalKind::interrupt())?;
-    let mut terminate = listen(SignalKind::terminate())?;
+    let signals = Signals::listen()?;
+    *END.lock().unwrap_or_else(PoisonError::into_inner) = End::Command;
     tokio::select! {
         result = work => result.map(Some),
-        _ = ctrl_c.recv() => Ok(None),
-        _ = terminate.recv() => Ok(None),
+        () = signals.next() => Ok(None),
     }
 }
 
-fn listen(kind: SignalKind) -> Result<Signal> {
-    signal(kind).context("Cannot listen for Ctrl-C and SIGTERM")
+struct Signals {
+    ctrl_c: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self> {
+        let listen = |kind| signal(kind).context("Cannot listen for Ctrl-C and SIGTERM");
+        Ok(Self {
+            ctrl_c: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the next of both.
+    async fn next(mut self) {
+        tokio::select! {
+            _ = self.ctrl_c.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }

@@ -9,6 +9,7 @@ use clap_complete::Shell;
 
 use crate::exit_codes::with_exit_codes;
 use crate::import::ImportArgs;
+use crate::interrupt::{end_at_interrupt, say_at_interrupt};
 use crate::output::{Format, note, print_line};
 use crate::program_name::{as_typed, own_name};
 use crate::stack::{Stack, StackArgs, local_account};
@@ -148,6 +149,8 @@ impl Options {
         match self.command {
             Command::Completions { shell } => completions(shell),
             Command::OnStack(command) => {
+                say_at_interrupt("To go on, run the same command again.");
+                end_at_interrupt()?;
                 let stack = self.stack_args.connect().await?;
                 command.run(&stack, format).await
             }

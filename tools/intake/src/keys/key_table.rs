@@ -18,6 +18,7 @@ use model::timestamp::Timestamp;
 use store::api_keys::PARTITION_KEY;
 use store::attributes::{Item, from_item, to_item};
 
+use crate::interrupt::say_at_interrupt;
 use crate::output::note;
 use crate::stack::Stack;
 use crate::stack::variable_names::API_KEYS_TABLE;
@@ -119,6 +120,7 @@ impl<'a> KeyTable<'a> {
             .send();
         let before = self.begin_write();
         let unknown = unknown_outcome(&entry.key_id);
+        say_at_interrupt(unknown.as_str());
         // The attempts of a call may take longer together.
         let put = run_until(Deadline::after(WRITE_TIMEOUT), put);
         let (answered, calls) = CallStats::measure(put).await;
@@ -169,6 +171,10 @@ impl<'a> KeyTable<'a> {
 
     /// Records that the table has this key.
     fn has_added(&self, entry: &KeyEntry) -> bool {
+        let id = &entry.key_id;
+        say_at_interrupt(format!(
+            "The key {id} is stored: `cargo intake keys revoke {id}` revokes it."
+        ));
         self.change.set(TableChange::Written);
         self.added.replace(Some(entry.key_id.clone()));
         true

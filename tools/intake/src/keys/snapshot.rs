@@ -15,6 +15,7 @@ use store::key_snapshot::{
 use super::key_table::{KeyTable, StoredKey, TableChange, no_such_key};
 use crate::bucket::{Bucket, ConditionalWrite, StoredObject};
 use crate::check_result::CheckOutcome;
+use crate::interrupt::say_at_interrupt;
 use crate::output::note;
 use crate::stack::variable_names::KEY_SNAPSHOT_BUCKET;
 use crate::stack::{ATTEMPT_TIMEOUT, Stack};
@@ -48,6 +49,9 @@ pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
     let Some(bucket) = find_bucket(key_table.stack) else {
         return Ok(());
     };
+    say_at_interrupt(
+        "The key snapshot may be older than the key table: `cargo intake keys publish` writes it.",
+    );
     let written = write_snapshot(&bucket, key_table).await;
     if let Err(error) = written {
         let table = match key_table.change() {

@@ -48,6 +48,7 @@ mod import_any_order;
 mod import_by_field;
 mod import_interrupted;
 mod import_once;
+mod interrupted;
 mod invalid_signals;
 mod key_revocation;
 mod key_snapshot;

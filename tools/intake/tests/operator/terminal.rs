@@ -26,6 +26,19 @@ async fn destructive_command_without_confirmation_changes_nothing() {
 }
 
 #[tokio::test]
+async fn ctrl_c_at_a_question_ends_the_command_and_changes_nothing() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let key = operator.create_key("web");
+    let mut terminal = Terminal::run(&operator, &["keys", "revoke", &key.id]);
+    terminal.wait_for("[y/N]");
+    let ended = terminal.interrupt();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.screen.contains("error: Interrupted."), "{ended:?}");
+    assert_eq!(operator.list_keys()[0]["state"], "active");
+}
+
+#[tokio::test]
 async fn erasure_of_an_account_is_confirmed_by_its_name() {
     let app = TestApp::start();
     let operator = Operator::new(&app);

@@ -12,7 +12,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 
 use super::TIMEOUT;
-use super::operator::Operator;
+use super::operator::{Operator, send_signal};
 
 /// A terminal with a command in it.
 pub(crate) struct Terminal {
@@ -113,6 +113,12 @@ impl Terminal {
             code: self.process.wait().unwrap().code(),
             screen: self.screen_text(),
         }
+    }
+
+    /// Sends the signal of Ctrl-C, and waits until the command has ended.
+    pub(crate) fn interrupt(self) -> EndedOnTerminal {
+        send_signal(&self.process, "INT");
+        self.end()
     }
 
     /// Kills the command.

@@ -1,0 +1,56 @@
+//! Ctrl-C, and SIGTERM of a pipeline, while a command waits for AWS: it says how to go on.
+
+use testkit::TestApp;
+use testkit::fault_proxy::Fault;
+
+use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy, wait_for_fault};
+use crate::support::running_command::{EndedCommand, RunningCommand};
+
+/// Sends a signal to a command while DynamoDB does not answer this operation.
+async fn interrupt(operation: &'static str, arguments: &[&str], signal: &str) -> EndedCommand {
+    let app = TestApp::start();
+    let hanging = Fault::Hanging.always().for_operation(operation);
+    let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, hanging).await;
+    let running = RunningCommand::start(&operator, arguments);
+    wait_for_fault(&proxy).await;
+    running.end(signal)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_that_waits_says_how_to_go_on() {
+    for (signal, arguments) in [
+        ("INT", &["keys", "list"][..]),
+        (
+            "TERM",
+            &[
+                "customers",
+                "find",
+                "--account",
+                "shop",
+                "--email",
+                "a@example.com",
+            ],
+        ),
+    ] {
+        let ended = interrupt("Scan", arguments, signal).await;
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        let told = "error: Interrupted. To go on, run the same command again.";
+        assert_eq!(ended.stderr.last().unwrap(), told, "{ended:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_whose_write_has_no_answer_is_named_with_the_command_that_revokes_it() {
+    let create = ["keys", "create", "--account", "shop", "--name", "web"];
+    let ended = interrupt("PutItem", &create, "INT").await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let told = ended.stderr.last().unwrap();
+    let told = told
+        .strip_prefix("error: Interrupted. It is unknown whether the key ")
+        .expect(told);
+    let (id, _) = told.split_once(' ').unwrap();
+    assert!(
+        told.ends_with(&format!("`cargo intake keys revoke {id}` revokes it.")),
+        "{told}"
+    );
+}
