@@ -29,7 +29,7 @@ pub const KEY_SNAPSHOT_PATH: &str = "/keys/keys.json.gz";
 #[derive(Debug)]
 pub struct FakeS3(HttpServer<FakeS3State>);
 
-/// What every request meets instead of an answer.
+/// What requests meet instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S3Fault {
     /// A 500.
@@ -40,6 +40,10 @@ pub enum S3Fault {
     Hanging,
     /// The answer comes this much later.
     Slow(Duration),
+    /// The next write takes effect, and is answered with a 500. Other requests meet nothing.
+    ErrorAfterWrite,
+    /// The next write takes effect, and is answered this much later. Other requests meet nothing.
+    LateAfterWrite(Duration),
 }
 
 #[derive(Clone, Debug)]
@@ -149,9 +153,10 @@ impl FakeS3State {
 impl Service for FakeS3State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let method_and_path = format!("{} {}", request.method(), path_of(&request));
+        let is_write = *request.method() == Method::PUT;
         let fault = self.use_objects(|objects| {
             objects.requests.push(method_and_path);
-            objects.fault
+            objects.take_fault(is_write)
         });
         match fault {
             None => self.use_objects(|objects| objects.answer(&request)),
@@ -160,6 +165,15 @@ impl Service for FakeS3State {
             Some(S3Fault::Slow(duration)) => {
                 tokio::time::sleep(duration).await;
                 self.use_objects(|objects| objects.answer(&request))
+            }
+            Some(S3Fault::ErrorAfterWrite) => {
+                self.use_objects(|objects| objects.answer(&request));
+                error(500, "InternalError")
+            }
+            Some(S3Fault::LateAfterWrite(duration)) => {
+                let answer = self.use_objects(|objects| objects.answer(&request));
+                tokio::time::sleep(duration).await;
+                answer
             }
             Some(S3Fault::Hanging) => {
                 tokio::time::sleep(Duration::from_hours(1)).await;
@@ -170,6 +184,17 @@ impl Service for FakeS3State {
 }
 
 impl Objects {
+    /// The fault that a request meets.
+    fn take_fault(&mut self, is_write: bool) -> Option<S3Fault> {
+        match self.fault {
+            Some(S3Fault::ErrorAfterWrite | S3Fault::LateAfterWrite(_)) if is_write => {
+                self.fault.take()
+            }
+            Some(S3Fault::ErrorAfterWrite | S3Fault::LateAfterWrite(_)) => None,
+            fault => fault,
+        }
+    }
+
     fn put(&mut self, path: &str, body: Bytes, last_modified: Timestamp) {
         self.written += 1;
         let etag = format!("\"{:032x}\"", self.written);

@@ -189,6 +189,15 @@ async fn two_erasures_at_once_restore_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn erasure_whose_write_is_answered_with_a_500_is_counted_once() {
+    let s3 = lake().await;
+    s3.set_fault(Some(S3Fault::ErrorAfterWrite));
+    let erased = erase(&s3, &["--id=bob", "--yes", "--json"]).success();
+    assert_eq!(erased.json()[0]["events"], 1, "{erased:?}");
+    assert_eq!(ids(&s3), ["1", "2", "3", "4", "5", "6"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn line_that_cannot_be_read_stays_and_fails_the_command() {
     let s3 = FakeS3::start().await.unwrap();
     put(

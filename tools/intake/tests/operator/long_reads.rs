@@ -34,6 +34,19 @@ async fn scan_survives_throttling_and_errors_and_says_that_it_waits() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn query_survives_throttling_and_says_that_it_waits() {
+    let app = TestApp::start();
+    let lasting = Fault::Throttled
+        .lasting(Duration::from_secs(12))
+        .for_operation("Query");
+    let faulted = operator_behind_proxy(&app, Plan::new([lasting])).await;
+    let list = ["signals", "list", "--account", "shop", "ada"];
+    let listed = faulted.operator.run(&list).success();
+    let waiting = ": AWS throttles the calls. Waiting, for ";
+    assert!(listed.stderr.contains(waiting), "{listed:?}");
+}
+
 /// The read units of a page of 1 MiB, consistently read ("Read/write capacity" in the DynamoDB developer
 /// guide).
 const PAGE_UNITS: f64 = 256.0;

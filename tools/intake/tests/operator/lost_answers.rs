@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use testkit::TestApp;
+use testkit::fake_s3::{FakeS3, S3Fault};
 use testkit::fault_proxy::{Fault, Plan, Rule};
 
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
@@ -21,21 +22,28 @@ enum Writer {
     /// Its second write: the end of the old key.
     RotateOld,
     Revoke,
+    /// The customer of a file.
+    ImportCustomer,
 }
 
-const WRITERS: [Writer; 5] = [
+/// The line of the imported file.
+const CUSTOMER: &str =
+    r#"{"customerId":"ada","customerData":{"city":"Bern"},"updatedAt":"2026-11-20T00:00:00Z"}"#;
+
+const WRITERS: [Writer; 6] = [
     Writer::Create,
     Writer::Import,
     Writer::Rotate,
     Writer::RotateOld,
     Writer::Revoke,
+    Writer::ImportCustomer,
 ];
 
 impl Writer {
     fn operation(self) -> &'static str {
         match self {
             Self::Create | Self::Import | Self::Rotate => "PutItem",
-            Self::RotateOld | Self::Revoke => "UpdateItem",
+            Self::RotateOld | Self::Revoke | Self::ImportCustomer => "UpdateItem",
         }
     }
 
@@ -49,6 +57,10 @@ impl Writer {
             }
             Self::Rotate | Self::RotateOld => operator.run(&["keys", "rotate", id]),
             Self::Revoke => operator.run(&["keys", "revoke", id, "--yes"]),
+            Self::ImportCustomer => {
+                operator.file("c.ndjson", CUSTOMER);
+                operator.run(&["import", "--account", "shop", "c.ndjson", "--json"])
+            }
         }
     }
 
@@ -68,6 +80,12 @@ impl Writer {
                 assert!(keys[0]["expiresAt"].is_string(), "{keys:?}");
             }
             Self::Revoke => assert_eq!(states, ["revoked"], "{self:?} {output:?}"),
+            Self::ImportCustomer => {
+                assert_eq!(output.json()[0]["stored"], 1, "{output:?}");
+                let show = ["customers", "show", "--account", "shop", "ada", "--json"];
+                let shown = operator.run(&show).success().json();
+                assert_eq!(shown[0]["city"], "Bern", "{shown:?}");
+            }
         }
     }
 }
@@ -160,8 +178,8 @@ async fn key_of_an_unknown_outcome_is_named_with_the_command_that_revokes_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn key_table_is_said_to_be_written_only_after_an_answer() {
-    let s3 = testkit::fake_s3::FakeS3::start().await.unwrap();
-    s3.set_fault(Some(testkit::fake_s3::S3Fault::Forbidden));
+    let s3 = FakeS3::start().await.unwrap();
+    s3.set_fault(Some(S3Fault::Forbidden));
     let cases = [
         (Fault::AccessDenied, "these credentials do not permit this"),
         (
@@ -209,4 +227,26 @@ async fn imported_key_of_another_command_is_refused() {
         .error_message();
     assert!(error.starts_with("This key already exists."), "{error}");
     assert_eq!(operator.list_keys().len(), 1);
+}
+
+/// What becomes of the answer to a write of an object that has taken effect. The command waits for 20
+/// seconds.
+const OBJECT_FAULTS: [S3Fault; 2] = [
+    S3Fault::ErrorAfterWrite,
+    S3Fault::LateAfterWrite(Duration::from_secs(25)),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_snapshot_whose_write_is_not_answered_is_known_as_written() {
+    for fault in OBJECT_FAULTS {
+        let app = TestApp::start();
+        let s3 = FakeS3::start().await.unwrap();
+        // The first command writes an object where there is none, and the second replaces it.
+        for name in ["old", "new"] {
+            s3.set_fault(Some(fault));
+            let created = key_snapshot::operator(&app, &s3).run_keys_create(name, &[]);
+            assert_eq!(created.code, Some(0), "{fault:?}: {created:?}");
+        }
+        assert_eq!(key_snapshot::keys(&s3).len(), 2, "{fault:?}");
+    }
 }

@@ -124,6 +124,26 @@ async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn key_of_verify_whose_write_is_answered_with_a_500_is_used_and_removed() {
+    let deployed = Deployed::start(Plan::none()).await;
+    let lost = Fault::ErrorAfter.on_call(1).for_operation("PutItem");
+    let proxy = FaultProxy::start(&deployed.app.emulator.endpoint(), lost)
+        .await
+        .unwrap();
+    let operator = deployed
+        .operator()
+        .variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let run = operator.run(&["verify", "--yes", "--signals", "1", "--json"]);
+    assert_eq!(proxy.counts().faulted, 1, "{run:?}");
+    let report = run.json().remove(0);
+    assert!(
+        names_with(&report, "held").contains(&"Ping with a valid key"),
+        "{report}"
+    );
+    deployed.assert_empty().await;
+}
+
 /// The report prints no link: a reader looks the promise of a failed check up by its heading.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_promise_is_a_heading_of_the_api_documentation() {
