@@ -67,7 +67,7 @@ struct BatchRecord<'a> {
 pub(crate) enum Fate {
     /// The target has its CloudEvent.
     Delivered,
-    /// The bus has a reference to its CloudEvent.
+    /// The bus has a claim check for its CloudEvent.
     Referenced,
     /// It has no CloudEvent.
     Skipped,
@@ -248,7 +248,7 @@ impl<'a> Batch<'a> {
                 Fate::Delivered => counts.delivered += 1,
                 Fate::Referenced => {
                     counts.delivered += 1;
-                    counts.references += 1;
+                    counts.claim_checks += 1;
                 }
                 Fate::Skipped => counts.skipped += 1,
                 Fate::OnlyKept => counts.only_kept += 1,

@@ -1,6 +1,6 @@
 //! The handler that sends the CloudEvents of a batch to the bus.
 //!
-//! In place of a CloudEvent that the bus cannot have, it sends a reference to the place that has
+//! In place of a CloudEvent that the bus cannot have, it sends a claim check for the place that has
 //! the whole CloudEvent: the lake, if `LAKE_DATAREF` says that there is one that takes it, or the
 //! failure bucket. This module must not know how the lake is filled.
 
@@ -19,7 +19,7 @@ use crate::target_error::{FailedRecord, TargetError};
 /// The variable with the name of the bus, which selects this handler.
 pub(crate) const BUS_VARIABLE: &str = "EVENT_BUS_NAME";
 
-/// The variable with the `dataref` of references to the lake. It is empty where there is no lake.
+/// The variable with the `dataref` of claim checks for the lake. It is empty where there is no lake.
 const LAKE_DATAREF_VARIABLE: &str = "LAKE_DATAREF";
 
 /// The reason that is stored with the record of a CloudEvent that the bus cannot have.
@@ -29,7 +29,7 @@ const TOO_LARGE: &str = "the bus cannot have the event whole, and no lake has it
 #[derive(Debug)]
 pub struct BusHandler {
     bus: EventBus,
-    /// What a reference says if the lake has the whole CloudEvent.
+    /// What a claim check says if the lake has the whole CloudEvent.
     lake_dataref: Option<String>,
     failures: Bucket,
 }
@@ -67,12 +67,12 @@ impl BusHandler {
         Ok(batch.finish())
     }
 
-    /// What the bus gets of a CloudEvent: itself, or a reference to it.
+    /// What the bus gets of a CloudEvent: itself, or a claim check for it.
     fn entry<'e>(&self, event: &'e BatchCloudEvent, batch: &mut Batch<'_>) -> BusEntry<'e> {
         let whole = BusEntry {
             position: event.position,
             cloud_event: &event.cloud_event,
-            reference: None,
+            claim_check: None,
         };
         if !event.cloud_event.has_large_number && whole.fits() {
             return whole;
@@ -82,12 +82,12 @@ impl BusHandler {
             _ => batch.keep_later(event.position, TOO_LARGE),
         };
         batch.set_fate(event.position, Fate::Referenced);
-        whole.as_reference(&dataref)
+        whole.as_claim_check(&dataref)
     }
 
     /// Sends the entries. An entry that EventBridge will never take would hold up the shard, so its
-    /// record is kept, and a reference to it is sent after the other entries. But if EventBridge
-    /// took none of several entries and no reference, the bus is probably at fault, and the shard
+    /// record is kept, and a claim check for it is sent after the other entries. But if EventBridge
+    /// took none of several entries and no claim check, the bus is probably at fault, and the shard
     /// waits.
     async fn send(
         &self,
@@ -99,8 +99,8 @@ impl BusHandler {
         for Undelivered { item: entry, cause } in sent.refused {
             let position = entry.position;
             let kept = batch.keep_refused(position, "EventBridge", &cause).await?;
-            let takes_reference = self.takes_reference(entry, &kept, batch).await?;
-            if takes_reference {
+            let takes_claim_check = self.takes_claim_check(entry, &kept, batch).await?;
+            if takes_claim_check {
                 takes_nothing = false;
                 batch.set_fate(position, Fate::Referenced);
             } else if takes_nothing {
@@ -115,19 +115,19 @@ impl BusHandler {
         }
     }
 
-    /// Sends a reference in place of an entry that the bus refused, unless that was one. Returns
+    /// Sends a claim check in place of an entry that the bus refused, unless that was one. Returns
     /// whether the bus took it.
-    async fn takes_reference(
+    async fn takes_claim_check(
         &self,
         refused: &BusEntry<'_>,
         dataref: &str,
         batch: &Batch<'_>,
     ) -> Result<bool, FailedRecord> {
-        if refused.reference.is_some() {
+        if refused.claim_check.is_some() {
             return Ok(false);
         }
-        let reference = [refused.as_reference(dataref)];
-        let sent = self.bus.put(&reference, batch.deadline).await;
+        let claim_check = [refused.as_claim_check(dataref)];
+        let sent = self.bus.put(&claim_check, batch.deadline).await;
         match sent.failed {
             Some(Undelivered { cause, .. }) => Err(failed(refused, cause)),
             None => Ok(sent.refused.is_empty()),

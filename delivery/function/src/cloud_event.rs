@@ -10,7 +10,7 @@
 //! | `time` | `receivedAt` | `updatedAt`; of a deletion, the time of the stream's record, in whole seconds |
 //! | `datacontenttype` | `application/json` | `application/json`; absent in a deletion |
 //! | `data` | the signal, with every field and digit | `{"old": profile, "new": profile}`; without `old` when it was created; absent in a deletion |
-//! | `dataref` | only in a reference | only in a reference |
+//! | `dataref` | only in a claim check | only in a claim check |
 //!
 //! `id` and `source` together are unique, and a record that is delivered again has the same:
 //! consumers drop duplicates by them. `source` tells signals from customer changes; `type` does
@@ -22,7 +22,7 @@
 //! `customerData`. Numbers keep their digits; white space, the order of fields and the spelling of
 //! escapes and exponents are not kept.
 //!
-//! A reference is the CloudEvent without `datacontenttype` and `data`, with `dataref`: where the
+//! A claim check is the CloudEvent without `datacontenttype` and `data`, with `dataref`: where the
 //! CloudEvent is whole. It is `urn:intake:lake` (the CloudEvent with the same `id` and `source` in
 //! the lake) or the `s3:` URL of an object in the failure bucket, whose `record` is the stream's
 //! record.
@@ -125,7 +125,7 @@ impl CloudEvent {
     }
 
     /// The CloudEvent without its data, which is at `dataref`.
-    pub(crate) fn reference(&self, dataref: &str) -> String {
+    pub(crate) fn claim_check(&self, dataref: &str) -> String {
         let mut json = self.attributes.clone();
         json.push_string_field("dataref", dataref);
         json.close("}");

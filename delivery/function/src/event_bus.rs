@@ -1,5 +1,5 @@
 //! The calls to the EventBridge bus. This module must not know what is in a CloudEvent, or why one is
-//! sent as a reference.
+//! sent as a claim check.
 //!
 //! Sources: `PutEvents`, `PutEventsRequestEntry` and `PutEventsResultEntry` in the EventBridge API
 //! reference; "Calculating `PutEvents` event entry size" in the EventBridge user guide.
@@ -36,21 +36,21 @@ pub(crate) struct EventBus {
     name: String,
 }
 
-/// An entry: a CloudEvent, or a reference to it.
+/// An entry: a CloudEvent, or a claim check for it.
 #[derive(Debug)]
 pub(crate) struct BusEntry<'e> {
     /// The position of its record in the batch.
     pub(crate) position: RecordPosition,
     pub(crate) cloud_event: &'e CloudEvent,
     /// What is sent in place of the CloudEvent.
-    pub(crate) reference: Option<String>,
+    pub(crate) claim_check: Option<String>,
 }
 
 impl BusEntry<'_> {
-    /// An entry with a reference to the same CloudEvent, which is whole at `dataref`.
-    pub(crate) fn as_reference(&self, dataref: &str) -> Self {
+    /// An entry with a claim check for the same CloudEvent, which is whole at `dataref`.
+    pub(crate) fn as_claim_check(&self, dataref: &str) -> Self {
         Self {
-            reference: Some(self.cloud_event.reference(dataref)),
+            claim_check: Some(self.cloud_event.claim_check(dataref)),
             ..*self
         }
     }
@@ -67,7 +67,7 @@ impl BusEntry<'_> {
     }
 
     fn detail(&self) -> &str {
-        self.reference.as_ref().unwrap_or(&self.cloud_event.json)
+        self.claim_check.as_ref().unwrap_or(&self.cloud_event.json)
     }
 }
 

@@ -10,7 +10,7 @@
 //!
 //! | handler | function | what it does with a batch |
 //! |---|---|---|
-//! | `bus` | `BusFunction` | sends the CloudEvents to the bus with `event_bus`, or references to them |
+//! | `bus` | `BusFunction` | sends the CloudEvents to the bus with `event_bus`, or claim checks for them |
 //! | `lake` | `LakeFunction` | sends the CloudEvents to Firehose with `firehose`, many to a record |
 //!
 //! Both are a straight line over the same parts:
@@ -24,7 +24,7 @@
 //!
 //! The first record that fails in a step ends the batch before this record, also for the later
 //! steps. Neither handler knows of the other: the variable `LAKE_DATAREF` of `BusFunction` says what
-//! a reference says about a CloudEvent that the lake has. The tests of this crate:
+//! a claim check says about a CloudEvent that the lake has. The tests of this crate:
 //! `tests/integration/delivery`.
 
 mod batch;

@@ -26,8 +26,8 @@ pub(crate) struct DeliveryCounts<'a> {
     pub(crate) only_kept: usize,
     /// Records that Lambda will deliver again, because the target or the failure bucket failed.
     pub(crate) undelivered: usize,
-    /// Delivered CloudEvents of which the bus has only a reference.
-    pub(crate) references: usize,
+    /// Delivered CloudEvents of which the bus has only a claim check.
+    pub(crate) claim_checks: usize,
     /// Why the first undelivered record is undelivered.
     pub(crate) failed: Option<&'a FailedRecord>,
 }
@@ -71,7 +71,7 @@ pub(crate) fn write_delivered(
     metrics.add_count(Metric::RecordsSkipped.name(), counts.skipped);
     metrics.add_count(Metric::RecordsUnreadable.name(), counts.only_kept);
     metrics.add_count(Metric::RecordsUndelivered.name(), counts.undelivered);
-    metrics.add_count(Metric::EventReferences.name(), counts.references);
+    metrics.add_count(Metric::EventClaimChecks.name(), counts.claim_checks);
     log.write(&LogLine {
         at: now,
         level,

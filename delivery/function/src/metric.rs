@@ -7,5 +7,5 @@ service::metrics! {
     // target refuses are counted, and kept, with those that cannot be read.
     RecordsUnreadable "Records that only the failure bucket has: they cannot be read, or the target does not take their CloudEvent.";
     RecordsUndelivered "Records that Lambda will deliver again, because the target or the failure bucket failed.";
-    EventReferences "Delivered CloudEvents of which the bus has only a reference.";
+    EventClaimChecks "Delivered CloudEvents of which the bus has only a claim check.";
 }

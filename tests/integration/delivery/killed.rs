@@ -304,19 +304,19 @@ fn assert_shard_is_delivered(
             expected.push(event_id);
         }
     }
-    // A reference follows behind the other events of its batch, in no other order.
+    // A claim check follows behind the other events of its batch, in no other order.
     let in_order: Vec<_> = last_copies
         .iter()
         .filter(|id| !refused.contains(*id))
         .cloned()
         .collect();
     assert_eq!(in_order, expected);
-    let references = last_copies.len() - in_order.len();
-    let expected_references = match handler.target {
+    let claim_checks = last_copies.len() - in_order.len();
+    let expected_claim_checks = match handler.target {
         Target::Bus => refused.len(),
         Target::Lake | Target::Bucket => 0,
     };
-    assert_eq!(references, expected_references);
+    assert_eq!(claim_checks, expected_claim_checks);
 }
 
 /// The ids in the order of their last copies.

@@ -220,7 +220,7 @@ async fn assert_stream_waits(handler: TestedHandler, code: &str, mut delivery: D
     }
     assert!(
         delivery.kept().len() <= 1,
-        "the record whose reference was tried"
+        "the record whose claim check was tried"
     );
     // One record alone never keeps the stream waiting.
     let one = signals([7]);

@@ -1,4 +1,4 @@
-//! Events that the bus or the lake cannot have or does not take: the bus gets a reference to the
+//! Events that the bus or the lake cannot have or does not take: the bus gets a claim check for the
 //! event, and the shard goes on.
 
 use serde_json::{Value, json};
@@ -9,8 +9,8 @@ use crate::support::delivery::{
     signals,
 };
 
-/// The reference to the event of the signal with this number.
-fn reference(number: usize, dataref: &str) -> Value {
+/// The claim check for the event of the signal with this number.
+fn claim_check(number: usize, dataref: &str) -> Value {
     json!({"specversion": "1.0", "id": id(number), "source": "/accounts/acme/signals", "type": "purchase", "subject": "c",
         "time": "2026-11-20T22:33:44.123Z", "dataref": dataref})
 }
@@ -35,7 +35,7 @@ async fn event_that_the_bus_cannot_have_is_whole_in_the_lake() {
         assert_eq!(bus.first_undelivered(&batch).await, None);
         let events = bus.on_the_bus();
         assert_eq!(ids(&events), ids_of(0..3));
-        assert_eq!(events[1], reference(1, "urn:intake:lake"));
+        assert_eq!(events[1], claim_check(1, "urn:intake:lake"));
         assert_eq!(lake.first_undelivered(&batch).await, None);
         let lines = lake.lines_of_the_lake();
         assert_eq!(ids_of_lines(&lines), ids_of(0..3));
@@ -58,7 +58,7 @@ async fn event_that_the_bus_cannot_have_is_kept_where_there_is_no_lake() {
         let events = delivery.on_the_bus();
         assert_eq!(
             events[1],
-            reference(1, &format!("s3://{BUCKET}/{}", kept_key(1)))
+            claim_check(1, &format!("s3://{BUCKET}/{}", kept_key(1)))
         );
         assert_eq!(delivery.kept()[&kept_key(1)]["record"], batch[1]);
     }
@@ -75,7 +75,7 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     assert_eq!(
         delivery.on_the_bus()[0],
-        reference(0, &format!("s3://{BUCKET}/{}", kept_key(0)))
+        claim_check(0, &format!("s3://{BUCKET}/{}", kept_key(0)))
     );
     assert_eq!(delivery.kept()[&kept_key(0)]["record"], batch[0]);
 
@@ -89,7 +89,7 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
 }
 
 #[tokio::test]
-async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference() {
+async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_claim_check() {
     for code in ["MalformedDetail", "InvalidArgument"] {
         let delivery = Delivery::start(BUS).await;
         delivery.targets.refuse(Target::Bus, "\"odd\"", code);
@@ -97,13 +97,13 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference(
         batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
         assert_eq!(delivery.first_undelivered(&batch).await, None);
         let events = delivery.on_the_bus();
-        let references: Vec<_> = events
+        let claim_checks: Vec<_> = events
             .iter()
             .filter(|event| event.get("dataref").is_some())
             .collect();
         assert_eq!(
-            references,
-            [&reference(11, &format!("s3://{BUCKET}/{}", kept_key(11)))]
+            claim_checks,
+            [&claim_check(11, &format!("s3://{BUCKET}/{}", kept_key(11)))]
         );
         // The function sends the rest of the call that failed twice.
         assert_eq!(
@@ -112,7 +112,7 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_reference(
         );
         let reason = format!("EventBridge does not take the event: {code}");
         assert_eq!(delivery.kept()[&kept_key(11)]["reason"], reason);
-        // EventBridge does not take the reference either: the shard goes on.
+        // EventBridge does not take the claim check either: the shard goes on.
         delivery.targets.refuse(Target::Bus, "dataref", code);
         assert_eq!(delivery.first_undelivered(&batch).await, None);
     }
@@ -133,15 +133,15 @@ async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
     assert_eq!(ids(&events), ids_of((0..11).chain(12..25).chain([11])));
     assert_eq!(
         events[24],
-        reference(11, &format!("s3://{BUCKET}/{}", kept_key(11)))
+        claim_check(11, &format!("s3://{BUCKET}/{}", kept_key(11)))
     );
     assert_eq!(delivery.kept().len(), 1);
     assert_eq!(
         delivery.kept()[&kept_key(11)]["reason"],
         "EventBridge does not take the event: ValidationException"
     );
-    assert_eq!(delivery.line().await["EventReferences"], 1);
-    // EventBridge does not take the reference either: the shard goes on, and an alarm counts the
+    assert_eq!(delivery.line().await["EventClaimChecks"], 1);
+    // EventBridge does not take the claim check either: the shard goes on, and an alarm counts the
     // record.
     delivery.targets.answer(Target::Bus, "#0011", 400, refusal);
     assert_eq!(delivery.first_undelivered(&batch).await, None);
@@ -150,7 +150,7 @@ async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
     for (name, count) in [
         ("RecordsDelivered", 24),
         ("RecordsUnreadable", 1),
-        ("EventReferences", 0),
+        ("EventClaimChecks", 0),
     ] {
         assert_eq!(line[name], count, "{name} in {line}");
     }

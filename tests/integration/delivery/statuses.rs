@@ -25,10 +25,10 @@ async fn refused_call_is_divided_and_its_neighbours_are_delivered() {
             assert_eq!(delivery.first_undelivered(&batch).await, None, "{name}");
             let neighbours = ids_of((0..11).chain(12..25));
             let delivered = delivery.delivered();
-            // The bus gets a reference to the event behind the others.
+            // The bus gets a claim check for the event behind the others.
             assert_eq!(delivered[..24], neighbours, "{name} with {status}");
-            let references = delivered.len() - 24;
-            assert_eq!(references, usize::from(target == Target::Bus));
+            let claim_checks = delivered.len() - 24;
+            assert_eq!(claim_checks, usize::from(target == Target::Bus));
             assert_eq!(
                 delivery.kept().into_keys().collect::<Vec<_>>(),
                 [kept_key(11)]

@@ -172,25 +172,25 @@ async fn deliver(logical_id: &str) -> Delivered {
     }
 }
 
-/// The bus has what the lake has, or a reference to it.
+/// The bus has what the lake has, or a claim check for it.
 fn assert_bus_has_the_events_of_the_lake(delivered: &Delivered) {
     assert_eq!(delivered.on_bus.len(), delivered.in_lake.len());
-    let mut references = 0;
+    let mut claim_checks = 0;
     for (on_bus, in_lake) in delivered.on_bus.iter().zip(&delivered.in_lake) {
         if on_bus == in_lake {
             continue;
         }
-        let [mut reference, mut whole] =
+        let [mut claim_check, mut whole] =
             [on_bus, in_lake].map(|event| Exact::from_text(event).into_members());
         let dataref = Exact::String("urn:intake:lake".to_owned());
-        assert_eq!(reference.remove("dataref"), Some(dataref));
+        assert_eq!(claim_check.remove("dataref"), Some(dataref));
         whole.remove("datacontenttype");
         whole.remove("data");
-        assert_eq!(reference, whole);
-        references += 1;
+        assert_eq!(claim_check, whole);
+        claim_checks += 1;
     }
     // Those with a large text or a large number.
-    assert!(references > 0, "every event is whole on the bus");
+    assert!(claim_checks > 0, "every event is whole on the bus");
 }
 
 #[tokio::test]

@@ -153,7 +153,7 @@ async fn one_line_of_the_log_has_the_counts_and_no_value() {
         ("RecordsSkipped", json!(1)),
         ("RecordsUnreadable", json!(1)),
         ("RecordsUndelivered", json!(1)),
-        ("EventReferences", json!(1)),
+        ("EventClaimChecks", json!(1)),
     ];
     for (name, value) in expected {
         assert_eq!(line[name], value, "{name} in {line}");
