@@ -1,7 +1,7 @@
 //! The clients of AWS's services, pointed at a server of a test.
 
 use aws::dynamodb::dynamodb;
-use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
+use aws::sdk_config::{connector, defaults};
 use aws::variables::Variables;
 use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::Client;
@@ -10,8 +10,8 @@ use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 /// The configuration of a function whose services are at `endpoint`.
 pub(crate) fn config_at(endpoint: &str) -> SdkConfig {
     let credentials = Credentials::new("local", "local", None, None, "test");
-    defaults(&Variables::default(), CONNECT_TIMEOUT)
-        .expect("the roots can be used")
+    let connector = connector(&Variables::default()).expect("the roots can be used");
+    defaults(connector)
         .region(Region::new("eu-central-1"))
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .endpoint_url(endpoint)

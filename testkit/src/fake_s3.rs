@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use aws::s3::{Bucket, S3Connection};
-use aws::sdk_config::{CONNECT_TIMEOUT, http_connector};
+use aws::sdk_config::connector;
 use aws::variables::Variables;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
@@ -87,7 +87,7 @@ impl FakeS3 {
             endpoint: self.endpoint(),
             region: "eu-central-1".to_owned(),
             credentials: SharedCredentialsProvider::new(credentials),
-            connector: http_connector(&Variables::default(), CONNECT_TIMEOUT).unwrap(),
+            connector: connector(&Variables::default()).unwrap(),
         };
         Bucket::new(name, connection)
     }

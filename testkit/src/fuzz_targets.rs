@@ -8,6 +8,7 @@ use lambda_http::http::Request;
 use lambda_http::{Body, Context, RequestExt as _, http};
 use model::json::JsonText;
 use model::limits::MAX_BODY_BYTES;
+use model::timestamp::Timestamp;
 use service::body::read_body;
 use service::context::RequestContext;
 use service::prefer::prefers_strict_handling;
@@ -110,7 +111,8 @@ fn check_headers(input: &[u8]) -> bool {
     }
     *request.body_mut() = Body::Binary(rest.to_vec());
     let _ = prefers_strict_handling(request.headers());
-    let mut context = RequestContext::from_request(&request, Log::new("fuzz", |_| {}));
+    let mut context =
+        RequestContext::from_request(&request, Timestamp::now(), Log::new("fuzz", |_| {}));
     let problem = match read_body(&request, &mut context) {
         Ok(body) => {
             assert!(body.len() <= MAX_BODY_BYTES);

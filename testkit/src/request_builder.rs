@@ -156,10 +156,8 @@ impl RequestBuilder {
             .invocation
             .unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let request = read_event(event.as_bytes(), id);
-        let mut context = RequestContext::from_request(&request, log);
-        if let Some(received_at) = self.received_at {
-            context.received_at = received_at;
-        }
+        let received_at = self.received_at.unwrap_or_else(Timestamp::now);
+        let mut context = RequestContext::from_request(&request, received_at, log);
         context.deadline = Deadline::after(self.time_left);
         (request, context)
     }

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use customers::CustomersFunction;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use emulator::{Emulator, Storage};
+use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent, SqsMessage};
@@ -162,7 +163,7 @@ impl TestApp {
                 customers.clone(),
                 sqs.map(overflow_queue),
             ),
-            signals: SignalsFunction::new(authenticator(), storage),
+            signals: SignalsFunction::new(authenticator(), storage, RequestIdentifier::random),
             overflow: OverflowFunction {
                 customers,
                 idempotency: overflow_tables.idempotency,
@@ -228,7 +229,7 @@ impl TestApp {
     /// runtime delivers an event.
     pub async fn invoke(&self, event: &[u8]) -> [TestResponse; 2] {
         let request = read_event(event, uuid::Uuid::new_v4().to_string());
-        let context = RequestContext::from_request(&request, self.log.clone());
+        let context = RequestContext::from_request(&request, Timestamp::now(), self.log.clone());
         let served_customers = serve(&self.customers, &request, context.clone()).await;
         let served_signals = serve(&self.signals, &request, context).await;
         [served_customers.response, served_signals.response].map(TestResponse::new)

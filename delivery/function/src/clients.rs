@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws::cause::{CallFailure, Cause};
 use aws::deadline::{Deadline, run_until};
-use aws::sdk_config::sdk_config;
+use aws::sdk_config::{connector, sdk_config};
 use aws::variables::{ConfigError, Variables};
 use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
@@ -27,7 +27,7 @@ pub(crate) fn config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
     let timeouts = TimeoutConfig::builder()
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .build();
-    let config = sdk_config(variables)?
+    let config = sdk_config(variables, &connector(variables)?)?
         .into_builder()
         .retry_config(retries)
         .timeout_config(timeouts)

@@ -25,7 +25,10 @@ const MAX_CONCURRENT_PUTS: usize = 16;
 /// The bucket that the variables name.
 pub(crate) fn from_variables(variables: &Variables) -> Result<Bucket, ConfigError> {
     let name = variables.required("FAILURE_BUCKET_NAME")?;
-    Ok(Bucket::new(name, sdk_config::s3(variables)?))
+    Ok(Bucket::new(
+        name,
+        sdk_config::s3(variables, &sdk_config::connector(variables)?)?,
+    ))
 }
 
 /// The bucket during one invocation.

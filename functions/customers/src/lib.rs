@@ -12,7 +12,7 @@ pub mod problem;
 use aws::deadline::Deadline;
 use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
-use aws::sdk_config::sdk_config;
+use aws::sdk_config::{connector, sdk_config};
 use aws::variables::{ConfigError, Variables};
 use lambda_http::Request;
 use model::api_key::Endpoint;
@@ -61,11 +61,11 @@ impl CustomersFunction {
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
         let keys = variables.required(ApiKeysTable::VARIABLE)?;
         let table = variables.required(CustomersTable::VARIABLE)?;
-        let config = sdk_config(variables)?;
+        let config = sdk_config(variables, &connector(variables)?)?;
         let client = dynamodb(&config);
         let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
         let keys = ApiKeysTable::new(client.clone(), keys);
-        let authenticator = Authenticator::from_variables(keys, variables)?;
+        let authenticator = Authenticator::from_variables(keys, variables, &connector(variables)?)?;
         let table = CustomersTable::new(client, table);
         let overflow_queue = overflow_url.map(|url| Queue::new(&config, url));
         Ok(Self::new(authenticator, table, overflow_queue))

@@ -18,7 +18,7 @@ use std::time::Duration;
 use aws::deadline::Deadline;
 use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
-use aws::sdk_config::sdk_config;
+use aws::sdk_config::{connector, sdk_config};
 use aws::variables::{ConfigError, Variables};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -124,7 +124,7 @@ impl OverflowFunction {
         let signals = variables.required(SignalsTable::VARIABLE)?;
         let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
         let dead_letters = variables.optional(DEAD_LETTER_QUEUE_VARIABLE);
-        let config = sdk_config(variables)?;
+        let config = sdk_config(variables, &connector(variables)?)?;
         let client = dynamodb(&config);
         Ok(Self {
             customers: CustomersTable::new(client.clone(), customers),

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
-use aws::sdk_config::sdk_config;
+use aws::sdk_config::{connector, sdk_config};
 use aws::variables::{ConfigError, Variables};
 use lambda_http::Request;
 use model::api_key::Endpoint;
@@ -45,6 +45,7 @@ use self::store_batch::ReceivedBatch;
 pub struct SignalsFunction {
     authenticator: Authenticator,
     storage: BatchStorage,
+    generate_identifier: fn() -> RequestIdentifier,
 }
 
 impl SignalsFunction {
@@ -61,7 +62,7 @@ impl SignalsFunction {
         let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
         let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
-        let config = sdk_config(variables)?;
+        let config = sdk_config(variables, &connector(variables)?)?;
         let client = dynamodb(&config);
         let storage = BatchStorage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
@@ -70,15 +71,21 @@ impl SignalsFunction {
             overflow_queue: overflow_url.map(|url| Queue::new(&config, url)),
         };
         let keys = ApiKeysTable::new(client, keys);
-        let authenticator = Authenticator::from_variables(keys, variables)?;
-        Ok(Self::new(authenticator, storage))
+        let authenticator = Authenticator::from_variables(keys, variables, &connector(variables)?)?;
+        Ok(Self::new(authenticator, storage, RequestIdentifier::random))
     }
 
-    /// The function with this authenticator and these tables.
-    pub fn new(authenticator: Authenticator, storage: BatchStorage) -> Self {
+    /// The function with this authenticator and these tables. A request without a requestIdentifier
+    /// gets one of `generate_identifier`, which a stranger must not be able to guess.
+    pub fn new(
+        authenticator: Authenticator,
+        storage: BatchStorage,
+        generate_identifier: fn() -> RequestIdentifier,
+    ) -> Self {
         Self {
             authenticator,
             storage,
+            generate_identifier,
         }
     }
 }
@@ -115,7 +122,7 @@ impl HttpFunction for SignalsFunction {
         let request_identifier = batch
             .request_identifier
             .clone()
-            .unwrap_or_else(RequestIdentifier::random);
+            .unwrap_or_else(self.generate_identifier);
         if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
             // Not even the rejected signals are kept.
             return Err(BatchOutcome::rejected(batch, &request_identifier, None));

@@ -1,6 +1,8 @@
 //! Deadlines: the points in time by which work must end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// The point in time by which some work must end.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +62,7 @@ pub fn run_until<T>(
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let work = Box::pin(work);
     async move {
-        tokio::time::timeout_at(deadline.instant().into(), work)
+        tokio::time::timeout_at(deadline.instant(), work)
             .await
             .map_err(|_| DeadlineExceeded)
     }

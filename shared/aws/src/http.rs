@@ -12,7 +12,7 @@ use std::time::Duration;
 use aws_smithy_runtime_api::client::connection::{CaptureSmithyConnection, ConnectionMetadata};
 use aws_smithy_runtime_api::client::http::{
     HttpClient as _, HttpConnector as SdkConnector, HttpConnectorFuture, SharedHttpClient,
-    SharedHttpConnector, http_client_fn,
+    http_client_fn,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -24,6 +24,9 @@ use hyper_util::client::legacy::connect::{CaptureConnection, HttpConnector, capt
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tokio::time::timeout;
+
+/// What makes the calls of a process: the SDK's seam for HTTP.
+pub use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 
 /// How long an idle connection is kept. DynamoDB and the load balancers before it keep one longer.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use aws_config::retry::RetryConfig;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider, SharedHttpClient};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use aws_types::sdk_config::Builder;
 use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
@@ -22,7 +22,7 @@ use crate::tls::{self, CaBundleError};
 use crate::variables::{ConfigError, Variables};
 
 /// How long connecting may take. Inside a region it takes a few milliseconds, or never succeeds.
-pub const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The bound of the SDK's first wait between attempts, where the SDK repeats calls. Its default of
 /// one second delays a retry, which usually succeeds, by half a second.
@@ -31,17 +31,21 @@ const INITIAL_BACKOFF: Duration = Duration::from_millis(25);
 /// The highest bound that a wait between attempts can have.
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// The configuration of a function. The credentials belong to the role of the function.
+/// The configuration of a function whose calls go through `connector`. The credentials belong to the
+/// role of the function.
 ///
 /// # Errors
-/// When a variable is missing, or [`http_client`] fails.
-pub fn sdk_config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
+/// When a variable is missing.
+pub fn sdk_config(
+    variables: &Variables,
+    connector: &SharedHttpConnector,
+) -> Result<SdkConfig, ConfigError> {
     let is_true = |name| {
         variables
             .optional(name)
             .is_some_and(|value| value.eq_ignore_ascii_case("true"))
     };
-    let config = defaults(variables, CONNECT_TIMEOUT)?
+    let config = defaults(connector.clone())
         .region(Region::new(region(variables)?))
         .credentials_provider(credentials(variables)?)
         .use_fips(is_true("AWS_USE_FIPS_ENDPOINT"))
@@ -50,35 +54,31 @@ pub fn sdk_config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
     Ok(config.build())
 }
 
-/// How S3 is reached.
+/// How S3 is reached, through `connector`.
 ///
 /// # Errors
 /// As [`sdk_config()`].
-pub fn s3(variables: &Variables) -> Result<S3Connection, ConfigError> {
+pub fn s3(
+    variables: &Variables,
+    connector: &SharedHttpConnector,
+) -> Result<S3Connection, ConfigError> {
     Ok(S3Connection {
         endpoint: endpoint(variables, s3::ENDPOINT_VARIABLE)
             .ok_or(ConfigError::Missing(s3::ENDPOINT_VARIABLE))?,
         region: region(variables)?,
         credentials: credentials(variables)?,
-        connector: http_connector(variables, CONNECT_TIMEOUT)?,
+        connector: connector.clone(),
     })
 }
 
 /// What every configuration has, whichever credentials it gets: the behavior version and an HTTP
-/// client.
-///
-/// # Errors
-/// When [`http_client`] fails.
-pub fn defaults(
-    variables: &Variables,
-    connect_timeout: Duration,
-) -> Result<Builder, CaBundleError> {
-    let config = SdkConfig::builder()
+/// client that makes its calls through `connector`.
+pub fn defaults(connector: SharedHttpConnector) -> Builder {
+    SdkConfig::builder()
         .behavior_version(BehaviorVersion::v2026_01_12())
-        .http_client(http_client(variables, connect_timeout)?)
+        .http_client(http::client(connector))
         // It detects slow bodies after 5 s; here the timeout of an attempt covers the body.
-        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
-    Ok(config)
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
 }
 
 /// Finds the endpoint of a service in the variables. The clients ask for nothing else.
@@ -117,28 +117,14 @@ fn credentials(variables: &Variables) -> Result<SharedCredentialsProvider, Confi
     Ok(SharedCredentialsProvider::new(credentials))
 }
 
-/// The HTTP client of this service, which waits at most `connect_timeout` for a connection.
+/// What makes the connections and the calls of a process.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn http_client(
-    variables: &Variables,
-    connect_timeout: Duration,
-) -> Result<SharedHttpClient, CaBundleError> {
-    Ok(http::client(http_connector(variables, connect_timeout)?))
-}
-
-/// The connections of the HTTP client, for requests that no SDK makes.
-///
-/// # Errors
-/// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn http_connector(
-    variables: &Variables,
-    connect_timeout: Duration,
-) -> Result<SharedHttpConnector, CaBundleError> {
+pub fn connector(variables: &Variables) -> Result<SharedHttpConnector, CaBundleError> {
     let ca_bundle = variables.optional(tls::CA_BUNDLE_VARIABLE);
     let tls = tls::client_config(ca_bundle.as_deref())?;
-    Ok(http::connector(tls, connect_timeout))
+    Ok(http::connector(tls, CONNECT_TIMEOUT))
 }
 
 /// Lets the SDK make up to `max_attempts` attempts, with waits that suit a service in the same

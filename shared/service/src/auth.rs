@@ -13,6 +13,7 @@ mod table_lookup;
 
 use std::sync::Arc;
 
+use aws::http::SharedHttpConnector;
 use aws::s3::Bucket;
 use aws::sdk_config;
 use aws::variables::{ConfigError, Variables};
@@ -50,13 +51,18 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// An authenticator with the bucket of the key snapshot that the variables name, if they do.
+    /// An authenticator with the bucket of the key snapshot that the variables name, if they do. The
+    /// bucket is reached through `connector`.
     ///
     /// # Errors
-    /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub fn from_variables(table: ApiKeysTable, variables: &Variables) -> Result<Self, ConfigError> {
+    /// When a variable is missing.
+    pub fn from_variables(
+        table: ApiKeysTable,
+        variables: &Variables,
+        connector: &SharedHttpConnector,
+    ) -> Result<Self, ConfigError> {
         let snapshot = match variables.optional(BUCKET_VARIABLE) {
-            Some(bucket) => Some(Bucket::new(bucket, sdk_config::s3(variables)?)),
+            Some(bucket) => Some(Bucket::new(bucket, sdk_config::s3(variables, connector)?)),
             None => None,
         };
         Ok(Self::new(table, snapshot))

@@ -1,7 +1,7 @@
 //! One request: when it was received, until when it must be answered, and what the log says of it.
 //!
-//! The time of day is read here, once per request: everything that depends on it uses
-//! `received_at`, so that a test can choose it. Deadlines and durations use the monotonic clock.
+//! The time of day is read once per request, before its context is made: everything that depends on
+//! it uses `received_at`, so that a test can choose it. Deadlines and durations use the monotonic clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,12 +50,11 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
-    /// The context of `request`, received now, whose lines go to `log`.
-    pub fn from_request(request: &Request, log: Log) -> Self {
+    /// The context of `request`, received at `received_at`, which is now. Its lines go to `log`.
+    pub fn from_request(request: &Request, received_at: Timestamp, log: Log) -> Self {
         let lambda = request
             .lambda_context_ref()
             .expect("the runtime gives each request its invocation's context");
-        let received_at = Timestamp::now();
         Self {
             request_id: lambda.request_id.clone(),
             received_at,

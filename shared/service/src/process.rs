@@ -1,8 +1,9 @@
 //! The process of a function on Lambda: its variables, its log, and when it started.
 
-use std::time::Instant;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use aws::variables::Variables;
+use tokio::time::Instant;
 
 use crate::telemetry;
 use crate::telemetry::log::Log;
@@ -23,6 +24,8 @@ impl Process {
     pub fn start(function: &'static str) -> Self {
         let started = Instant::now();
         telemetry::init(function);
+        // Without a seed, it is the time and the thread, which many processes of a deployment may share.
+        fastrand::seed(RandomState::new().build_hasher().finish());
         let variables = Variables::from_process();
         let log = Log::to_stdout(&variables);
         Self {

@@ -11,8 +11,6 @@ mod same_value;
 mod upserted;
 mod write;
 
-use std::time::Instant;
-
 use aws::cause::Cause;
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
@@ -20,6 +18,7 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use model::account::AccountId;
 use model::customer::CustomerUpdate;
 use model::timestamp::Timestamp;
+use tokio::time::Instant;
 
 use self::field_by_field::FieldByField;
 use self::write::{CustomerWrite, WriteCondition};

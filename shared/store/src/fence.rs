@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use model::customer::{FENCE, FENCE_ID};
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use crate::attributes::Item;
 use crate::error::StoreError;
@@ -116,7 +116,7 @@ impl UpdateMark {
     fn from_fence(fence: Fence) -> Self {
         Self {
             fence,
-            id: Uuid::new_v4(),
+            id: Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use aws::cause::Cause;
 use aws::deadline::Deadline;
 use aws::queue::Queue;
-use aws::sdk_config::sdk_config;
+use aws::sdk_config::{connector, sdk_config};
 use aws::variables::Variables;
 use emulator::sqs::FakeSqs;
 use serde_json::{Value, json};
@@ -107,5 +107,7 @@ pub(super) fn queue_at(endpoint: &str) -> Queue {
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into_iter()
     .collect();
-    Queue::new(&sdk_config(&variables).unwrap(), "http://sqs/1/overflow")
+    let connector = connector(&variables).unwrap();
+    let config = sdk_config(&variables, &connector).unwrap();
+    Queue::new(&config, "http://sqs/1/overflow")
 }

@@ -4,14 +4,13 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
 
 use aws::deadline::Deadline;
 use futures_util::future::{Either, select};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 
 use super::Authenticator;
@@ -27,10 +26,9 @@ use crate::context::RequestContext;
 
 impl Authenticator {
     /// Looks up a key that cannot exist, so that the TCP and TLS connections are set up while the
-    /// process starts. Reads the snapshot if the table does not answer in time. A failure does not
+    /// process starts, at `now`. Reads the snapshot if the table does not answer in time. A failure does not
     /// stop the process.
-    pub(crate) async fn warm_up(&self) {
-        let now = Timestamp::now();
+    pub async fn warm_up(&self, now: Timestamp) {
         let unknown = KeyHash::from_key("");
         let Some(snapshot) = &self.snapshot else {
             let deadline = Deadline::after(WARM_UP_TIMEOUT);
@@ -259,7 +257,7 @@ mod tests {
     use std::time::Duration;
 
     use aws::dynamodb::dynamodb;
-    use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
+    use aws::sdk_config::{connector, defaults};
     use aws::variables::Variables;
     use lambda_http::{Body, Context, Request, RequestExt as _};
     use store::api_keys::ApiKeysTable;
@@ -269,9 +267,8 @@ mod tests {
 
     fn authenticator() -> Authenticator {
         // Without a region and credentials, every call fails.
-        let config = defaults(&Variables::default(), CONNECT_TIMEOUT)
-            .unwrap()
-            .build();
+        let connector = connector(&Variables::default()).unwrap();
+        let config = defaults(connector).build();
         let table = ApiKeysTable::new(dynamodb(&config), "keys");
         Authenticator::new(table, None)
     }
@@ -293,6 +290,7 @@ mod tests {
         let (authenticator, entry) = (authenticator(), entry());
         let mut context = RequestContext::from_request(
             &Request::new(Body::Empty).with_lambda_context(Context::default()),
+            Timestamp::now(),
             Log::new("test", |_| {}),
         );
         let (hash, inserted_at) = (KeyHash::from_key("k"), context.received_at);

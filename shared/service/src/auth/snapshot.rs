@@ -18,6 +18,10 @@ use super::durations::{
     SNAPSHOT_READ_TIMEOUT, SNAPSHOT_REFRESH_AFTER, SNAPSHOT_RETRY_INTERVAL, SNAPSHOT_TIMEOUT,
 };
 
+/// The largest snapshot that is parsed without another thread: that of some hundred keys, which takes
+/// less than a millisecond.
+const PARSED_AT_ONCE_BYTES: usize = 16 * 1024;
+
 /// Reads the snapshot of a bucket.
 #[derive(Debug)]
 pub(crate) struct SnapshotReader {
@@ -192,10 +196,14 @@ async fn read_snapshot(bucket: Bucket) -> Result<KeySnapshot, KeySnapshotError> 
             Deadline::after(SNAPSHOT_READ_TIMEOUT),
         )
         .await?;
-    // Another thread parses the snapshot: the largest takes longer than requests may wait for the
-    // thread that serves them.
-    let parsed = tokio::task::spawn_blocking(move || KeySnapshot::parse(&object));
-    let snapshot = parsed.await.map_err(|_| KeySnapshotError::Malformed)??;
+    let snapshot = if object.body.len() <= PARSED_AT_ONCE_BYTES {
+        KeySnapshot::parse(&object)?
+    } else {
+        // Another thread parses it: the largest takes longer than requests may wait for the thread
+        // that serves them.
+        let parsed = tokio::task::spawn_blocking(move || KeySnapshot::parse(&object));
+        parsed.await.map_err(|_| KeySnapshotError::Malformed)??
+    };
     if snapshot.unreadable > 0 {
         tracing::warn!(
             entries = snapshot.unreadable,

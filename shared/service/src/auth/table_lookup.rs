@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aws::deadline::Deadline;
 use futures_util::FutureExt as _;
@@ -13,7 +13,7 @@ use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use store::api_keys::ApiKeysTable;
 use store::error::StoreError;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::durations::TABLE_SILENCE;
 use super::knowledge::{Knowledge, TableState};

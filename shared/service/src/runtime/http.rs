@@ -5,7 +5,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aws::call_stats::CallStats;
 use aws::variables::ConfigError;
@@ -14,6 +14,8 @@ use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpResponse;
 use lambda_http::http::Method;
 use lambda_http::{Body, Request, Response};
 use lambda_runtime::{Error, LambdaEvent};
+use model::timestamp::Timestamp;
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::event::HttpApiEvent;
@@ -65,7 +67,7 @@ pub async fn run_http(
     process: &Process,
 ) -> Result<(), Error> {
     if let Ok(function) = &function {
-        function.authenticator().warm_up().await;
+        function.authenticator().warm_up(Timestamp::now()).await;
     }
     let http_process = function.map(|function| HttpProcess {
         function,
@@ -86,7 +88,8 @@ impl<F: HttpFunction> HttpProcess<F> {
     ) -> InvocationOutcome<ApiGatewayV2httpResponse> {
         let (event, lambda) = event.into_parts();
         let request = event.into_request(lambda);
-        let mut context = RequestContext::from_request(&request, self.log.clone());
+        let now = Timestamp::now();
+        let mut context = RequestContext::from_request(&request, now, self.log.clone());
         let is_first = !self.is_warm.swap(true, Ordering::Relaxed);
         context.init_duration = is_first.then_some(self.init_duration);
         let served = serve(&self.function, &request, context).await;
@@ -157,7 +160,7 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 #[cfg(test)]
 mod tests {
     use aws::dynamodb::dynamodb;
-    use aws::sdk_config::{CONNECT_TIMEOUT, defaults};
+    use aws::sdk_config::{connector, defaults};
     use aws::variables::Variables;
     use lambda_http::{Context, RequestExt as _};
     use serde::Serialize;
@@ -205,9 +208,8 @@ mod tests {
     #[tokio::test]
     async fn panic_is_a_500_problem_and_the_next_request_is_served() {
         // No request has a key, so none is looked up.
-        let config = defaults(&Variables::default(), CONNECT_TIMEOUT)
-            .unwrap()
-            .build();
+        let connector = connector(&Variables::default()).unwrap();
+        let config = defaults(connector).build();
         let keys = ApiKeysTable::new(dynamodb(&config), "keys");
         let function = Panicking(Authenticator::new(keys, None));
         let send = async |method: Method| {
@@ -215,7 +217,8 @@ mod tests {
                 .with_raw_http_path("/")
                 .with_lambda_context(Context::default());
             *request.method_mut() = method;
-            let mut context = RequestContext::from_request(&request, Log::new("test", |_| {}));
+            let mut context =
+                RequestContext::from_request(&request, Timestamp::now(), Log::new("test", |_| {}));
             context.request_id = "i1".to_owned();
             serve(&function, &request, context).await.response
         };

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use emulator::Template;
 use emulator::development_key::API_KEY;
 use lambda_http::{Body, Context, Request, RequestExt as _};
+use model::timestamp::Timestamp;
 use service::context::RequestContext;
 use service::outcome::Served;
 use service::runtime::event::HttpApiEvent;
@@ -78,7 +79,7 @@ impl<F: HttpFunction> HostedFunction<F> {
         let event: HttpApiEvent = serde_json::from_slice(event).ok()?;
         let _place = self.places.acquire().await.ok()?;
         let request = event.into_request(self.context());
-        let context = RequestContext::from_request(&request, self.log.clone());
+        let context = RequestContext::from_request(&request, Timestamp::now(), self.log.clone());
         let served = serve(&self.function, &request, context);
         tokio::time::timeout(self.timeout, served).await.ok()
     }
@@ -86,7 +87,8 @@ impl<F: HttpFunction> HostedFunction<F> {
     /// Has the function look up the development key, and returns whether it is valid.
     pub(super) async fn find_development_key(&self) -> bool {
         let request = Request::new(Body::Empty).with_lambda_context(self.context());
-        let mut context = RequestContext::from_request(&request, self.log.clone());
+        let mut context =
+            RequestContext::from_request(&request, Timestamp::now(), self.log.clone());
         let bearer = HeaderValue::try_from(format!("Bearer {API_KEY}"));
         let headers: HeaderMap = bearer.map(|key| (AUTHORIZATION, key)).into_iter().collect();
         let authenticator = self.function.authenticator();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use aws::dynamodb::dynamodb as dynamodb_client;
-use aws::sdk_config::sdk_config;
+use aws::sdk_config::{connector, sdk_config};
 use aws::variables::Variables;
 use emulator::{Emulator, Storage, Template};
 use operator::Tables;
@@ -104,8 +104,9 @@ fn tables(stack_info: &StackInfo) -> Result<Tables> {
     let variables = stack_info.environment.iter().cloned();
     let variables: Variables = variables.collect();
     let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
+    let connector = connector(&variables)?;
     Ok(Tables {
-        dynamodb: dynamodb_client(&sdk_config(&variables)?),
+        dynamodb: dynamodb_client(&sdk_config(&variables, &connector)?),
         customers: variables.required(CustomersTable::VARIABLE)?,
         signals: variables.required(SignalsTable::VARIABLE)?,
         rejected_signals: variables.required(RejectedSignalsTable::VARIABLE)?,
