@@ -3,7 +3,7 @@
 mod customers;
 mod signals;
 
-use history::consistency::checker::{Report, Violation};
+use consistency::checker::{Report, Violation};
 
 const VIOLATIONS: [Violation; 7] = [
     Violation::Lost,

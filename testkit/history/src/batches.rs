@@ -3,12 +3,12 @@
 use std::rc::Rc;
 use std::time::Instant;
 
+use consistency::generated::GeneratedBatch;
+use consistency::{ClientOutcome, Micros, RecordedRequest};
 use testkit::RequestBuilder;
 
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
-use crate::consistency::{ClientOutcome, Micros, RecordedRequest};
 use crate::drain::PROGRESS_TIMEOUT;
-use crate::generated::GeneratedBatch;
 
 /// More batches than a client sends in a run: each has a number that no other client uses.
 const NUMBERS_PER_CLIENT: u64 = 10_000_000;

@@ -8,12 +8,12 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use consistency::{Micros, RunRecord};
 use sandbox::runtime_api::EventQueue;
 use serde_json::Value;
 use testkit::RequestBuilder;
 
 use crate::clock::{MAX_AHEAD, ahead};
-use crate::consistency::{Micros, RunRecord};
 
 /// How long a client retries.
 pub(super) const RETRY_TIMEOUT: Duration = Duration::from_mins(1);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use consistency::generated::account_id;
 use emulator::Emulator;
 use emulator::sqs::FakeSqs;
 use fault_proxy::{Capacity, CapacityLimits, FaultProxy, Plan};
@@ -23,7 +24,6 @@ use tokio::sync::mpsc;
 
 use crate::clock::ahead;
 use crate::faults::{dynamodb_faults, sqs_faults};
-use crate::generated::account_id;
 use crate::options::{RunOptions, RunPart};
 use crate::windows::FaultWindows;
 

@@ -7,6 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use aws::deadline::Deadline;
+use consistency::generated::{GeneratedUpdate, account_id, subject_number};
+use consistency::{ClientOutcome, RecordedUpdate};
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
@@ -14,8 +16,6 @@ use store::customers::{CustomersTable, NewerField, StoredPart, Upsert};
 use store::fence::UpdateMark;
 
 use crate::clients::{ClientGroup, add, now, pause};
-use crate::consistency::{ClientOutcome, RecordedUpdate};
-use crate::generated::{GeneratedUpdate, account_id, subject_number};
 
 /// How far ahead a time of an import may be, in seconds. `cargo intake import` refuses more.
 const MAX_SECONDS_AHEAD: u64 = 5 * 60;

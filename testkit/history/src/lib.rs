@@ -1,24 +1,19 @@
 //! A run of many clients against functions that scale and are killed, over a DynamoDB that fails;
 //! and what must hold at its end.
 //!
-//! In the manner of Jepsen: clients record their requests and the responses, and a checker compares
-//! that with what is stored. No code of the service decides what the checker expects. The checker
-//! knows one thing of how the service works: where an update of a customer was deferred or sent
-//! again, the clocks of the processes order the writes of a field.
+//! In the manner of Jepsen: clients record their requests and the responses, and the checker of
+//! [`consistency`] compares that with what is stored.
 //!
 //! | module | is for |
 //! |---|---|
 //! | `options`, `run`, `summary` | what a run is told; its steps; what is reported of it |
 //! | `deployment`, `clock` | the functions and what surrounds them; a clock of each process |
 //! | `windows`, `faults` | when DynamoDB, SQS and S3 fail; how single calls fail |
-//! | `generated` | what clients send |
 //! | `traffic` | all clients of a run, and the kills |
 //! | `clients`, `batches`, `updates`, `imports` | sending it, and recording what is received |
 //! | `drain` | the drain of the overflow queue |
-//! | `stored`, `log_check` | reading what is stored; reading what is logged |
-//! | [`consistency`] | comparing the records of the clients with what is stored |
+//! | `log_check` | reading what is logged |
 #![expect(
-    clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
     reason = "only tests call this: to panic is to fail the test"
@@ -27,16 +22,13 @@
 mod batches;
 mod clients;
 mod clock;
-pub mod consistency;
 mod deployment;
 mod drain;
 mod faults;
-mod generated;
 mod imports;
 mod log_check;
 mod options;
 mod run;
-mod stored;
 mod summary;
 mod traffic;
 mod updates;

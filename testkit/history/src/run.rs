@@ -6,17 +6,18 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use consistency::generated::CANARY;
+use consistency::{RunRecord, checker, stored};
 use sandbox::pool::ProcessCounts;
+use serde_json::Value;
+use testkit::table_name;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
-use crate::consistency::{RunRecord, checker};
 use crate::deployment::{Deployment, RETENTION};
 use crate::drain::{self, Drained};
-use crate::generated::CANARY;
 use crate::log_check::LogCheck;
 use crate::options::{RunOptions, RunPart};
-use crate::stored;
 use crate::summary::{CallTotals, Counts, RequestCounts, Summary, total_calls, total_processes};
 use crate::traffic::Clients;
 use crate::windows::FaultWindows;
@@ -65,7 +66,12 @@ async fn run_local(options: RunOptions, progress: impl Fn(&str) + 'static) -> Re
     let emulator = deployment.into_emulator();
     let log = log_check.await?;
     progress("reading what is stored");
-    let stored = stored::read(&emulator, RETENTION);
+    let for_each = |table: &str, each: &mut dyn FnMut(&mut Value)| {
+        emulator
+            .for_each_item(table_name(table), each)
+            .expect("the emulator can be read");
+    };
+    let stored = stored::read(for_each, RETENTION);
     progress("checking");
     let record = RunRecord {
         requests: traffic.clients.signals.record.take().requests,

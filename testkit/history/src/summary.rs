@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use consistency::checker::Report;
 use sandbox::pool::ProcessCounts;
 
 use crate::clients::{ClientGroup, UnavailableResponse};
-use crate::consistency::checker::Report;
 use crate::deployment::Deployment;
 use crate::drain::Drained;
 use crate::options::RunOptions;
@@ -184,7 +184,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::consistency::checker::Violation;
+    use consistency::checker::{Subject, Violation};
 
     type CountsChange = fn(&mut Counts);
 
@@ -240,7 +240,10 @@ mod tests {
     #[test]
     fn run_in_which_something_is_not_as_it_must_be_does_not_hold() {
         let changes: [fn(&mut Summary); 6] = [
-            |run| run.report.add(Violation::Lost, String::new),
+            |run| {
+                run.report
+                    .add(Violation::Lost, Subject::Request(1), String::new);
+            },
             |run| run.leaks.push(String::new()),
             |run| run.counts.processes.ended = 1,
             |run| run.counts.processes.errors = 1,

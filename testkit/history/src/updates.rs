@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
+use consistency::generated::{GeneratedUpdate, subject_number};
+use consistency::{ClientOutcome, Micros, RecordedUpdate};
 use testkit::RequestBuilder;
 
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
-use crate::consistency::{ClientOutcome, Micros, RecordedUpdate};
-use crate::generated::{GeneratedUpdate, subject_number};
 
 /// What came of an update after its last attempt.
 struct UpdateResult {

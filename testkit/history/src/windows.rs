@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use consistency::generated::CANARY;
 use fault_proxy::{Fault, Rule};
 use testkit::table_name;
 
 use crate::clients::UnavailableResponse;
-use crate::generated::CANARY;
 
 /// Later than any run ends.
 const LONGEST_RUN: Duration = Duration::from_hours(2);

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use history::consistency::checker::{Violation, check};
-use history::consistency::{ClientOutcome, Micros, RecordedUpdate, RunRecord, Stored};
+use consistency::checker::{Violation, check};
+use consistency::{ClientOutcome, Micros, RecordedUpdate, RunRecord, Stored};
 
 use super::assert_only;
 

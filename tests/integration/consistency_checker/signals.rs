@@ -1,7 +1,7 @@
 //! The checks of signals: which are lost, stored twice, altered, not sent or out of order.
 
-use history::consistency::checker::{Report, Violation, check};
-use history::consistency::{
+use consistency::checker::{Report, Violation, check};
+use consistency::{
     ClientOutcome, Fingerprint, KeptSignal, Micros, RecordedRequest, RunRecord, SentSignal, Stored,
     StoredSignal,
 };

@@ -2,12 +2,21 @@
 //! expected is written out here: no code of the service decides it. There is one exception:
 //! where an update was deferred or sent again, the clocks of the processes order the writes of a
 //! field, so the checker uses the latest time that these clocks may have shown.
+//!
+//! What clients send is here too ([`generated`]), because each signal and each value says which request
+//! it belongs to. `simulator` and `history` send it, and read what is stored with [`stored`].
+#![expect(
+    clippy::indexing_slicing,
+    reason = "only tests call this: to panic is to fail the test"
+)]
 
 pub mod checker;
+pub mod generated;
 mod item;
 mod record;
 mod report;
 mod signal;
+pub mod stored;
 
 pub use item::{kept_signal, stored_signal};
 pub use record::{

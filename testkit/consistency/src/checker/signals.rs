@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::consistency::record::{
+use crate::record::{
     ClientOutcome, Micros, RecordedRequest, RunRecord, SentSignal, Stored, StoredSignal,
 };
-use crate::consistency::report::{Report, Violation};
+use crate::report::{Report, Subject, Violation};
 
 /// Times are stored in milliseconds.
 const MILLISECOND: Micros = 1_000;
@@ -58,11 +58,15 @@ pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Rep
             .find(record)
             .filter(|found| Some(found.sent.subject) == item.subject);
         let Some(found) = found else {
-            report.add(Violation::Phantom, || format!("{item:?} was not sent"));
+            report.add(Violation::Phantom, Subject::Request(item.request), || {
+                format!("{item:?} was not sent")
+            });
             continue;
         };
         if let Some(what) = contradiction(found, item) {
-            report.add(Violation::Wrong, || format!("{item:?}: {what}"));
+            report.add(Violation::Wrong, Subject::Request(item.request), || {
+                format!("{item:?}: {what}")
+            });
         }
         *copies.entry(id).or_default() += 1;
     }
@@ -77,7 +81,7 @@ pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Rep
             let Some(violation) = expected.violation(copies) else {
                 continue;
             };
-            report.add(violation, || {
+            report.add(violation, Subject::Request(*number), || {
                 let outcome = request.outcome;
                 format!("signal {index} of request {number}, {outcome:?}: stored {copies} times")
             });
@@ -168,14 +172,16 @@ pub(super) fn check_rejected(record: &RunRecord, stored: &Stored, report: &mut R
             .find(record)
             .is_some_and(|found| found.sent.is_rejected && found.sent.content == item.content);
         if !is_as_sent {
-            report.add(Violation::Phantom, || {
+            report.add(Violation::Phantom, Subject::Request(item.request), || {
                 format!("{item:?} was not rejected as it was sent")
             });
             continue;
         }
         let is_first = kept.insert(id);
         if !is_first {
-            report.add(Violation::Duplicate, || format!("{item:?} is kept twice"));
+            report.add(Violation::Duplicate, Subject::Request(item.request), || {
+                format!("{item:?} is kept twice")
+            });
         }
     }
     let mut requests_with_unkept = Vec::new();
@@ -196,7 +202,9 @@ pub(super) fn check_rejected(record: &RunRecord, stored: &Stored, report: &mut R
     // The log does not name signals: as many requests may lack some as the log has lines.
     let logged = usize::try_from(record.unkept).unwrap_or(usize::MAX);
     for number in requests_with_unkept.into_iter().skip(logged) {
-        report.add(Violation::Unkept, || format!("request {number}"));
+        report.add(Violation::Unkept, Subject::Request(*number), || {
+            format!("request {number}")
+        });
     }
 }
 
@@ -225,9 +233,11 @@ fn check_order_of_one(record: &RunRecord, signals: &[StoredSignal], report: &mut
             ClientOutcome::Rejected | ClientOutcome::Unknown => true,
         };
         if !is_after_its_request_so_far || !is_after_earlier_requests {
-            report.add(Violation::OutOfOrder, || {
-                format!("{found:?} stands after {before:?}")
-            });
+            report.add(
+                Violation::OutOfOrder,
+                Subject::Request(found.request),
+                || format!("{found:?} stands after {before:?}"),
+            );
         }
         latest_sent = latest_sent.max(request.sent);
         before = Some(found);

@@ -26,6 +26,15 @@ pub enum Violation {
     Stale,
 }
 
+/// What a violation is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The request with this number.
+    Request(u64),
+    /// The customer with this number.
+    Customer(u32),
+}
+
 /// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -45,6 +54,7 @@ pub struct Report {
 #[derive(Clone, Debug)]
 struct ViolationExample {
     violation: Violation,
+    subject: Subject,
     text: String,
 }
 
@@ -59,12 +69,22 @@ impl Report {
         self.counts.is_empty()
     }
 
-    pub(crate) fn add(&mut self, violation: Violation, text: impl FnOnce() -> String) {
+    /// What the first violation is about, if there is one.
+    pub fn first_subject(&self) -> Option<Subject> {
+        self.examples.first().map(|example| example.subject)
+    }
+
+    /// Adds a violation.
+    pub fn add(&mut self, violation: Violation, subject: Subject, text: impl FnOnce() -> String) {
         let count = self.counts.entry(violation).or_default();
         *count += 1;
         if *count <= EXAMPLES as u64 {
             let text = text();
-            self.examples.push(ViolationExample { violation, text });
+            self.examples.push(ViolationExample {
+                violation,
+                subject,
+                text,
+            });
         }
     }
 }
@@ -91,7 +111,10 @@ impl fmt::Display for Report {
              {lost} lost, {twice} twice, {wrong} wrong, {phantom} phantom, {disorder} out of order, {unkept} not kept; \
              {fields} customer fields: {stale} stale"
         )?;
-        for ViolationExample { violation, text } in &self.examples {
+        for example in &self.examples {
+            let ViolationExample {
+                violation, text, ..
+            } = example;
             write!(f, "\n  {violation:?}: {text}")?;
         }
         Ok(())

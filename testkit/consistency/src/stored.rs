@@ -1,14 +1,13 @@
-//! Reads what is stored from the emulator, past the functions and the faults.
+//! Reads what is stored, past the functions and the faults. This module must not know what was sent,
+//! nor where the tables are.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use emulator::Emulator;
 use serde_json::Value;
-use testkit::table_name;
 
-use crate::consistency::{Stored, StoredSignal, kept_signal, stored_signal};
 use crate::generated::{CANARY, subject_number};
+use crate::{Stored, StoredSignal, kept_signal, stored_signal};
 
 /// The attributes of a customer's item that are not fields of the profile, as docs/data-model.md
 /// lists them. They are written out, so that no code of the service decides what a field is.
@@ -25,14 +24,10 @@ const ATTRIBUTES_BESIDE_FIELDS: [&str; 7] = [
 /// With the name of a field, the attribute of its fence.
 const FENCE_PREFIX: &str = "fence:";
 
-/// Everything in the tables of signals, rejected signals and customers. Signals have to expire
-/// after `retention`.
-pub(super) fn read(emulator: &Emulator, retention: Duration) -> Stored {
-    let for_each = |table: &str, each: &mut dyn FnMut(&mut Value)| {
-        emulator
-            .for_each_item(table_name(table), each)
-            .expect("the emulator can be read");
-    };
+/// Everything in the tables of signals, rejected signals and customers. `for_each` gives each item of
+/// the table with this logical id, as DynamoDB's JSON, to a function. Signals have to expire after
+/// `retention`.
+pub fn read(for_each: impl Fn(&str, &mut dyn FnMut(&mut Value)), retention: Duration) -> Stored {
     let mut signals = Vec::new();
     for_each("SignalsTable", &mut |item| {
         signals.push(KeyedSignal::read(item, retention));

@@ -5,22 +5,22 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 
-use crate::consistency::{GeneratedSignal, SentSignal};
+use crate::{GeneratedSignal, SentSignal};
 
 /// More customers and emitters than an account has.
 const SUBJECTS_PER_ACCOUNT: u32 = 10_000_000;
 
 /// Part of every value that no log may contain.
-pub(super) const CANARY: &str = "canary-7e1d";
+pub const CANARY: &str = "canary-7e1d";
 
 /// Customers and emitters of an account that signals are for.
 const SUBJECTS_WITH_SIGNALS: u32 = 400;
 
 /// Fields of a customer that are written.
-pub(super) const FIELDS: [&str; 4] = ["email", "city", "phoneNumber", "nickname"];
+pub const FIELDS: [&str; 4] = ["email", "city", "phoneNumber", "nickname"];
 
 /// The field of a customer that imports write, and no client does.
-const IMPORTED_FIELD: &str = "zip";
+pub const IMPORTED_FIELD: &str = "zip";
 
 /// Updates of one client before its customers are others.
 const UPDATES_BEFORE_NEXT_CUSTOMERS: u64 = 25;
@@ -33,26 +33,37 @@ const SIZES: [RangeInclusive<usize>; 5] = [1..=10, 1..=10, 25..=100, 25..=100, 1
 
 /// A request with signals.
 #[derive(Clone, Debug)]
-pub(super) struct GeneratedBatch {
-    pub(super) number: u64,
-    pub(super) identifier: Option<String>,
-    pub(super) sent: Vec<SentSignal>,
+pub struct GeneratedBatch {
+    pub number: u64,
+    pub identifier: Option<String>,
+    pub sent: Vec<SentSignal>,
     signals: String,
 }
 
 impl GeneratedBatch {
-    /// A client's next request, of a random size. The client knows already here which of its
-    /// signals break the contract.
-    pub(super) fn random(random: &mut fastrand::Rng, account: u32, number: u64) -> Self {
+    /// A client's next request, of a random size.
+    pub fn random(random: &mut fastrand::Rng, account: u32, number: u64) -> Self {
         let sizes = SIZES[random.usize(..SIZES.len())].clone();
         let size = random.usize(sizes);
+        Self::of_size(random, account, number, size, SUBJECTS_WITH_SIGNALS)
+    }
+
+    /// A client's next request, of this size, with signals of so many customers and emitters. The
+    /// client knows already here which of its signals break the contract.
+    pub fn of_size(
+        random: &mut fastrand::Rng,
+        account: u32,
+        number: u64,
+        size: usize,
+        subjects: u32,
+    ) -> Self {
         let has_identifier = random.u8(..10) != 0;
         let identifier = has_identifier.then(|| uuid_of(random.u128(..)));
         let some_break = random.u8(..5) == 0;
         let mut sent = Vec::with_capacity(size);
         let mut signals = String::from("[");
         for n in 0..size {
-            let subject_in_account = random.u32(..SUBJECTS_WITH_SIGNALS);
+            let subject_in_account = random.u32(..subjects);
             let is_rejected = some_break && random.u8(..20) == 0;
             let signal = GeneratedSignal {
                 account_id: &account_id(account),
@@ -84,12 +95,12 @@ impl GeneratedBatch {
     }
 
     /// How many signals break the contract.
-    pub(super) fn rejected(&self) -> u64 {
+    pub fn rejected(&self) -> u64 {
         self.sent.iter().filter(|sent| sent.is_rejected).count() as u64
     }
 
     /// The body, with this identifier if there is one.
-    pub(super) fn body(&self, identifier: Option<&str>) -> String {
+    pub fn body(&self, identifier: Option<&str>) -> String {
         let signals = &self.signals;
         match identifier {
             Some(identifier) => {
@@ -101,13 +112,26 @@ impl GeneratedBatch {
 }
 
 /// The number of a customer or an emitter of an account, unlike those of all other accounts.
-pub(super) fn subject_number(account: u32, subject_in_account: u32) -> u32 {
+pub fn subject_number(account: u32, subject_in_account: u32) -> u32 {
     account * SUBJECTS_PER_ACCOUNT + subject_in_account
 }
 
 /// The id of the `account`-th account.
-pub(super) fn account_id(account: u32) -> String {
+pub fn account_id(account: u32) -> String {
     format!("history-{account}")
+}
+
+/// The key of the item of a customer, as docs/data-model.md has it.
+pub fn customer_key(account: u32, customer_in_account: u32) -> String {
+    format!("{}#{CANARY}-{customer_in_account}", account_id(account))
+}
+
+/// The account of a customer or an emitter, and its number there: see [`subject_number`].
+pub fn subject_in_account(subject: u32) -> [u32; 2] {
+    [
+        subject / SUBJECTS_PER_ACCOUNT,
+        subject % SUBJECTS_PER_ACCOUNT,
+    ]
 }
 
 fn uuid_of(bits: u128) -> String {
@@ -118,19 +142,28 @@ fn uuid_of(bits: u128) -> String {
 
 /// An update of a customer.
 #[derive(Clone, Debug)]
-pub(super) struct GeneratedUpdate {
+pub struct GeneratedUpdate {
     /// The number of the customer within the account.
-    pub(super) customer_in_account: u32,
-    pub(super) fields: Vec<(&'static str, Option<String>)>,
+    pub customer_in_account: u32,
+    pub fields: Vec<(&'static str, Option<String>)>,
 }
 
 impl GeneratedUpdate {
     /// The `number`-th of a client: its customers move on with its number, so that at the end there
     /// are customers whose last writes were at any time of the run.
-    pub(super) fn random(random: &mut fastrand::Rng, client: u64, number: u64) -> Self {
-        let first_customer =
-            u32::try_from(number / UPDATES_BEFORE_NEXT_CUSTOMERS).unwrap() * CUSTOMERS_AT_ONCE;
-        let customer_in_account = first_customer + random.u32(..CUSTOMERS_AT_ONCE);
+    pub fn random(random: &mut fastrand::Rng, client: u64, number: u64) -> Self {
+        Self::of_customers(random, client, number, CUSTOMERS_AT_ONCE)
+    }
+
+    /// As [`random`](Self::random), with so many customers at one time.
+    pub fn of_customers(
+        random: &mut fastrand::Rng,
+        client: u64,
+        number: u64,
+        customers: u32,
+    ) -> Self {
+        let turn = u32::try_from(number / UPDATES_BEFORE_NEXT_CUSTOMERS).unwrap_or(u32::MAX);
+        let customer_in_account = turn.saturating_mul(customers) + random.u32(..customers);
         let mut fields = FIELDS.to_vec();
         random.shuffle(&mut fields);
         fields.truncate(random.usize(1..=3));
@@ -149,9 +182,9 @@ impl GeneratedUpdate {
 
     /// The `number`-th of the import of an account. It writes every other customer that the clients
     /// write at the same time, or will write next.
-    pub(super) fn imported(random: &mut fastrand::Rng, number: u64) -> Self {
-        let first_customer =
-            u32::try_from(number / UPDATES_BEFORE_NEXT_CUSTOMERS).unwrap() * CUSTOMERS_AT_ONCE;
+    pub fn imported(random: &mut fastrand::Rng, number: u64) -> Self {
+        let turn = u32::try_from(number / UPDATES_BEFORE_NEXT_CUSTOMERS).unwrap_or(u32::MAX);
+        let first_customer = turn.saturating_mul(CUSTOMERS_AT_ONCE);
         let customer_in_account = first_customer + 2 * random.u32(..CUSTOMERS_AT_ONCE);
         let value = format!("{CANARY}-import-{number}");
         Self {
@@ -160,7 +193,12 @@ impl GeneratedUpdate {
         }
     }
 
-    pub(super) fn body(&self) -> String {
+    /// The key of its item in the table of the customers, as docs/data-model.md has it.
+    pub fn key(&self, account: u32) -> String {
+        customer_key(account, self.customer_in_account)
+    }
+
+    pub fn body(&self) -> String {
         let data: Value = self
             .fields
             .iter()

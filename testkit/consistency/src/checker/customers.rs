@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::consistency::record::{ClientOutcome, Micros, RecordedUpdate, RunRecord, Stored};
-use crate::consistency::report::{Report, Violation};
+use crate::record::{ClientOutcome, Micros, RecordedUpdate, RunRecord, Stored};
+use crate::report::{Report, Subject, Violation};
 
 /// A write of one field.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ pub(super) fn check_fields(record: &RunRecord, stored: &Stored, report: &mut Rep
         let may_be_last = |write: &Write<'_>| write.value == value && write.may_be_last(writes);
         if !is_untouched && !writes.iter().any(may_be_last) {
             let Field { customer, name } = field;
-            report.add(Violation::Stale, || {
+            report.add(Violation::Stale, Subject::Customer(field.customer), || {
                 format!("{name} of customer {customer} is {value:?} after {writes:?}")
             });
         }
@@ -124,7 +124,7 @@ fn check_that_fields_were_sent(
         .collect();
     for (customer, fields) in &stored.customers {
         if !customers.contains(customer) {
-            report.add(Violation::Phantom, || {
+            report.add(Violation::Phantom, Subject::Customer(*customer), || {
                 format!("customer {customer} was not sent")
             });
         }
@@ -134,7 +134,7 @@ fn check_that_fields_were_sent(
                 name,
             };
             if !writes.contains_key(&field) {
-                report.add(Violation::Phantom, || {
+                report.add(Violation::Phantom, Subject::Customer(*customer), || {
                     format!("{name} of customer {customer} was not sent")
                 });
             }
