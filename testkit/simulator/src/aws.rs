@@ -1,0 +1,215 @@
+//! The AWS of a run: what it keeps, and what becomes of each call.
+//!
+//! A call is decided when it is made: when it takes effect, whether it does, and what its caller
+//! hears. Its effect does not depend on the caller, which may have given up or been killed.
+//!
+//! | module | is for |
+//! |---|---|
+//! | [`connector`] | the seam: HTTP calls of one environment |
+//! | [`call`] | what is asked for |
+//! | [`faults`] | what fails, and when |
+//! | [`dynamodb`], [`sqs`], [`s3`] | the services |
+
+pub mod call;
+pub mod connector;
+pub mod dynamodb;
+pub mod faults;
+pub mod s3;
+pub mod sqs;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use self::call::{Call, Service};
+use self::dynamodb::{Answer, Tables};
+use self::faults::{Effect, Fate, FaultPlan, Reply};
+use self::s3::Objects;
+use self::sqs::Queues;
+use crate::promises::Promises;
+use crate::trace::Trace;
+
+/// When a run begins, by the clock that is right.
+const BEGIN: Timestamp = Timestamp::from_millis(1_795_700_000_000);
+
+/// The runs of this process so far.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// More calls than any run makes.
+const MAX_CALLS: u64 = 2_000_000;
+
+/// The AWS of a run. A clone is the same one.
+#[derive(Clone, Debug)]
+pub struct Aws {
+    /// The number of the run in this process.
+    pub run: u64,
+    began: Instant,
+    state: Arc<Mutex<State>>,
+}
+
+/// What the AWS of a run keeps.
+#[derive(Debug)]
+pub struct State {
+    pub tables: Tables,
+    pub queues: Queues,
+    pub objects: Objects,
+    pub plan: FaultPlan,
+    pub promises: Promises,
+    pub trace: Trace,
+    /// Calls so far, and those of them that a fault met.
+    pub calls: u64,
+    pub faulted: u64,
+    /// Log lines that say that rejected signals are not kept.
+    pub unkept: u64,
+    /// When a call to SQS or S3 failed last.
+    pub last_failure_beside_tables: Option<Duration>,
+    random: fastrand::Rng,
+}
+
+/// What the caller of a call gets.
+pub(crate) enum Outcome {
+    Answer(Answer),
+    /// A body that is not JSON: an object of S3, or an answer that was cut.
+    Bytes {
+        headers: Vec<(&'static str, String)>,
+        body: Vec<u8>,
+    },
+    ConnectionLost,
+    Never,
+}
+
+impl Aws {
+    /// An AWS without items, messages and objects, in which this fails.
+    pub fn new(plan: FaultPlan, random: fastrand::Rng, trace: Trace) -> Self {
+        let state = State {
+            tables: Tables::default(),
+            queues: Queues::default(),
+            objects: Objects::default(),
+            plan,
+            promises: Promises::default(),
+            trace,
+            calls: 0,
+            faulted: 0,
+            unkept: 0,
+            last_failure_beside_tables: None,
+            random,
+        };
+        Self {
+            run: RUNS.fetch_add(1, Ordering::Relaxed),
+            began: Instant::now(),
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// The time since the run began.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// The time of day, by the clock that is right.
+    pub fn now(&self) -> Timestamp {
+        BEGIN.plus(self.elapsed())
+    }
+
+    /// Microseconds since 1970, by the clock that is right.
+    pub fn micros(&self) -> u64 {
+        let elapsed = u64::try_from(self.elapsed().as_micros());
+        BEGIN.millis() * 1_000 + elapsed.expect("a run takes hours at most")
+    }
+
+    /// What it keeps.
+    ///
+    /// # Panics
+    /// Never: nothing panics while it holds the state.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .expect("nothing panics while it holds the state")
+    }
+
+    /// Adds a line to the story of the run.
+    pub fn note(&self, who: &str, text: impl FnOnce() -> String) {
+        let at = self.elapsed();
+        self.state().trace.note(at, who, text);
+    }
+
+    /// Decides a call that is made now.
+    fn decide(&self, call: &Call) -> Fate {
+        let at = self.elapsed();
+        let state = &mut *self.state();
+        state.calls += 1;
+        assert!(
+            state.calls < MAX_CALLS,
+            "a run makes so many calls only in a loop that does not end: {call}"
+        );
+        let fate = state.plan.decide(call, at, &mut state.random);
+        if fate.is_fault {
+            state.faulted += 1;
+            if call.service != Service::DynamoDb {
+                state.last_failure_beside_tables = Some(at + fate.before + fate.after);
+            }
+        }
+        fate
+    }
+
+    /// Does what was decided about a call, and says what its caller gets.
+    fn apply(&self, who: &str, call: &Call, fate: &Fate) -> Outcome {
+        let at = self.elapsed();
+        let now = self.now();
+        let state = &mut *self.state();
+        let done = state.apply(call, &fate.effect, now);
+        let outcome = match fate.reply {
+            Reply::Result => done.unwrap_or(Outcome::Never),
+            Reply::Error { status, code } => Outcome::Answer(error(status, code)),
+            Reply::CutBody => Outcome::Bytes {
+                headers: Vec::new(),
+                body: b"{\"Attrib".to_vec(),
+            },
+            Reply::EmptyBody => Outcome::Bytes {
+                headers: Vec::new(),
+                body: Vec::new(),
+            },
+            Reply::ConnectionLost => Outcome::ConnectionLost,
+            Reply::Never => Outcome::Never,
+        };
+        state.trace.add_call(at, who, call, fate, &outcome);
+        outcome
+    }
+}
+
+impl State {
+    /// Lets a call take effect. `None` if it has none.
+    fn apply(&mut self, call: &Call, effect: &Effect, now: Timestamp) -> Option<Outcome> {
+        if matches!(effect, Effect::None) {
+            return None;
+        }
+        Some(match call.service {
+            Service::DynamoDb => {
+                let mut body = call.body.clone();
+                let unprocessed = effect.divide(&mut body);
+                let promises = &mut self.promises;
+                let mut observer = |change: dynamodb::Change<'_>| promises.check_write(&change);
+                let mut answer = self.tables.call(&call.operation, &body, &mut observer);
+                if answer.status == 200 && !unprocessed.is_empty() {
+                    answer.body["UnprocessedItems"][call.target.as_str()] =
+                        Value::Array(unprocessed);
+                }
+                Outcome::Answer(answer)
+            }
+            Service::Sqs => Outcome::Answer(self.queues.send(&call.body)),
+            Service::S3 => self.objects.get(&call.target, now),
+        })
+    }
+}
+
+fn error(status: u16, code: Option<&str>) -> Answer {
+    let body = match code {
+        Some(code) => json!({"__type": code, "message": "simulated"}),
+        None => Value::Null,
+    };
+    Answer { status, body }
+}

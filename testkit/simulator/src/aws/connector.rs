@@ -1,0 +1,104 @@
+//! The seam between the functions and the AWS of a run: what makes the HTTP calls of an environment.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use super::call::Call;
+use super::{Aws, Outcome};
+
+/// The calls of one environment, or of an operator.
+#[derive(Clone, Debug)]
+pub struct EnvironmentConnector {
+    aws: Aws,
+    /// The name of the environment in the story.
+    name: Arc<str>,
+    /// A killed environment makes no further call. Those that are under way go on.
+    is_alive: Arc<AtomicBool>,
+}
+
+impl EnvironmentConnector {
+    /// The connector of an environment with this name.
+    pub fn new(aws: Aws, name: &str) -> Self {
+        Self {
+            aws,
+            name: name.into(),
+            is_alive: Arc::new(AtomicBool::new(true)),
+        }
+    }
+
+    /// A region that no other environment of this process has: the SDK lets all clients of a process
+    /// share their budget of retries in a region.
+    pub fn region(&self) -> String {
+        format!("run-{}-{}", self.aws.run, self.name.replace(' ', "-"))
+    }
+
+    /// The connector as the SDK takes it.
+    pub fn shared(&self) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+
+    /// Ends the environment: it makes no further call.
+    pub fn end(&self) {
+        self.is_alive.store(false, Ordering::Relaxed);
+    }
+}
+
+impl HttpConnector for EnvironmentConnector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        if !self.is_alive.load(Ordering::Relaxed) {
+            return HttpConnectorFuture::ready(Err(lost()));
+        }
+        let call = Call::read(&request);
+        let fate = self.aws.decide(&call);
+        let (answer, answered) = oneshot::channel();
+        let Self { aws, name, .. } = self.clone();
+        // A task of its own: it goes on when the caller gives up or is killed.
+        tokio::spawn(async move {
+            sleep(fate.before).await;
+            let outcome = aws.apply(&name, &call, &fate);
+            sleep(fate.after).await;
+            // The caller may be gone.
+            let _ = answer.send(outcome);
+        });
+        HttpConnectorFuture::new(async move {
+            match answered.await {
+                Ok(Outcome::Answer(answer)) => {
+                    Ok(response(answer.status, &[], json_bytes(&answer.body)))
+                }
+                Ok(Outcome::Bytes { headers, body }) => Ok(response(200, &headers, body)),
+                Ok(Outcome::ConnectionLost) => Err(lost()),
+                Ok(Outcome::Never) | Err(_) => std::future::pending().await,
+            }
+        })
+    }
+}
+
+fn json_bytes(body: &Value) -> Vec<u8> {
+    match body {
+        Value::Null => Vec::new(),
+        body => body.to_string().into_bytes(),
+    }
+}
+
+fn response(status: u16, headers: &[(&'static str, String)], body: Vec<u8>) -> HttpResponse {
+    let status = status.try_into().expect("a status of HTTP");
+    let mut response = HttpResponse::new(status, SdkBody::from(body));
+    for (name, value) in headers {
+        response.headers_mut().insert(*name, value.clone());
+    }
+    response
+}
+
+fn lost() -> ConnectorError {
+    ConnectorError::io("the connection is lost".into())
+}

@@ -1,0 +1,247 @@
+//! What fails in a run, and when: rules, of which the first that meets a call decides it.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::call::{Call, Service};
+
+/// How long a call takes that nothing is wrong with, in milliseconds.
+const USUAL_LATENCY: Range<u64> = 2..14;
+
+/// A way in which calls fail or are slow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// 400 `ProvisionedThroughputExceededException`, nothing written.
+    Throttled,
+    /// 400 `ThrottlingException`, nothing written.
+    TableThrottled,
+    /// 500 `InternalServerError`, nothing written.
+    ServerError,
+    /// 503 without a body, nothing written.
+    Unavailable,
+    /// The connection is lost before the call arrives.
+    Lost,
+    /// The call takes effect, and its answer is lost.
+    AnswerLost,
+    /// The call takes effect, and its answer is cut.
+    AnswerCut,
+    /// The call takes effect, and its answer has no body.
+    AnswerEmpty,
+    /// The call takes so many milliseconds.
+    Slow(Range<u64>),
+    /// Nothing happens, and nothing is answered.
+    Hangs,
+    /// The call takes effect after so many milliseconds, and is not answered. Of a batch, perhaps a
+    /// part.
+    Late(Range<u64>),
+    /// Of a batch, so many items are written, and the others left unprocessed.
+    Unprocessed(usize),
+    /// The call takes so many milliseconds, and of a batch only one item is written: the table has
+    /// little capacity.
+    Scarce(Range<u64>),
+    /// Of a batch, the items that mention this text are left unprocessed; any other call that
+    /// mentions it is throttled.
+    Hot(&'static str),
+}
+
+/// What a rule is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Every call to DynamoDB.
+    Tables,
+    /// The calls on one table.
+    Table(&'static str),
+    /// The calls to DynamoDB that mention this text.
+    Mentioning(&'static str),
+    Sqs,
+    S3,
+}
+
+/// When, where, how often and how calls fail.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub target: Target,
+    /// Since the beginning of the run.
+    pub during: Range<Duration>,
+    /// The share of the calls that it meets, of those that no earlier rule met.
+    pub share: f64,
+    pub fault: Fault,
+}
+
+/// All rules of a run.
+#[derive(Clone, Debug, Default)]
+pub struct FaultPlan(pub Vec<Rule>);
+
+/// What becomes of a call.
+#[derive(Clone, Debug)]
+pub struct Fate {
+    /// How long after it was made it takes effect.
+    pub before: Duration,
+    pub effect: Effect,
+    /// How long after that its caller hears.
+    pub after: Duration,
+    pub reply: Reply,
+    /// Whether a rule decided it.
+    pub is_fault: bool,
+}
+
+/// What a call changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    None,
+    Whole,
+    /// Of a batch, this many items.
+    First(usize),
+    /// Of a batch, the items that do not mention this text.
+    Without(&'static str),
+}
+
+/// What the caller of a call hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// What the service answers.
+    Result,
+    Error {
+        status: u16,
+        code: Option<&'static str>,
+    },
+    CutBody,
+    EmptyBody,
+    ConnectionLost,
+    Never,
+}
+
+impl FaultPlan {
+    /// Ends all faults.
+    pub fn end(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn decide(&self, call: &Call, at: Duration, random: &mut fastrand::Rng) -> Fate {
+        let latency = random.u64(USUAL_LATENCY);
+        let before = Duration::from_millis(random.u64(..=latency));
+        let usual = Fate {
+            before,
+            effect: Effect::Whole,
+            after: Duration::from_millis(latency).saturating_sub(before),
+            reply: Reply::Result,
+            is_fault: false,
+        };
+        for rule in &self.0 {
+            let meets = rule.during.contains(&at)
+                && rule.target.is_of(call)
+                && (rule.share >= 1.0 || random.f64() < rule.share);
+            if meets {
+                return rule.fault.meet(call, usual, random);
+            }
+        }
+        usual
+    }
+}
+
+impl Target {
+    fn is_of(&self, call: &Call) -> bool {
+        match self {
+            Self::Tables => call.service == Service::DynamoDb,
+            Self::Table(table) => call.service == Service::DynamoDb && call.target == *table,
+            Self::Mentioning(text) => call.service == Service::DynamoDb && call.mentions(text),
+            Self::Sqs => call.service == Service::Sqs,
+            Self::S3 => call.service == Service::S3,
+        }
+    }
+}
+
+impl Fault {
+    /// What becomes of a call that it meets, and that would otherwise be as usual.
+    fn meet(&self, call: &Call, usual: Fate, random: &mut fastrand::Rng) -> Fate {
+        let is_batch = call.operation == "BatchWriteItem";
+        let refused = |status, code| Fate {
+            effect: Effect::None,
+            reply: Reply::Error { status, code },
+            is_fault: true,
+            ..usual.clone()
+        };
+        let done = |reply| Fate {
+            reply,
+            is_fault: true,
+            ..usual.clone()
+        };
+        let written = |effect| Fate {
+            effect,
+            is_fault: true,
+            ..usual.clone()
+        };
+        let throttled = || refused(400, Some("ProvisionedThroughputExceededException"));
+        match self {
+            Self::TableThrottled => refused(400, Some("ThrottlingException")),
+            Self::ServerError => refused(500, Some("InternalServerError")),
+            Self::Unavailable => refused(503, None),
+            Self::Lost => Fate {
+                effect: Effect::None,
+                ..done(Reply::ConnectionLost)
+            },
+            Self::AnswerLost => done(Reply::ConnectionLost),
+            Self::AnswerCut => done(Reply::CutBody),
+            Self::AnswerEmpty => done(Reply::EmptyBody),
+            Self::Slow(millis) => Fate {
+                before: Duration::from_millis(random.u64(millis.clone())),
+                is_fault: true,
+                ..usual
+            },
+            Self::Hangs => Fate {
+                effect: Effect::None,
+                ..done(Reply::Never)
+            },
+            Self::Late(millis) => Fate {
+                before: Duration::from_millis(random.u64(millis.clone())),
+                effect: if is_batch && random.bool() {
+                    Effect::First(random.usize(..25))
+                } else {
+                    Effect::Whole
+                },
+                ..done(Reply::Never)
+            },
+            Self::Scarce(millis) => Fate {
+                before: Duration::from_millis(random.u64(millis.clone())),
+                effect: if is_batch {
+                    Effect::First(1)
+                } else {
+                    Effect::Whole
+                },
+                is_fault: true,
+                ..usual
+            },
+            Self::Unprocessed(first) if is_batch => written(Effect::First(*first)),
+            Self::Unprocessed(_) => usual,
+            Self::Hot(text) if is_batch => written(Effect::Without(text)),
+            Self::Throttled | Self::Hot(_) => throttled(),
+        }
+    }
+}
+
+impl Effect {
+    /// Keeps of the body of a batch what takes effect of it. Returns the requests that do not.
+    pub(super) fn divide(&self, body: &mut Value) -> Vec<Value> {
+        if *self == Self::Whole {
+            return Vec::new();
+        }
+        let tables = body.get_mut("RequestItems").and_then(Value::as_object_mut);
+        let table = tables.and_then(|tables| tables.values_mut().next());
+        let Some(requests) = table.and_then(Value::as_array_mut) else {
+            return Vec::new();
+        };
+        match self {
+            Self::None | Self::Whole => Vec::new(),
+            Self::First(count) => requests.split_off((*count).min(requests.len())),
+            Self::Without(text) => {
+                let all = std::mem::take(requests);
+                let mentions = |request: &Value| request.to_string().contains(text);
+                let (unprocessed, written) = all.into_iter().partition(mentions);
+                *requests = written;
+                unprocessed
+            }
+        }
+    }
+}

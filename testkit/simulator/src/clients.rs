@@ -1,0 +1,193 @@
+//! What all clients do: they have a key, send a request, and send it again or not. This module must
+//! not know what is stored.
+
+pub mod batches;
+pub mod updates;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use consistency::RunRecord;
+use tokio::time::{sleep, timeout};
+
+use crate::aws::Aws;
+use crate::keys::Keys;
+use crate::lambda::{HttpRequest, Invocation, Lambda, Response};
+use crate::scenario::Scenario;
+
+/// How long a client sends a request again.
+pub const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How long after a failure of SQS or S3 a function may still be without them: it asks S3 again after
+/// five seconds, and a call hangs for some more.
+const EXPLAINED_FOR: Duration = Duration::from_secs(15);
+
+/// How long after a client hung up its request may still be served, by a clock that may be a minute
+/// ahead, in microseconds.
+const STILL_SERVED_FOR: u64 = 80_000_000;
+
+/// The share of the responses that do not reach their client, because the connection broke.
+const LOST_RESPONSES: f64 = 0.08;
+
+/// What the clients of a run share.
+pub struct Clients {
+    pub aws: Aws,
+    pub scenario: Scenario,
+    pub keys: Rc<Keys>,
+    pub record: RefCell<RunRecord>,
+    pub counts: Counts,
+}
+
+/// What clients count.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub requests: Cell<u64>,
+    pub deferred: Cell<u64>,
+    pub unavailable: Cell<u64>,
+}
+
+/// What a client does when it gets a 503, or no response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It sends the request again, for a minute.
+    Retries,
+    /// It gives up, as the client libraries in use do.
+    NeverRetries,
+    /// It waits a short time only, and gives up.
+    HangsUp,
+}
+
+/// A client with its key.
+#[derive(Clone)]
+pub struct Client {
+    pub number: u64,
+    pub account: u32,
+    pub patience: Patience,
+    pub lambda: Lambda,
+    pub random: RefCell<fastrand::Rng>,
+}
+
+/// What a client got after one attempt.
+pub struct Received {
+    /// `None` when the environment was killed, or the client hung up.
+    pub response: Option<Response>,
+    pub latest_clock: u64,
+}
+
+impl Client {
+    /// The `number`-th client of a function. Its account and its patience follow from the number.
+    pub fn new(number: u64, accounts: u32, lambda: Lambda, random: fastrand::Rng) -> Self {
+        let patience = [
+            Patience::Retries,
+            Patience::NeverRetries,
+            Patience::Retries,
+            Patience::HangsUp,
+        ];
+        let turn = usize::try_from(number).unwrap_or_default() % patience.len();
+        let account = u32::try_from(number).unwrap_or_default() % accounts;
+        Self {
+            number,
+            account,
+            patience: patience[turn],
+            lambda,
+            random: RefCell::new(random),
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("client {}", self.number)
+    }
+
+    /// Waits before the next request, or before the same again.
+    pub async fn pause(&self, longest: u64) {
+        let millis = self.random.borrow_mut().u64(..longest);
+        sleep(Duration::from_millis(millis)).await;
+    }
+}
+
+impl Clients {
+    /// Sends a request, and checks what a client can see of the promises.
+    pub async fn send(
+        &self,
+        client: &Client,
+        path: &'static str,
+        body: String,
+        what: &str,
+    ) -> Received {
+        add(&self.counts.requests, 1);
+        let used = self
+            .keys
+            .key_of(client.account, client.number, self.aws.elapsed());
+        let request = HttpRequest {
+            method: "POST",
+            path,
+            key: used.key.clone(),
+            body,
+        };
+        let name = client.name();
+        let began = self.aws.elapsed();
+        self.aws.note(&name, || format!("sends {what};"));
+        let invocation = client.lambda.request(request);
+        let patience = match client.patience {
+            Patience::HangsUp => Duration::from_millis(client.random.borrow_mut().u64(100..3_000)),
+            Patience::Retries | Patience::NeverRetries => RETRY_TIMEOUT,
+        };
+        let Ok(joined) = timeout(patience, invocation).await else {
+            self.aws.note(&name, || format!("hangs up on {what};"));
+            return Received {
+                response: None,
+                latest_clock: self.aws.micros() + STILL_SERVED_FOR,
+            };
+        };
+        let Invocation {
+            response,
+            latest_clock,
+        } = joined.expect("an invocation does not panic");
+        let status = response.as_ref().map(|response| response.status);
+        self.aws
+            .note(&name, || format!("gets {status:?} to {what};"));
+        if let Some(response) = &response {
+            let broken = self.broken_by(response, began, &used);
+            if let Some(broken) = broken {
+                let text = format!("{name}, {what}: {broken}: {}", response.body);
+                self.aws.state().promises.note(text, what.to_owned());
+            }
+        }
+        let is_lost = client.random.borrow_mut().f64() < LOST_RESPONSES;
+        if is_lost {
+            self.aws
+                .note(&name, || format!("does not get the response to {what};"));
+        }
+        Received {
+            response: response.filter(|_| !is_lost),
+            latest_clock,
+        }
+    }
+
+    /// What is wrong with a response, whatever was sent.
+    fn broken_by(
+        &self,
+        response: &Response,
+        began: Duration,
+        used: &crate::keys::UsedKey,
+    ) -> Option<&'static str> {
+        match response.status {
+            200 | 400 if used.must_be_refused => Some("a revoked key is accepted"),
+            200 | 400 => None,
+            401 if self.keys.is_revoked(&used.key) => None,
+            401 => Some("a valid key is refused"),
+            503 => {
+                add(&self.counts.unavailable, 1);
+                let failed_at = self.aws.state().last_failure_beside_tables;
+                let is_explained = failed_at.is_some_and(|at| at + EXPLAINED_FOR >= began);
+                (!is_explained).then_some("a 503 while SQS and S3 are available")
+            }
+            _ => Some("a status that no request of a client gets"),
+        }
+    }
+}
+
+pub fn add(count: &Cell<u64>, more: u64) {
+    count.set(count.get() + more);
+}

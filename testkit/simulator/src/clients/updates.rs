@@ -1,0 +1,74 @@
+//! Clients that update customers.
+
+use std::rc::Rc;
+
+use consistency::generated::{GeneratedUpdate, subject_number};
+use consistency::{ClientOutcome, RecordedUpdate};
+
+use super::{Client, Clients, Patience, RETRY_TIMEOUT, add};
+
+/// How long a client waits before it sends an update again, in milliseconds.
+const RETRY_PAUSE: u64 = 400;
+
+/// Sends updates until the time of the run is over.
+pub async fn run(clients: Rc<Clients>, client: Client) {
+    for number in 0.. {
+        if clients.aws.elapsed() >= clients.scenario.lasts {
+            return;
+        }
+        let profile = {
+            let mut random = client.random.borrow_mut();
+            let customers = clients.scenario.customers;
+            GeneratedUpdate::of_customers(&mut random, client.number, number, customers)
+        };
+        send_update(&clients, &client, profile).await;
+        client.pause(clients.scenario.pause).await;
+    }
+}
+
+/// Sends an update, and records what came of it.
+async fn send_update(clients: &Clients, client: &Client, profile: GeneratedUpdate) {
+    let began = clients.aws.elapsed();
+    let mut update = RecordedUpdate {
+        customer: subject_number(client.account, profile.customer_in_account),
+        sent: clients.aws.micros(),
+        outcome: ClientOutcome::Unknown,
+        latest_clock: 0,
+        is_deferred: false,
+        is_repeated: false,
+        fields: Vec::new(),
+    };
+    let what = format!(
+        "an update of {}: {:?}",
+        profile.key(client.account),
+        profile.fields
+    );
+    loop {
+        let received = clients
+            .send(client, "/api/customers", profile.body(), &what)
+            .await;
+        update.latest_clock = update.latest_clock.max(received.latest_clock);
+        match received.response {
+            Some(response) if response.status == 200 => {
+                update.outcome = ClientOutcome::Acknowledged(clients.aws.micros());
+                update.is_deferred = response.body["result"] == "deferred";
+                add(&clients.counts.deferred, u64::from(update.is_deferred));
+                break;
+            }
+            Some(response) if response.status == 400 => {
+                let text = format!("a valid update is refused: {}", response.body);
+                clients.aws.state().promises.note(text, what.clone());
+                break;
+            }
+            _ => {}
+        }
+        let is_over = clients.aws.elapsed() >= began + RETRY_TIMEOUT;
+        if client.patience != Patience::Retries || is_over {
+            break;
+        }
+        update.is_repeated = true;
+        client.pause(RETRY_PAUSE).await;
+    }
+    update.fields = profile.fields;
+    clients.record.borrow_mut().updates.push(update);
+}

@@ -1,0 +1,144 @@
+//! The API keys of a run: in the key table and in the key snapshot. Some are revoked on the way.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use consistency::generated::account_id;
+use model::api_key::{KEY_PREFIX, KeyHash};
+use model::key_entry::KeyEntry;
+use serde_json::{Value, json};
+use store::key_snapshot::{self, OBJECT_KEY, SnapshotKey};
+
+use crate::aws::Aws;
+use crate::aws::dynamodb::API_KEYS;
+
+/// Accounts of a run. Clients of one account share its customers.
+pub const ACCOUNTS: u32 = 3;
+
+/// Keys of each account. One of them is revoked in some runs.
+const KEYS_PER_ACCOUNT: u32 = 2;
+
+/// How long a revocation may take while S3 answers (docs/api.md, API keys), with the time in which a
+/// request is served and clocks that differ.
+const REVOKED_WITHIN: Duration = Duration::from_secs(120 + 15);
+
+/// How long clients go on to use a key that was revoked.
+const USED_AFTER: Duration = Duration::from_mins(3);
+
+/// All keys of a run.
+pub struct Keys {
+    keys: RefCell<Vec<Key>>,
+}
+
+struct Key {
+    account: u32,
+    secret: String,
+    entry: KeyEntry,
+    revoked_at: Option<Duration>,
+}
+
+/// A key that a client uses now.
+pub struct UsedKey {
+    pub key: String,
+    /// Whether it was revoked so long ago that it must be refused.
+    pub must_be_refused: bool,
+}
+
+impl Keys {
+    /// Creates the keys, and publishes them.
+    pub fn create(aws: &Aws, random: &mut fastrand::Rng) -> Self {
+        let mut keys = Vec::new();
+        for number in 0..ACCOUNTS * KEYS_PER_ACCOUNT {
+            let account = number % ACCOUNTS;
+            let entry = KeyEntry {
+                key_id: format!("key_{number}"),
+                account_id: account_id(account)
+                    .parse()
+                    .expect("an account has a valid name"),
+                name: "simulated".to_owned(),
+                created_at: aws.now(),
+                expires_at: None,
+                revoked_at: None,
+                only: None,
+            };
+            keys.push(Key {
+                account,
+                secret: format!("{KEY_PREFIX}{:032x}", random.u128(..)),
+                entry,
+                revoked_at: None,
+            });
+        }
+        let keys = Self {
+            keys: RefCell::new(keys),
+        };
+        keys.publish(aws);
+        keys
+    }
+
+    /// The key that a client uses at this time.
+    pub fn key_of(&self, account: u32, client: u64, now: Duration) -> UsedKey {
+        let keys = self.keys.borrow();
+        let of_account: Vec<_> = keys.iter().filter(|key| key.account == account).collect();
+        let first = usize::try_from(client).unwrap_or_default() / ACCOUNTS as usize;
+        let in_turn = (first..)
+            .take(of_account.len())
+            .map(|turn| of_account[turn % of_account.len()]);
+        let is_used = |key: &&Key| key.revoked_at.is_none_or(|at| now < at + USED_AFTER);
+        let key = in_turn
+            .into_iter()
+            .find(is_used)
+            .expect("one key of each account stays valid");
+        UsedKey {
+            key: key.secret.clone(),
+            must_be_refused: key.revoked_at.is_some_and(|at| now >= at + REVOKED_WITHIN),
+        }
+    }
+
+    /// Whether a key was revoked.
+    pub fn is_revoked(&self, secret: &str) -> bool {
+        let keys = self.keys.borrow();
+        let mut revoked = keys.iter().filter(|key| key.revoked_at.is_some());
+        revoked.any(|key| key.secret == secret)
+    }
+
+    /// Revokes the last key, in the table and in the snapshot.
+    pub fn revoke_one(&self, aws: &Aws) {
+        if let Some(key) = self.keys.borrow_mut().last_mut() {
+            key.revoked_at = Some(aws.elapsed());
+            key.entry.revoked_at = Some(aws.now());
+            aws.note("operator", || format!("revokes {};", key.entry.key_id));
+        }
+        self.publish(aws);
+    }
+
+    /// Writes all keys to the table and to the snapshot, past the faults.
+    fn publish(&self, aws: &Aws) {
+        let now = aws.now();
+        let mut snapshot = Vec::new();
+        let state = &mut *aws.state();
+        for key in self.keys.borrow().iter() {
+            let hash = KeyHash::from_key(&key.secret);
+            let body = json!({"TableName": API_KEYS, "Item": item(hash, &key.entry)});
+            let answer = state.tables.call("PutItem", &body, &mut |_| {});
+            assert_eq!(answer.status, 200, "a key is not stored: {:?}", answer.body);
+            snapshot.extend(SnapshotKey::new(hash, &key.entry, now));
+        }
+        let object = key_snapshot::write(&snapshot, now).expect("there are few keys");
+        state.objects.put(OBJECT_KEY, object, now);
+    }
+}
+
+/// The item of a key, as docs/data-model.md has it.
+fn item(hash: KeyHash, entry: &KeyEntry) -> Value {
+    let mut item = json!({
+        "keyHash": {"S": hash.partition_key()},
+        "keyId": {"S": entry.key_id},
+        "accountId": {"S": entry.account_id.as_str()},
+        "name": {"S": entry.name},
+        "createdAt": {"S": entry.created_at.to_string()},
+    });
+    if let Some(revoked_at) = entry.revoked_at {
+        item["revokedAt"] = json!({"S": revoked_at.to_string()});
+    }
+    item
+}

@@ -1,0 +1,35 @@
+//! The three functions over a simulated AWS, in virtual time, from a seed.
+//!
+//! Everything runs in one thread with tokio's paused time, and every choice is drawn from the seed: a
+//! seed is the same run again, call by call. The functions are those that Lambda runs; below their SDK,
+//! an HTTP connector is the AWS of the run. Environments have clocks of their own, serve one request at a
+//! time, and are killed while their calls are under way. At the end, the checker of `consistency`
+//! compares what clients sent and got with what is stored.
+//!
+//! | module | is for |
+//! |---|---|
+//! | [`run`], [`scenario`] | a run from its seed; what it is like |
+//! | [`aws`] | the tables, the queues and the bucket; what fails |
+//! | [`lambda`], [`environment`] | who serves a request; a function with its clock |
+//! | [`clients`], [`operators`], [`keys`] | who sends requests; imports, erasures and revocations |
+//! | [`drain`] | the overflow queue's deliveries |
+//! | [`promises`], [`log_check`] | what must hold at every moment; what is logged |
+//! | [`trace`], [`story`] | what happened; what is told of it |
+//!
+//! What only a process can show is tested on processes: hyper, TLS and the pool of connections, the
+//! Runtime API, `main.rs` and `from_variables`, freezes, memory and start-up.
+
+pub mod aws;
+pub mod clients;
+pub mod drain;
+pub mod environment;
+pub mod keys;
+pub mod lambda;
+pub mod log_check;
+pub mod operators;
+pub mod outages;
+pub mod promises;
+pub mod run;
+pub mod scenario;
+pub mod story;
+pub mod trace;

@@ -1,0 +1,186 @@
+//! Simulates outages: `cargo simulate --help`.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Parser, Subcommand};
+use simulator::outages::{self, OutageOptions};
+use simulator::run::{RunResult, run_seed};
+use simulator::story;
+
+/// Runs the functions over a simulated AWS that fails, a run for each seed, and checks that no promise
+/// is broken. Goes on until Ctrl-C. Ends with 1 when a promise is broken, and tells its story.
+#[derive(Debug, Parser)]
+#[command(name = "cargo simulate")]
+#[command(after_help = "Examples:
+  cargo simulate                      new seeds until Ctrl-C
+  cargo simulate --seed 17            this seed, with the story of the first broken promise
+  cargo simulate --from 1 --seconds 60  the seeds from 1 on, for a minute
+  cargo simulate outages --rate 500   the table of outages at 500 requests a second")]
+#[command(args_conflicts_with_subcommands = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// One run: this seed
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The first of many seeds [default: a random one]
+    #[arg(long, conflicts_with = "seed")]
+    from: Option<u64>,
+    /// How long to go on, in seconds [default: until Ctrl-C]
+    #[arg(long, conflicts_with = "seed")]
+    seconds: Option<u64>,
+    /// Prints every line of the run
+    #[arg(long, requires = "seed")]
+    all_lines: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Outages(Outages),
+}
+
+/// Prints the table of outages: what requests get while DynamoDB fails, and how many environments they
+/// hold. Ends with 1 when a request was lost or refused, or deferred without a fault.
+#[derive(Debug, Args)]
+struct Outages {
+    /// Requests a second; several, with commas between them, are columns of one table
+    #[arg(long, value_delimiter = ',', default_values_t = [100])]
+    rate: Vec<u64>,
+    /// How long a fault lasts, or is repeated
+    #[arg(long, default_value_t = 6)]
+    seconds: u64,
+    /// Only rows whose condition has this text
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Some(Command::Outages(outages)) = arguments.command {
+        return print_outages(outages);
+    }
+    if let Some(seed) = arguments.seed {
+        return replay(seed, arguments.all_lines);
+    }
+    let first = arguments
+        .from
+        .unwrap_or_else(|| fastrand::u64(..1_000_000_000));
+    let limit = arguments.seconds.map(Duration::from_secs);
+    run_seeds(first, limit)
+}
+
+fn print_outages(options: Outages) -> ExitCode {
+    let Outages {
+        rate,
+        seconds,
+        only,
+    } = options;
+    let options = OutageOptions {
+        rates: rate,
+        seconds,
+        only,
+    };
+    let holds = outages::print(&options, |line| println!("{line}"));
+    if holds {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Runs seeds until a promise is broken or the time is over.
+fn run_seeds(first: u64, limit: Option<Duration>) -> ExitCode {
+    let began = Instant::now();
+    let mut reported = began;
+    let mut total = RunResult::default();
+    for seed in first.. {
+        let on_panic = SeedOnPanic(seed);
+        let result = run_seed(seed, false);
+        drop(on_panic);
+        let is_broken = !result.broken.is_empty();
+        add(&mut total, result);
+        if is_broken {
+            println!("{}", summary(first, seed, &total, began));
+            if replay(seed, false) == ExitCode::SUCCESS {
+                println!("Seed {seed} broke a promise, and did not when it was run again.");
+            }
+            return ExitCode::FAILURE;
+        }
+        let is_over = limit.is_some_and(|limit| began.elapsed() >= limit);
+        if is_over || reported.elapsed() >= Duration::from_secs(1) {
+            reported = Instant::now();
+            println!("{}", summary(first, seed, &total, began));
+        }
+        if is_over {
+            break;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Says which seed it was when a run panics.
+struct SeedOnPanic(u64);
+
+impl Drop for SeedOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("The same run again: cargo simulate --seed {}", self.0);
+        }
+    }
+}
+
+fn add(total: &mut RunResult, result: RunResult) {
+    total.requests += result.requests;
+    total.calls += result.calls;
+    total.faulted += result.faulted;
+    total.kills += result.kills;
+    total.deferred += result.deferred;
+    total.simulated += result.simulated;
+}
+
+fn summary(first: u64, seed: u64, total: &RunResult, began: Instant) -> String {
+    format!(
+        "seeds {first} to {seed}, {} s: {} requests, {} calls, {} of them with a fault, {} kills, {} deferred, {} s simulated",
+        began.elapsed().as_secs(),
+        total.requests,
+        total.calls,
+        total.faulted,
+        total.kills,
+        total.deferred,
+        total.simulated.as_secs()
+    )
+}
+
+/// Runs a seed, and tells the story of the first broken promise.
+fn replay(seed: u64, all_lines: bool) -> ExitCode {
+    let began = Instant::now();
+    let result = run_seed(seed, true);
+    if all_lines {
+        for line in &result.lines {
+            println!(
+                "{:9.3} s  {:<14} {}",
+                line.at.as_secs_f64(),
+                line.who,
+                line.text
+            );
+        }
+    }
+    println!(
+        "{}, trace {:016x}",
+        summary(seed, seed, &result, began),
+        result.trace
+    );
+    let Some(broken) = result.broken.first() else {
+        return ExitCode::SUCCESS;
+    };
+    println!(
+        "\nSeed {seed} breaks a promise: {}",
+        story::tell(broken, &result.lines)
+    );
+    if result.broken.len() > 1 {
+        println!("{} more are broken.", result.broken.len() - 1);
+    }
+    println!("The same run again: cargo simulate --seed {seed}");
+    ExitCode::FAILURE
+}

@@ -1,0 +1,65 @@
+//! The table of outages: what requests get while DynamoDB fails, and how many environments they hold.
+//!
+//! Requests come at a constant rate, from some seconds before the fault to some after it. Clients never
+//! retry. SQS and S3 are available. A request goes to an idle environment, or else to a new one, which
+//! starts at once and looks its key up in a table that fails like the others. So the figures leave out
+//! the time that a start takes on Lambda.
+
+mod conditions;
+mod measurement;
+mod table;
+
+use self::conditions::Condition;
+use self::measurement::Measurement;
+
+/// What the requests of a row are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestKind {
+    /// Updates of customers.
+    Updates,
+    /// Batches of 1 to 5 signals, with a requestIdentifier.
+    Batches,
+}
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct OutageOptions {
+    /// Requests a second, of one row after another.
+    pub rates: Vec<u64>,
+    /// How long a fault lasts, or is repeated, in seconds.
+    pub seconds: u64,
+    /// Rows whose name has this text.
+    pub only: String,
+}
+
+impl RequestKind {
+    const ALL: [Self; 2] = [Self::Updates, Self::Batches];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Updates => "updates",
+            Self::Batches => "batches",
+        }
+    }
+}
+
+/// Measures all rows, and hands each to `report`. Returns whether nothing was lost and nothing
+/// refused.
+pub fn print(options: &OutageOptions, mut report: impl FnMut(&str)) -> bool {
+    let mut holds = true;
+    for kind in RequestKind::ALL {
+        report(&table::header(kind, options));
+        for condition in Condition::all(kind) {
+            if !condition.name.contains(&options.only) {
+                continue;
+            }
+            let rates = options.rates.iter();
+            let measure = |rate: &u64| Measurement::take(kind, *rate, options.seconds, &condition);
+            let measured: Vec<_> = rates.map(measure).collect();
+            report(&table::row(&condition, &measured));
+            holds &= measured.iter().all(|row| row.holds(&condition));
+        }
+        report("");
+    }
+    holds
+}

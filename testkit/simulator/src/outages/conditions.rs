@@ -1,0 +1,201 @@
+//! The ways in which DynamoDB fails.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use super::RequestKind;
+use crate::aws::dynamodb::{CUSTOMERS, SIGNALS};
+use crate::aws::faults::{Fault, FaultPlan, Rule, Target};
+
+/// The customer of every tenth request, where its partition is hot.
+pub(super) const HOT_CUSTOMER: &str = "hot-customer";
+
+/// How often a burst is repeated.
+const BURSTS_EVERY: Duration = Duration::from_secs(5);
+
+/// A way in which DynamoDB fails, or that it does not fail.
+pub(super) struct Condition {
+    pub(super) name: String,
+    faults: Vec<PartialFault>,
+    /// How long a burst lasts; without it, the fault lasts as long as the run.
+    burst: Option<Duration>,
+    pub(super) has_hot_customer: bool,
+}
+
+/// A fault of a share of the calls that none before it met.
+#[derive(Clone)]
+struct PartialFault {
+    target: Target,
+    share: f64,
+    fault: Fault,
+}
+
+impl Condition {
+    /// All conditions, the one without a fault first.
+    pub(super) fn all(kind: RequestKind) -> Vec<Self> {
+        let mut all = vec![Self::new("no fault", &[])];
+        all.extend(Self::partial_faults());
+        all.extend(Self::outages(kind));
+        all.extend(Self::bursts());
+        all.push(Self::hot_customer());
+        all
+    }
+
+    pub(super) fn is_control(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    fn partial_faults() -> Vec<Self> {
+        let slow = |millis| [(1.0, Fault::Slow(millis))];
+        vec![
+            Self::new(
+                "a tenth of the calls hangs, the others take 200 to 600 ms",
+                &[(0.1, Fault::Hangs), (1.0, Fault::Slow(200..600))],
+            ),
+            Self::new("throttles 90 %", &[(0.9, Fault::Throttled)]),
+            Self::new("throttles 70 %", &[(0.7, Fault::Throttled)]),
+            Self::new("500s for 4 of 5 seconds", &[(1.0, Fault::ServerError)])
+                .for_burst(Duration::from_secs(4)),
+            Self::new("takes 200 to 900 ms", &slow(200..900)),
+            Self::new("takes 600 to 1,500 ms", &slow(600..1_500)),
+        ]
+    }
+
+    /// Every call fails: of all tables, and of the one that has what is sent.
+    fn outages(kind: RequestKind) -> Vec<Self> {
+        let failures = [
+            ("hangs", Fault::Hangs),
+            ("throttles", Fault::Throttled),
+            ("500s", Fault::ServerError),
+        ];
+        let (table, logical_id) = match kind {
+            RequestKind::Updates => (CUSTOMERS, "CustomersTable"),
+            RequestKind::Batches => (SIGNALS, "SignalsTable"),
+        };
+        let mut outages = Vec::new();
+        for (name, fault) in &failures {
+            outages.push(Self::new(
+                format!("outage: {name}"),
+                &[(1.0, fault.clone())],
+            ));
+        }
+        for (name, fault) in failures {
+            let name = format!("outage of {logical_id} alone: {name}");
+            outages.push(Self::new(name, &[(1.0, fault)]).of(&Target::Table(table)));
+        }
+        outages
+    }
+
+    fn bursts() -> Vec<Self> {
+        let mut bursts = Vec::new();
+        for millis in [200, 500, 1_000, 2_000] {
+            let failures = [
+                ("500s", Fault::ServerError),
+                ("resets connections", Fault::Lost),
+                ("throttles", Fault::Throttled),
+            ];
+            for (name, fault) in failures {
+                let duration = Duration::from_millis(millis);
+                let name = format!("burst of {} s: {name}", duration.as_secs_f64());
+                bursts.push(Self::new(name, &[(1.0, fault)]).for_burst(duration));
+            }
+        }
+        bursts
+    }
+
+    /// The partition of one customer is throttled, and the table is slow.
+    fn hot_customer() -> Self {
+        let hot = PartialFault {
+            target: Target::Mentioning(HOT_CUSTOMER),
+            share: 1.0,
+            fault: Fault::Hot(HOT_CUSTOMER),
+        };
+        let name =
+            "a hot customer is throttled, the table takes 200 to 1,500 ms: the other customers";
+        let mut condition = Self::new(name, &[(1.0, Fault::Slow(200..1_500))]);
+        condition.faults.insert(0, hot);
+        condition.has_hot_customer = true;
+        condition
+    }
+
+    fn new(name: impl Into<String>, faults: &[(f64, Fault)]) -> Self {
+        let faults = faults.iter().map(|(share, fault)| PartialFault {
+            target: Target::Tables,
+            share: *share,
+            fault: fault.clone(),
+        });
+        Self {
+            name: name.into(),
+            faults: faults.collect(),
+            burst: None,
+            has_hot_customer: false,
+        }
+    }
+
+    fn of(mut self, target: &Target) -> Self {
+        for fault in &mut self.faults {
+            fault.target = target.clone();
+        }
+        self
+    }
+
+    fn for_burst(self, duration: Duration) -> Self {
+        Self {
+            burst: Some(duration),
+            ..self
+        }
+    }
+
+    /// The times in which DynamoDB fails, in a run of which `whole` is measured.
+    pub(super) fn windows(&self, whole: Range<Duration>) -> Vec<Range<Duration>> {
+        let Some(burst) = self.burst else {
+            return vec![whole];
+        };
+        let mut windows = Vec::new();
+        let mut begin = whole.start;
+        while begin < whole.end {
+            windows.push(begin..whole.end.min(begin + burst));
+            begin += BURSTS_EVERY;
+        }
+        windows
+    }
+
+    /// What fails in these times.
+    pub(super) fn plan(&self, windows: &[Range<Duration>]) -> FaultPlan {
+        let mut rules = Vec::new();
+        for during in windows {
+            for PartialFault {
+                target,
+                share,
+                fault,
+            } in &self.faults
+            {
+                rules.push(Rule {
+                    target: target.clone(),
+                    during: during.clone(),
+                    share: *share,
+                    fault: fault.clone(),
+                });
+            }
+        }
+        FaultPlan(rules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_begin_every_five_seconds_and_end_with_the_run() {
+        let second = Duration::from_secs;
+        let condition = Condition::new("", &[]).for_burst(second(2));
+        let windows = condition.windows(second(3)..second(14));
+        let expected = [3..5, 8..10, 13..14].map(|window| second(window.start)..second(window.end));
+        assert_eq!(windows, expected);
+        assert_eq!(
+            Condition::new("", &[]).windows(second(3)..second(14)).len(),
+            1
+        );
+    }
+}

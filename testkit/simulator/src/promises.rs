@@ -1,0 +1,79 @@
+//! What must hold at every moment of a run. What must hold at its end, the checker knows.
+
+use serde_json::Value;
+
+use crate::aws::dynamodb::{CUSTOMERS, Change, IDEMPOTENCY, Item};
+
+/// The attribute of an item's fence, and how those of its fields begin (docs/data-model.md, Customers).
+const FENCE: &str = "fence";
+const FENCE_PREFIX: &str = "fence:";
+
+/// Attributes that begin like the fence of a field: the incarnation and the floor.
+const NO_FENCES: [&str; 2] = ["fence:pk", "fence:fence"];
+
+/// The promises that were broken so far.
+#[derive(Debug, Default)]
+pub struct Promises {
+    broken: Vec<BrokenPromise>,
+}
+
+/// A promise that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenPromise {
+    /// What is wrong, in one line.
+    pub text: String,
+    /// A text that the lines of its story have in them.
+    pub about: String,
+}
+
+impl Promises {
+    /// What was broken, in the order of the run.
+    pub fn broken(&self) -> &[BrokenPromise] {
+        &self.broken
+    }
+
+    /// Notes that a promise is broken.
+    pub fn note(&mut self, text: String, about: String) {
+        self.broken.push(BrokenPromise { text, about });
+    }
+
+    /// Checks a write: no fence of a customer goes down, and no idempotency record is replaced.
+    pub(crate) fn check_write(&mut self, change: &Change<'_>) {
+        let (Some(before), Some(after)) = (change.before, change.after) else {
+            return;
+        };
+        let key = before
+            .get("pk")
+            .map(|key| key["S"].as_str().unwrap_or_default());
+        let key = key.unwrap_or_default();
+        match change.table {
+            CUSTOMERS => {
+                for name in before.keys() {
+                    let is_fence = name == FENCE || name.starts_with(FENCE_PREFIX);
+                    if is_fence
+                        && !NO_FENCES.contains(&name.as_str())
+                        && goes_down(name, before, after)
+                    {
+                        let text = format!(
+                            "a write of {key} lowers {name}: an older update replaces a newer one"
+                        );
+                        self.note(text, key.to_owned());
+                    }
+                }
+            }
+            IDEMPOTENCY if before != after => {
+                let text = format!("the idempotency record {key} is replaced within its 24 hours");
+                self.note(text, key.to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn goes_down(name: &str, before: &Item, after: &Item) -> bool {
+    let fence = |item: &Item| -> Option<u64> {
+        let number = item.get(name).map(|value: &Value| &value["N"])?;
+        number.as_str()?.parse().ok()
+    };
+    fence(after) < fence(before)
+}

@@ -1,0 +1,243 @@
+//! One run: everything that its seed decides, from the first request to the check.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use consistency::checker::{self, Report, Subject};
+use consistency::generated::{customer_key, subject_in_account};
+use consistency::stored;
+use serde_json::Value;
+use tokio::runtime::Builder;
+use tokio::task::{LocalSet, spawn_local};
+
+use crate::aws::Aws;
+use crate::clients::{Client, Clients, Counts, batches, updates};
+use crate::drain;
+use crate::environment::{FunctionKind, RETENTION};
+use crate::keys::{ACCOUNTS, Keys};
+use crate::lambda::Lambda;
+use crate::operators;
+use crate::promises::BrokenPromise;
+use crate::scenario::Scenario;
+use crate::trace::{Line, Trace};
+
+/// How many deliveries of the queue are under way at once: template.yaml's `MaximumConcurrency`.
+const DRAINS: usize = 2;
+
+/// How long the drain has for what is left when the faults have ended.
+const DRAIN_LIMIT: Duration = Duration::from_mins(10);
+
+/// What a run was like.
+#[derive(Debug, Default)]
+pub struct RunResult {
+    pub requests: u64,
+    pub calls: u64,
+    pub faulted: u64,
+    pub kills: u64,
+    /// Signals and updates that were deferred.
+    pub deferred: u64,
+    /// The time that was simulated.
+    pub simulated: Duration,
+    /// A hash of every call of the run.
+    pub trace: u64,
+    /// The promises that were broken, the first one first.
+    pub broken: Vec<BrokenPromise>,
+    /// What happened, if that was asked for.
+    pub lines: Vec<Line>,
+}
+
+/// Runs a seed, and keeps the lines of its story if they are asked for.
+///
+/// # Panics
+/// When the simulation itself has a defect.
+pub fn run_seed(seed: u64, keeps_lines: bool) -> RunResult {
+    // What the functions draw, too.
+    fastrand::seed(seed);
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime without I/O");
+    let local = LocalSet::new();
+    runtime.block_on(local.run_until(run(fastrand::Rng::with_seed(seed), keeps_lines)))
+}
+
+async fn run(mut random: fastrand::Rng, keeps_lines: bool) -> RunResult {
+    let scenario = Scenario::random(&mut random);
+    let trace = if keeps_lines {
+        Trace::with_lines()
+    } else {
+        Trace::default()
+    };
+    let aws = Aws::new(scenario.faults.clone(), random.fork(), trace);
+    let mut lambda =
+        |kind| Lambda::new(aws.clone(), kind, scenario.lifetimes.clone(), random.fork());
+    let functions = [
+        FunctionKind::Signals,
+        FunctionKind::Customers,
+        FunctionKind::Overflow,
+    ]
+    .map(&mut lambda);
+    let clients = Rc::new(Clients {
+        aws: aws.clone(),
+        keys: Rc::new(Keys::create(&aws, &mut random)),
+        record: RefCell::default(),
+        counts: Counts::default(),
+        scenario,
+    });
+    send_and_drain(&clients, &functions, &mut random).await;
+    let report = check(&clients);
+    result(&clients, &functions, &report)
+}
+
+/// Runs all clients and operators to their end, and drains the queue.
+async fn send_and_drain(
+    clients: &Rc<Clients>,
+    functions: &[Lambda; 3],
+    random: &mut fastrand::Rng,
+) {
+    let [signals, customers, overflow] = functions;
+    let scenario = &clients.scenario;
+    let mut tasks = Vec::new();
+    for number in 0..scenario.signal_clients {
+        let client = Client::new(number, ACCOUNTS, signals.clone(), random.fork());
+        tasks.push(spawn_local(batches::run(clients.clone(), client)));
+    }
+    for number in 0..scenario.customer_clients {
+        let number = scenario.signal_clients + number;
+        // In contended runs all of them update the customers of one account.
+        let accounts = if scenario.customers < 3 { 1 } else { ACCOUNTS };
+        let client = Client::new(number, accounts, customers.clone(), random.fork());
+        tasks.push(spawn_local(updates::run(clients.clone(), client)));
+    }
+    if scenario.has_imports {
+        for account in 0..ACCOUNTS {
+            tasks.push(spawn_local(operators::import(
+                clients.clone(),
+                account,
+                random.fork(),
+            )));
+        }
+    }
+    if scenario.has_erasures {
+        tasks.push(spawn_local(operators::erase(
+            clients.clone(),
+            random.fork(),
+        )));
+    }
+    if scenario.has_revocations {
+        tasks.push(spawn_local(operators::revoke(
+            clients.clone(),
+            random.fork(),
+        )));
+    }
+    let is_over = Rc::new(Cell::new(false));
+    let drains: Vec<_> = (0..DRAINS)
+        .map(|_| {
+            let aws = clients.aws.clone();
+            let draining = drain::run(
+                aws,
+                overflow.clone(),
+                random.fork(),
+                is_over.clone(),
+                DRAIN_LIMIT,
+            );
+            spawn_local(draining)
+        })
+        .collect();
+    for task in tasks {
+        task.await.expect("a client does not panic");
+    }
+    // Requests whose clients have hung up are served to their end.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    clients.aws.state().plan.end();
+    is_over.set(true);
+    for drain in drains {
+        drain.await.expect("a drain does not panic");
+    }
+}
+
+/// Compares what clients and operators recorded with what is stored.
+fn check(clients: &Clients) -> Report {
+    let state = clients.aws.state();
+    let for_each = |table: &str, each: &mut dyn FnMut(&mut Value)| {
+        for item in state.tables.items(table) {
+            each(&mut Value::Object(item.clone()));
+        }
+    };
+    let stored = stored::read(for_each, RETENTION);
+    let record = &mut *clients.record.borrow_mut();
+    record.unkept = state.unkept;
+    checker::check(record, &stored)
+}
+
+fn result(clients: &Clients, functions: &[Lambda; 3], report: &Report) -> RunResult {
+    let simulated = clients.aws.elapsed();
+    let state = &mut *clients.aws.state();
+    let mut broken = state.promises.broken().to_vec();
+    let remaining = state.queues.remaining();
+    if remaining > 0 {
+        broken.push(BrokenPromise {
+            text: format!("{remaining} messages are not drained ten minutes after the last fault"),
+            about: "overflow".to_owned(),
+        });
+    }
+    if let Some(message) = state.queues.dead_letters.first() {
+        broken.push(BrokenPromise {
+            text: format!("a message is in the dead-letter queue: {message}"),
+            about: "overflow".to_owned(),
+        });
+    }
+    if let Some(subject) = report.first_subject() {
+        broken.push(BrokenPromise {
+            text: report.to_string(),
+            about: about(subject),
+        });
+    }
+    RunResult {
+        requests: clients.counts.requests.get(),
+        calls: state.calls,
+        faulted: state.faulted,
+        kills: functions.iter().map(Lambda::kills).sum(),
+        deferred: clients.counts.deferred.get(),
+        simulated,
+        trace: state.trace.hash(),
+        broken,
+        lines: state.trace.take_lines(),
+    }
+}
+
+/// A text that the lines about a subject have in them.
+fn about(subject: Subject) -> String {
+    match subject {
+        Subject::Request(number) => format!("request {number};"),
+        Subject::Customer(number) => {
+            let [account, customer] = subject_in_account(number);
+            customer_key(account, customer)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seed_is_the_same_run_again_call_by_call_with_and_without_its_story() {
+        for seed in [1, 3] {
+            let [first, second] = [false, true].map(|keeps_lines| run_seed(seed, keeps_lines));
+            assert_eq!(
+                [first.trace, first.calls, first.requests],
+                [second.trace, second.calls, second.requests],
+                "seed {seed}"
+            );
+            assert!(
+                first.calls > 100 && first.broken.is_empty(),
+                "{:?}",
+                first.broken
+            );
+            assert!(!second.lines.is_empty());
+        }
+    }
+}
