@@ -1,14 +1,24 @@
 //! `accounts`: counts what accounts send, and erases whole accounts.
+//!
+//! The functions log a line for each request, and CloudWatch Logs counts these lines: a query reads
+//! every line of the period, for $0.005 per GB. Metrics would need the key as a dimension, and each
+//! combination of account and key costs $0.30 a month.
 
 mod erase;
-mod usage;
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use aws_sdk_cloudwatchlogs::Client;
+use aws_sdk_cloudwatchlogs::types::{QueryStatus, ResultField};
 use clap::Subcommand;
 use model::timestamp::Timestamp;
+use operator::error::service_error;
+use operator::patience::{PATIENCE, Waits};
+use serde_json::{Number, Value, json};
 
 use self::erase::EraseAccount;
-use crate::output::Format;
+use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
 use crate::time_args::time_or_age;
 
@@ -40,8 +50,145 @@ pub(crate) enum AccountsCommand {
 impl AccountsCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
-            Self::Usage { since } => usage::usage(stack, since, format).await,
+            Self::Usage { since } => usage(stack, since, format).await,
             Self::Erase(erase) => erase.run(stack, format).await,
+        }
+    }
+}
+
+/// The functions whose log groups are read.
+const FUNCTIONS: [&str; 2] = ["customers", "signals"];
+
+/// Only the line of a request has a status, and only the line of a request with a known key has an
+/// account.
+const QUERY: &str = "filter ispresent(status) and ispresent(accountId) \
+    | stats count(*) as requests, sum(SignalsAccepted) as accepted, sum(SignalsRejected) as rejected, \
+    max(@timestamp) as lastSeen by accountId, keyId | sort accountId asc, keyId asc | limit 10000";
+
+/// How often the query is asked for its results.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What one account sent with one key. The counts are as CloudWatch Logs writes them.
+struct KeyUsage<'a> {
+    account: &'a str,
+    key: &'a str,
+    requests: &'a str,
+    accepted: &'a str,
+    rejected: &'a str,
+    last_seen: String,
+}
+
+impl<'a> KeyUsage<'a> {
+    fn read(row: &'a [ResultField]) -> Self {
+        let value = |name: &str| {
+            let field = row.iter().find(|field| field.field() == Some(name));
+            field?.value()
+        };
+        let last_seen = value("lastSeen").unwrap_or("-");
+        let last_seen = match last_seen.parse() {
+            Ok(millis) => Timestamp::from_millis(millis).to_string(),
+            Err(_) => last_seen.to_owned(),
+        };
+        Self {
+            account: value("accountId").unwrap_or("-"),
+            key: value("keyId").unwrap_or("-"),
+            // The sum of a field that no line has is absent.
+            requests: value("requests").unwrap_or("0"),
+            accepted: value("accepted").unwrap_or("0"),
+            rejected: value("rejected").unwrap_or("0"),
+            last_seen,
+        }
+    }
+
+    fn json(&self) -> Result<Value> {
+        Ok(json!({
+            "accountId": self.account,
+            "keyId": self.key,
+            "requests": number(self.requests)?,
+            "accepted": number(self.accepted)?,
+            "rejected": number(self.rejected)?,
+            "lastSeen": self.last_seen,
+        }))
+    }
+}
+
+fn number(text: &str) -> Result<Number> {
+    serde_json::from_str(text).with_context(|| format!("the logs count {text}"))
+}
+
+async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Result<()> {
+    let name = stack
+        .name
+        .as_deref()
+        .context("Only a deployed stack has logs to count: give --stack NAME.")?;
+    let log_rows = query_logs(stack, name, since)
+        .await
+        .context("The logs of the functions cannot be read")?;
+    if log_rows.is_empty() {
+        note(&format!("No request with a known key since {since}."));
+        return Ok(());
+    }
+    let heading = [
+        "ACCOUNT",
+        "KEY",
+        "REQUESTS",
+        "ACCEPTED",
+        "REJECTED",
+        "LAST SEEN",
+    ];
+    let mut rows = PrintedTable::new(format, heading);
+    for row in &log_rows {
+        let usage = KeyUsage::read(row);
+        let cells = [
+            usage.account,
+            usage.key,
+            usage.requests,
+            usage.accepted,
+            usage.rejected,
+            usage.last_seen.as_str(),
+        ];
+        rows.add(&usage.json()?, cells)?;
+    }
+    rows.cut_to_terminal().print()
+}
+
+/// Has CloudWatch Logs run [`QUERY`], and waits for its results.
+async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<ResultField>>> {
+    let client = Client::new(&stack.config);
+    let log_groups = FUNCTIONS.map(|function| format!("/aws/lambda/{name}/{function}"));
+    let started = client
+        .start_query()
+        .set_log_group_names(Some(log_groups.to_vec()))
+        .start_time(i64::try_from(since.seconds())?)
+        .end_time(i64::try_from(Timestamp::now().seconds())?)
+        .query_string(QUERY)
+        .send()
+        .await
+        .map_err(|error| service_error("CloudWatch Logs", &error))?;
+    let mut waits = Waits::new("CloudWatch Logs", note, PATIENCE);
+    loop {
+        let answer = client
+            .get_query_results()
+            .set_query_id(started.query_id.clone())
+            .send()
+            .await;
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                let is_worth_another = waits.wait(&error).await;
+                ensure!(is_worth_another, service_error("CloudWatch Logs", &error));
+                continue;
+            }
+        };
+        match answer.status {
+            Some(QueryStatus::Complete) => return Ok(answer.results.unwrap_or_default()),
+            Some(QueryStatus::Scheduled | QueryStatus::Running) => {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+            other => {
+                let status = other.as_ref().map_or("unknown", QueryStatus::as_str);
+                bail!("the query ended as {status}")
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::program_name::commands_as_typed;
+use crate::output::commands_as_typed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -63,7 +63,7 @@ impl CheckResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program_name::own_name;
+    use crate::output::own_name;
 
     #[test]
     fn commands_in_an_outcome_have_the_name_of_this_program() {

@@ -19,7 +19,7 @@ use crate::is_closed_output;
 use crate::keys::KeyTable;
 use crate::output::{counted, note, print_json, print_line};
 use crate::stack::Stack;
-use crate::stack::variable_names::SIGNALS_TABLE;
+use crate::stack::variables::SIGNALS_TABLE;
 use crate::time_args::time_or_age;
 use operator::escape::to_json;
 use operator::items::{Json, scan_table, text};

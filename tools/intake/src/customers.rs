@@ -22,7 +22,7 @@ use crate::confirm::confirm;
 use crate::erasure::{DoubtfulArgs, Erasure, ErasureArgs, Reach, Wait};
 use crate::output::{Format, PrintedTable, print_json};
 use crate::stack::Stack;
-use crate::stack::variable_names::CUSTOMERS_TABLE;
+use crate::stack::variables::CUSTOMERS_TABLE;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CustomersCommand {

@@ -1,24 +1,22 @@
 //! `doctor`: what is wrong with a deployed stack, or soon will be. It only reads.
 
-mod alarms;
-mod concurrency;
-mod drains;
+mod cloudwatch;
 mod tables;
-mod version;
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use aws_sdk_cloudwatch::Client;
 use model::key_entry::EXPIRY_NOTICE_PERIOD;
 use model::timestamp::Timestamp;
+use operator::error::service_error;
 use serde_json::json;
 
 use crate::check_result::{CheckOutcome, CheckResult};
 use crate::keys::{KeyTable, snapshot};
 use crate::output::{Format, PrintedTable, print_line};
 use crate::overflow::Queues;
-use crate::stack::variable_names::{INTAKE_VERSION, OVERFLOW_FUNCTION};
+use crate::stack::variables::{INTAKE_VERSION, OVERFLOW_FUNCTION};
 use crate::stack::{OWN_VERSION, Stack};
 
 /// Checks the stack.
@@ -65,7 +63,7 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
             outcome,
         });
     };
-    let version = version::check(stack.optional(INTAKE_VERSION), OWN_VERSION);
+    let version = check_version(stack.optional(INTAKE_VERSION), OWN_VERSION);
     add("Version", Ok(version));
     for expected in &tables::expected() {
         let table = tables::check(stack, expected).await;
@@ -76,9 +74,9 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     let snapshot = snapshot::compare(stack).await;
     add("Key snapshot", snapshot);
     let client = Client::new(&stack.config);
-    let alarms = alarms::check(stack, &client).await;
+    let alarms = cloudwatch::check_alarms(stack, &client).await;
     add("Alarms", alarms);
-    let concurrency = concurrency::check(stack).await;
+    let concurrency = check_concurrency(stack).await;
     add("Concurrency", concurrency);
     let Some(queues) = Queues::find(stack)? else {
         let outcome = CheckOutcome::skipped(stack.no_queues_message());
@@ -98,7 +96,7 @@ async fn check_drains(stack: &Stack, queues: &Queues<'_>, client: &Client) -> Re
             "only CloudWatch counts its failed drains",
         ));
     }
-    drains::check(queues, client, stack.optional(OVERFLOW_FUNCTION)).await
+    cloudwatch::check_drains(queues, client, stack.optional(OVERFLOW_FUNCTION)).await
 }
 
 /// Checks that no active API key ends soon.
@@ -144,4 +142,107 @@ async fn check_dead_letters(queues: &Queues<'_>) -> Result<CheckOutcome> {
     Ok(CheckOutcome::failed(format!(
         "{count} message(s): find out why, then `cargo intake overflow redrive`"
     )))
+}
+
+/// Compares the deployed version with that of this command line, which knows no newer release.
+/// `deployed` is the output of template.yaml, which is deployed together with the functions.
+fn check_version(deployed: Option<&str>, own: &str) -> CheckOutcome {
+    let Some(deployed) = deployed else {
+        return CheckOutcome::skipped("the stack does not say its version");
+    };
+    let (Some(stack), Some(known)) = (version_numbers(deployed), version_numbers(own)) else {
+        return CheckOutcome::failed(format!("{deployed} is no version"));
+    };
+    if stack < known {
+        return CheckOutcome::failed(format!(
+            "{deployed} is deployed, this command line is {own}: upgrade the stack"
+        ));
+    }
+    let seen = if stack > known {
+        format!(
+            "{deployed} is deployed, newer than this command line ({own}): get the command line of that release"
+        )
+    } else {
+        format!(
+            "{deployed}, as this command line; whether there is a newer release is not known here"
+        )
+    };
+    CheckOutcome::held(seen)
+}
+
+/// The numbers of a version. What follows a hyphen, as in 1.2.3-rc.1, does not count.
+fn version_numbers(version: &str) -> Option<Vec<u64>> {
+    let (version, _) = version.split_once('-').unwrap_or((version, ""));
+    let numbers: Option<Vec<u64>> = version
+        .split('.')
+        .map(|number| number.parse().ok())
+        .collect();
+    numbers.filter(|numbers| numbers.len() == 3)
+}
+
+/// The most drains at once: `MaximumConcurrency` of the overflow function in template.yaml.
+const DRAINS: i32 = 2;
+
+/// What a delivery holds while a target does not answer: two functions, each for two streams with the four
+/// shards of a new table (delivery/README.md).
+const DELIVERY: i32 = 16;
+
+/// Checks that the quota leaves the API something beside the drains and a delivery, if there is one.
+async fn check_concurrency(stack: &Stack) -> Result<CheckOutcome> {
+    if stack.is_local {
+        return Ok(CheckOutcome::skipped("only an AWS account has a quota"));
+    }
+    let settings = aws_sdk_lambda::Client::new(&stack.config)
+        .get_account_settings()
+        .send()
+        .await
+        .map_err(|error| service_error("Lambda", &error))?;
+    let limit = settings
+        .account_limit
+        .context("Lambda did not say what the quota is")?;
+    let quota = limit.concurrent_executions;
+    let unreserved = limit.unreserved_concurrent_executions.unwrap_or(quota);
+    let has_delivery = stack.has_delivery().await?;
+    let held = if has_delivery {
+        DRAINS + DELIVERY
+    } else {
+        DRAINS
+    };
+    let without_delivery = if has_delivery {
+        ""
+    } else {
+        ", a delivery 16 more"
+    };
+    let seen = format!(
+        "{quota} concurrent executions in this account and region, {unreserved} of them not reserved. Drains and delivery hold up \
+         to {held} of these{without_delivery}; the API has the rest"
+    );
+    if unreserved <= held {
+        return Ok(CheckOutcome::failed(format!(
+            "{seen}: raise the quota in Service Quotas, AWS Lambda, \"Concurrent executions\""
+        )));
+    }
+    Ok(CheckOutcome::held(seen))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_compared_by_its_numbers() {
+        let result = |deployed| check_version(deployed, "0.10.0").result;
+        assert_eq!(result(Some("0.9.3")), CheckResult::Failed);
+        assert_eq!(result(Some("0.10.0")), CheckResult::Held);
+        assert_eq!(result(Some("1.0.0-rc.1")), CheckResult::Held);
+        assert_eq!(result(Some("next")), CheckResult::Failed);
+        assert_eq!(result(None), CheckResult::Skipped);
+    }
+
+    #[test]
+    fn drains_are_as_many_as_the_template_permits() {
+        let template = include_str!("../../../template.yaml");
+        let setting = format!("MaximumConcurrency: {DRAINS}}}");
+        assert!(template.contains(&setting));
+    }
 }

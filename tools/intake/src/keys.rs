@@ -2,29 +2,28 @@
 //! stored.
 
 mod create;
-mod import;
 mod key_table;
-mod list;
-mod new_key;
-mod publish;
 mod revoke;
 mod rotate;
 pub(crate) mod snapshot;
-mod verification_key;
 
-use anyhow::Result;
-use clap::Subcommand;
+use anyhow::{Context as _, Result};
+use clap::{Args, Subcommand};
+use futures_util::future::join;
+use model::account::AccountId;
+use model::api_key::Endpoint;
+use model::key_entry::KeyEntry;
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+use store::key_snapshot::KeySnapshot;
 
-use self::create::create;
-use self::import::import;
+pub(crate) use self::create::VerificationKey;
+use self::create::{NewKey, create, import};
 pub(crate) use self::key_table::{KeyTable, StoredKey, no_such_key};
-use self::list::ListKeys;
-use self::new_key::NewKey;
-use self::publish::publish;
 use self::revoke::{RevokeKey, TABLE_TIMEOUT};
 use self::rotate::RotateKey;
-pub(crate) use self::verification_key::VerificationKey;
-use crate::output::Format;
+use self::snapshot::{find_bucket, write_snapshot};
+use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
 
 #[derive(Debug, Subcommand)]
@@ -99,4 +98,137 @@ impl KeysCommand {
             Self::Publish => publish(key_table, format).await,
         }
     }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListKeys {
+    /// Only the keys of this account
+    #[arg(long, value_name = "NAME")]
+    account: Option<AccountId>,
+
+    /// Only keys that are neither expired nor revoked in the key table
+    #[arg(long)]
+    active: bool,
+}
+
+impl ListKeys {
+    async fn run(&self, key_table: &KeyTable<'_>, format: Format) -> Result<()> {
+        let now = Timestamp::now();
+        let reads = join(key_table.all(), snapshot::read(key_table.stack));
+        let (stored_keys, snapshot) = reads.await;
+        let mut stored_keys = stored_keys?;
+        let snapshot = snapshot.unwrap_or_else(|error| {
+            note(&format!(
+                "The key snapshot cannot be read: a key that only the snapshot has revoked is not shown as that. {error:#}"
+            ));
+            None
+        });
+        stored_keys.retain(|key| self.is_wanted(&key.entry, now));
+        if stored_keys.is_empty() {
+            note("No keys.");
+            return Ok(());
+        }
+        // `--json` has the time of revocation, too.
+        let headings = [
+            "ID", "ACCOUNT", "NAME", "STATE", "ONLY", "CREATED", "EXPIRES",
+        ];
+        let mut rows = PrintedTable::new(format, headings).cut_to_terminal();
+        for key in &stored_keys {
+            let listed = ListedKey {
+                entry: &key.entry,
+                revoked_in_snapshot_only: revoked_in_snapshot_only(key, snapshot.as_ref()),
+            };
+            if listed.revoked_in_snapshot_only.is_some() {
+                note_missing_revocation(&key.entry.key_id);
+            }
+            listed.add_row(&mut rows, now)?;
+        }
+        rows.print()
+    }
+
+    fn is_wanted(&self, entry: &KeyEntry, now: Timestamp) -> bool {
+        let is_of_account = self
+            .account
+            .as_ref()
+            .is_none_or(|account| entry.account_id == *account);
+        is_of_account && (!self.active || entry.is_active(now))
+    }
+}
+
+/// A key as it is listed.
+struct ListedKey<'a> {
+    entry: &'a KeyEntry,
+    /// When the key was revoked, if only the snapshot has the revocation.
+    revoked_in_snapshot_only: Option<Timestamp>,
+}
+
+impl ListedKey<'_> {
+    fn add_row(&self, rows: &mut PrintedTable, now: Timestamp) -> Result<()> {
+        let entry = self.entry;
+        let created = entry.created_at.to_string();
+        let expires = entry
+            .expires_at
+            .map_or_else(|| "never".to_owned(), |end| end.to_string());
+        let cells = [
+            entry.key_id.as_str(),
+            entry.account_id.as_str(),
+            entry.name.as_str(),
+            self.state(now),
+            entry.only.map_or("-", Endpoint::as_str),
+            &created,
+            &expires,
+        ];
+        rows.add(&self.json(now), cells)
+    }
+
+    fn state(&self, now: Timestamp) -> &'static str {
+        if self.revoked_in_snapshot_only.is_some() {
+            return "revoked in snapshot";
+        }
+        self.entry.status(now).as_str()
+    }
+
+    fn json(&self, now: Timestamp) -> Value {
+        let entry = self.entry;
+        let revoked_at = entry.revoked_at.or(self.revoked_in_snapshot_only);
+        json!({
+            "keyId": entry.key_id,
+            "accountId": entry.account_id.as_str(),
+            "name": entry.name,
+            "state": self.state(now),
+            "createdAt": entry.created_at.to_string(),
+            "expiresAt": entry.expires_at.map(|end| end.to_string()),
+            "only": entry.only,
+            "revokedAt": revoked_at.map(|revoked_at| revoked_at.to_string()),
+        })
+    }
+}
+
+/// When a key was revoked that is revoked in the snapshot and not in the table.
+fn revoked_in_snapshot_only(key: &StoredKey, snapshot: Option<&KeySnapshot>) -> Option<Timestamp> {
+    if key.entry.revoked_at.is_some() {
+        return None;
+    }
+    snapshot?.find(key.hash()?)?.revoked_at
+}
+
+fn note_missing_revocation(id: &str) {
+    note(&format!(
+        "Only the key snapshot has the revocation of {id}: functions accept the key while the key table answers. Run \
+         `cargo intake keys revoke {id}` until it exits 0."
+    ));
+}
+
+async fn publish(key_table: &KeyTable<'_>, format: Format) -> Result<()> {
+    let bucket =
+        find_bucket(key_table.stack).context("This stack has no bucket for a key snapshot.")?;
+    let written = write_snapshot(&bucket, key_table).await;
+    // The revocations that this may have written to the table need no second publication: if the first
+    // one failed, the command ends with its error.
+    key_table.skip_publication();
+    let count = written?;
+    format.print(
+        &format!("Published {count} key(s)."),
+        &json!({"published": count}),
+    )
 }

@@ -23,7 +23,6 @@ mod lake;
 mod options;
 mod output;
 mod overflow;
-mod program_name;
 mod rejected;
 mod signals;
 mod stack;

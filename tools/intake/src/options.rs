@@ -11,7 +11,7 @@ use crate::exit_codes::with_exit_codes;
 use crate::import::ImportArgs;
 use crate::interrupt::{end_at_interrupt, say_at_interrupt};
 use crate::output::{Format, note, print_line};
-use crate::program_name::{as_typed, own_name};
+use crate::output::{as_typed, own_name};
 use crate::stack::{Stack, StackArgs, local_account};
 use crate::verify::Verify;
 use crate::{accounts, contracts, customers, doctor, keys, lake, overflow, rejected, signals};

@@ -2,12 +2,9 @@
 //! credentials. Must not know what a command does with them.
 
 mod aws_settings;
-mod cloudformation;
 mod connect;
-mod credentials;
 pub(crate) mod network;
-pub(crate) mod variable_names;
-mod variables;
+pub(crate) mod variables;
 
 use std::time::Duration;
 
@@ -21,11 +18,11 @@ use operator::Tables;
 use operator::rejected::RejectedTable;
 
 pub(crate) use self::connect::{StackArgs, local_account};
-use self::variable_names::{
+use self::variables::StackVariables;
+use self::variables::{
     BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, OVERFLOW_QUEUE_URL, REJECTED_SIGNALS_TABLE,
     SIGNAL_RETENTION_DAYS, SIGNALS_TABLE,
 };
-use self::variables::StackVariables;
 use crate::output::note;
 
 /// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
@@ -139,7 +136,7 @@ impl Stack {
         let Some(name) = &self.name else {
             return Ok(false);
         };
-        cloudformation::exists(&self.config, &delivery_of(name)).await
+        variables::exists(&self.config, &delivery_of(name)).await
     }
 
     /// An output of the stack of the delivery.
@@ -230,10 +227,7 @@ mod tests {
             let config = loopback_config(credentials, region, endpoint).unwrap();
             let table = testkit::table_name("ApiKeysTable");
             let variables = StackVariables {
-                values: HashMap::from([(
-                    variable_names::API_KEYS_TABLE.to_owned(),
-                    table.to_owned(),
-                )]),
+                values: HashMap::from([(variables::API_KEYS_TABLE.to_owned(), table.to_owned())]),
                 source: "The test".to_owned(),
             };
             Self::new(&config, variables, true)

@@ -2,20 +2,14 @@
 //! compares, and removes what it stored.
 //!
 //! [`requests`] and [`rounds`] send, [`compare`] reads back, and each adds checks to a [`CheckContext`];
-//! [`cleanup`] removes, [`report`] writes what was found. What API Gateway or Lambda alone can show is
+//! [`stored`] removes, [`report`] writes what was found. What API Gateway or Lambda alone can show is
 //! skipped on other stacks.
 
 mod api;
-mod batch;
-mod check_context;
-mod checks;
-mod cleanup;
 mod compare;
-mod expected_response;
 mod report;
 mod requests;
 mod rounds;
-mod sending;
 mod stored;
 
 use std::num::NonZeroUsize;
@@ -28,11 +22,10 @@ use model::account::{AccountId, VERIFICATION_PREFIX};
 use model::timestamp::Timestamp;
 
 use self::api::{Api, ApiRequest, PING};
-use self::check_context::CheckContext;
-use self::cleanup::{clean_up, clean_up_abandoned};
-use self::report::Report;
+use self::report::{CheckContext, Report};
 use self::requests::PASS_THROUGH_SIGNALS;
 use self::rounds::SIGNALS_OF_ROUND;
+use self::stored::{clean_up, clean_up_abandoned};
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
 use crate::interrupt::until_interrupted;

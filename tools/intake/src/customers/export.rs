@@ -16,7 +16,7 @@ use super::{Target, find_profile, profile_json};
 use crate::erasure::{DoubtfulArgs, list_doubtful};
 use crate::output::{Format, note};
 use crate::stack::Stack;
-use crate::stack::variable_names::{REJECTED_SIGNALS_TABLE, SIGNALS_TABLE};
+use crate::stack::variables::{REJECTED_SIGNALS_TABLE, SIGNALS_TABLE};
 
 /// The attributes of a signal that only the tables need.
 const KEY: [&str; 2] = ["pk", "sk"];

@@ -17,7 +17,7 @@ use store::attributes::Item;
 use super::profile_json;
 use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
-use crate::stack::variable_names::CUSTOMERS_TABLE;
+use crate::stack::variables::CUSTOMERS_TABLE;
 
 #[derive(Args, Debug)]
 pub(crate) struct FindCustomers {

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::{
 
 use crate::check_result::CheckOutcome;
 use crate::stack::Stack;
-use crate::stack::variable_names::{
+use crate::stack::variables::{
     API_KEYS_TABLE, CUSTOMERS_TABLE, DELETION_PROTECTION, IDEMPOTENCY_TABLE,
     REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
 };

@@ -18,7 +18,7 @@ use store::attributes::Item;
 
 use super::{Erasure, ErasureResult};
 use crate::output::note;
-use crate::stack::variable_names::{
+use crate::stack::variables::{
     CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
 };
 

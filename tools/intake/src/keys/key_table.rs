@@ -21,7 +21,7 @@ use store::attributes::{Item, from_item, to_item};
 use crate::interrupt::say_at_interrupt;
 use crate::output::note;
 use crate::stack::Stack;
-use crate::stack::variable_names::API_KEYS_TABLE;
+use crate::stack::variables::API_KEYS_TABLE;
 use operator::WRITE_TIMEOUT;
 use operator::error::{call_error, store_error};
 use operator::items::{get_item, scan_table, text};

@@ -7,8 +7,8 @@ use clap::Args;
 use model::timestamp::Timestamp;
 
 use super::create::create;
+use super::create::{NewKey, end_after};
 use super::key_table::{KeyTable, StoredKey};
-use super::new_key::{NewKey, end_after};
 use crate::confirm::confirm;
 use crate::output::{Format, note};
 use crate::time_args::duration;

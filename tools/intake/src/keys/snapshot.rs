@@ -17,7 +17,7 @@ use crate::bucket::{Bucket, ConditionalWrite, StoredObject};
 use crate::check_result::CheckOutcome;
 use crate::interrupt::say_at_interrupt;
 use crate::output::note;
-use crate::stack::variable_names::KEY_SNAPSHOT_BUCKET;
+use crate::stack::variables::KEY_SNAPSHOT_BUCKET;
 use crate::stack::{ATTEMPT_TIMEOUT, Stack};
 
 /// How often the snapshot is read and written when other commands write it at the same time.

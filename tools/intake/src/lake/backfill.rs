@@ -23,7 +23,7 @@ use super::{EVENTS, LakeArgs};
 use crate::bucket::Bucket;
 use crate::output::{Format, note};
 use crate::stack::Stack;
-use crate::stack::variable_names::{CUSTOMERS_TABLE, SIGNALS_TABLE};
+use crate::stack::variables::{CUSTOMERS_TABLE, SIGNALS_TABLE};
 use crate::time_args::time_or_age;
 
 /// How many bytes of events are kept before they are written: a table may be larger than the memory.

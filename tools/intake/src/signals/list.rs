@@ -17,7 +17,7 @@ use store::attributes::Item;
 use crate::interrupt::until_interrupted;
 use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
-use crate::stack::variable_names::SIGNALS_TABLE;
+use crate::stack::variables::SIGNALS_TABLE;
 use crate::time_args::time_or_age;
 use operator::items::{Json, display, json_object, partition_query, query_items, text};
 

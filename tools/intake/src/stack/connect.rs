@@ -1,28 +1,30 @@
-//! Finds the stack that the operator names, and loads the configuration for calls to it. Must not
-//! know which calls are made.
+//! Finds the stack that the operator names, and loads the configuration for calls to it. The credentials
+//! are asked for once, before the first call, so that the operator hears why there are none, and again when
+//! they end. Must not know which calls are made.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use aws_config::identity::IdentityCache;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::provider::error::CredentialsError;
+use aws_credential_types::provider::{self, ProvideCredentials, future};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use clap::Args;
+use tokio::sync::Mutex;
 
 use super::aws_settings::AwsSettings;
-use super::credentials::first_credentials;
 use super::network::Network;
-
-use super::variable_names::{
-    API_KEYS_TABLE, BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, DELETION_PROTECTION,
-    IDEMPOTENCY_TABLE, INTAKE_STACK, INTAKE_VERSION, KEY_SNAPSHOT_BUCKET, OVERFLOW_FUNCTION,
-    OVERFLOW_QUEUE_URL, REJECTED_SIGNALS_TABLE, SIGNAL_RETENTION_DAYS, SIGNALS_TABLE,
+use super::variables::{
+    API_KEYS_TABLE, BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, DEFAULT_FILE,
+    DELETION_PROTECTION, IDEMPOTENCY_TABLE, INTAKE_STACK, INTAKE_VERSION, KEY_SNAPSHOT_BUCKET,
+    OVERFLOW_FUNCTION, OVERFLOW_QUEUE_URL, REJECTED_SIGNALS_TABLE, SIGNAL_RETENTION_DAYS,
+    SIGNALS_TABLE, StackVariables,
 };
-use super::variables::{DEFAULT_FILE, StackVariables};
 use super::{ATTEMPT_TIMEOUT, Stack};
 
 /// The outputs and the parameters of template.yaml that the tool needs, each with the variable that
@@ -194,6 +196,55 @@ fn timeouts() -> TimeoutConfig {
         .connect_timeout(CONNECT_TIMEOUT)
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .build()
+}
+
+/// New credentials are asked for this long before the old ones end.
+const NOTICE: Duration = Duration::from_mins(1);
+
+/// The last credentials of a provider. The identity cache of the SDK would ask the provider again at the
+/// first call.
+#[derive(Debug)]
+struct KeptCredentials {
+    provider: SharedCredentialsProvider,
+    kept: Mutex<Credentials>,
+}
+
+/// Asks the provider of `config` for credentials. Returns a provider that keeps them until they end.
+pub(super) async fn first_credentials(
+    config: &SdkConfig,
+) -> Result<SharedCredentialsProvider, CredentialsError> {
+    let provider = config
+        .credentials_provider()
+        .ok_or_else(|| CredentialsError::not_loaded("there is no provider"))?;
+    let first = provider.provide_credentials().await?;
+    Ok(SharedCredentialsProvider::new(KeptCredentials {
+        provider,
+        kept: Mutex::new(first),
+    }))
+}
+
+impl KeptCredentials {
+    async fn credentials(&self) -> provider::Result {
+        let mut kept = self.kept.lock().await;
+        let soon = SystemTime::now() + NOTICE;
+        if kept.expiry().is_some_and(|end| end <= soon) {
+            *kept = self.provider.provide_credentials().await?;
+        }
+        Ok(kept.clone())
+    }
+}
+
+impl ProvideCredentials for KeptCredentials {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        future::ProvideCredentials::new(self.credentials())
+    }
+
+    fn fallback_on_interrupt(&self) -> Option<Credentials> {
+        self.provider.fallback_on_interrupt()
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,56 @@
 //! The variables that describe a stack: those of the environment, those in the file that `cargo
-//! dev` writes, or what CloudFormation knows of a deployed stack. Must not know what they are for.
+//! dev` writes, or what CloudFormation knows of a deployed stack. Each name is a constant of the same
+//! name. Must not know what they are for.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use aws_config::SdkConfig;
+use aws_sdk_cloudformation::Client;
+use aws_sdk_cloudformation::error::{ProvideErrorMetadata as _, SdkError};
+use aws_sdk_cloudformation::operation::describe_stacks::DescribeStacksError;
+use aws_sdk_cloudformation::types::Stack;
+use operator::error::service_error;
+use store::api_keys::ApiKeysTable;
+use store::customers::CustomersTable;
+use store::idempotency::IdempotencyTable;
+use store::overflow_messages;
+use store::rejected_signals::RejectedSignalsTable;
+use store::signals::SignalsTable;
 
-use super::cloudformation::describe;
+/// The variable that names the CloudFormation stack in place of `--stack`.
+pub(crate) const INTAKE_STACK: &str = "INTAKE_STACK";
+
+/// The variables that name the tables, in the environment and in `target/dev.env`.
+pub(crate) const API_KEYS_TABLE: &str = ApiKeysTable::VARIABLE;
+pub(crate) const CUSTOMERS_TABLE: &str = CustomersTable::VARIABLE;
+pub(crate) const SIGNALS_TABLE: &str = SignalsTable::VARIABLE;
+pub(crate) const REJECTED_SIGNALS_TABLE: &str = RejectedSignalsTable::VARIABLE;
+pub(crate) const IDEMPOTENCY_TABLE: &str = IdempotencyTable::VARIABLE;
+
+/// The variables that hold the URLs of the overflow queue and of its dead-letter queue. A stack may
+/// have neither.
+pub(crate) const OVERFLOW_QUEUE_URL: &str = overflow_messages::QUEUE_VARIABLE;
+pub(crate) const DEAD_LETTER_QUEUE_URL: &str = overflow_messages::DEAD_LETTER_QUEUE_VARIABLE;
+
+/// The variable that holds the name of the overflow function, which its metrics have.
+pub(crate) const OVERFLOW_FUNCTION: &str = "OVERFLOW_FUNCTION";
+
+/// The variable that holds the name of the bucket of the key snapshot. A stack may have none.
+pub(crate) const KEY_SNAPSHOT_BUCKET: &str = store::key_snapshot::BUCKET_VARIABLE;
+
+/// The variable that holds the address of the API.
+pub(crate) const BASE_URL: &str = "BASE_URL";
+
+/// The variable that says whether the tables have deletion protection.
+pub(crate) const DELETION_PROTECTION: &str = "DELETION_PROTECTION";
+
+/// The variable that holds the version of Intake that is deployed.
+pub(crate) const INTAKE_VERSION: &str = "INTAKE_VERSION";
+
+/// The variable that says for how many days signals are kept; 0 keeps them forever.
+pub(crate) const SIGNAL_RETENTION_DAYS: &str = SignalsTable::RETENTION_VARIABLE;
 
 /// The file that `cargo dev` writes by default, from the root of the workspace.
 pub(super) const DEFAULT_FILE: &str = "target/dev.env";
@@ -107,4 +150,56 @@ fn find_default() -> Result<PathBuf> {
         .into_iter()
         .find(|file| file.is_file())
         .with_context(|| format!("No local stack is running: neither {DEFAULT_FILE} nor dev.env exists. Start one with `cargo dev` or `./dev`."))
+}
+
+/// The code with which CloudFormation refuses a call for a stack that does not exist.
+const NO_SUCH_STACK: &str = "ValidationError";
+
+/// Describes one stack.
+///
+/// # Errors
+/// There is no such stack, or CloudFormation does not answer.
+pub(super) async fn describe(config: &SdkConfig, name: &str) -> Result<Stack> {
+    let described = find(config, name).await?;
+    described.with_context(|| {
+        let region = region(config);
+        format!(
+            "The stack {name} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE."
+        )
+    })
+}
+
+/// Whether there is a stack with this name.
+///
+/// # Errors
+/// CloudFormation does not answer.
+pub(super) async fn exists(config: &SdkConfig, name: &str) -> Result<bool> {
+    let found = find(config, name).await?;
+    Ok(found.is_some())
+}
+
+async fn find(config: &SdkConfig, name: &str) -> Result<Option<Stack>> {
+    let described = Client::new(config)
+        .describe_stacks()
+        .stack_name(name)
+        .send()
+        .await;
+    let described = match described {
+        Ok(described) => described,
+        Err(error) if is_missing(&error) => return Ok(None),
+        Err(error) => {
+            let context = format!("Cannot read the stack {name} in {}", region(config));
+            return Err(service_error("CloudFormation", &error).context(context));
+        }
+    };
+    Ok(described.stacks.into_iter().flatten().next())
+}
+
+fn region(config: &SdkConfig) -> String {
+    config.region().map(ToString::to_string).unwrap_or_default()
+}
+
+fn is_missing<R>(error: &SdkError<DescribeStacksError, R>) -> bool {
+    let refused = error.as_service_error();
+    refused.is_some_and(|refused| refused.code() == Some(NO_SUCH_STACK))
 }

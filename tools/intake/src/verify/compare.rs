@@ -9,9 +9,9 @@ use model::timestamp::Timestamp;
 use serde_json::Value;
 use store::attributes::Item;
 
-use super::batch::SentBatch;
-use super::check_context::CheckContext;
+use super::report::CheckContext;
 use super::requests::updated_fields;
+use super::rounds::SentBatch;
 use super::stored::{self, StoredItems};
 use crate::output::note;
 use crate::stack::Stack;

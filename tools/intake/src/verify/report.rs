@@ -1,14 +1,102 @@
-//! The report: for people, as JSON, and as Markdown for an issue. The Markdown has no AWS account
-//! id, and none of them has an API key. Must not know how a check is made.
+//! The checks of `verify` with their results, what the phases that add them share, and the report: for
+//! people, as JSON, and as Markdown for an issue. The Markdown has no AWS account id, and none of them has an
+//! API key. Must not know how a check is made.
+
+use std::cell::RefCell;
 
 use anyhow::Result;
+use model::account::AccountId;
 use model::timestamp::Timestamp;
 use serde::Serialize;
 
-use super::checks::Check;
-use super::cleanup::Cleanup;
-use crate::check_result::CheckResult;
+use super::api::{Api, ApiRequest, ExpectedResponse};
+use super::rounds::Sender;
+use super::stored::Cleanup;
+use crate::check_result::{CheckOutcome, CheckResult};
 use crate::output::{Format, PrintedTable, print_json, print_line};
+
+pub(super) struct CheckContext<'a> {
+    pub(super) sender: Sender,
+    pub(super) checks: Checks,
+    /// The account that everything is stored under.
+    pub(super) account: &'a AccountId,
+    pub(super) began_at: Timestamp,
+}
+
+impl<'a> CheckContext<'a> {
+    pub(super) fn new(api: Api, account: &'a AccountId, began_at: Timestamp) -> Self {
+        Self {
+            sender: Sender::new(api),
+            checks: Checks::default(),
+            account,
+            began_at,
+        }
+    }
+
+    /// Sends a request, and adds the check that the response is as expected.
+    pub(super) async fn check(
+        &self,
+        promise: &'static str,
+        name: &str,
+        request: &ApiRequest,
+        expected: &ExpectedResponse,
+    ) {
+        let response = self.sender.send(request).await;
+        self.checks.add(promise, name, expected.outcome(&response));
+    }
+}
+
+/// One check.
+#[derive(Serialize)]
+pub(super) struct Check {
+    pub(super) name: String,
+    /// The heading of the section of docs/api.md that has the promise.
+    pub(super) promise: &'static str,
+    pub(super) result: CheckResult,
+    /// What was seen, or why it was skipped.
+    pub(super) detail: String,
+}
+
+#[derive(Default)]
+pub(super) struct Checks(RefCell<Vec<Check>>);
+
+impl Checks {
+    pub(super) fn add(
+        &self,
+        promise: &'static str,
+        name: impl Into<String>,
+        outcome: CheckOutcome,
+    ) {
+        let check = Check {
+            name: name.into(),
+            promise,
+            result: outcome.result,
+            detail: outcome.seen,
+        };
+        self.0.borrow_mut().push(check);
+    }
+
+    /// Adds a check that holds if there are no faults.
+    pub(super) fn add_faults(
+        &self,
+        promise: &'static str,
+        name: &str,
+        faults: &[String],
+        seen: String,
+    ) {
+        let outcome = match faults.first() {
+            None => CheckOutcome::held(seen),
+            Some(first) => {
+                CheckOutcome::failed(format!("{} case(s); the first: {first}", faults.len()))
+            }
+        };
+        self.add(promise, name, outcome);
+    }
+
+    pub(super) fn into_vec(self) -> Vec<Check> {
+        self.0.into_inner()
+    }
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,10 +6,10 @@ use model::api_key::KEY_PREFIX;
 use model::limits::MAX_BODY_BYTES;
 use serde_json::{Value, json};
 
+use super::api::ExpectedResponse;
 use super::api::{ApiRequest, CUSTOMERS, PING, SIGNALS};
-use super::batch::{SentBatch, subject_id};
-use super::check_context::CheckContext;
-use super::expected_response::ExpectedResponse;
+use super::report::CheckContext;
+use super::rounds::{SentBatch, subject_id};
 use crate::check_result::CheckOutcome;
 
 /// How many signals the compressed batch has.

@@ -1,16 +1,70 @@
-//! Whether the overflow queue is drained: what `OverflowAgeAlarm` and `OverflowDrainFailuresAlarm`
-//! of deploy/monitoring.yaml read. Must not know how results are printed.
+//! What CloudWatch says of a stack: whether an alarm fires, and whether the overflow queue is drained, by
+//! what `OverflowAgeAlarm` and `OverflowDrainFailuresAlarm` of deploy/monitoring.yaml read. Must not know how
+//! results are printed.
 
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::primitives::DateTime;
-use aws_sdk_cloudwatch::types::{Dimension, Statistic};
+use aws_sdk_cloudwatch::types::{Dimension, StateValue, Statistic};
+use operator::error::service_error;
 
 use crate::check_result::CheckOutcome;
 use crate::overflow::Queues;
-use operator::error::service_error;
+use crate::stack::Stack;
+
+/// What follows the name of the stack and `-` in the name of an alarm: `DefectsAlarm` of
+/// template.yaml, and the stack nested in it. An alarm of another stack, such as `intake-dev`
+/// beside `intake`, has the rest of that stack's name there.
+const OWN_ALARMS: [&str; 2] = ["DefectsAlarm-", "Monitoring-"];
+
+/// Checks that no alarm of the stack, or of the stack nested in it, fires. There are fewer alarms
+/// than one page has.
+pub(super) async fn check_alarms(stack: &Stack, client: &Client) -> Result<CheckOutcome> {
+    let Some(stack) = &stack.name else {
+        return Ok(CheckOutcome::skipped(
+            "only a deployed stack (--stack) has them",
+        ));
+    };
+    let mut faults = Vec::new();
+    let mut unknown = 0;
+    let mut count = 0;
+    let mut notifying = 0;
+    for own in OWN_ALARMS {
+        let page = client
+            .describe_alarms()
+            .alarm_name_prefix(format!("{stack}-{own}"))
+            .max_records(100)
+            .send()
+            .await
+            .map_err(|error| service_error("CloudWatch", &error))?;
+        for alarm in page.metric_alarms() {
+            count += 1;
+            if !alarm.alarm_actions().is_empty() {
+                notifying += 1;
+            }
+            match alarm.state_value() {
+                Some(StateValue::Ok) => {}
+                Some(StateValue::Alarm) => {
+                    let name = alarm.alarm_name().unwrap_or_default();
+                    faults.push(format!("{name} fires"));
+                }
+                _ => unknown += 1,
+            }
+        }
+    }
+    if count == 0 {
+        faults.push("the stack has no alarms".to_owned());
+    }
+    let told = if notifying == 0 {
+        "; they tell no one: give PageTopicArn and TicketTopicArn, SNS topics"
+    } else {
+        ""
+    };
+    let seen = format!("{count} alarms, none fires, {unknown} without data{told}");
+    Ok(CheckOutcome::from_faults(&faults, seen))
+}
 
 /// How far back the metrics are read: as far as the alarms look.
 const PERIOD: Duration = Duration::from_mins(30);
@@ -29,7 +83,7 @@ struct Metric<'a> {
 
 /// Checks that no messages wait while drains fail, or while none is tried. Both metrics are needed:
 /// SQS leaves a message out of the age of the oldest one after the message was received three times.
-pub(super) async fn check(
+pub(super) async fn check_drains(
     queues: &Queues<'_>,
     client: &Client,
     function: Option<&str>,
