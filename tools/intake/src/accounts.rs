@@ -180,6 +180,7 @@ async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<V
                 continue;
             }
         };
+        waits = Waits::new("CloudWatch Logs", note, PATIENCE);
         match answer.status {
             Some(QueryStatus::Complete) => return Ok(answer.results.unwrap_or_default()),
             Some(QueryStatus::Scheduled | QueryStatus::Running) => {

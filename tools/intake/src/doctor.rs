@@ -19,9 +19,13 @@ use crate::overflow::Queues;
 use crate::stack::variables::{INTAKE_VERSION, OVERFLOW_FUNCTION};
 use crate::stack::{OWN_VERSION, Stack};
 
+/// How long a check waits for an answer of DynamoDB.
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Checks the stack.
 pub(crate) async fn run(stack: &Stack, format: Format) -> Result<()> {
-    let findings = find_all(stack).await?;
+    // A table that does not answer is a finding, and no reason to wait for minutes.
+    let findings = find_all(&stack.with_call_timeout(CALL_TIMEOUT)).await?;
     let failed = findings
         .iter()
         .filter(|finding| finding.outcome.result == CheckResult::Failed)

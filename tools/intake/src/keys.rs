@@ -79,6 +79,12 @@ impl KeysCommand {
         if !key_table.needs_publication() {
             return performed;
         }
+        if let Err(error) = &performed
+            && snapshot::has_bucket(stack)
+        {
+            // The publication may wait for minutes. The operator hears before what is known of a key.
+            note(&format!("{error:#} Writing the key snapshot ..."));
+        }
         // The snapshot is also written after an error: a part of the command may be done.
         let published = snapshot::publish_change(&key_table).await;
         match (performed, published) {

@@ -85,7 +85,8 @@ impl Verify {
         let account = new_account()?;
         let key = VerificationKey::new(stack, &account, began_at.plus(KEY_LIFETIME))?;
         let base_url = self.base_url(stack)?.to_owned();
-        let api = Api::new(base_url, self.host.clone(), key.expose_secret().to_owned())?;
+        let secret = key.expose_secret().to_owned();
+        let api = Api::new(base_url, self.host.clone(), secret, stack.is_local)?;
         let context = CheckContext::new(api, &account, began_at);
         let work = async {
             key.store().await?;

@@ -1,6 +1,7 @@
 //! How long a command waits for AWS: minutes, where a function waits for a second. Must not know what is
 //! called.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use aws::cause::{CallFailure, Cause};
@@ -19,13 +20,15 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The highest bound of a wait: longer ones would leave capacity of a table unused.
 const MAX_PAUSE: Duration = Duration::from_secs(4);
 
+/// When a wait was last told. Many calls wait at the same time, and one note is enough for all.
+static NOTED_AT: Mutex<Option<Instant>> = Mutex::new(None);
+
 /// The waits of one call.
 pub struct Waits {
     what: String,
     note: Note,
     patience: Duration,
     began: Instant,
-    noted_at: Instant,
     pause: Duration,
 }
 
@@ -38,7 +41,6 @@ impl Waits {
             note,
             patience,
             began: now,
-            noted_at: now,
             pause: FIRST_PAUSE,
         }
     }
@@ -49,14 +51,14 @@ impl Waits {
         &mut self,
         error: &SdkError<E, HttpResponse>,
     ) -> bool {
-        let Some(reason) = reason_to_wait(error) else {
+        let has_waited = self.pause > FIRST_PAUSE;
+        let Some(reason) = reason_to_wait(error, has_waited) else {
             return false;
         };
         if self.began.elapsed() >= self.patience {
             return false;
         }
-        if self.noted_at.elapsed() >= NOTE_INTERVAL {
-            self.noted_at = Instant::now();
+        if is_note_due(self.began) {
             let left = self.patience.saturating_sub(self.began.elapsed()).as_secs();
             (self.note)(&format!(
                 "{}: {reason}. Waiting, for {left} s at most; Ctrl-C ends the command.",
@@ -69,9 +71,24 @@ impl Waits {
     }
 }
 
+/// Whether the operator has heard nothing for a while, since `began` or the last note of any wait.
+fn is_note_due(began: Instant) -> bool {
+    let mut noted_at = NOTED_AT.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = noted_at.map_or(began, |noted_at| noted_at.max(began));
+    let is_due = last.elapsed() >= NOTE_INTERVAL;
+    if is_due {
+        *noted_at = Some(Instant::now());
+    }
+    is_due
+}
+
 /// Why the same call may succeed in minutes, for the operator.
+///
+/// A connection that breaks is one only after an earlier wait: the retries of the SDK are used up then. The
+/// first one would rather be a wrong endpoint, which the operator is to hear at once.
 fn reason_to_wait<E: ProvideErrorMetadata>(
     error: &SdkError<E, HttpResponse>,
+    has_waited: bool,
 ) -> Option<&'static str> {
     let cause = match CallFailure::from(error) {
         CallFailure::Refused(refusal) => refusal.cause(),
@@ -82,6 +99,9 @@ fn reason_to_wait<E: ProvideErrorMetadata>(
         Cause::Throttled => Some("AWS throttles the calls"),
         Cause::ServerError => Some("AWS fails"),
         Cause::Timeout => Some("AWS does not answer"),
+        Cause::DispatchFailure | Cause::ResponseError => {
+            (has_waited).then_some("AWS cannot be reached")
+        }
         _ => None,
     }
 }

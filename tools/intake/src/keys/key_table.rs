@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
@@ -117,6 +118,7 @@ impl<'a> KeyTable<'a> {
             .table_name(self.table_name)
             .set_item(Some(item))
             .condition_expression("attribute_not_exists(keyHash)")
+            .return_values_on_condition_check_failure(AllOld)
             .send();
         let before = self.begin_write();
         let unknown = unknown_outcome(&entry.key_id);
@@ -126,29 +128,34 @@ impl<'a> KeyTable<'a> {
         let (answered, calls) = CallStats::measure(put).await;
         let error = match answered {
             Ok(Ok(_)) => return Ok(self.has_added(entry)),
-            Ok(Err(error)) if is_refused_for_certain(&error, &calls) => {
-                self.undo_write(before);
-                let is_taken = error
-                    .as_service_error()
-                    .is_some_and(PutItemError::is_conditional_check_failed_exception);
-                return if is_taken {
-                    Ok(false)
-                } else {
-                    Err(call_error(self.table_name, error))
-                };
+            Ok(Err(error)) => {
+                if let Some(PutItemError::ConditionalCheckFailedException(refused)) =
+                    error.as_service_error()
+                {
+                    let stored = refused.item.clone().and_then(StoredKey::from_item);
+                    return Ok(self.is_own(entry, stored.as_ref(), before));
+                }
+                if is_refused_for_certain(&error, &calls) {
+                    self.undo_write(before);
+                    return Err(call_error(self.table_name, error));
+                }
+                call_error(self.table_name, error)
             }
-            Ok(Err(error)) => call_error(self.table_name, error),
             Err(late) => store_error(self.table_name, &late.into()),
         };
-        let id = &entry.key_id;
         match self.find_by_hash(hash).await {
-            Ok(Some(stored)) if stored.entry.key_id == *id => Ok(self.has_added(entry)),
-            Ok(Some(_)) => {
-                self.undo_write(before);
-                Ok(false)
-            }
+            Ok(Some(stored)) => Ok(self.is_own(entry, Some(&stored), before)),
             Ok(None) | Err(_) => Err(anyhow!("{error:#} {unknown}")),
         }
+    }
+
+    /// Whether the stored key is the one that the command adds: then an earlier attempt has added it.
+    fn is_own(&self, entry: &KeyEntry, stored: Option<&StoredKey>, before: KnownWrites) -> bool {
+        if stored.is_some_and(|stored| stored.entry.key_id == entry.key_id) {
+            return self.has_added(entry);
+        }
+        self.undo_write(before);
+        false
     }
 
     /// Records that a write is on its way, and has [`KeysCommand::run`](super::KeysCommand::run) write
@@ -318,13 +325,17 @@ impl StoredKey {
     }
 }
 
-/// Whether DynamoDB has refused a call and done nothing. After several attempts, an earlier one may have
-/// taken effect, and its answer be lost.
+/// Whether DynamoDB has done nothing: no attempt was sent, or it refused the only one. After several
+/// attempts, an earlier one may have taken effect, and its answer be lost.
 fn is_refused_for_certain<E>(error: &SdkError<E, HttpResponse>, calls: &CallStats) -> bool {
     let is_refusal = error
         .raw_response()
         .is_some_and(|response| response.status().is_client_error());
-    is_refusal && calls.attempts() == 1
+    match calls.attempts() {
+        0 => true,
+        1 => is_refusal,
+        _ => false,
+    }
 }
 
 /// What the operator hears of a key whose write has no answer.

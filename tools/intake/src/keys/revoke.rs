@@ -8,7 +8,7 @@ use clap::Args;
 use model::timestamp::Timestamp;
 use serde_json::json;
 
-use super::key_table::{KeyTable, StoredKey, no_such_key};
+use super::key_table::{KeyTable, StoredKey, TableChange, no_such_key};
 use super::snapshot::{self, find_bucket, has_bucket};
 use crate::confirm::confirm;
 use crate::output::{Format, note, print_json};
@@ -114,8 +114,12 @@ impl RevokeKey {
         revoked.with_context(|| {
             format!("{error:#} The key {id} is not revoked in the key snapshot either")
         })?;
+        let place = match key_table.change() {
+            TableChange::Unknown => "in the key snapshot, and maybe in the key table",
+            TableChange::None | TableChange::Written => "in the key snapshot only",
+        };
         Err(anyhow!(
-            "{error:#} The key {id} is revoked in the key snapshot only: functions that get no answer from the key table \
+            "{error:#} The key {id} is revoked {place}: functions that get no answer from the key table \
              reject it within two minutes, while S3 answers. Run this command again until the key table has the revocation."
         ))
     }

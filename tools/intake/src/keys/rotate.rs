@@ -8,7 +8,7 @@ use model::timestamp::Timestamp;
 
 use super::create::create;
 use super::create::{NewKey, end_after};
-use super::key_table::{KeyTable, StoredKey};
+use super::key_table::{KeyTable, StoredKey, TableChange};
 use crate::confirm::confirm;
 use crate::output::{Format, note};
 use crate::time_args::duration;
@@ -67,9 +67,13 @@ impl RotateKey {
         let end = end_after(Timestamp::now(), overlap);
         let new_id = &new.key_id;
         let message = end_old(key_table, &old, end).await.with_context(|| {
+            let outcome = match key_table.change() {
+                TableChange::Unknown => "may not be set",
+                TableChange::None | TableChange::Written => "could not be set",
+            };
             format!(
                 "The new key {new_id} is stored (`cargo intake keys revoke {new_id}` revokes it), but the expiry of the old key \
-                 {id} could not be set: revoke the old key later"
+                 {id} {outcome}: revoke the old key later"
             )
         })?;
         note(&message);

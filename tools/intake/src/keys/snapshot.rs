@@ -49,9 +49,11 @@ pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
     let Some(bucket) = find_bucket(key_table.stack) else {
         return Ok(());
     };
-    say_at_interrupt(
-        "The key snapshot may be older than the key table: `cargo intake keys publish` writes it.",
-    );
+    if key_table.change() == TableChange::Written {
+        say_at_interrupt(
+            "The key snapshot may be older than the key table: `cargo intake keys publish` writes it.",
+        );
+    }
     let written = write_snapshot(&bucket, key_table).await;
     if let Err(error) = written {
         let table = match key_table.change() {

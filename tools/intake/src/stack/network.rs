@@ -36,7 +36,7 @@ impl Network {
     }
 
     /// Servers on this machine: without TLS, and past every proxy.
-    pub(super) fn loopback() -> Result<Self> {
+    pub(crate) fn loopback() -> Result<Self> {
         Self::new(TrustStore::empty(), ProxyConfig::disabled())
     }
 

@@ -62,9 +62,20 @@ pub(super) struct ApiResponse {
 }
 
 impl Api {
-    pub(super) fn new(base_url: String, host: Option<String>, key: String) -> Result<Self> {
+    /// An API, which is that of the local stack or one behind proxies.
+    pub(super) fn new(
+        base_url: String,
+        host: Option<String>,
+        key: String,
+        is_local: bool,
+    ) -> Result<Self> {
+        let network = if is_local {
+            Network::loopback()?
+        } else {
+            Network::trusting_system()?
+        };
         Ok(Self {
-            connections: Network::trusting_system()?.connections(),
+            connections: network.connections(),
             base_url,
             host,
             key,

@@ -84,9 +84,7 @@ pub(super) async fn read_partitions(
     partitions: Vec<String>,
 ) -> Result<Vec<Item>> {
     let table_name = stack.table_name(variable)?;
-    let queries = (0..).zip(partitions).map(|(number, partition)| {
-        // One read tells the operator for all.
-        let note = if number == 0 { note } else { |_: &str| {} };
+    let queries = partitions.into_iter().map(|partition| {
         query_items(
             partition_query(&stack.dynamodb, table_name, partition),
             note,

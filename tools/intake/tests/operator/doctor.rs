@@ -1,10 +1,14 @@
 //! `doctor` finds each fault of an AWS that answers like that of a healthy stack, with one answer changed.
 
+use std::time::{Duration, Instant};
+
 use emulator::sqs::FakeSqs;
 use serde_json::{Value, json};
 use testkit::TestApp;
+use testkit::fault_proxy::Fault;
 
 use crate::support::fake_aws::{ACCOUNT_SETTINGS, Change, FakeAws, key_item, run_at, run_at_aws};
+use crate::support::fault::operator_behind_proxy;
 use crate::support::operator::{CommandOutput, Operator};
 
 /// Runs `doctor` over an AWS with this change.
@@ -93,6 +97,23 @@ async fn quota_that_a_delivery_can_use_up_fails() {
          these; the API has the rest: raise the quota in Service Quotas, AWS Lambda, \"Concurrent executions\""
     );
     doctor(Some(change())).await.success();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn table_that_throttles_is_a_finding_and_no_reason_to_wait_for_minutes() {
+    let app = TestApp::start();
+    let throttled = Fault::Throttled.always().for_operation("Scan");
+    let faulted = operator_behind_proxy(&app, throttled).await;
+    let began = Instant::now();
+    let run = faulted.operator.run(&["doctor", "--json"]);
+    assert!(began.elapsed() < Duration::from_mins(1), "{run:?}");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let checks = run.json();
+    let expiries = checks
+        .iter()
+        .find(|one| one["check"] == "Key expiries")
+        .unwrap();
+    assert_eq!(expiries["result"], "failed", "{expiries}");
 }
 
 /// A changed answer of AWS, and the check that fails because of it.

@@ -1,9 +1,11 @@
 //! Ctrl-C, and SIGTERM of a pipeline, while a command waits for AWS: it says how to go on.
 
 use testkit::TestApp;
-use testkit::fault_proxy::Fault;
+use testkit::fake_s3::FakeS3;
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy, wait_for_fault};
+use crate::support::key_snapshot;
 use crate::support::running_command::{EndedCommand, RunningCommand};
 
 /// Sends a signal to a command while DynamoDB does not answer this operation.
@@ -37,6 +39,35 @@ async fn command_that_waits_says_how_to_go_on() {
         let told = "error: Interrupted. To go on, run the same command again.";
         assert_eq!(ended.stderr.last().unwrap(), told, "{ended:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_of_an_unknown_outcome_is_named_before_the_key_snapshot_is_written() {
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
+    let faults = [
+        Fault::ResetBefore.always().for_operation("PutItem"),
+        Fault::Hanging.always().for_operation("Scan"),
+    ];
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::new(faults))
+        .await
+        .unwrap();
+    let operator =
+        key_snapshot::operator(&app, &s3).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let create = ["keys", "create", "--account", "shop", "--name", "web"];
+    let running = RunningCommand::start(&operator, &create);
+    let told = running.note();
+    assert!(
+        told.contains("It is unknown whether the key key_"),
+        "{told}"
+    );
+    let ended = running.interrupt();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let last = ended.stderr.last().unwrap();
+    assert!(
+        last.starts_with("error: Interrupted. It is unknown whether the key key_"),
+        "{ended:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

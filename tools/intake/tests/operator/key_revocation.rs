@@ -133,9 +133,12 @@ async fn key_is_revoked_in_the_snapshot_while_the_table_hangs() {
         .unwrap();
     let operator = operator(&app, &s3).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     // The second time, the table answers the look-up and not the write.
-    for hanging in [
-        Fault::Hanging.always(),
-        Fault::Hanging.always().for_operation("UpdateItem"),
+    for (hanging, place) in [
+        (Fault::Hanging.always(), "in the key snapshot only"),
+        (
+            Fault::Hanging.always().for_operation("UpdateItem"),
+            "in the key snapshot, and maybe in the key table",
+        ),
     ] {
         proxy.set(Plan::new([hanging]));
         let began = Instant::now();
@@ -143,8 +146,8 @@ async fn key_is_revoked_in_the_snapshot_while_the_table_hangs() {
             .run(&["keys", "revoke", &id, "--yes"])
             .error_message();
         assert!(error.contains("did not answer in time"), "{error}");
-        assert!(error.contains("in the key snapshot only"), "{error}");
-        // Other commands wait 80 s.
+        assert!(error.contains(place), "{error}");
+        // Other commands wait for minutes.
         assert!(began.elapsed() < Duration::from_secs(40));
         assert!(is_revoked_in_snapshot(&s3, &id));
     }

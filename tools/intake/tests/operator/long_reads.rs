@@ -15,6 +15,7 @@ use testkit::http_server::{HttpServer, Service, response};
 use crate::support::fake_aws::key_item;
 use crate::support::fault::operator_behind_proxy;
 use crate::support::operator::Operator;
+use crate::support::running_command::RunningCommand;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn scan_survives_throttling_and_errors_and_says_that_it_waits() {
@@ -32,6 +33,22 @@ async fn scan_survives_throttling_and_errors_and_says_that_it_waits() {
         let waiting = format!(": {reason}. Waiting, for ");
         assert!(listed.stderr.contains(&waiting), "{listed:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connection_that_breaks_during_a_throttled_scan_does_not_end_it() {
+    let app = TestApp::start();
+    let throttled = Fault::Throttled.always().for_operation("Scan");
+    let faulted = operator_behind_proxy(&app, throttled).await;
+    let running = RunningCommand::start(&faulted.operator, &["keys", "list"]);
+    let waiting = running.note();
+    assert!(waiting.contains("AWS throttles the calls"), "{waiting}");
+    let broken = Fault::ResetBefore
+        .lasting(Duration::from_secs(6))
+        .for_operation("Scan");
+    faulted.proxy.set(broken);
+    let ended = running.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -151,8 +151,6 @@ pub async fn scan_table(
             .table_name(table_name)
             .segment(segment)
             .total_segments(SEGMENTS);
-        // One segment tells the operator for all.
-        let note = if segment == 0 { note } else { |_: &str| {} };
         let pages = scan_pages(configure(call), table_name, note, patience);
         Box::pin(pages)
     });
