@@ -17,6 +17,7 @@ pub mod faults;
 pub mod s3;
 pub mod sqs;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -65,8 +66,8 @@ pub struct State {
     pub faulted: u64,
     /// Log lines that say that rejected signals are not kept.
     pub unkept: u64,
-    /// When a call to SQS or S3 failed last.
-    pub last_failure_beside_tables: Option<Duration>,
+    /// When a call of an environment to SQS or S3 failed last.
+    failures_beside_tables: BTreeMap<Arc<str>, Duration>,
     random: fastrand::Rng,
 }
 
@@ -95,7 +96,7 @@ impl Aws {
             calls: 0,
             faulted: 0,
             unkept: 0,
-            last_failure_beside_tables: None,
+            failures_beside_tables: BTreeMap::new(),
             random,
         };
         Self {
@@ -138,7 +139,7 @@ impl Aws {
     }
 
     /// Decides a call that is made now.
-    fn decide(&self, call: &Call) -> Fate {
+    fn decide(&self, who: &Arc<str>, call: &Call) -> Fate {
         let at = self.elapsed();
         let state = &mut *self.state();
         state.calls += 1;
@@ -150,7 +151,8 @@ impl Aws {
         if fate.is_fault {
             state.faulted += 1;
             if call.service != Service::DynamoDb {
-                state.last_failure_beside_tables = Some(at + fate.before + fate.after);
+                let heard_at = at + fate.before + fate.after;
+                state.failures_beside_tables.insert(who.clone(), heard_at);
             }
         }
         fate
@@ -182,6 +184,11 @@ impl Aws {
 }
 
 impl State {
+    /// When a call of an environment to SQS or S3 failed last.
+    pub fn last_failure_beside_tables(&self, environment: &str) -> Option<Duration> {
+        self.failures_beside_tables.get(environment).copied()
+    }
+
     /// Lets a call take effect. `None` if it has none.
     fn apply(&mut self, call: &Call, effect: &Effect, now: Timestamp) -> Option<Outcome> {
         if matches!(effect, Effect::None) {

@@ -12,14 +12,14 @@ use consistency::RunRecord;
 use tokio::time::{sleep, timeout};
 
 use crate::aws::Aws;
-use crate::keys::Keys;
+use crate::keys::{Keys, UsedKey};
 use crate::lambda::{HttpRequest, Invocation, Lambda, Response};
 use crate::scenario::Scenario;
 
 /// How long a client sends a request again.
 pub const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long after a failure of SQS or S3 a function may still be without them: it asks S3 again after
+/// How long after a failure of SQS or S3 an environment may still be without them: it asks S3 again after
 /// five seconds, and a call hangs for some more.
 const EXPLAINED_FOR: Duration = Duration::from_secs(15);
 
@@ -143,12 +143,13 @@ impl Clients {
         let Invocation {
             response,
             latest_clock,
+            environment,
         } = joined.expect("an invocation does not panic");
         let status = response.as_ref().map(|response| response.status);
         self.aws
             .note(&name, || format!("gets {status:?} to {what};"));
         if let Some(response) = &response {
-            let broken = self.broken_by(response, began, &used);
+            let broken = self.broken_by(response, began, &used, &environment);
             if let Some(broken) = broken {
                 let text = format!("{name}, {what}: {broken}: {}", response.body);
                 self.aws.state().promises.note(text, what.to_owned());
@@ -170,7 +171,8 @@ impl Clients {
         &self,
         response: &Response,
         began: Duration,
-        used: &crate::keys::UsedKey,
+        used: &UsedKey,
+        environment: &str,
     ) -> Option<&'static str> {
         match response.status {
             200 | 400 if used.must_be_refused => Some("a revoked key is accepted"),
@@ -179,7 +181,7 @@ impl Clients {
             401 => Some("a valid key is refused"),
             503 => {
                 add(&self.counts.unavailable, 1);
-                let failed_at = self.aws.state().last_failure_beside_tables;
+                let failed_at = self.aws.state().last_failure_beside_tables(environment);
                 let is_explained = failed_at.is_some_and(|at| at + EXPLAINED_FOR >= began);
                 (!is_explained).then_some("a 503 while SQS and S3 are available")
             }

@@ -43,8 +43,17 @@ pub async fn run(
                 return;
             }
         }
+        // Now and then a message comes again while its first drain goes on.
+        let invisible = if random.u8(..REPEATED_EVERY) == 0 {
+            Duration::from_secs(1)
+        } else {
+            INVISIBLE
+        };
         let batch_size = random.usize(1..=BATCH_SIZE);
-        let messages = aws.state().queues.receive(batch_size, now, INVISIBLE);
+        let messages = aws
+            .state()
+            .queues
+            .receive(batch_size, now, invisible, &mut random);
         if messages.is_empty() {
             sleep(POLL_INTERVAL).await;
             continue;

@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lambda_http::{Body, Context, Request, RequestExt as _};
@@ -75,6 +76,8 @@ pub struct Invocation {
     pub response: Option<Response>,
     /// The latest time that the clock of the environment may have shown, in microseconds.
     pub latest_clock: u64,
+    /// The environment that served it.
+    pub environment: Arc<str>,
 }
 
 impl Lambda {
@@ -115,10 +118,12 @@ impl Lambda {
             let response = lambda.run(serving, REQUEST_LIMIT).await;
             let ahead = u64::try_from(environment.ahead.as_micros()).expect("a minute at most");
             let latest_clock = lambda.0.aws.micros() + ahead;
+            let name = environment.name.clone();
             lambda.put_back(environment, response.is_some());
             Invocation {
                 response,
                 latest_clock,
+                environment: name,
             }
         })
     }

@@ -99,7 +99,7 @@ fn run_seeds(first: u64, limit: Option<Duration>) -> ExitCode {
         let result = run_seed(seed, false);
         drop(on_panic);
         let is_broken = !result.broken.is_empty();
-        add(&mut total, result);
+        add(&mut total, &result);
         if is_broken {
             println!("{}", summary(first, seed, &total, began));
             if replay(seed, false) == ExitCode::SUCCESS {
@@ -130,7 +130,7 @@ impl Drop for SeedOnPanic {
     }
 }
 
-fn add(total: &mut RunResult, result: RunResult) {
+fn add(total: &mut RunResult, result: &RunResult) {
     total.requests += result.requests;
     total.calls += result.calls;
     total.faulted += result.faulted;

@@ -77,3 +77,48 @@ fn goes_down(name: &str, before: &Item, after: &Item) -> bool {
     };
     fence(after) < fence(before)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn broken_by(table: &str, before: &Value, after: &Value) -> usize {
+        let mut promises = Promises::default();
+        promises.check_write(&Change {
+            table,
+            before: before.as_object(),
+            after: after.as_object(),
+        });
+        promises.broken().len()
+    }
+
+    #[test]
+    fn fence_that_goes_down_or_away_breaks_a_promise() {
+        let customer = |fence: u64, of_city: u64| {
+            json!({
+                "pk": {"S": "shop#c"},
+                "fence": {"N": fence.to_string()},
+                "fence:city": {"N": of_city.to_string()},
+                "fence:pk": {"N": (100 - fence).to_string()},
+            })
+        };
+        let without_city = json!({"pk": {"S": "shop#c"}, "fence": {"N": "9"}});
+        let before = customer(7, 5);
+        assert_eq!(broken_by(CUSTOMERS, &before, &customer(8, 6)), 0);
+        assert_eq!(broken_by(CUSTOMERS, &before, &customer(8, 4)), 1);
+        assert_eq!(broken_by(CUSTOMERS, &before, &customer(6, 4)), 2);
+        assert_eq!(broken_by(CUSTOMERS, &before, &without_city), 1);
+        assert_eq!(broken_by(CUSTOMERS, &before, &Value::Null), 0, "an erasure");
+    }
+
+    #[test]
+    fn idempotency_record_that_is_replaced_breaks_a_promise() {
+        let [first, second] =
+            ["a", "b"].map(|hash| json!({"pk": {"S": "k"}, "bodyHash": {"S": hash}}));
+        assert_eq!(broken_by(IDEMPOTENCY, &first, &second), 1);
+        assert_eq!(broken_by(IDEMPOTENCY, &first, &first), 0);
+        assert_eq!(broken_by(IDEMPOTENCY, &Value::Null, &first), 0);
+    }
+}

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::aws::dynamodb::{API_KEYS, CUSTOMERS, IDEMPOTENCY, SIGNALS};
+use crate::aws::dynamodb::{API_KEYS, CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS};
 use crate::aws::faults::{Fault, FaultPlan, Rule, Target};
 use crate::lambda::Lifetimes;
 
@@ -188,9 +188,19 @@ fn window(
     }
     let table = match random.u8(..10) {
         0 => SIGNALS,
+        1 if random.u8(..4) == 0 => REJECTED_SIGNALS,
         1 => IDEMPOTENCY,
         2 | 3 => CUSTOMERS,
-        4 => API_KEYS,
+        4 => {
+            // Without the key table and the snapshot, long enough that a look-up ends.
+            let during = during.start..during.end + Duration::from_secs(7);
+            let targets = [Target::Table(API_KEYS), Target::S3];
+            let rules = targets.map(|target| Rule {
+                during: during.clone(),
+                ..rule(target, fault)
+            });
+            return rules.to_vec();
+        }
         5 | 6 => {
             let keys = HOT_KEYS[random.usize(..HOT_KEYS.len())];
             return vec![rule(Target::Mentioning(keys), &Fault::Hot(keys))];
@@ -198,7 +208,13 @@ fn window(
         _ => {
             let mut rules = vec![rule(Target::Tables, fault)];
             if random.u8(..4) == 0 {
-                let beside = [Fault::Unavailable, Fault::AnswerLost, Fault::Hangs];
+                let beside = [
+                    Fault::Unavailable,
+                    Fault::AnswerLost,
+                    Fault::Hangs,
+                    Fault::Late(0..4_000),
+                    Fault::Slow(300..3_000),
+                ];
                 let beside = &beside[random.usize(..beside.len())];
                 rules.push(rule(Target::Sqs, beside));
                 rules.push(rule(Target::S3, beside));

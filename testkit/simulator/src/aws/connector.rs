@@ -59,7 +59,7 @@ impl HttpConnector for EnvironmentConnector {
             return HttpConnectorFuture::ready(Err(lost()));
         }
         let call = Call::read(&request);
-        let fate = self.aws.decide(&call);
+        let fate = self.aws.decide(&self.name, &call);
         let (answer, answered) = oneshot::channel();
         let Self { aws, name, .. } = self.clone();
         // A task of its own: it goes on when the caller gives up or is killed.

@@ -63,14 +63,23 @@ impl Queues {
         self.overflow.len()
     }
 
-    /// Receives up to `limit` messages that are visible at `now`. They are invisible for a while.
-    pub fn receive(&mut self, limit: usize, now: Duration, invisible: Duration) -> Vec<Received> {
+    /// Receives up to `limit` messages that are visible at `now`, in any order. They are invisible for
+    /// a while.
+    pub fn receive(
+        &mut self,
+        limit: usize,
+        now: Duration,
+        invisible: Duration,
+        random: &mut fastrand::Rng,
+    ) -> Vec<Received> {
         let visible = self
             .overflow
             .iter_mut()
             .filter(|(_, message)| message.visible_at <= now);
+        let mut visible: Vec<_> = visible.collect();
+        random.shuffle(&mut visible);
         let mut received = Vec::new();
-        for (id, message) in visible.take(limit) {
+        for (id, message) in visible.into_iter().take(limit) {
             message.visible_at = now + invisible;
             received.push(Received {
                 id: *id,
