@@ -143,7 +143,8 @@ impl HttpFunction for CustomersFunction {
         };
         let write_deadline = deadline_of_writes(context.deadline, self.overflow_queue.is_some());
         let (result, updated_at) = match self.table.upsert(upsert, write_deadline).await {
-            Ok(upserted) => (upserted.result.into(), upserted.updated_at),
+            Ok(upserted) if upserted.is_new => (CustomerResult::Created, upserted.updated_at),
+            Ok(upserted) => (CustomerResult::Updated, upserted.updated_at),
             Err(error @ StoreError::Unavailable(_)) => {
                 let is_queued = self.defer(&key, &update, mark, context.deadline).await;
                 if !is_queued {

@@ -5,7 +5,6 @@ use model::validation::Warning;
 use serde::{Serialize, Serializer};
 use service::outcome::EndpointOutcome;
 use service::telemetry::metric::Metrics;
-use store::customers::UpdateResult;
 use store::error::StoreError;
 
 use crate::metric::Metric;
@@ -61,15 +60,6 @@ impl Serialize for CustomerResult {
             Self::Updated => "updated",
             Self::Deferred(_) => "deferred",
         })
-    }
-}
-
-impl From<UpdateResult> for CustomerResult {
-    fn from(result: UpdateResult) -> Self {
-        match result {
-            UpdateResult::Created => Self::Created,
-            UpdateResult::Updated => Self::Updated,
-        }
     }
 }
 

@@ -28,7 +28,7 @@ use crate::fence::{Fence, UpdateMark};
 use crate::retry::{Backoff, repeat};
 
 pub use self::field_fences::{REMOVED_FENCE_RETENTION, times_of_fields};
-pub use self::upserted::{StoredPart, UpdateResult, Upserted};
+pub use self::upserted::{StoredPart, Upserted};
 
 /// The table of the profiles.
 #[derive(Clone, Debug)]

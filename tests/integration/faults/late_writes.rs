@@ -9,7 +9,7 @@ use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
 use serde_json::json;
-use store::customers::{CustomersTable, NewerField, StoredPart, UpdateResult, Upsert};
+use store::customers::{CustomersTable, NewerField, StoredPart, Upsert};
 use store::fence::UpdateMark;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, client_at, table_name};
@@ -223,7 +223,7 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
     let created = join_all(updates)
         .await
         .into_iter()
-        .filter(|outcome| outcome.as_ref().unwrap().result == UpdateResult::Created);
+        .filter(|outcome| outcome.as_ref().unwrap().is_new);
     assert_eq!(created.count(), 1);
     let calls = proxy.counts().calls_of("UpdateItem");
     assert!(calls < 10 * UPDATES as u64, "{calls} calls");

@@ -10,15 +10,6 @@ use crate::attributes::{Item, string};
 use crate::error::StoreError;
 use crate::fence::Fence;
 
-/// The result of an update that is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UpdateResult {
-    /// The customer is new.
-    Created,
-    /// The customer existed before.
-    Updated,
-}
-
 /// How much of an update is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredPart {
@@ -37,7 +28,7 @@ pub enum StoredPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upserted {
     /// Whether the customer is new.
-    pub result: UpdateResult,
+    pub is_new: bool,
     /// The `updatedAt` of the item.
     pub updated_at: Timestamp,
     /// How much of the update is stored.
@@ -47,14 +38,9 @@ pub struct Upserted {
 impl Upserted {
     /// The result of a write that gave the item this fence and replaced these attributes.
     pub(super) fn from_replaced(replaced: &Item, item_fence: Fence, part: StoredPart) -> Self {
-        // Every update changes the fence. Some emulators return only attributes that changed.
-        let result = if replaced.contains_key(FENCE) {
-            UpdateResult::Updated
-        } else {
-            UpdateResult::Created
-        };
         Self {
-            result,
+            // Every update changes the fence. Some emulators return only attributes that changed.
+            is_new: !replaced.contains_key(FENCE),
             updated_at: item_fence.timestamp(),
             part,
         }
@@ -64,7 +50,7 @@ impl Upserted {
     /// item, or as it says already.
     pub(super) fn unchanged(item: &Item, part: StoredPart) -> Result<Self, StoreError> {
         Ok(Self {
-            result: UpdateResult::Updated,
+            is_new: false,
             updated_at: Fence::from_item(item)?.timestamp(),
             part,
         })
@@ -75,13 +61,8 @@ impl Upserted {
         let mark = upsert.mark;
         let fence = Fence::from_item(item)?;
         let created_at = string(mark.updated_at().to_string());
-        let is_created = fence == mark.fence && item.get("createdAt") == Some(&created_at);
         Ok(Self {
-            result: if is_created {
-                UpdateResult::Created
-            } else {
-                UpdateResult::Updated
-            },
+            is_new: fence == mark.fence && item.get("createdAt") == Some(&created_at),
             updated_at: fence.timestamp(),
             part: part_of_lost_attempt(upsert, item)?,
         })
