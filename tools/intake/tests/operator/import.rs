@@ -395,6 +395,16 @@ async fn kind_of_a_file_is_sure_or_said() {
         "0 customers stored, 1 with nothing newer to store, 3 lines rejected.\n"
     );
     assert_eq!(said("--signals"), "1 signal stored, 3 lines rejected.\n");
+    // The lines of the other kind need no time.
+    let dated =
+        r#"{"customerId":"cy","customerData":{"city":"Ulm"},"updatedAt":"2026-01-01T00:00:00Z"}"#;
+    operator.file("dated", &format!("{dated}\n{signal}\n"));
+    let arguments = ["import", "--account", "shop", "--customers", "--keep-going"];
+    let done = operator.run(&[&arguments[..], &["dated"]].concat());
+    assert_eq!(
+        done.success().stdout,
+        "1 customer stored, 1 line rejected.\n"
+    );
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ impl ImportKind {
 
     /// What the members of a line say that it is. A member that is null says nothing. A line with
     /// members of both kinds does not show its kind: unknown fields may have any name.
-    fn of_line(line: &ImportLine) -> Option<Self> {
+    pub(super) fn of_line(line: &ImportLine) -> Option<Self> {
         let text = line.text.as_deref().ok()?;
         let fields: HashMap<String, Option<IgnoredAny>> = serde_json::from_str(text).ok()?;
         let has = |name: &str| fields.get(name).is_some_and(Option::is_some);

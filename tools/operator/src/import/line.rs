@@ -13,6 +13,7 @@ use model::identifier::RequestIdentifier;
 use model::json::JsonText;
 use model::limits::MAX_UNKNOWN_FIELDS;
 use model::timestamp::Timestamp;
+use model::validation::FieldErrorCode;
 
 use self::fields::{
     Fields, LineField, read_fields, read_index, read_request_identifier, read_time, take_field,
@@ -69,7 +70,7 @@ pub(super) struct PlaceInRequest {
 /// Parses lines. A line without a time of its own gets `received_at`.
 ///
 /// # Errors
-/// A line has no time, and there is no `received_at`.
+/// A line of this kind has no time, and there is no `received_at`.
 pub(super) fn parse_lines(
     lines: &[ImportLine],
     kind: ImportKind,
@@ -82,10 +83,15 @@ pub(super) fn parse_lines(
         let content = parse_json(&line.text).and_then(|json| LineContent::read(json, kind, now));
         match content {
             Ok(content) => {
-                let time = content
-                    .time
-                    .or(received_at)
-                    .with_context(|| has_no_time(number, kind))?;
+                let Some(time) = content.time.or(received_at) else {
+                    let error =
+                        other_kind(line, kind).with_context(|| has_no_time(number, kind))?;
+                    parsed.invalid.push(InvalidLine {
+                        number,
+                        errors: vec![error],
+                    });
+                    continue;
+                };
                 parsed.valid.push(ParsedLine {
                     number,
                     text: line.text.as_deref().unwrap_or_default(),
@@ -117,6 +123,17 @@ fn has_no_time(number: u64, kind: ImportKind) -> String {
     format!(
         "Line {number} has no {field}. Give --received-at TIME, which such lines get, in this and each further run."
     )
+}
+
+/// What is wrong with a line that has the members of the other kind, and so no time of this one.
+fn other_kind(line: &ImportLine, kind: ImportKind) -> Option<LineError> {
+    let other = ImportKind::of_line(line).filter(|sure| *sure != kind)?;
+    let predicate = format!("is missing: the line is a {}", other.singular());
+    Some(LineError::field(
+        kind.time_field(),
+        FieldErrorCode::Required,
+        &predicate,
+    ))
 }
 
 impl<'a> LineContent<'a> {
