@@ -19,9 +19,9 @@ use crate::scenario::Scenario;
 /// How long a client sends a request again.
 pub const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long after a failure of SQS or S3 an environment may still be without them: it asks S3 again after
-/// five seconds, and a call hangs for some more.
-const EXPLAINED_FOR: Duration = Duration::from_secs(15);
+/// How long after a failed call to SQS or S3 an environment may still be without them: it waits 20
+/// seconds for a key snapshot that hangs, and asks S3 again five seconds later.
+const EXPLAINED_FOR: Duration = Duration::from_secs(25);
 
 /// How long after a client hung up its request may still be served, by a clock that may be a minute
 /// ahead, in microseconds.
