@@ -65,7 +65,7 @@ impl CustomersFunction {
         let client = dynamodb(&config);
         let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
         let keys = ApiKeysTable::new(client.clone(), keys);
-        let authenticator = Authenticator::from_variables(keys, variables, &connector(variables)?)?;
+        let authenticator = Authenticator::from_variables(keys, variables)?;
         let table = CustomersTable::new(client, table);
         let overflow_queue = overflow_url.map(|url| Queue::new(&config, url));
         Ok(Self::new(authenticator, table, overflow_queue))

@@ -71,7 +71,7 @@ impl SignalsFunction {
             overflow_queue: overflow_url.map(|url| Queue::new(&config, url)),
         };
         let keys = ApiKeysTable::new(client, keys);
-        let authenticator = Authenticator::from_variables(keys, variables, &connector(variables)?)?;
+        let authenticator = Authenticator::from_variables(keys, variables)?;
         Ok(Self::new(authenticator, storage, RequestIdentifier::random))
     }
 

@@ -13,7 +13,6 @@ mod table_lookup;
 
 use std::sync::Arc;
 
-use aws::http::SharedHttpConnector;
 use aws::s3::Bucket;
 use aws::sdk_config;
 use aws::variables::{ConfigError, Variables};
@@ -52,17 +51,18 @@ pub struct Authenticator {
 
 impl Authenticator {
     /// An authenticator with the bucket of the key snapshot that the variables name, if they do. The
-    /// bucket is reached through `connector`.
+    /// bucket has connections of its own: those to DynamoDB are abandoned when one of them does not
+    /// answer, and S3 may be slower.
     ///
     /// # Errors
-    /// When a variable is missing.
-    pub fn from_variables(
-        table: ApiKeysTable,
-        variables: &Variables,
-        connector: &SharedHttpConnector,
-    ) -> Result<Self, ConfigError> {
+    /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
+    pub fn from_variables(table: ApiKeysTable, variables: &Variables) -> Result<Self, ConfigError> {
         let snapshot = match variables.optional(BUCKET_VARIABLE) {
-            Some(bucket) => Some(Bucket::new(bucket, sdk_config::s3(variables, connector)?)),
+            Some(bucket) => {
+                let connector = sdk_config::connector(variables)?;
+                let connection = sdk_config::s3(variables, &connector)?;
+                Some(Bucket::new(bucket, connection))
+            }
             None => None,
         };
         Ok(Self::new(table, snapshot))
