@@ -27,7 +27,8 @@ pub(crate) fn config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
     let timeouts = TimeoutConfig::builder()
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .build();
-    let config = sdk_config(variables, &connector(variables)?)?
+    let connector = connector(variables)?;
+    let config = sdk_config(variables, &connector)?
         .into_builder()
         .retry_config(retries)
         .timeout_config(timeouts)

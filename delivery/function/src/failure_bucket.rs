@@ -25,10 +25,9 @@ const MAX_CONCURRENT_PUTS: usize = 16;
 /// The bucket that the variables name.
 pub(crate) fn from_variables(variables: &Variables) -> Result<Bucket, ConfigError> {
     let name = variables.required("FAILURE_BUCKET_NAME")?;
-    Ok(Bucket::new(
-        name,
-        sdk_config::s3(variables, &sdk_config::connector(variables)?)?,
-    ))
+    let connector = sdk_config::connector(variables)?;
+    let connection = sdk_config::s3(variables, &connector)?;
+    Ok(Bucket::new(name, connection))
 }
 
 /// The bucket during one invocation.

@@ -61,7 +61,8 @@ impl CustomersFunction {
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
         let keys = variables.required(ApiKeysTable::VARIABLE)?;
         let table = variables.required(CustomersTable::VARIABLE)?;
-        let config = sdk_config(variables, &connector(variables)?)?;
+        let connector = connector(variables)?;
+        let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
         let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
         let keys = ApiKeysTable::new(client.clone(), keys);

@@ -124,7 +124,8 @@ impl OverflowFunction {
         let signals = variables.required(SignalsTable::VARIABLE)?;
         let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
         let dead_letters = variables.optional(DEAD_LETTER_QUEUE_VARIABLE);
-        let config = sdk_config(variables, &connector(variables)?)?;
+        let connector = connector(variables)?;
+        let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
         Ok(Self {
             customers: CustomersTable::new(client.clone(), customers),

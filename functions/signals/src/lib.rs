@@ -62,7 +62,8 @@ impl SignalsFunction {
         let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
         let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
-        let config = sdk_config(variables, &connector(variables)?)?;
+        let connector = connector(variables)?;
+        let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
         let storage = BatchStorage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),

@@ -8,12 +8,14 @@
 //! | [`connector`] | the seam: HTTP calls of one environment |
 //! | [`call`] | what is asked for |
 //! | [`faults`] | what fails, and when |
+//! | [`outcome`] | what the caller of a call gets |
 //! | [`dynamodb`], [`sqs`], [`s3`] | the services |
 
 pub mod call;
 pub mod connector;
 pub mod dynamodb;
 pub mod faults;
+pub(crate) mod outcome;
 pub mod s3;
 pub mod sqs;
 
@@ -29,6 +31,7 @@ use tokio::time::Instant;
 use self::call::{Call, Service};
 use self::dynamodb::{Answer, Tables};
 use self::faults::{Effect, Fate, FaultPlan, Reply};
+use self::outcome::Outcome;
 use self::s3::Objects;
 use self::sqs::Queues;
 use crate::promises::Promises;
@@ -69,18 +72,6 @@ pub struct State {
     /// When a call of an environment to SQS or S3 failed last.
     failures_beside_tables: BTreeMap<Arc<str>, Duration>,
     random: fastrand::Rng,
-}
-
-/// What the caller of a call gets.
-pub(crate) enum Outcome {
-    Answer(Answer),
-    /// A body that is not JSON: an object of S3, or an answer that was cut.
-    Bytes {
-        headers: Vec<(&'static str, String)>,
-        body: Vec<u8>,
-    },
-    ConnectionLost,
-    Never,
 }
 
 impl Aws {

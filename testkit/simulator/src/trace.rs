@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
-use crate::aws::Outcome;
 use crate::aws::call::Call;
 use crate::aws::faults::{Effect, Fate};
+use crate::aws::outcome::Outcome;
 
 /// What happened in a run so far.
 #[derive(Debug, Default)]

@@ -10,6 +10,7 @@ use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
+use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
 use operator::error::{causes, explain_signature};
 
@@ -106,15 +107,11 @@ impl Bucket {
         body: Vec<u8>,
     ) -> Result<ConditionalWrite> {
         let call = self
-            .client
-            .put_object()
-            .bucket(&self.name)
-            .key(key)
+            .put_call(key, body)
             .set_content_type(before.content_type)
             .set_content_encoding(before.content_encoding)
             .set_metadata(before.metadata)
-            .set_if_match(before.e_tag)
-            .body(ByteStream::from(body));
+            .set_if_match(before.e_tag);
         self.outcome(call.send().await)
     }
 
@@ -129,13 +126,9 @@ impl Bucket {
         body: Vec<u8>,
     ) -> Result<ConditionalWrite> {
         let call = self
-            .client
-            .put_object()
-            .bucket(&self.name)
-            .key(key)
+            .put_call(key, body)
             .content_type(content_type)
-            .if_none_match("*")
-            .body(ByteStream::from(body));
+            .if_none_match("*");
         self.outcome(call.send().await)
     }
 
@@ -144,12 +137,14 @@ impl Bucket {
     /// # Errors
     /// S3 does not answer, or refuses the call: the object may be written.
     pub(crate) async fn put(&self, key: &str, body: Vec<u8>) -> Result<()> {
+        let written = self.put_call(key, body).send().await;
+        written.map_err(|error| self.explain(&error))?;
+        Ok(())
+    }
+
+    fn put_call(&self, key: &str, body: Vec<u8>) -> PutObjectFluentBuilder {
         let call = self.client.put_object().bucket(&self.name).key(key);
         call.body(ByteStream::from(body))
-            .send()
-            .await
-            .map_err(|error| self.explain(&error))?;
-        Ok(())
     }
 
     fn outcome<T, E>(

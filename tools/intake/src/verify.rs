@@ -10,6 +10,7 @@ mod compare;
 mod report;
 mod requests;
 mod rounds;
+mod sender;
 mod stored;
 
 use std::num::NonZeroUsize;

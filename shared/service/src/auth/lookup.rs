@@ -26,8 +26,8 @@ use crate::context::RequestContext;
 
 impl Authenticator {
     /// Looks up a key that cannot exist, so that the TCP and TLS connections are set up while the
-    /// process starts, at `now`. Reads the snapshot if the table does not answer in time. A failure does not
-    /// stop the process.
+    /// process starts. Reads the snapshot if the table does not answer in time. A failure does not
+    /// stop the process. `now` is the time of day.
     pub async fn warm_up(&self, now: Timestamp) {
         let unknown = KeyHash::from_key("");
         let Some(snapshot) = &self.snapshot else {

@@ -13,8 +13,9 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
+use super::Aws;
 use super::call::Call;
-use super::{Aws, Outcome};
+use super::outcome::Outcome;
 
 /// The calls of one environment, or of an operator.
 #[derive(Clone, Debug)]

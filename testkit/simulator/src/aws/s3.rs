@@ -6,8 +6,8 @@ use aws_smithy_types::date_time::{DateTime, Format};
 use model::timestamp::Timestamp;
 use serde_json::Value;
 
-use super::Outcome;
 use super::dynamodb::Answer;
+use super::outcome::Outcome;
 
 /// The bucket's name.
 pub const BUCKET: &str = "keys";

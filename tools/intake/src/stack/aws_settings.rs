@@ -40,22 +40,10 @@ struct Setting {
     key: &'static str,
 }
 
-const RETRY_MODE: Setting = Setting {
-    variable: "AWS_RETRY_MODE",
-    key: "retry_mode",
-};
-const MAX_ATTEMPTS: Setting = Setting {
-    variable: "AWS_MAX_ATTEMPTS",
-    key: "max_attempts",
-};
-const CA_BUNDLE: Setting = Setting {
-    variable: "AWS_CA_BUNDLE",
-    key: "ca_bundle",
-};
-const ENDPOINT_URL: Setting = Setting {
-    variable: "AWS_ENDPOINT_URL",
-    key: "endpoint_url",
-};
+const RETRY_MODE: Setting = setting("AWS_RETRY_MODE", "retry_mode");
+const MAX_ATTEMPTS: Setting = setting("AWS_MAX_ATTEMPTS", "max_attempts");
+const CA_BUNDLE: Setting = setting("AWS_CA_BUNDLE", "ca_bundle");
+const ENDPOINT_URL: Setting = setting("AWS_ENDPOINT_URL", "endpoint_url");
 
 /// The settings with a fixed set of values. The SDK would ignore another value, and call another
 /// endpoint than the operator means.
@@ -141,6 +129,7 @@ impl AwsSettings {
     /// A file of profiles cannot be read; the chosen profile, or one that it names as its source, does
     /// not exist; or a setting has a value that the SDK does not know.
     pub(super) async fn read() -> Result<Self> {
+        // AWS calls the crates of these types internal, but its own reader of profiles takes them.
         let files = EnvConfigFiles::default();
         let chosen = chosen_profile().map(Cow::Owned);
         let read = profile::load(&Fs::default(), &Env::default(), &files, chosen).await;

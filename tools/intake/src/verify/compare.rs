@@ -11,7 +11,7 @@ use store::attributes::Item;
 
 use super::report::CheckContext;
 use super::requests::updated_fields;
-use super::rounds::SentBatch;
+use super::sender::SentBatch;
 use super::stored::{self, StoredItems};
 use crate::output::note;
 use crate::stack::Stack;

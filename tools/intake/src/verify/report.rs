@@ -10,8 +10,7 @@ use model::timestamp::Timestamp;
 use serde::Serialize;
 
 use super::api::{Api, ApiRequest, ExpectedResponse};
-use super::rounds::Sender;
-use super::stored::Cleanup;
+use super::sender::Sender;
 use crate::check_result::{CheckOutcome, CheckResult};
 use crate::output::{Format, PrintedTable, print_json, print_line};
 
@@ -95,6 +94,23 @@ impl Checks {
 
     pub(super) fn into_vec(self) -> Vec<Check> {
         self.0.into_inner()
+    }
+}
+
+/// What was removed, and what was not.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Cleanup {
+    pub(super) removed: Vec<String>,
+    pub(super) left: Vec<String>,
+}
+
+impl Cleanup {
+    /// Records how many of these were removed, or why not.
+    pub(super) fn record(&mut self, what: &str, outcome: Result<usize>) {
+        match outcome {
+            Ok(count) => self.removed.push(format!("{count} {what}")),
+            Err(error) => self.left.push(format!("{what}: {error:#}")),
+        }
     }
 }
 

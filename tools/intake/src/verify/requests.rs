@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::api::ExpectedResponse;
 use super::api::{ApiRequest, CUSTOMERS, PING, SIGNALS};
 use super::report::CheckContext;
-use super::rounds::{SentBatch, subject_id};
+use super::sender::{SentBatch, subject_id};
 use crate::check_result::CheckOutcome;
 
 /// How many signals the compressed batch has.

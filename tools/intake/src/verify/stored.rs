@@ -12,14 +12,13 @@ use model::timestamp::Timestamp;
 use operator::items::{
     Json, batch_delete, item_key, key_of_partition, partition_query, query_items,
 };
-use serde::Serialize;
 use serde_json::{Value, json};
 use store::attributes::Item;
 use store::rejected_signals::{self, SHARDS};
 use store::retry::MAX_REQUEST_DURATION;
 
-use super::report::CheckContext;
-use super::rounds::{SUBJECT_COUNT, subject_id};
+use super::report::{CheckContext, Cleanup};
+use super::sender::{SUBJECT_COUNT, subject_id};
 use crate::keys::VerificationKey;
 use crate::output::{note, own_name};
 use crate::stack::Stack;
@@ -100,23 +99,6 @@ pub(super) async fn read_partitions(
 /// two seconds on its way.
 const ABANDONED_REQUEST_DURATION: Duration =
     MAX_REQUEST_DURATION.saturating_add(Duration::from_secs(2));
-
-/// What was removed, and what was not.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Cleanup {
-    pub(super) removed: Vec<String>,
-    pub(super) left: Vec<String>,
-}
-
-impl Cleanup {
-    /// Records how many of these were removed, or why not.
-    fn record(&mut self, what: &str, outcome: Result<usize>) {
-        match outcome {
-            Ok(count) => self.removed.push(format!("{count} {what}")),
-            Err(error) => self.left.push(format!("{what}: {error:#}")),
-        }
-    }
-}
 
 /// Removes everything after a run that did not come to its end: at once, since a pipeline that sends
 /// SIGTERM kills the process some seconds later, and again when no function works on a request any

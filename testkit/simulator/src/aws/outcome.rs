@@ -1,0 +1,15 @@
+//! What the caller of a call gets.
+
+use super::dynamodb::Answer;
+
+/// What the caller of a call gets.
+pub(crate) enum Outcome {
+    Answer(Answer),
+    /// A body that is not JSON: an object of S3, or an answer that was cut.
+    Bytes {
+        headers: Vec<(&'static str, String)>,
+        body: Vec<u8>,
+    },
+    ConnectionLost,
+    Never,
+}
