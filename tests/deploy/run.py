@@ -56,7 +56,9 @@ NODE_SUITES = {"iam", "resource_handlers"}
 
 def installed_python(requirements: str = "requirements.txt") -> Path:
     """The interpreter of an environment that holds what these requirements name."""
-    wanted = hashlib.sha256((HERE / requirements).read_bytes() + sys.version.encode()).hexdigest()[:12]
+    # A virtual environment that was moved does not work, so a repository that was moved gets another.
+    source = (HERE / requirements).read_bytes() + f"{sys.version} {WORK}".encode()
+    wanted = hashlib.sha256(source).hexdigest()[:12]
     home = WORK / f"tools-{wanted}"
     python = home / "bin" / "python"
     complete = home / "complete"
