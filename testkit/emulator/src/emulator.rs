@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use dynoxide::Database;
-use sandbox::http_server::HttpServer;
+use processes::http_server::HttpServer;
 use tokio::sync::{mpsc, watch};
 
 use self::guarded::Guarded;

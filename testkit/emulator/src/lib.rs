@@ -3,13 +3,15 @@
 //! [`template`] reads template.yaml, as [`yaml`] has it, the only description of tables, routes and
 //! variables. [`emulator`] serves DynamoDB's protocol out of the calling process, with the tables
 //! of a template in it. [`sqs`] serves a queue, and delivers its messages to a function as Lambda
-//! does. [`development_key`] is the one key that an emulator may know from the start.
+//! does. [`fault_proxy`] makes some calls fail on their way to DynamoDB. [`development_key`] is the
+//! one key that an emulator may know from the start.
 //!
 //! Nothing here knows what a customer or a signal is, and nothing that is deployed depends on this
 //! package.
 
 pub mod development_key;
 pub mod emulator;
+pub mod fault_proxy;
 pub mod sqs;
 pub mod template;
 pub mod yaml;

@@ -18,7 +18,7 @@ use hyper::body::Bytes;
 use hyper::{Request, Response};
 use serde_json::{Value, json};
 
-use sandbox::http_server::{HttpServer, Service, response};
+use processes::http_server::{HttpServer, Service, response};
 
 use self::calls::CallError;
 pub use self::calls::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, arn};

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use hyper::body::Bytes;
-use sandbox::certificate_authority::Authority;
-use sandbox::fake_dynamodb::FakeDynamoDb;
-use sandbox::function_process::{FunctionProcess, ProcessOptions};
-use sandbox::process_clock::ProcessClock;
+use processes::certificate_authority::Authority;
+use processes::fake_dynamodb::FakeDynamoDb;
+use processes::function_process::{FunctionProcess, ProcessOptions};
+use processes::process_clock::ProcessClock;
 use tempfile::TempDir;
 
 use crate::program::{Program, function};

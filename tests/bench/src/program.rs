@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use cargo_command::cargo_command;
+use processes::cargo_command::cargo_command;
 
 use crate::report::step;
 

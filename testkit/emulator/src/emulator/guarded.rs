@@ -15,7 +15,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING, UPGRADE};
 use hyper::{Request, Response, Version};
 use hyper_util::rt::TokioIo;
-use sandbox::http_server::{Service, response};
+use processes::http_server::{Service, response};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, mpsc};

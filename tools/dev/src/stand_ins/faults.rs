@@ -2,7 +2,7 @@
 //! the client handles them. Must not know how the functions handle them.
 
 use anyhow::Result;
-use fault_proxy::{Fault, FaultProxy, Plan};
+use emulator::fault_proxy::{Fault, FaultProxy, Plan};
 
 use crate::stack_info::ENDPOINT_VARIABLE;
 use crate::terminal::status;

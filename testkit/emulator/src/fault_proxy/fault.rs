@@ -1,0 +1,59 @@
+//! In which ways a call fails or is slow.
+
+use std::time::Duration;
+
+/// A way in which a call fails or is slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// 400 `ProvisionedThroughputExceededException`, nothing written.
+    Throttled,
+    /// 400 `ThrottlingException`, nothing written.
+    TableThrottled,
+    /// 500 `InternalServerError`, nothing written.
+    InternalServerError,
+    /// This status without a body, as of a proxy or a load balancer, nothing written.
+    Status(u16),
+    /// 400 `AccessDeniedException`, nothing written.
+    AccessDenied,
+    /// 400 `ExpiredTokenException`, nothing written.
+    ExpiredToken,
+    /// 400 `UnrecognizedClientException`, nothing written.
+    UnrecognizedClient,
+    /// 400 `InvalidSignatureException`, because the clock of the client is late, nothing written.
+    SignatureExpired,
+    /// 400 `ValidationException`, nothing written.
+    Invalid,
+    /// The connection is reset, nothing written.
+    ResetBefore,
+    /// The call is done, and the connection reset instead of an answer.
+    ResetAfter,
+    /// The call is done, and answered with a 500 `InternalServerError`.
+    ErrorAfter,
+    /// The call is done, and its answer ends before its last byte.
+    CutBody,
+    /// The call is done, and answered with a 200 without a body.
+    EmptyBody,
+    /// The call is done, and answered with a 200 that has a page of HTML.
+    HtmlBody,
+    /// The call is done, and answered this much later.
+    Slow(Duration),
+    /// Nothing is done and nothing is answered, as long as the caller waits.
+    Hanging,
+    /// Not answered, and done only when the test says so, by
+    /// [`FaultProxy::apply_held`](super::FaultProxy::apply_held).
+    Held,
+    /// Not answered, and done this long after the caller gave up.
+    Late(Duration),
+    /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other
+    /// calls are not faulted.
+    Swallowed(Duration),
+    /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls
+    /// are not faulted.
+    Unprocessed {
+        /// How many requests are done.
+        done: usize,
+    },
+    /// Of a `BatchWriteItem` the items that have this text in them are left unprocessed, as those
+    /// of a hot partition are.
+    UnprocessedWhere(&'static str),
+}

@@ -1,0 +1,293 @@
+//! Which calls have a fault, and which fault.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use super::capacity::Capacity;
+use super::fault::Fault;
+
+impl Fault {
+    /// The fault on every call.
+    pub fn always(self) -> Rule {
+        Rule {
+            fault: self,
+            operation: None,
+            marker: None,
+            lasting: None,
+            began: None,
+            between: None,
+            when: When::Always,
+            seen: 0,
+        }
+    }
+
+    /// The fault on the `n`-th call that the rule is about, counted from 1.
+    pub fn on_call(self, n: u64) -> Rule {
+        Rule {
+            when: When::Nth(n),
+            ..self.always()
+        }
+    }
+
+    /// The fault on this share of the calls, from 0 to 1, chosen by the plan's seed.
+    pub fn in_share(self, share: f64) -> Rule {
+        Rule {
+            when: When::Share(share),
+            ..self.always()
+        }
+    }
+
+    /// The fault on each call whose body has this text in it.
+    pub fn where_body_has(self, marker: &'static str) -> Rule {
+        Rule {
+            marker: Some(marker),
+            ..self.always()
+        }
+    }
+
+    /// The fault on every call for this long, from the first call on that the rule is about.
+    pub fn lasting(self, duration: Duration) -> Rule {
+        Rule {
+            lasting: Some(duration),
+            ..self.always()
+        }
+    }
+}
+
+/// A fault, and the calls that have it.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    fault: Fault,
+    operation: Option<&'static str>,
+    marker: Option<&'static str>,
+    lasting: Option<Duration>,
+    began: Option<Instant>,
+    between: Option<Range<Instant>>,
+    when: When,
+    seen: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum When {
+    Always,
+    Nth(u64),
+    Share(f64),
+}
+
+impl Rule {
+    /// Only for calls of this operation, such as `PutItem`.
+    #[must_use]
+    pub fn for_operation(self, operation: &'static str) -> Self {
+        Self {
+            operation: Some(operation),
+            ..self
+        }
+    }
+
+    /// Only for calls whose body has this text in it, such as a table's name or a key.
+    #[must_use]
+    pub fn where_body_has(self, marker: &'static str) -> Self {
+        Self {
+            marker: Some(marker),
+            ..self
+        }
+    }
+
+    /// Only for calls between these moments, which the rules of several proxies can have in common.
+    #[must_use]
+    pub fn between(self, begin: Instant, end: Instant) -> Self {
+        Self {
+            between: Some(begin..end),
+            ..self
+        }
+    }
+
+    /// Whether the rule is about this call, made now.
+    fn is_about(&self, operation: &str, body: &[u8]) -> bool {
+        let now = Instant::now();
+        let is_in_time = match &self.between {
+            Some(times) => times.contains(&now),
+            None => true,
+        };
+        let is_for_batches = matches!(
+            self.fault,
+            Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_)
+        );
+        let is_operation = match self.operation {
+            Some(own) => own == operation,
+            None => true,
+        };
+        let is_possible = !is_for_batches || operation == "BatchWriteItem";
+        let has_marker = |marker: &str| {
+            body.windows(marker.len())
+                .any(|bytes| bytes == marker.as_bytes())
+        };
+        is_in_time && is_operation && is_possible && self.marker.is_none_or(has_marker)
+    }
+
+    /// Whether the rule applies to this call, which it counts if it is about it.
+    fn applies(&mut self, operation: &str, body: &[u8], random: &mut fastrand::Rng) -> bool {
+        if !self.is_about(operation, body) {
+            return false;
+        }
+        let began = *self.began.get_or_insert_with(Instant::now);
+        if self
+            .lasting
+            .is_some_and(|duration| began.elapsed() >= duration)
+        {
+            return false;
+        }
+        self.seen += 1;
+        match self.when {
+            When::Always => true,
+            When::Nth(n) => self.seen == n,
+            When::Share(share) => random.f64() < share,
+        }
+    }
+}
+
+/// Rules, of which the first that applies is the one that counts, and the capacity of the tables.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    rules: Vec<Rule>,
+    random: fastrand::Rng,
+    pub(super) capacity: Option<Capacity>,
+}
+
+impl Plan {
+    /// A plan without a fault.
+    pub fn none() -> Self {
+        Self::new([])
+    }
+
+    /// A plan with these rules.
+    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
+        Self {
+            rules: rules.into_iter().collect(),
+            random: fastrand::Rng::with_seed(0),
+            capacity: None,
+        }
+    }
+
+    /// With this seed: the same calls in the same order have the same faults.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self {
+            random: fastrand::Rng::with_seed(seed),
+            ..self
+        }
+    }
+
+    /// With tables that throttle what no rule is about and what exceeds their capacity.
+    #[must_use]
+    pub fn capacity(self, capacity: Capacity) -> Self {
+        Self {
+            capacity: Some(capacity),
+            ..self
+        }
+    }
+
+    pub(super) fn decide(&mut self, operation: &str, body: &[u8]) -> Option<Fault> {
+        let Self { rules, random, .. } = self;
+        // Every rule counts every call, so that one rule does not shift another's n.
+        let mut chosen = None;
+        for rule in rules {
+            let applies = rule.applies(operation, body, random);
+            if applies && chosen.is_none() {
+                chosen = Some(rule.fault);
+            }
+        }
+        chosen
+    }
+}
+
+impl From<Rule> for Plan {
+    fn from(rule: Rule) -> Self {
+        Self::new([rule])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    /// The numbers, from 1, of those of `count` calls that the plan faults.
+    fn faulted(plan: &mut Plan, count: usize) -> Vec<usize> {
+        (1..=count)
+            .filter(|_| plan.decide("PutItem", b"{}").is_some())
+            .collect()
+    }
+
+    #[test]
+    fn nth_call_is_counted_among_the_calls_that_the_rule_is_about() {
+        let rule = Fault::Hanging
+            .on_call(2)
+            .for_operation("PutItem")
+            .where_body_has("hot");
+        let mut plan = Plan::from(rule);
+        assert_eq!(plan.decide("PutItem", b"hot"), None);
+        assert_eq!(plan.decide("UpdateItem", b"hot"), None);
+        assert_eq!(plan.decide("PutItem", b"cold"), None);
+        assert_eq!(plan.decide("PutItem", b"a hot one"), Some(Fault::Hanging));
+        assert_eq!(plan.decide("PutItem", b"hot"), None);
+    }
+
+    #[test]
+    fn first_rule_that_applies_counts_and_shifts_no_count_of_another() {
+        let mut plan = Plan::new([Fault::Hanging.on_call(1), Fault::Throttled.on_call(2)]);
+        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Hanging));
+        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Throttled));
+        let mut plan = Plan::new([Fault::Hanging.always(), Fault::Throttled.always()]);
+        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Hanging));
+    }
+
+    #[test]
+    fn share_of_the_calls_is_faulted_and_the_seed_chooses_which() {
+        let plan = |seed| Plan::from(Fault::Hanging.in_share(0.3)).seed(seed);
+        let first = faulted(&mut plan(1), 1_000);
+        assert!((250..350).contains(&first.len()), "{}", first.len());
+        assert_eq!(faulted(&mut plan(1), 1_000), first);
+        assert_ne!(faulted(&mut plan(2), 1_000), first);
+        assert!(faulted(&mut Fault::Hanging.in_share(0.0).into(), 100).is_empty());
+        assert_eq!(
+            faulted(&mut Fault::Hanging.in_share(1.0).into(), 100).len(),
+            100
+        );
+    }
+
+    #[test]
+    fn call_outside_of_the_times_of_a_rule_is_not_faulted() {
+        let now = Instant::now();
+        let over = Fault::Hanging.always().between(now, now);
+        assert!(faulted(&mut over.into(), 2).is_empty());
+        let future = Fault::Hanging.always().between(now + HOUR, now + 2 * HOUR);
+        assert!(faulted(&mut future.into(), 2).is_empty());
+        let current = Fault::Hanging.always().between(now, now + HOUR);
+        assert_eq!(faulted(&mut current.into(), 2), [1, 2]);
+    }
+
+    #[test]
+    fn lasting_fault_ends_after_its_time_from_the_first_call_on() {
+        let mut rule = Fault::Hanging.lasting(HOUR);
+        let mut random = fastrand::Rng::with_seed(0);
+        assert!(rule.applies("PutItem", b"", &mut random));
+        assert!(rule.applies("PutItem", b"", &mut random));
+        rule.lasting = Some(Duration::ZERO);
+        assert!(!rule.applies("PutItem", b"", &mut random));
+    }
+
+    #[test]
+    fn fault_of_batches_is_for_no_other_operation() {
+        for fault in [
+            Fault::Swallowed(Duration::ZERO),
+            Fault::Unprocessed { done: 1 },
+            Fault::UnprocessedWhere("x"),
+        ] {
+            let mut plan = Plan::from(fault.always());
+            assert_eq!(plan.decide("PutItem", b"x"), None);
+            assert_eq!(plan.decide("BatchWriteItem", b"x"), Some(fault));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A function's process and what surrounds it, each on loopback: Lambda's Runtime API, and servers
+//! that stand in for DynamoDB and for the targets of the delivery. Nothing here is compiled with
+//! the SDK, so a benchmark compiles in seconds.
+//!
+//! | module | is for | must not know |
+//! |---|---|---|
+//! | [`loopback`] | a TCP server that no page of a browser can use | what is served |
+//! | [`http_server`], [`certificate_authority`] | serving HTTP/1.1, plain or over TLS | what is asked for |
+//! | [`runtime_api`] | giving events to a process and taking its responses | what is in them |
+//! | [`function_process`] | one process of a function | what is measured or expected |
+//! | [`process_clock`] | giving a process a clock that is ahead or slow | what the process does |
+//! | [`pool`] | the processes of a function, as many as its events need | what is in an event |
+//! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
+//! | [`cargo_command`] | cargo, started by a program that cargo has started | what is built |
+//! | [`fake_targets`] | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "only JSON is indexed, and a missing member is null"
+)]
+
+pub mod cargo_command;
+pub mod certificate_authority;
+pub mod fake_dynamodb;
+pub mod fake_targets;
+pub mod function_process;
+pub mod http_server;
+pub mod loopback;
+pub mod pool;
+pub mod process_clock;
+pub mod runtime_api;
