@@ -1,4 +1,4 @@
-//! When each command exits with 1 (docs/cli.md has the same table). Must not know how a command ends.
+//! When each command exits with 1 (docs/cli.md has those with a reason of their own). Must not know how a command ends.
 
 use clap::Command;
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn page_has_the_exit_codes_of_the_commands() {
+    fn page_has_the_exit_codes_of_commands_with_a_reason_of_their_own() {
         let page = include_str!("../../../docs/cli.md");
         let (_, table) = page
             .split_once("| command | exits with 1 after |\n|---|---|\n")
@@ -137,8 +137,10 @@ mod tests {
             .lines()
             .take_while(|line| line.starts_with('|'))
             .collect();
+        // The page says of all others that they exit with 1 after an error.
         let expected: Vec<_> = COMMANDS
             .iter()
+            .filter(|exit| exit.fails_when != AN_ERROR)
             .map(|exit| format!("| `{}` | {} |", exit.command, exit.fails_when))
             .collect();
         assert_eq!(rows, expected);
