@@ -1,6 +1,7 @@
 //! A bucket of S3: its objects are listed, read whole, and replaced only if they are still what was read.
 //! Must not know what is in them.
 
+use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Error, Result, anyhow};
@@ -15,6 +16,7 @@ use aws_sdk_s3::primitives::ByteStream;
 use operator::error::{causes, explain_signature};
 
 use crate::stack::Stack;
+use crate::write_attempts::WriteAttempts;
 
 pub(crate) struct Bucket {
     client: Client,
@@ -34,6 +36,18 @@ pub(crate) enum ConditionalWrite {
     Written,
     /// The object is another one now, or an earlier attempt of the SDK has written it.
     Changed,
+}
+
+/// The context of an error after which the object may be written.
+#[derive(Debug)]
+pub(crate) struct UnknownWrite;
+
+/// A write without an acknowledgement.
+struct FailedWrite {
+    /// The status of the last answer, if there is one.
+    status: Option<u16>,
+    /// With [`UnknownWrite`] as its context, unless S3 refused each attempt.
+    error: Error,
 }
 
 impl Bucket {
@@ -89,7 +103,8 @@ impl Bucket {
             }
         };
         let body = std::mem::take(&mut answer.body).collect().await;
-        let body = body.map_err(|error| anyhow!("bucket {}, {key}: {error}", self.name))?;
+        let body =
+            body.map_err(|error| anyhow!("bucket {}, {key}: {}", self.name, causes(&error)))?;
         Ok(Some(StoredObject {
             body: body.to_vec(),
             before: answer,
@@ -99,7 +114,8 @@ impl Bucket {
     /// Replaces an object by the next version of it, if it is still the one that was read.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call: the object may be written.
+    /// S3 does not answer, or refuses the call. With [`UnknownWrite`] as its context, the object may be
+    /// written.
     pub(crate) async fn replace(
         &self,
         key: &str,
@@ -112,13 +128,14 @@ impl Bucket {
             .set_content_encoding(before.content_encoding)
             .set_metadata(before.metadata)
             .set_if_match(before.e_tag);
-        self.outcome(call.send().await)
+        self.send_conditional(call).await
     }
 
     /// Writes an object, if there is none with this key.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call: the object may be written.
+    /// S3 does not answer, or refuses the call. With [`UnknownWrite`] as its context, the object may be
+    /// written.
     pub(crate) async fn create(
         &self,
         key: &str,
@@ -129,17 +146,17 @@ impl Bucket {
             .put_call(key, body)
             .content_type(content_type)
             .if_none_match("*");
-        self.outcome(call.send().await)
+        self.send_conditional(call).await
     }
 
     /// Writes an object, whatever has this key.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call: the object may be written.
+    /// S3 does not answer, or refuses the call. With [`UnknownWrite`] as its context, the object may be
+    /// written.
     pub(crate) async fn put(&self, key: &str, body: Vec<u8>) -> Result<()> {
-        let written = self.put_call(key, body).send().await;
-        written.map_err(|error| self.explain(&error))?;
-        Ok(())
+        let written = self.send(self.put_call(key, body)).await;
+        written.map_err(|failed| failed.error)
     }
 
     fn put_call(&self, key: &str, body: Vec<u8>) -> PutObjectFluentBuilder {
@@ -147,21 +164,33 @@ impl Bucket {
         call.body(ByteStream::from(body))
     }
 
-    fn outcome<T, E>(
-        &self,
-        answered: Result<T, SdkError<E, HttpResponse>>,
-    ) -> Result<ConditionalWrite>
-    where
-        E: ProvideErrorMetadata + std::error::Error + 'static,
-    {
-        let Err(error) = answered else {
-            return Ok(ConditionalWrite::Written);
-        };
-        // "Conditional writes" in the Amazon S3 user guide: 404 when the object was deleted.
-        match status(&error) {
-            Some(404 | 409 | 412) => Ok(ConditionalWrite::Changed),
-            _ => Err(self.explain(&error)),
+    async fn send_conditional(&self, call: PutObjectFluentBuilder) -> Result<ConditionalWrite> {
+        match self.send(call).await {
+            Ok(()) => Ok(ConditionalWrite::Written),
+            // "Conditional writes" in the Amazon S3 user guide: 404 when the object was deleted.
+            Err(FailedWrite {
+                status: Some(404 | 409 | 412),
+                ..
+            }) => Ok(ConditionalWrite::Changed),
+            Err(failed) => Err(failed.error),
         }
+    }
+
+    async fn send(&self, call: PutObjectFluentBuilder) -> Result<(), FailedWrite> {
+        let attempts = WriteAttempts::default();
+        let call = call.customize().interceptor(attempts.clone());
+        let Err(error) = call.send().await else {
+            return Ok(());
+        };
+        let explained = self.explain(&error);
+        Err(FailedWrite {
+            status: status(&error),
+            error: if attempts.may_have_written() {
+                explained.context(UnknownWrite)
+            } else {
+                explained
+            },
+        })
     }
 
     fn explain<E>(&self, error: &SdkError<E, HttpResponse>) -> Error
@@ -176,6 +205,12 @@ impl Bucket {
         let about_signature = explain_signature(error.code(), error.message());
         let advice = about_signature.unwrap_or(about_status);
         anyhow!("bucket {}: {advice} ({})", self.name, causes(error))
+    }
+}
+
+impl fmt::Display for UnknownWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it is unknown whether the object is written")
     }
 }
 

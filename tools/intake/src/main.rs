@@ -28,6 +28,7 @@ mod signals;
 mod stack;
 mod time_args;
 mod verify;
+mod write_attempts;
 
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context as _, Error, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::http::HttpResponse;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::confirm::confirm;
 use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
+use crate::write_attempts::WriteAttempts;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OverflowCommand {
@@ -189,8 +190,17 @@ impl<'a> Queues<'a> {
             .start_message_move_task()
             .source_arn(source)
             .destination_arn(destination);
-        call.send().await.map_err(|error| explain(&error))?;
-        Ok(())
+        let attempts = WriteAttempts::default();
+        let call = call.customize().interceptor(attempts.clone());
+        let Err(error) = call.send().await else {
+            return Ok(());
+        };
+        ensure!(attempts.may_have_written(), explain(&error));
+        // SQS has one such task at a time: it refuses a repeated call when it has begun with the first.
+        bail!(
+            "{:#} It is unknown whether SQS moves the messages: see `cargo intake overflow status`.",
+            explain(&error)
+        )
     }
 
     async fn arn(&self, url: &str) -> Result<String> {

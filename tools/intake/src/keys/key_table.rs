@@ -4,10 +4,7 @@
 use std::cell::{Cell, RefCell};
 
 use anyhow::{Context as _, Result, anyhow};
-use aws::call_stats::CallStats;
 use aws::deadline::{Deadline, run_until};
-use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -23,6 +20,7 @@ use crate::interrupt::say_at_interrupt;
 use crate::output::note;
 use crate::stack::Stack;
 use crate::stack::variables::API_KEYS_TABLE;
+use crate::write_attempts::WriteAttempts;
 use operator::WRITE_TIMEOUT;
 use operator::error::{call_error, store_error};
 use operator::items::{get_item, scan_table, text};
@@ -111,6 +109,7 @@ impl<'a> KeyTable<'a> {
             PARTITION_KEY.to_owned(),
             AttributeValue::S(hash.partition_key()),
         );
+        let attempts = WriteAttempts::default();
         let put = self
             .stack
             .dynamodb
@@ -119,13 +118,14 @@ impl<'a> KeyTable<'a> {
             .set_item(Some(item))
             .condition_expression("attribute_not_exists(keyHash)")
             .return_values_on_condition_check_failure(AllOld)
+            .customize()
+            .interceptor(attempts.clone())
             .send();
         let before = self.begin_write();
         let unknown = unknown_outcome(&entry.key_id);
         say_at_interrupt(unknown.as_str());
         // The attempts of a call may take longer together.
-        let put = run_until(Deadline::after(WRITE_TIMEOUT), put);
-        let (answered, calls) = CallStats::measure(put).await;
+        let answered = run_until(Deadline::after(WRITE_TIMEOUT), put).await;
         let error = match answered {
             Ok(Ok(_)) => return Ok(self.has_added(entry)),
             Ok(Err(error)) => {
@@ -135,14 +135,14 @@ impl<'a> KeyTable<'a> {
                     let stored = refused.item.clone().and_then(StoredKey::from_item);
                     return Ok(self.is_own(entry, stored.as_ref(), before));
                 }
-                if is_refused_for_certain(&error, &calls) {
-                    self.undo_write(before);
-                    return Err(call_error(self.table_name, error));
-                }
                 call_error(self.table_name, error)
             }
             Err(late) => store_error(self.table_name, &late.into()),
         };
+        if !attempts.may_have_written() {
+            self.undo_write(before);
+            return Err(anyhow!("{error:#} Nothing was written."));
+        }
         match self.find_by_hash(hash).await {
             Ok(Some(stored)) => Ok(self.is_own(entry, Some(&stored), before)),
             Ok(None) | Err(_) => Err(anyhow!("{error:#} {unknown}")),
@@ -264,7 +264,8 @@ impl<'a> KeyTable<'a> {
         time: AttributeValue,
     ) -> Result<bool> {
         let before = self.begin_write();
-        let update = self
+        let attempts = WriteAttempts::default();
+        let updated = self
             .stack
             .dynamodb
             .update_item()
@@ -273,13 +274,15 @@ impl<'a> KeyTable<'a> {
             .condition_expression(condition)
             .update_expression(set)
             .expression_attribute_values(":time", time)
-            .send();
-        let (updated, calls) = CallStats::measure(update).await;
+            .customize()
+            .interceptor(attempts.clone())
+            .send()
+            .await;
         let Err(error) = updated else {
             self.change.set(TableChange::Written);
             return Ok(true);
         };
-        if is_refused_for_certain(&error, &calls) {
+        if !attempts.may_have_written() {
             self.undo_write(before);
         }
         // Each condition also holds after an attempt of this call that took effect.
@@ -322,19 +325,6 @@ impl StoredKey {
             hash: text(&item, PARTITION_KEY)?.to_owned(),
             entry: from_item(item).ok()?,
         })
-    }
-}
-
-/// Whether DynamoDB has done nothing: no attempt was sent, or it refused the only one. After several
-/// attempts, an earlier one may have taken effect, and its answer be lost.
-fn is_refused_for_certain<E>(error: &SdkError<E, HttpResponse>, calls: &CallStats) -> bool {
-    let is_refusal = error
-        .raw_response()
-        .is_some_and(|response| response.status().is_client_error());
-    match calls.attempts() {
-        0 => true,
-        1 => is_refusal,
-        _ => false,
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::key_table::{KeyTable, StoredKey, TableChange, no_such_key};
 use super::snapshot::{self, find_bucket, has_bucket};
+use crate::bucket::UnknownWrite;
 use crate::confirm::confirm;
 use crate::output::{Format, note, print_json};
 use crate::stack::Stack;
@@ -110,10 +111,14 @@ impl RevokeKey {
             return Err(error);
         };
         key_table.skip_publication();
-        let revoked = snapshot::revoke(&bucket, id).await;
-        revoked.with_context(|| {
-            format!("{error:#} The key {id} is not revoked in the key snapshot either")
-        })?;
+        if let Err(unrevoked) = snapshot::revoke(&bucket, id).await {
+            let outcome = if unrevoked.is::<UnknownWrite>() {
+                "may not be revoked in the key snapshot"
+            } else {
+                "is not revoked in the key snapshot either"
+            };
+            return Err(unrevoked.context(format!("{error:#} The key {id} {outcome}")));
+        }
         let place = match key_table.change() {
             TableChange::Unknown => "in the key snapshot, and maybe in the key table",
             TableChange::None | TableChange::Written => "in the key snapshot only",

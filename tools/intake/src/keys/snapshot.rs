@@ -13,7 +13,7 @@ use store::key_snapshot::{
 };
 
 use super::key_table::{KeyTable, StoredKey, TableChange, no_such_key};
-use crate::bucket::{Bucket, ConditionalWrite, StoredObject};
+use crate::bucket::{Bucket, ConditionalWrite, StoredObject, UnknownWrite};
 use crate::check_result::CheckOutcome;
 use crate::interrupt::say_at_interrupt;
 use crate::output::note;
@@ -64,8 +64,13 @@ pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
         let added = key_table.added().map_or_else(String::new, |id| {
             format!(" (`cargo intake keys revoke {id}` revokes the new key)")
         });
+        let snapshot = if error.is::<UnknownWrite>() {
+            "may not be written"
+        } else {
+            "is not written"
+        };
         bail!(
-            "{table}{added}, and the key snapshot is not written: {error:#}. While the key table does not answer, functions go \
+            "{table}{added}, and the key snapshot {snapshot}: {error:#}. While the key table does not answer, functions go \
              by the old snapshot: run `cargo intake keys publish`."
         );
     }
@@ -105,6 +110,9 @@ pub(super) async fn write_snapshot(bucket: &Bucket, key_table: &KeyTable<'_>) ->
 }
 
 /// Revokes a key in the snapshot alone, for the time in which the table does not answer.
+///
+/// # Errors
+/// The snapshot does not have the revocation or, with [`UnknownWrite`] as the context, may not have it.
 pub(super) async fn revoke(bucket: &Bucket, id: &str) -> Result<()> {
     replace(bucket, async |before| {
         let before = before.context("there is no key snapshot")?;

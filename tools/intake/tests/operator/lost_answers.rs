@@ -4,16 +4,18 @@
 use std::thread;
 use std::time::Duration;
 
+use emulator::sqs::FakeSqs;
 use testkit::TestApp;
 use testkit::fake_s3::{FakeS3, S3Fault};
-use testkit::fault_proxy::{Fault, Plan, Rule};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan, Rule};
+use testkit::http_server::HttpServer;
 
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
-use crate::support::key_snapshot;
+use crate::support::key_snapshot::{self, FailingS3};
 use crate::support::operator::{CommandOutput, Operator};
 
 /// A command with a conditional write.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writer {
     Create,
     Import,
@@ -176,12 +178,126 @@ async fn key_of_an_unknown_outcome_is_named_with_the_command_that_revokes_it() {
     }
 }
 
+/// The SDK makes each call three times.
+#[tokio::test(flavor = "multi_thread")]
+async fn write_of_which_every_attempt_is_refused_is_told_as_not_done() {
+    let told = [
+        (Writer::Create, "Nothing was written."),
+        (Writer::Import, "Nothing was written."),
+        (Writer::Rotate, "Nothing was written."),
+        (Writer::RotateOld, " could not be set: revoke the old key"),
+        (Writer::Revoke, "DynamoDB throttles it."),
+    ];
+    for (writer, told) in told {
+        let throttled = Fault::Throttled.always().for_operation(writer.operation());
+        let Stack { app, faulted, id } = stack(throttled).await;
+        let failed = writer.run(&faulted.operator, &id);
+        assert_eq!(faulted.proxy.counts().faulted, 3, "{writer:?}");
+        assert_eq!(failed.code, Some(1), "{failed:?}");
+        assert!(failed.stderr.contains(told), "{writer:?}: {failed:?}");
+        assert!(!failed.stderr.contains("unknown"), "{writer:?}: {failed:?}");
+        let keys = Operator::new(&app).list_keys();
+        let expected = usize::from(writer == Writer::RotateOld) + 1;
+        assert_eq!(keys.len(), expected, "{writer:?}");
+    }
+}
+
+/// One attempt that may have taken effect is enough, whichever it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn write_of_which_one_attempt_has_no_answer_is_told_as_unknown() {
+    for lost in 1..=3 {
+        let rules = [
+            Fault::ResetBefore.on_call(lost).for_operation("PutItem"),
+            Fault::Throttled.always().for_operation("PutItem"),
+        ];
+        let app = TestApp::start();
+        let faulted = operator_behind_proxy(&app, Plan::new(rules)).await;
+        let error = Writer::Create.run(&faulted.operator, "").error_message();
+        assert_eq!(faulted.proxy.counts().faulted, 3, "{error}");
+        assert!(error.contains("It is unknown whether the key "), "{error}");
+    }
+}
+
+/// Two attempts of 20 seconds each, or the minute of an import.
+#[tokio::test(flavor = "multi_thread")]
+async fn write_of_which_every_attempt_times_out_is_no_success() {
+    let told = [
+        (Writer::Create, "It is unknown whether the key "),
+        (Writer::Import, "It is unknown whether the key "),
+        (Writer::Rotate, "It is unknown whether the key "),
+        (Writer::RotateOld, " may not be set: revoke the old key"),
+        (Writer::Revoke, "DynamoDB did not answer in time."),
+        (Writer::ImportCustomer, "DynamoDB did not answer in time."),
+    ];
+    let mut stacks = Vec::new();
+    for (writer, told) in told {
+        let hanging = Fault::Hanging.always().for_operation(writer.operation());
+        stacks.push((writer, told, stack(hanging).await));
+    }
+    let sqs = FakeSqs::start().await.unwrap();
+    sqs.set_counts([[0, 0, 0]], [[2, 0, 0]]);
+    let hanging = Fault::Hanging
+        .always()
+        .for_operation("StartMessageMoveTask");
+    let slow_sqs = FaultProxy::start(&sqs.endpoint(), hanging).await.unwrap();
+    thread::scope(|scope| {
+        for (writer, told, stack) in stacks {
+            scope.spawn(move || {
+                let Stack {
+                    app: _app,
+                    faulted: OperatorBehindProxy { operator, proxy },
+                    id,
+                } = stack;
+                let failed = writer.run(&operator.variable("AWS_MAX_ATTEMPTS", "2"), &id);
+                assert!(proxy.counts().faulted >= 2, "{writer:?}: {failed:?}");
+                assert_eq!(failed.code, Some(1), "{writer:?}: {failed:?}");
+                assert!(failed.stderr.contains(told), "{writer:?}: {failed:?}");
+            });
+        }
+        let operator = redriving_operator(&sqs, &slow_sqs).variable("AWS_MAX_ATTEMPTS", "2");
+        let error = operator.run(&REDRIVE).error_message();
+        let told = "SQS did not answer in time. Run the command again. It is unknown whether SQS moves the messages";
+        assert!(error.starts_with(told), "{error}");
+    });
+}
+
+const REDRIVE: [&str; 3] = ["overflow", "redrive", "--yes"];
+
+/// An operator whose calls to SQS pass the proxy.
+fn redriving_operator(sqs: &FakeSqs, proxy: &FaultProxy) -> Operator {
+    Operator::with_credentials("http://127.0.0.1:9")
+        .with_queues(sqs)
+        .variable("AWS_ENDPOINT_URL_SQS", &proxy.endpoint())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redrive_of_the_overflow_is_told_as_unknown_unless_sqs_refuses_every_attempt() {
+    let sqs = FakeSqs::start().await.unwrap();
+    sqs.set_counts([[0, 0, 0]], [[2, 0, 0]]);
+    for (fault, is_unknown) in [
+        (Fault::ErrorAfter, true),
+        (Fault::ResetAfter, true),
+        (Fault::AccessDenied, false),
+        (Fault::TableThrottled, false),
+    ] {
+        let rule = fault.always().for_operation("StartMessageMoveTask");
+        let proxy = FaultProxy::start(&sqs.endpoint(), rule).await.unwrap();
+        let error = redriving_operator(&sqs, &proxy)
+            .run(&REDRIVE)
+            .error_message();
+        let told =
+            "It is unknown whether SQS moves the messages: see `cargo intake overflow status`.";
+        assert_eq!(error.ends_with(told), is_unknown, "{fault:?}: {error}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn key_table_is_said_to_be_written_only_after_an_answer() {
     let s3 = FakeS3::start().await.unwrap();
     s3.set_fault(Some(S3Fault::Forbidden));
     let cases = [
         (Fault::AccessDenied, "these credentials do not permit this"),
+        (Fault::Throttled, "Nothing was written."),
         (
             Fault::ResetBefore,
             "It is unknown whether the key table is written, and the key snapshot is not written",
@@ -248,5 +364,32 @@ async fn key_snapshot_whose_write_is_not_answered_is_known_as_written() {
             assert_eq!(created.code, Some(0), "{fault:?}: {created:?}");
         }
         assert_eq!(key_snapshot::keys(&s3).len(), 2, "{fault:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_snapshot_is_said_not_to_be_written_only_when_s3_refuses_every_attempt() {
+    let cases = [
+        (403, "AccessDenied", "the key snapshot is not written: "),
+        (
+            500,
+            "InternalError",
+            "the key snapshot may not be written: it is unknown whether the object is written: ",
+        ),
+    ];
+    for (status, code, told) in cases {
+        let app = TestApp::start();
+        let s3 = FailingS3 {
+            status,
+            code,
+            has_reads: true,
+        };
+        let s3 = HttpServer::start(s3, None).await.unwrap();
+        let failed = Operator::new(&app)
+            .variable("KEY_SNAPSHOT_BUCKET", "keys")
+            .variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
+            .run_keys_create("web", &[]);
+        assert_eq!(failed.code, Some(1), "{failed:?}");
+        assert!(failed.stderr.contains(told), "{failed:?}");
     }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use model::api_key::VERIFICATION_KEY_PREFIX;
 use serde_json::{Value, json};
-use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::fault_proxy::{Fault, FaultProxy, Plan, Rule};
 use testkit::{HttpGateway, TestApp};
 
+use crate::support::fault::operator_behind_proxy;
 use crate::support::operator::{CommandOutput, Operator};
 use crate::support::running_command::RunningCommand;
 
@@ -141,6 +142,92 @@ async fn key_of_verify_whose_write_is_answered_with_a_500_is_used_and_removed() 
         names_with(&report, "held").contains(&"Ping with a valid key"),
         "{report}"
     );
+    deployed.assert_empty().await;
+}
+
+/// What the role of CI may do with a table, by deploy/deployment-role.yaml.
+fn operations_of_ci(table: &str) -> Vec<String> {
+    let template = include_str!("../../../../deploy/deployment-role.yaml");
+    let template = emulator::yaml::parse(template).unwrap();
+    let policy = &template["Resources"]["VerificationRole"]["Properties"]["Policies"][0];
+    let statements = policy["PolicyDocument"]["Statement"].as_array().unwrap();
+    let about_table = |statement: &&Value| statement["Resource"].to_string().contains(table);
+    statements
+        .iter()
+        .filter(about_table)
+        .flat_map(|statement| statement["Action"].as_array().unwrap())
+        .filter_map(|action| action.as_str().unwrap().strip_prefix("dynamodb:"))
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+/// A refusal of each operation that the role of CI does not permit.
+fn refusals_of_ci() -> Vec<Rule> {
+    let operations = [
+        "BatchGetItem",
+        "BatchWriteItem",
+        "DeleteItem",
+        "DescribeTable",
+        "GetItem",
+        "PutItem",
+        "Query",
+        "Scan",
+        "TransactGetItems",
+        "TransactWriteItems",
+        "UpdateItem",
+    ];
+    let mut refusals = Vec::new();
+    for table in TABLES {
+        let permitted = operations_of_ci(table);
+        assert_eq!(permitted.len(), 2, "{table}: {permitted:?}");
+        for operation in operations {
+            if !permitted.iter().any(|one| one == operation) {
+                let refusal = Fault::AccessDenied.where_body_has(table);
+                refusals.push(refusal.for_operation(operation));
+            }
+        }
+    }
+    refusals
+}
+
+/// The answer to the put of the key is lost: its second attempt is refused, and the item in that answer
+/// tells the first one. The role may not read it.
+#[tokio::test(flavor = "multi_thread")]
+async fn key_of_verify_is_used_and_removed_with_the_role_of_ci_also_when_its_answer_is_lost() {
+    let deployed = Deployed::start(Plan::none()).await;
+    for lost in [None, Some(Fault::ResetAfter), Some(Fault::ErrorAfter)] {
+        let lost = lost.map(|fault| fault.on_call(1).for_operation("PutItem"));
+        let has_fault = lost.is_some();
+        let plan = Plan::new(lost.into_iter().chain(refusals_of_ci()));
+        let faulted = operator_behind_proxy(&deployed.app, plan).await;
+        let operator = faulted
+            .operator
+            .variable("BASE_URL", &deployed.gateway.base_url());
+        let run = operator.run(&["verify", "--yes", "--signals", "1", "--json"]);
+        assert_eq!(faulted.proxy.counts().faulted, u64::from(has_fault));
+        let report = run.json().remove(0);
+        assert!(
+            names_with(&report, "held").contains(&"Ping with a valid key"),
+            "{report}"
+        );
+        assert_eq!(report["cleanup"]["left"], json!([]));
+        deployed.assert_empty().await;
+    }
+}
+
+/// Every put takes effect, and none is acknowledged: the role may not look.
+#[tokio::test(flavor = "multi_thread")]
+async fn key_of_verify_of_an_unknown_outcome_is_removed_with_the_role_of_ci() {
+    let deployed = Deployed::start(Plan::none()).await;
+    let lost = Fault::ErrorAfter.always().for_operation("PutItem");
+    let plan = Plan::new([lost].into_iter().chain(refusals_of_ci()));
+    let faulted = operator_behind_proxy(&deployed.app, plan).await;
+    let error = faulted
+        .operator
+        .variable("BASE_URL", &deployed.gateway.base_url())
+        .run(&["verify", "--yes", "--signals", "1"])
+        .error_message();
+    assert!(error.contains("It is unknown whether the key"), "{error}");
     deployed.assert_empty().await;
 }
 
