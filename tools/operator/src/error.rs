@@ -89,7 +89,9 @@ where
 }
 
 /// The error of the provider of credentials, if a call failed because of it.
-fn credentials_error<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e CredentialsError> {
+pub(crate) fn credentials_error<'e>(
+    error: &'e (dyn StdError + 'static),
+) -> Option<&'e CredentialsError> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref() {
@@ -121,6 +123,9 @@ fn own_text(error: &(dyn StdError + 'static)) -> String {
         let code = metadata.code().unwrap_or_default();
         let message = metadata.message().unwrap_or_default();
         return format!("{code}: {message}");
+    }
+    if let Some(CredentialsError::ProviderTimedOut(_)) = error.downcast_ref() {
+        return error.to_string();
     }
     let text = error.to_string();
     let is_empty = error.is::<CredentialsError>()

@@ -1,6 +1,7 @@
 //! How long a command waits for AWS: minutes, where a function waits for a second. Must not know what is
 //! called.
 
+use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use aws::cause::{CallFailure, Cause};
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
+use crate::error::credentials_error;
 use crate::{NOTE_INTERVAL, Note};
 
 /// How long a call is made again while AWS throttles it or fails. The SDK's own retries end after some
@@ -47,10 +49,10 @@ impl Waits {
 
     /// Waits after a call that failed, and tells the operator every few seconds. Returns `false` if the
     /// same call would fail again, or the patience is over.
-    pub async fn wait<E: ProvideErrorMetadata>(
-        &mut self,
-        error: &SdkError<E, HttpResponse>,
-    ) -> bool {
+    pub async fn wait<E>(&mut self, error: &SdkError<E, HttpResponse>) -> bool
+    where
+        E: ProvideErrorMetadata + Error + 'static,
+    {
         let has_waited = self.pause > FIRST_PAUSE;
         let Some(reason) = reason_to_wait(error, has_waited) else {
             return false;
@@ -85,11 +87,15 @@ fn is_note_due(began: Instant) -> bool {
 /// Why the same call may succeed in minutes, for the operator.
 ///
 /// A connection that breaks is one only after an earlier wait: the retries of the SDK are used up then. The
-/// first one would rather be a wrong endpoint, which the operator is to hear at once.
-fn reason_to_wait<E: ProvideErrorMetadata>(
-    error: &SdkError<E, HttpResponse>,
-    has_waited: bool,
-) -> Option<&'static str> {
+/// first one would rather be a wrong endpoint, which the operator is to hear at once. A provider that
+/// gives no credentials is not asked again: it may be a person who signs in.
+fn reason_to_wait<E>(error: &SdkError<E, HttpResponse>, has_waited: bool) -> Option<&'static str>
+where
+    E: ProvideErrorMetadata + Error + 'static,
+{
+    if credentials_error(error).is_some() {
+        return None;
+    }
     let cause = match CallFailure::from(error) {
         CallFailure::Refused(refusal) => refusal.cause(),
         CallFailure::Unanswered(cause) => cause,

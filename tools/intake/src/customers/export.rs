@@ -45,7 +45,7 @@ impl ExportCustomer {
             stack.table_name(SIGNALS_TABLE)?,
             account.partition_key(subject_id),
         );
-        let mut signals = Box::pin(query_items(query, note).peekable());
+        let mut signals = Box::pin(query_items(&stack.dynamodb, query, note).peekable());
         let wanted = Wanted::Subject(subject_id);
         let mut rejected = stack
             .rejected_table()?

@@ -199,7 +199,7 @@ impl Erasure<'_> {
             let partition = self.account.partition_key(id);
             let query =
                 partition_query(client, table_name, partition).projection_expression(projection);
-            let mut pages = query_items(query, note).try_chunks(KEYS_AT_ONCE);
+            let mut pages = query_items(client, query, note).try_chunks(KEYS_AT_ONCE);
             while let Some(keys) = pages.try_next().await.map_err(|error| error.1)? {
                 take(keys).await?;
             }

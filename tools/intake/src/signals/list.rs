@@ -147,7 +147,7 @@ impl<'a> History<'a> {
     ) -> Result<bool> {
         let query = self.query(since, until);
         let Some(limit) = limit else {
-            let mut pages = query_items(query, note).try_chunks(PAGE_SIZE);
+            let mut pages = query_items(&self.stack.dynamodb, query, note).try_chunks(PAGE_SIZE);
             while let Some(page) = pages.try_next().await.map_err(|error| error.1)? {
                 self.write(&page)?;
             }
@@ -159,7 +159,7 @@ impl<'a> History<'a> {
         let query = query
             .scan_index_forward(false)
             .set_limit(i32::try_from(read_limit).ok());
-        let mut newest: Vec<Item> = query_items(query, note)
+        let mut newest: Vec<Item> = query_items(&self.stack.dynamodb, query, note)
             .take(read_limit)
             .try_collect()
             .await?;
@@ -179,7 +179,8 @@ impl<'a> History<'a> {
         let mut listed = HashSet::new();
         loop {
             let since = Timestamp::now().minus(LOOK_BACK).max(begin);
-            let mut signals: Vec<Item> = query_items(self.query(Some(since), None), note)
+            let query = self.query(Some(since), None);
+            let mut signals: Vec<Item> = query_items(&self.stack.dynamodb, query, note)
                 .try_collect()
                 .await?;
             let sort_keys: HashSet<_> = signals.iter().filter_map(sort_key).collect();

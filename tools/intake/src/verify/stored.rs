@@ -84,10 +84,8 @@ pub(super) async fn read_partitions(
 ) -> Result<Vec<Item>> {
     let table_name = stack.table_name(variable)?;
     let queries = partitions.into_iter().map(|partition| {
-        query_items(
-            partition_query(&stack.dynamodb, table_name, partition),
-            note,
-        )
+        let query = partition_query(&stack.dynamodb, table_name, partition);
+        query_items(&stack.dynamodb, query, note)
     });
     stream::iter(queries)
         .flatten_unordered(CONCURRENCY)

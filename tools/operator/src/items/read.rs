@@ -82,12 +82,14 @@ struct QueryProgress {
     next: Position,
 }
 
-/// The items that a query finds. While DynamoDB throttles it or fails, it waits for minutes, says so by
-/// `note`, and goes on from the last page.
+/// The items that a query finds. While DynamoDB throttles it or fails, it waits, for minutes or as long as a
+/// call of `client` may take, says so by `note`, and goes on from the last page.
 pub fn query_items(
+    client: &Client,
     query: QueryFluentBuilder,
     note: Note,
 ) -> impl Stream<Item = Result<Item>> + Unpin {
+    let patience = patience_of(client);
     let start = QueryProgress {
         items: VecDeque::new(),
         next: Position::Start,
@@ -100,7 +102,7 @@ pub fn query_items(
                     return Ok(None);
                 }
                 let key = progress.next.key();
-                let page = query_page(&query, key, note).await?;
+                let page = query_page(&query, key, note, patience).await?;
                 progress.items = page.items.unwrap_or_default().into();
                 progress.next = Position::after(page.last_evaluated_key);
             }
@@ -115,9 +117,10 @@ async fn query_page(
     query: &QueryFluentBuilder,
     key: Option<Item>,
     note: Note,
+    patience: Duration,
 ) -> Result<QueryOutput> {
     let table_name = query.get_table_name().clone().unwrap_or_default();
-    let mut waits = Waits::new(format!("Table {table_name}"), note, PATIENCE);
+    let mut waits = Waits::new(format!("Table {table_name}"), note, patience);
     loop {
         let call = query.clone().set_exclusive_start_key(key.clone());
         let error = match call.send().await {

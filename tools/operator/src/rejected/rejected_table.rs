@@ -96,7 +96,7 @@ impl RejectedTable {
         let reads = (0..SHARDS).map(|shard| {
             let partition = partition_key(account, day, shard);
             let query = partition_query(&self.client, &self.table_name, partition);
-            query_items(query, self.note).try_collect::<Vec<Item>>()
+            query_items(&self.client, query, self.note).try_collect::<Vec<Item>>()
         });
         let shards = try_join_all(reads).await?;
         Ok(shards.into_iter().flatten().collect())

@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use aws::deadline::Deadline;
-use aws_sdk_dynamodb::operation::query::QueryOutput;
-use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
@@ -15,8 +13,6 @@ use model::signal::Signal;
 use model::timestamp::Timestamp;
 use store::ItemOutcome;
 use store::batch_context::BatchContext;
-use store::error::StoreError;
-use store::retry::repeat;
 use store::signals::SignalsTable;
 
 use super::super::line::ParsedLine;
@@ -26,7 +22,7 @@ use super::{CONCURRENCY, FinishedLine, ImportMode};
 use crate::error::store_error;
 use crate::import::chunks::ImportLine;
 use crate::import::{ImportFile, ImportKind};
-use crate::items::{partition_query, text};
+use crate::items::{partition_query, query_items, text};
 use crate::{Tables, WRITE_TIMEOUT};
 
 /// Signals of one customer or emitter that were received at one time.
@@ -208,31 +204,14 @@ impl<'a> SignalsWriter<'a> {
             .key_condition_expression("pk = :pk AND begins_with(sk, :time)")
             .expression_attribute_values(":time", AttributeValue::S(time.clone()))
             .projection_expression("sk");
+        let mut items = query_items(&self.tables.dynamodb, query, self.tables.note);
         let mut keys = StoredKeys::default();
-        let mut next_page = None;
-        loop {
-            let page = self
-                .read_page(query.clone().set_exclusive_start_key(next_page))
-                .await?;
-            let ends = page
-                .items()
-                .iter()
-                .filter_map(|item| text(item, "sk")?.strip_prefix(&time));
-            for end in ends {
+        while let Some(item) = items.try_next().await? {
+            if let Some(end) = text(&item, "sk").and_then(|key| key.strip_prefix(&time)) {
                 keys.add(end);
             }
-            next_page = page.last_evaluated_key;
-            if next_page.is_none() {
-                return Ok((at.clone(), keys));
-            }
         }
-    }
-
-    async fn read_page(&self, query: QueryFluentBuilder) -> Result<QueryOutput> {
-        let read = || async { Ok::<_, StoreError>(query.clone().send().await?) };
-        repeat(Deadline::after(WRITE_TIMEOUT), read)
-            .await
-            .map_err(|error| store_error(&self.tables.signals, &error))
+        Ok((at.clone(), keys))
     }
 
     /// Writes signals. Returns of each whether it is stored; the others were refused.

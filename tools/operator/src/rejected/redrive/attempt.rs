@@ -93,7 +93,7 @@ impl Redrive<'_> {
             .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
             .projection_expression("sk");
         let has_its_key = |item: Item| text(&item, "sk").is_some_and(|key| key.ends_with(end));
-        query_items(query, self.tables.note)
+        query_items(&self.tables.dynamodb, query, self.tables.note)
             .try_any(async |item| has_its_key(item))
             .await
     }
