@@ -17,6 +17,8 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
+use crate::output::note;
+
 /// Whom connections trust, and through which proxies they go.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
@@ -76,11 +78,23 @@ impl Network {
     }
 }
 
-/// The authorities of the system, or none where it has none: a debug build of the SDK's client panics
-/// if it is to read them then. Every TLS connection then fails, and plain ones work.
+/// The authorities of the system, or none where none can be loaded: a debug build of the SDK's client panics
+/// if it is to read them then. Every TLS connection then fails, which is told, and plain ones work.
 fn system_authorities() -> TrustStore {
     let found = rustls_native_certs::load_native_certs();
     let (usable, _unusable) = RootCertStore::empty().add_parsable_certificates(found.certs);
+    if usable == 0 {
+        let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
+        let reasons = if errors.is_empty() {
+            "there is none".to_owned()
+        } else {
+            errors.join("; ")
+        };
+        note(&format!(
+            "No certificate authority of the system can be loaded, so HTTPS does not work: {reasons}. Install the package \
+             ca-certificates, or set AWS_CA_BUNDLE or SSL_CERT_FILE."
+        ));
+    }
     TrustStore::empty().with_native_roots(usable > 0)
 }
 
