@@ -187,9 +187,15 @@ fn version_numbers(version: &str) -> Option<Vec<u64>> {
 /// The most drains at once: `MaximumConcurrency` of the overflow function in template.yaml.
 const DRAINS: i32 = 2;
 
-/// What a delivery holds while a target does not answer: two functions, each for two streams with the four
-/// shards of a new table (delivery/README.md).
-const DELIVERY: i32 = 16;
+/// The streams that a delivery reads, counted for each of its functions: the event sources of
+/// delivery/template.yaml.
+const DELIVERED_STREAMS: i32 = 4;
+
+/// The shards of the stream of a new table, each of which one invocation reads at a time.
+const SHARDS: i32 = 4;
+
+/// What a delivery holds while a target does not answer (delivery/README.md).
+const DELIVERY: i32 = DELIVERED_STREAMS * SHARDS;
 
 /// Checks that the quota leaves the API something beside the drains and a delivery, if there is one.
 async fn check_concurrency(stack: &Stack) -> Result<CheckOutcome> {
@@ -213,9 +219,9 @@ async fn check_concurrency(stack: &Stack) -> Result<CheckOutcome> {
         DRAINS
     };
     let without_delivery = if has_delivery {
-        ""
+        String::new()
     } else {
-        ", a delivery 16 more"
+        format!(", a delivery {DELIVERY} more")
     };
     let seen = format!(
         "{quota} concurrent executions in this account and region, {unreserved} of them not reserved. Drains and delivery hold up \
@@ -248,5 +254,16 @@ mod tests {
         let template = include_str!("../../../template.yaml");
         let setting = format!("MaximumConcurrency: {DRAINS}}}");
         assert!(template.contains(&setting));
+    }
+
+    #[test]
+    fn delivery_reads_as_many_streams_as_its_template_says_one_invocation_for_each_shard() {
+        let template = include_str!("../../../delivery/template.yaml");
+        let streams = template.matches("Type: DynamoDB\n").count();
+        assert_eq!(i32::try_from(streams).unwrap(), DELIVERED_STREAMS);
+        // Its default is one invocation for each shard.
+        assert!(!template.contains("ParallelizationFactor"));
+        let readme = include_str!("../../../delivery/README.md");
+        assert!(readme.contains(&format!("hold {DELIVERY} environments")));
     }
 }
