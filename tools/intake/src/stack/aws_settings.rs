@@ -341,23 +341,29 @@ impl AwsSettings {
         let has = |key: &str| chain.iter().any(|profile| profile.get(key).is_some());
         let advice = if has("mfa_serial") {
             format!(
-                "The profile needs an MFA code (mfa_serial), and this command cannot ask for one: the AWS command line does, \
+                " The profile needs an MFA code (mfa_serial), and this command cannot ask for one: the AWS command line does, \
                  with `eval \"$(aws configure export-credentials --profile {name} --format env)\"`."
             )
         } else if has("login_session") {
-            format!("Sign in: `aws login --profile {name}`.")
+            format!(" Sign in: `aws login --profile {name}`.")
         } else if has("sso_session") || has("sso_start_url") {
-            format!("Sign in: `aws sso login --profile {name}`.")
+            format!(" Sign in: `aws sso login --profile {name}`.")
+        } else if has("credential_process") {
+            // What it prints may be a secret.
+            " Run its credential_process in a shell to see what that prints.".to_owned()
         } else {
             String::new()
         };
         let reason = causes(error);
-        let advice = explain_clock(&reason).map_or(advice, ToOwned::to_owned);
+        let about_clock = explain_clock(&reason).map(|advice| format!(" {advice}"));
+        let advice = about_clock.unwrap_or(advice);
         let reason = reason.trim_end_matches('.');
-        if chain.is_empty() {
-            return anyhow!("No AWS credentials: {reason}. {advice}");
-        }
-        anyhow!("No AWS credentials from the profile {name}: {reason}. {advice}")
+        let source = if chain.is_empty() {
+            String::new()
+        } else {
+            format!(" from the profile {name}")
+        };
+        anyhow!("No AWS credentials{source}: {reason}.{advice}")
     }
 }
 

@@ -15,7 +15,9 @@ use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{self, ProvideCredentials, future};
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use clap::Args;
+use operator::NOTE_INTERVAL;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use super::aws_settings::AwsSettings;
 use super::network::Network;
@@ -26,6 +28,7 @@ use super::variables::{
     SIGNALS_TABLE, StackVariables,
 };
 use super::{ATTEMPT_TIMEOUT, Stack};
+use crate::output::note;
 
 /// The outputs and the parameters of template.yaml that the tool needs, each with the variable that
 /// it stands for.
@@ -48,7 +51,7 @@ const OUTPUTS_AND_PARAMETERS: [(&str, &str); 13] = [
 /// The timeout of a connection. An operator may be far from the region, on a slow line.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long it may take to get new credentials, once those of the command have ended.
+/// How long it may take to get credentials.
 const CREDENTIALS_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Which stack a command works on.
@@ -136,8 +139,9 @@ async fn sdk_config() -> Result<SdkConfig> {
         Some(ca_bundle) => Network::trusting(&ca_bundle)?,
         None => Network::trusting_system()?,
     };
+    // Only one of the clients asks for new credentials, and the others wait for them.
     let identity_cache = IdentityCache::lazy()
-        .load_timeout(CREDENTIALS_TIMEOUT)
+        .load_timeout(CREDENTIALS_TIMEOUT * 2)
         .build();
     let http_client = network.client();
     let region = settings.region(http_client.clone()).await?;
@@ -216,11 +220,26 @@ pub(super) async fn first_credentials(
     let provider = config
         .credentials_provider()
         .ok_or_else(|| CredentialsError::not_loaded("there is no provider"))?;
-    let first = provider.provide_credentials().await?;
+    let first = ask(&provider).await?;
     Ok(SharedCredentialsProvider::new(KeptCredentials {
         provider,
         kept: Mutex::new(first),
     }))
+}
+
+/// Asks for credentials, and tells the operator when that takes long: someone may have to sign in.
+async fn ask(provider: &SharedCredentialsProvider) -> provider::Result {
+    let mut given = provider.provide_credentials();
+    if let Ok(given) = timeout(NOTE_INTERVAL, &mut given).await {
+        return given;
+    }
+    let left = CREDENTIALS_TIMEOUT.saturating_sub(NOTE_INTERVAL);
+    note(&format!(
+        "AWS credentials: what gives them does not answer. Waiting, for {} s at most; Ctrl-C ends the command.",
+        left.as_secs()
+    ));
+    let given = timeout(left, given).await;
+    given.unwrap_or_else(|_| Err(CredentialsError::provider_timed_out(CREDENTIALS_TIMEOUT)))
 }
 
 impl KeptCredentials {
@@ -228,7 +247,7 @@ impl KeptCredentials {
         let mut kept = self.kept.lock().await;
         let soon = SystemTime::now() + NOTICE;
         if kept.expiry().is_some_and(|end| end <= soon) {
-            *kept = self.provider.provide_credentials().await?;
+            *kept = ask(&self.provider).await?;
         }
         Ok(kept.clone())
     }

@@ -1,9 +1,14 @@
 //! How a command reaches AWS, the API and the local stack: hosts, proxies, certificate authorities, and how
 //! often it asks for credentials.
 
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Request, Response};
+use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::TestApp;
 use testkit::http_server::{HttpServer, Service, response};
@@ -206,4 +211,99 @@ async fn credentials_are_asked_for_once_for_all_services_and_again_when_they_end
     );
     doctor(&operator).success();
     assert!(operator.read("runs").lines().count() > 1);
+}
+
+/// A table that throttles every call until it is signed with the second credentials. At the first call, the
+/// process of the operator begins to give these.
+struct TableOfSecondCredentials {
+    credentials: PathBuf,
+    calls: Mutex<Vec<String>>,
+}
+
+impl Service for TableOfSecondCredentials {
+    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+        let authorization = request.headers()["authorization"].to_str().unwrap();
+        let is_second = authorization.contains("Credential=Second/");
+        let mut calls = self.calls.lock().unwrap();
+        if calls.is_empty() {
+            std::fs::write(&self.credentials, process_output("Second", DISTANT)).unwrap();
+        }
+        calls.push(authorization.to_owned());
+        if is_second {
+            let empty = json!({"Items": [], "Count": 0, "ScannedCount": 0});
+            return response(200, &[], empty.to_string());
+        }
+        let throttled = json!({"__type": "com.amazon.coral.availability#ThrottlingException"});
+        response(400, &[], throttled.to_string())
+    }
+}
+
+const DISTANT: &str = "2099-01-01T00:00:00Z";
+
+fn process_output(access_key: &str, end: &str) -> String {
+    json!({"Version": 1, "AccessKeyId": access_key, "SecretAccessKey": "s", "SessionToken": "t", "Expiration": end})
+        .to_string()
+}
+
+/// An operator whose process prints this file, and the table behind this endpoint.
+fn operator_with_credentials_in(file: &str, endpoint: &str) -> Operator {
+    let operator = Operator::with_nothing();
+    std::fs::create_dir_all(operator.home.path().join(".aws")).unwrap();
+    let config = format!(
+        "[default]\nregion = eu-central-1\nendpoint_url = {endpoint}\ncredential_process = cat {file}\n"
+    );
+    operator.file(".aws/config", &config);
+    operator.variable("API_KEYS_TABLE", "ApiKeysTable")
+}
+
+/// The SDK asks for new ones some seconds before the old ones end.
+fn soon() -> String {
+    let end = Timestamp::now().plus(Duration::from_secs(15));
+    end.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_goes_on_with_new_credentials_when_the_first_ones_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let credentials = folder.path().join("credentials.json");
+    let table = TableOfSecondCredentials {
+        credentials: credentials.clone(),
+        calls: Mutex::default(),
+    };
+    std::fs::write(&credentials, process_output("First", &soon())).unwrap();
+    let table = HttpServer::start(table, None).await.unwrap();
+    let operator = operator_with_credentials_in(credentials.to_str().unwrap(), &table.endpoint());
+    operator.run(&["keys", "list"]).success();
+    let calls = table.service.calls.lock().unwrap();
+    assert!(calls[0].contains("Credential=First/"), "{calls:?}");
+    let last = calls.last().unwrap();
+    assert!(last.contains("Credential=Second/"), "{calls:?}");
+}
+
+/// A table that throttles every call, and at the first one takes the operator's credentials away.
+struct TableWithoutCredentials {
+    credentials: PathBuf,
+}
+
+impl Service for TableWithoutCredentials {
+    async fn answer(&self, _: Request<Bytes>) -> Response<Full<Bytes>> {
+        std::fs::write(&self.credentials, "signed out").unwrap();
+        let throttled = json!({"__type": "com.amazon.coral.availability#ThrottlingException"});
+        response(400, &[], throttled.to_string())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_that_cannot_be_replaced_when_they_end_are_told_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let credentials = folder.path().join("credentials.json");
+    let table = TableWithoutCredentials {
+        credentials: credentials.clone(),
+    };
+    std::fs::write(&credentials, process_output("First", &soon())).unwrap();
+    let table = HttpServer::start(table, None).await.unwrap();
+    let operator = operator_with_credentials_in(credentials.to_str().unwrap(), &table.endpoint());
+    let error = operator.run(&["keys", "list"]).error_message();
+    let told = "Table ApiKeysTable: no AWS credentials: Error retrieving credentials from external process, could not parse";
+    assert!(error.starts_with(told), "{error}");
 }

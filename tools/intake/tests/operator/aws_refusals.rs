@@ -5,11 +5,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use testkit::TestApp;
 use testkit::http_server::HttpServer;
 
 use crate::aws_profiles::{CREATE, Profile, operator_with};
-use crate::support::fake_aws::{Change, FakeAws};
+use crate::support::fake_aws::{Change, FakeAws, run_at_aws};
+use crate::support::key_snapshot::{FailingS3, PUBLISH};
 use crate::support::operator::Operator;
+use crate::support::running_command::RunningCommand;
 
 /// A profile or variables with which there can be no key, and what the operator hears.
 struct Hindrance {
@@ -244,6 +247,84 @@ async fn retry_settings_that_the_sdk_does_not_know_are_told_and_no_hindrance() {
     assert!(nothing.starts_with("Key key_"), "{nothing}");
 }
 
+/// The XML and JSON with which AWS's services refuse a signature that was made with a wrong clock
+/// ("Troubleshoot Signature Version 4 signing for AWS API requests", IAM User Guide).
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_clock_is_named_whichever_service_refuses_the_signature() {
+    let refusal = |code: &str, message: &str| json!({"code": code, "message": message});
+    let late = "Signature expired: 20260101T000000Z is now earlier than 20260101T010000Z";
+    let early = "Signature not yet current: 20260101T020000Z is still later than 20260101T010000Z";
+    let refusals = [
+        refusal("SignatureDoesNotMatch", late),
+        refusal("SignatureDoesNotMatch", early),
+        refusal("RequestExpired", "Request has expired."),
+    ];
+    for value in refusals {
+        let change = Change {
+            operation: "DescribeStacks",
+            about: "",
+            place: "",
+            value,
+        };
+        let error = run_at_aws(Some(change), &CREATE).await.error_message();
+        let told = "CloudFormation refused the call: the clock of this machine is wrong. Set it. (";
+        assert!(error.contains(told), "{error}");
+    }
+    let app = TestApp::start();
+    let s3 = FailingS3 {
+        status: 403,
+        code: "RequestTimeTooSkewed",
+        has_reads: false,
+    };
+    let s3 = HttpServer::start(s3, None).await.unwrap();
+    let error = Operator::new(&app)
+        .variable("KEY_SNAPSHOT_BUCKET", "keys")
+        .variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
+        .run(&PUBLISH)
+        .error_message();
+    let told = "bucket keys: the clock of this machine is wrong. Set it. (RequestTimeTooSkewed: )";
+    assert_eq!(error, told);
+}
+
+fn operator_with_process(process: &str) -> Operator {
+    let operator = Operator::with_nothing();
+    std::fs::create_dir_all(operator.home.path().join(".aws")).unwrap();
+    let config = format!("[default]\nregion = eu-central-1\ncredential_process = {process}\n");
+    operator.file(".aws/config", &config);
+    operator
+}
+
+const SEE_THE_PROCESS: &str = "Run its credential_process in a shell to see what that prints.";
+
+/// What it prints may be a secret, so the error does not have it.
+#[test]
+fn process_that_prints_no_json_is_told_with_the_way_to_see_what_it_prints() {
+    let printed = "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI";
+    let error = operator_with_process(&format!("echo {printed}"))
+        .run(&CREATE)
+        .error_message();
+    let told = "No AWS credentials from the profile default: Error retrieving credentials from external process, could not parse \
+                response: ";
+    assert!(error.starts_with(told), "{error}");
+    assert!(error.ends_with(SEE_THE_PROCESS), "{error}");
+    assert!(!error.contains("wJalrXUtnFEMI"), "{error}");
+}
+
+/// The process would end without an error, after the command.
+#[test]
+fn process_that_hangs_is_told_while_the_command_waits_and_ends_it_after_a_minute() {
+    let operator = operator_with_process("sleep 90");
+    let running = RunningCommand::start(&operator, &CREATE);
+    let waiting = "AWS credentials: what gives them does not answer. Waiting, for 55 s at most; Ctrl-C ends the command.";
+    assert_eq!(running.note(), waiting);
+    let ended = running.wait();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let told = format!(
+        "error: No AWS credentials from the profile default: credentials provider timed out after 60 seconds. {SEE_THE_PROCESS}"
+    );
+    assert_eq!(ended.stderr, [told]);
+}
+
 /// No value of any variable ends the program with a panic.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_value_of_a_variable_makes_the_program_panic() {
@@ -261,8 +342,6 @@ async fn no_value_of_a_variable_makes_the_program_panic() {
         "AWS_CONFIG_FILE",
         "AWS_ACCESS_KEY_ID",
         "AWS_SDK_UA_APP_ID",
-        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
-        "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
         "AWS_ACCOUNT_ID_ENDPOINT_MODE",
         "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES",
         "AWS_AUTH_SCHEME_PREFERENCE",
@@ -271,49 +350,74 @@ async fn no_value_of_a_variable_makes_the_program_panic() {
         "NO_PROXY",
         "SSL_CERT_FILE",
     ];
+    // These are read where nothing else has credentials.
+    let variables_of_metadata = [
+        "AWS_EC2_METADATA_DISABLED",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
+    ];
     let endpoint = aws.endpoint();
-    let try_values = |variable: &str| {
+    let with_keys = || {
+        let profile = Profile {
+            name: "",
+            config: "[default]\n{keys}endpoint_url = {aws}\n",
+            variables: &[],
+            access_key: "",
+            asked_once: None,
+        };
+        operator_with(&profile, &endpoint)
+            .variable("INTAKE_STACK", "")
+            .variable("API_KEYS_TABLE", "ApiKeysTable")
+    };
+    // A proxy that does not exist keeps the calls to the usual address on this machine.
+    let without_keys = || {
+        Operator::with_nothing()
+            .variable("AWS_EC2_METADATA_DISABLED", "false")
+            .variable("AWS_REGION", "eu-central-1")
+            .variable("HTTP_PROXY", "http://127.0.0.1:1")
+    };
+    let try_values = |operator: &dyn Fn() -> Operator, variable: &str| {
         for value in ["", "0", "legacy", "[::"] {
-            let profile = Profile {
-                name: "",
-                config: "[default]\n{keys}endpoint_url = {aws}\n",
-                variables: &[],
-                access_key: "",
-                asked_once: None,
-            };
-            let run = operator_with(&profile, &endpoint)
-                .variable("INTAKE_STACK", "")
-                .variable("API_KEYS_TABLE", "ApiKeysTable")
-                .variable(variable, value)
-                .run(&CREATE);
+            let run = operator().variable(variable, value).run(&CREATE);
             let has_ended = matches!(run.code, Some(0 | 1));
             assert!(has_ended, "{variable}={value}: {run:?}");
         }
     };
     thread::scope(|scope| {
         for variable in variables {
-            let try_values = &try_values;
-            scope.spawn(move || try_values(variable));
+            let (try_values, with_keys) = (&try_values, &with_keys);
+            scope.spawn(move || try_values(with_keys, variable));
+        }
+        for variable in variables_of_metadata {
+            let (try_values, without_keys) = (&try_values, &without_keys);
+            scope.spawn(move || try_values(without_keys, variable));
         }
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn metadata_service_that_hangs_is_told_after_two_seconds() {
-    // Connections wait in the backlog, and are never accepted.
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoint = format!("http://{}", silent.local_addr().unwrap());
+/// Runs a command whose only credentials would be those of the metadata service at this port. Returns how
+/// long it took, and its error.
+fn run_with_metadata_at(port: u16) -> (Duration, String) {
     let operator = Operator::with_nothing()
         .variable("AWS_EC2_METADATA_DISABLED", "false")
-        .variable("AWS_EC2_METADATA_SERVICE_ENDPOINT", &endpoint)
+        .variable(
+            "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+            &format!("http://127.0.0.1:{port}"),
+        )
         .variable("AWS_REGION", "eu-central-1");
     let began = Instant::now();
     let error = operator.run(&CREATE).error_message();
-    assert!(
-        began.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        began.elapsed()
-    );
+    (began.elapsed(), error)
+}
+
+#[test]
+fn metadata_service_that_hangs_is_told_after_two_seconds() {
+    // Connections wait in the backlog, and are never accepted.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (without_waiting, _) = run_with_metadata_at(1);
+    let (waiting, error) = run_with_metadata_at(silent.local_addr().unwrap().port());
+    let waited = waiting.saturating_sub(without_waiting);
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
     assert!(error.starts_with("No AWS credentials. Sign in"), "{error}");
     assert!(
         error.contains("the metadata service: ") && error.contains("timeout"),
