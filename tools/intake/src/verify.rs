@@ -1,7 +1,7 @@
 //! `verify`: proves a deployment. It sends requests as clients do, reads back what is stored,
 //! compares, and removes what it stored.
 //!
-//! [`requests`] and [`rounds`] send, [`compare`] reads back, and each adds checks to a [`CheckContext`];
+//! [`requests`] sends, [`compare`] reads back, and each adds checks to a [`CheckContext`];
 //! [`stored`] removes, [`report`] writes what was found. What API Gateway or Lambda alone can show is
 //! skipped on other stacks.
 
@@ -9,7 +9,6 @@ mod api;
 mod compare;
 mod report;
 mod requests;
-mod rounds;
 mod sender;
 mod stored;
 
@@ -24,8 +23,7 @@ use model::timestamp::Timestamp;
 
 use self::api::{Api, ApiRequest, PING};
 use self::report::{CheckContext, Report};
-use self::requests::PASS_THROUGH_SIGNALS;
-use self::rounds::SIGNALS_OF_ROUND;
+use self::requests::{PASS_THROUGH_SIGNALS, SIGNALS_OF_ROUND};
 use self::stored::{clean_up, clean_up_abandoned};
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
@@ -155,7 +153,7 @@ impl Verify {
         let is_gateway = !stack.is_local && context.sender.api.base_url.starts_with("https:");
         requests::check_gateway(context, is_gateway).await;
         note("2/3 Batches ...");
-        rounds::send_batches(context, self.signals.get()).await;
+        requests::send_batches(context, self.signals.get()).await;
         note("3/3 Reading back ...");
         compare::compare(context, stack).await
     }
