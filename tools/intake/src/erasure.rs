@@ -241,7 +241,8 @@ impl<'a> Erasure<'a> {
         let text = format!("Erased {target}, at {erased_at}: {counts}{more_text}.");
         let mut json = Map::from_iter([("erasedAt".to_owned(), json!(erased_at))]);
         json.extend(self.json(erased, more_json));
-        format.print(&text, &json)?;
+        // A reader that closes standard output does not change the exit code.
+        let printed = format.print(&text, &json);
         list_doubtful(&erased.doubtful);
         let is_unanswered = |id: &&RejectedSignalId| !self.asked_about.contains(id);
         let unanswered = erased.doubtful.iter().filter(is_unanswered).count();
@@ -250,7 +251,7 @@ impl<'a> Erasure<'a> {
             "{unanswered} rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake rejected list \
              --json`, and run the command again with --rejected ID for each that is to be erased."
         );
-        Ok(())
+        printed
     }
 
     fn json(&self, result: &ErasureResult, more: Map<String, Value>) -> Map<String, Value> {

@@ -105,7 +105,8 @@ impl ImportArgs {
         }
         stored?;
         let report = import.report();
-        print_summary(report, self.dry_run, format)?;
+        // A reader that closes standard output does not change the exit code.
+        let printed = print_summary(report, self.dry_run, format);
         ensure!(
             report.is_success(),
             "No line of {} was stored.",
@@ -120,7 +121,7 @@ impl ImportArgs {
             file.path.display(),
             if rejected == 1 { "was" } else { "were" }
         );
-        Ok(())
+        printed
     }
 
     /// The command that imports the lines from `line` on.

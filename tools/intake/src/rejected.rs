@@ -197,17 +197,19 @@ impl RedriveReport {
             expired,
             missing,
         } = self.counts;
-        if self.format == Format::Text {
+        let mut printed = self.printed;
+        if self.format == Format::Text && printed.is_ok() {
             let verb = if self.dry_run {
                 "would be accepted"
             } else {
                 "accepted"
             };
-            print_line(&format!(
+            printed = print_line(&format!(
                 "{accepted} {verb}, {rejected} still rejected, {expired} would already be expired, {missing} missing."
-            ))?;
+            ));
         }
+        // A reader that closes standard output does not change the exit code.
         self.counts.ensure_success(self.dry_run)?;
-        self.printed
+        printed
     }
 }

@@ -125,10 +125,11 @@ impl Verify {
             std::fs::write(path, report.to_markdown())
                 .with_context(|| format!("Cannot write {}", path.display()))?;
         }
-        report.print(format)?;
+        // A reader that closes standard output does not change the exit code.
+        let printed = report.print(format);
         let failed = report.with_result(CheckResult::Failed).count();
         ensure!(failed == 0, "{failed} promise(s) did not hold.");
-        Ok(())
+        printed
     }
 
     fn base_url<'a>(&'a self, stack: &'a Stack) -> Result<&'a str> {

@@ -67,12 +67,13 @@ impl Backfill {
         let text = format!(
             "Wrote {signals} signal(s) and {customers} customer(s) into {objects} object(s) of the lake {lake}."
         );
-        format.print(&text, &json)?;
+        // A reader that closes standard output does not change the exit code.
+        let printed = format.print(&text, &json);
         ensure!(
             skipped == 0,
             "{skipped} item(s) are not as Intake writes them, and were left out."
         );
-        Ok(())
+        printed
     }
 
     /// Writes the items of one table. Returns how many there are.

@@ -213,20 +213,20 @@ impl LakeErasureArgs {
             ("events".to_owned(), json!(events)),
             ("objects".to_owned(), json!(objects)),
         ]);
-        if self.dry_run {
-            let text = format!("Would erase {target} in the lake {lake}: {counts}.");
-            format.print(&text, &json)?;
+        let text = if self.dry_run {
+            format!("Would erase {target} in the lake {lake}: {counts}.")
         } else {
             let erased_at = Timestamp::now();
             json.insert("erasedAt".to_owned(), json!(erased_at));
-            let text = format!("Erased {target} in the lake {lake}, at {erased_at}: {counts}.");
-            format.print(&text, &json)?;
-        }
+            format!("Erased {target} in the lake {lake}, at {erased_at}: {counts}.")
+        };
+        // A reader that closes standard output does not change the exit code.
+        let printed = format.print(&text, &json);
         ensure!(
             unreadable == 0,
             "{unreadable} line(s) or object(s) of the lake cannot be read, and stay. Their objects are named above."
         );
-        Ok(())
+        printed
     }
 
     async fn remove_all(&self, bucket: &Bucket, selection: &Arc<Selection>) -> Result<LakeCounts> {

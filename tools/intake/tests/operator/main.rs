@@ -21,7 +21,7 @@
 //! | `verify` | `verify` |
 //! | `doctor` | `doctor` |
 //! | no command reaches another account | `account_isolation` |
-//! | confirmations and hidden input in a terminal | `terminal` |
+//! | confirmations and hidden input in a terminal, a closed standard output | `terminal` |
 //! | what tests of several commands are made of | `support` |
 #![expect(
     clippy::unwrap_used,

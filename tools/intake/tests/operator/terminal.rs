@@ -1,6 +1,10 @@
-//! Commands in a terminal: confirmations and hidden input.
+//! Commands in a terminal: confirmations and hidden input. And one whose reader has closed its output.
 
+use std::process::Stdio;
+
+use model::timestamp::Timestamp;
 use testkit::TestApp;
+use testkit::fake_s3::FakeS3;
 
 use crate::support::operator::Operator;
 use crate::support::terminal::Terminal;
@@ -72,4 +76,66 @@ fn pasted_key_is_not_shown() {
     let ended = terminal.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(!ended.screen.contains(&key), "{ended:?}");
+}
+
+/// Runs a command whose reader has closed standard output already. Returns its exit code.
+fn run_with_closed_output(operator: &Operator, arguments: &[&str]) -> Option<i32> {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = operator.command(arguments);
+    let status = command.stdout(writer).stderr(Stdio::null()).status();
+    status.unwrap().code()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reader_that_closes_standard_output_does_not_change_the_exit_code() {
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
+    s3.put("/lake/events/dt=2026-11-20/b", "no gzip", Timestamp::now());
+    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_S3", &s3.endpoint());
+    operator.create_key("web");
+    let invalid = r#"{"customerId":"ada","customerData":"none"}"#;
+    let valid = r#"{"customerId":"ada","customerData":{"city":"Bern"}}"#;
+    operator.file("customers.ndjson", &format!("{invalid}\n{valid}\n"));
+    for (arguments, code) in [
+        (&["keys", "list"][..], 0),
+        (
+            &[
+                "import",
+                "--account",
+                "shop",
+                "--received-at",
+                "2026-11-20",
+                "customers.ndjson",
+            ],
+            1,
+        ),
+        (
+            &[
+                "rejected",
+                "redrive",
+                "--account",
+                "shop",
+                "2026-11-20-07-3fa85f64-3",
+            ],
+            1,
+        ),
+        (
+            &[
+                "lake",
+                "erase",
+                "customer",
+                "--bucket",
+                "lake",
+                "--account",
+                "shop",
+                "--id=ada",
+                "--yes",
+            ],
+            1,
+        ),
+    ] {
+        let ended = run_with_closed_output(&operator, arguments);
+        assert_eq!(ended, Some(code), "{arguments:?}");
+    }
 }
