@@ -65,6 +65,9 @@ const QUERY: &str = "filter ispresent(status) and ispresent(accountId) \
     | stats count(*) as requests, sum(SignalsAccepted) as accepted, sum(SignalsRejected) as rejected, \
     max(@timestamp) as lastSeen by accountId, keyId | sort accountId asc, keyId asc | limit 10000";
 
+/// The limit of [`QUERY`], which is the highest that CloudWatch Logs takes.
+const MAX_ROWS: usize = 10_000;
+
 /// How often the query is asked for its results.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -148,6 +151,11 @@ async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Result<()> {
             usage.last_seen.as_str(),
         ];
         rows.add(&usage.json()?, cells)?;
+    }
+    if log_rows.len() == MAX_ROWS {
+        note(&format!(
+            "There may be more keys: CloudWatch Logs counts {MAX_ROWS} at most."
+        ));
     }
     rows.cut_to_terminal().print()
 }

@@ -87,10 +87,9 @@ impl KeysCommand {
         }
         // The snapshot is also written after an error: a part of the command may be done.
         let published = snapshot::publish_change(&key_table).await;
-        match (performed, published) {
-            // The operator hears both errors.
-            (Err(error), Err(unpublished)) => Err(unpublished.context(error)),
-            (performed, published) => performed.and(published),
+        match performed {
+            Ok(()) => published,
+            Err(error) => Err(snapshot::with_unpublished(error, published)),
         }
     }
 

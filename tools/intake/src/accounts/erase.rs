@@ -116,11 +116,16 @@ async fn revoke_and_delete(
     } else {
         snapshot::publish_change(key_table).await
     };
-    let wait = while_keys_are_cached(last_revocation?);
-    let erased = erasure
-        .wait_and_delete(wait)
-        .await
-        .context("The keys are revoked")?;
+    let last_revocation = match last_revocation {
+        Ok(last_revocation) => last_revocation,
+        Err(error) => return Err(snapshot::with_unpublished(error, published)),
+    };
+    let wait = while_keys_are_cached(last_revocation);
+    let erased = erasure.wait_and_delete(wait).await;
+    let erased = match erased.context("The keys are revoked") {
+        Ok(erased) => erased,
+        Err(error) => return Err(snapshot::with_unpublished(error, published)),
+    };
     let no_later_key = refuse_later_keys(key_table, account, &api_keys).await;
     Ok(AccountErasureOutcome {
         erased,
@@ -150,18 +155,17 @@ async fn refuse_later_keys(
     if later_keys.is_empty() {
         return Ok(());
     }
-    revoke_all(key_table, &later_keys).await?;
+    let revoked = revoke_all(key_table, &later_keys).await;
     let published = snapshot::publish_change(key_table).await;
+    if let Err(error) = revoked {
+        return Err(snapshot::with_unpublished(error, published));
+    }
     let count = counted(later_keys.len() as u64, "key");
     let error = anyhow!(
         "The account {account} got {count} during the erasure. The command revoked what was active of them, and what clients \
          sent with them may be stored. Let no operator create keys of this account, and run the command again."
     );
-    match published {
-        Ok(()) => Err(error),
-        // The operator hears both errors.
-        Err(unpublished) => Err(unpublished.context(error)),
-    }
+    Err(snapshot::with_unpublished(error, published))
 }
 
 /// Revokes the keys that are active. Returns when the last of all keys was revoked.

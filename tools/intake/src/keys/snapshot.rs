@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Error, Result, bail, ensure};
 use aws::s3::S3Object;
 use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use model::timestamp::Timestamp;
@@ -81,7 +81,7 @@ pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
 /// the old snapshot has is written to the table first.
 pub(super) async fn write_snapshot(bucket: &Bucket, key_table: &KeyTable<'_>) -> Result<usize> {
     replace(bucket, async |before| {
-        let before = before.and_then(|object| KeySnapshot::parse(object).ok());
+        let before = before.and_then(parse_or_note);
         let revoked_at = |key: &StoredKey| before.as_ref()?.find(key.hash()?)?.revoked_at;
         let now = Timestamp::now();
         // Functions ignore a snapshot that is older than the one that they have. The clock of this
@@ -107,6 +107,28 @@ pub(super) async fn write_snapshot(bucket: &Bucket, key_table: &KeyTable<'_>) ->
         })
     })
     .await
+}
+
+/// Reads the snapshot that is replaced. Tells the operator when it cannot be read.
+fn parse_or_note(object: &S3Object) -> Option<KeySnapshot> {
+    match KeySnapshot::parse(object) {
+        Ok(snapshot) => Some(snapshot),
+        Err(error) => {
+            note(&format!(
+                "The old key snapshot cannot be read, and is replaced: {error}. If a key was revoked in it alone, revoke \
+                 the key again."
+            ));
+            None
+        }
+    }
+}
+
+/// An error of a command, with that of the publication that followed it: the operator hears both.
+pub(crate) fn with_unpublished(error: Error, published: Result<()>) -> Error {
+    match published {
+        Ok(()) => error,
+        Err(unpublished) => unpublished.context(error),
+    }
 }
 
 /// Revokes a key in the snapshot alone, for the time in which the table does not answer.

@@ -271,18 +271,20 @@ impl LakeErasureArgs {
             };
             let selection = Arc::clone(selection);
             let work = tokio::task::spawn_blocking(move || selection.remove_from(&body));
-            let Ok(remaining) = work.await.context("An object was not processed")? else {
-                note(&format!("{key} is no gzip."));
-                return Ok(Removal {
-                    removed: 0,
-                    unreadable: 1,
-                });
-            };
             let Remaining {
                 body,
                 removed,
                 unreadable,
-            } = remaining;
+            } = match work.await.context("An object was not processed")? {
+                Ok(remaining) => remaining,
+                Err(error) => {
+                    note(&format!("{key} cannot be read as gzip: {error}."));
+                    return Ok(Removal {
+                        removed: 0,
+                        unreadable: 1,
+                    });
+                }
+            };
             let is_done = removed == 0
                 || self.dry_run
                 || bucket.replace(key, before, body).await? == ConditionalWrite::Written;

@@ -13,6 +13,7 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use operator::escape::escape_control;
 use serde_json::{Value, json};
 
 use crate::check_result::CheckOutcome;
@@ -58,6 +59,8 @@ pub(super) struct ApiResponse {
     pub(super) headers: Headers,
     /// The body as JSON; null when it is not.
     pub(super) body: Value,
+    /// The body as text, which a proxy or a load balancer may have written.
+    text: String,
     pub(super) took: Duration,
 }
 
@@ -132,10 +135,12 @@ impl Api {
     async fn exchange(&self, request: HttpRequest) -> Result<ApiResponse> {
         let mut response = self.connections.call(request).await?;
         let body = ByteStream::new(response.take_body()).collect().await?;
+        let text = String::from_utf8_lossy(&body.into_bytes()).into_owned();
         Ok(ApiResponse {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
-            body: serde_json::from_slice(&body.into_bytes()).unwrap_or_default(),
+            body: serde_json::from_str(&text).unwrap_or_default(),
+            text,
             took: Duration::ZERO,
         })
     }
@@ -217,8 +222,8 @@ impl ApiResponse {
 
     /// The status and the beginning of the body. An error never repeats what was sent.
     pub(super) fn summary(&self) -> String {
-        let body: String = self.body.to_string().chars().take(300).collect();
-        format!("{} {body}", self.status)
+        let body: String = self.text.chars().take(300).collect();
+        format!("{} {}", self.status, escape_control(&body))
     }
 }
 

@@ -205,6 +205,17 @@ async fn doctor_compares_the_snapshot_with_the_table() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn snapshot_that_cannot_be_read_is_told_and_replaced() {
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
+    s3.put(KEY_SNAPSHOT_PATH, "not a snapshot", Timestamp::now());
+    let created = operator(&app, &s3).run_keys_create("web", &[]).success();
+    let told = "The old key snapshot cannot be read, and is replaced: ";
+    assert!(created.stderr.contains(told), "{created:?}");
+    assert_eq!(keys(&s3).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn stack_without_the_bucket_has_no_snapshot() {
     let app = TestApp::start();
     let operator = Operator::new(&app);

@@ -213,7 +213,9 @@ async fn line_that_cannot_be_read_stays_and_fails_the_command() {
         "{erased:?}"
     );
     assert!(
-        erased.stderr.contains("events/dt=2026-11-20/b is no gzip."),
+        erased
+            .stderr
+            .contains("events/dt=2026-11-20/b cannot be read as gzip: "),
         "{erased:?}"
     );
     assert!(

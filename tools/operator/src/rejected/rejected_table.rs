@@ -109,14 +109,21 @@ impl RejectedTable {
         ));
     }
 
-    /// The signal with this id, if this account has it.
+    /// The signal with this id, if this account has it. Says when its item cannot be read.
     pub(super) async fn find(
         &self,
         account: &AccountId,
         id: &RejectedSignalId,
     ) -> Result<Option<RejectedSignal>> {
         let item = get_item(&self.client, &self.table_name, id.key(account)).await?;
-        Ok(item.and_then(|item| RejectedSignal::from_item(account, item)))
+        let Some(item) = item else {
+            return Ok(None);
+        };
+        let signal = RejectedSignal::from_item(account, item);
+        if signal.is_none() {
+            self.note_skipped();
+        }
+        Ok(signal)
     }
 
     /// Finds the signals that name whom or what an operator looks for, and that arrived from `since` on
