@@ -44,7 +44,7 @@ pub fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
 }
 
 /// JSON that the client sent, as an attribute value of the SDK.
-pub(crate) fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
+pub fn attribute_value(json: StorableJson<'_>) -> AttributeValue {
     fn value<'a>(first: Token<'a>, tokens: &mut Tokens<'a>) -> AttributeValue {
         match first {
             Token::String(text) => AttributeValue::S(text.decode().expect(VALIDATED).into_owned()),

@@ -7,7 +7,6 @@
 
 mod field_by_field;
 mod field_fences;
-mod same_value;
 mod upserted;
 mod write;
 

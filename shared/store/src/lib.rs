@@ -20,6 +20,7 @@ pub mod key_snapshot;
 pub mod overflow_messages;
 pub mod rejected_signals;
 pub mod retry;
+pub mod same_value;
 pub mod signals;
 
 pub use self::batch_write::ItemOutcome;

@@ -5,12 +5,12 @@ use model::customer::{Change, FENCE_FLOOR, FieldChange, INCARNATION};
 use model::timestamp::Timestamp;
 
 use super::field_fences::{ExpiredFences, fence_attribute};
-use super::same_value::is_same_value;
 use super::write::{CustomerWrite, EqualFence, FieldWrite, ReadItem, WriteCondition};
 use super::{NewerField, StoredPart, Upsert};
 use crate::attributes::{Item, attribute_value};
 use crate::error::StoreError;
 use crate::fence::Fence;
+use crate::same_value::is_same_value;
 
 /// An update, compared with an item field by field.
 pub(super) struct FieldByField<'a> {

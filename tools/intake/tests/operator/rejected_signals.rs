@@ -246,8 +246,40 @@ async fn redrive_that_is_run_again_finds_what_it_stored_and_nothing_else() {
     operator.file("never-rejected", &never_rejected);
     let unknown = redrive(&operator, &["--from", "never-rejected"]);
     assert_eq!(unknown.code, Some(1));
-    let counts = "1 accepted, 0 still rejected, 0 would already be expired, 1 missing.\n";
+    // A signal of the same request that was valid at first is none of them.
+    let counts = "0 accepted, 0 still rejected, 0 would already be expired, 2 missing.\n";
     assert!(unknown.stdout.ends_with(counts), "{}", unknown.stdout);
+}
+
+#[tokio::test]
+async fn redrive_with_another_payload_than_before_is_missing_and_changes_nothing() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    send(&app, hours_ago(1)).await;
+    write_lists(&operator);
+    let edited = operator
+        .read("edited")
+        .replace(r#""n":7"#, r#""n":1e2,"at":null"#);
+    operator.file("first", &edited);
+    redrive(&operator, &["--from", "first"]).success();
+    let stored = app.items("SignalsTable").await;
+
+    // DynamoDB writes the number in another way.
+    let again = redrive(&operator, &["--from", "first"]).success();
+    assert_eq!(again.stdout, BOTH_ACCEPTED);
+    let others = [
+        edited.replace("1e2", "1e3"),
+        edited.replace(r#""at":null"#, r#""at":null,"more":1"#),
+        edited.replace("\"buy\"", "\"sell\""),
+        edited.replace(r#""n":1e2"#, r#""n":1e2},"later":{"n":1"#),
+    ];
+    for other in others {
+        operator.file("other", &other);
+        let redriven = redrive(&operator, &["--from", "other", "--json"]);
+        assert_eq!(redriven.code, Some(1), "{other}");
+        assert_eq!(redriven.json()[0]["outcome"], "missing", "{other}");
+    }
+    assert_eq!(app.items("SignalsTable").await, stored);
 }
 
 #[tokio::test]

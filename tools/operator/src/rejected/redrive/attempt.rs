@@ -6,12 +6,13 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::TryStreamExt as _;
 use model::json::{JsonText, Value};
 use model::pointer::JsonPointer;
-use model::signal::{RejectedSignal as Invalid, Signal};
+use model::signal::{Identity, RejectedSignal as Invalid, Signal};
 use model::timestamp::Timestamp;
 use model::validation::{FieldError, FieldErrorCode};
 use store::ItemOutcome;
-use store::attributes::Item;
+use store::attributes::{Item, attribute_value};
 use store::batch_context::BatchContext;
+use store::same_value::is_same_value;
 
 use super::outcome::RedriveOutcome;
 use super::{Candidate, Redrive};
@@ -31,10 +32,11 @@ impl Redrive<'_> {
             .await?;
         let Some(found) = found else {
             let is_stored = self.is_stored(candidate).await?;
-            if is_stored {
-                return Ok(RedriveOutcome::Accepted);
-            }
-            return Ok(RedriveOutcome::Missing);
+            return Ok(if is_stored {
+                RedriveOutcome::Accepted
+            } else {
+                RedriveOutcome::Missing
+            });
         };
         let expires_at = self.signals_table.expires_at(found.received_at);
         if expires_at.is_some_and(|end| end <= Timestamp::now()) {
@@ -80,8 +82,8 @@ impl Redrive<'_> {
         Ok(RedriveOutcome::Accepted)
     }
 
-    /// Whether the signal of a candidate is stored already. An earlier run did that, and deleted the
-    /// rejected signal.
+    /// Whether the signal of a candidate is stored already, with this payload. An earlier run did that,
+    /// and deleted the rejected signal.
     async fn is_stored(&self, candidate: &Candidate) -> Result<bool> {
         let Ok(signal) = parse_accepted(&candidate.payload, 0) else {
             return Ok(false);
@@ -90,13 +92,41 @@ impl Redrive<'_> {
         let SortKeyPattern { day, end } = candidate.id.stored_sort_key();
         let query = partition_query(&self.tables.dynamodb, &self.tables.signals, partition)
             .key_condition_expression("pk = :pk AND begins_with(sk, :day)")
-            .expression_attribute_values(":day", AttributeValue::S(day.to_owned()))
-            .projection_expression("sk");
-        let has_its_key = |item: Item| text(&item, "sk").is_some_and(|key| key.ends_with(end));
+            .expression_attribute_values(":day", AttributeValue::S(day.to_owned()));
+        let has_its_key = |item: &Item| text(item, "sk").is_some_and(|key| key.ends_with(end));
         query_items(&self.tables.dynamodb, query, self.tables.note)
-            .try_any(async |item| has_its_key(item))
+            .try_any(async |item| has_its_key(&item) && is_stored_as(&signal, &item))
             .await
     }
+}
+
+/// Whether the item has all that is stored of a signal, whichever request it came with.
+fn is_stored_as(signal: &Signal<'_>, item: &Item) -> bool {
+    let texts = match signal.identity() {
+        Identity::Event {
+            customer_id,
+            event_type,
+        } => [("customerId", customer_id), ("eventType", event_type)],
+        Identity::Step {
+            emitter_id,
+            step_node_id,
+        } => [("emitterId", emitter_id), ("stepNodeId", step_node_id)],
+    };
+    let has_texts = texts
+        .iter()
+        .all(|(name, value)| text(item, name) == Some(value.as_ref()));
+    let has_flow = text(item, "eventflowIdentifier") == signal.eventflow_identifier();
+    let has_value = |name: &str, value: Option<AttributeValue>| match (item.get(name), value) {
+        (Some(stored), Some(value)) => is_same_value(stored, &value),
+        (stored, value) => stored.is_none() && value.is_none(),
+    };
+    let has_data = has_value("data", Some(attribute_value(signal.data())));
+    let unknown_fields = signal.unknown_fields().map(|fields| {
+        let named = fields.map(|(name, value)| (name.decode(), attribute_value(value)));
+        let decoded = named.filter_map(|(name, value)| Some((name.ok()?.into_owned(), value)));
+        AttributeValue::M(decoded.collect())
+    });
+    has_texts && has_flow && has_data && has_value("undocumented", unknown_fields)
 }
 
 /// Parses the payload that is to be stored in place of a rejected signal. The identifier of its

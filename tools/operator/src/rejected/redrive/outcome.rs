@@ -16,7 +16,7 @@ pub enum RedriveOutcome {
     Rejected(Vec<FieldError>),
     /// It arrived longer ago than signals are kept: DynamoDB would delete it at once.
     Expired,
-    /// No rejected signal has its id: it was redriven or erased, or has expired.
+    /// No rejected signal has its id: it was redriven with another payload or erased, or has expired.
     Missing,
 }
 

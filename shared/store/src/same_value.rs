@@ -7,7 +7,7 @@ use model::number::for_dynamodb;
 
 /// Whether DynamoDB would store both as the same value. It may write a number in another way than it
 /// was sent: `1e2` as `100`.
-pub(super) fn is_same_value(a: &AttributeValue, b: &AttributeValue) -> bool {
+pub fn is_same_value(a: &AttributeValue, b: &AttributeValue) -> bool {
     match (a, b) {
         (AttributeValue::N(a), AttributeValue::N(b)) => is_same_number(a, b),
         (AttributeValue::L(a), AttributeValue::L(b)) => {
