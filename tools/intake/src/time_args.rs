@@ -22,11 +22,14 @@ pub(crate) fn time_or_age(text: &str) -> Result<Timestamp, String> {
 /// Parses a time such as `2026-11-20T22:16:40Z` or `2026-11-20` (UTC), which is the same whenever
 /// it is parsed.
 pub(crate) fn fixed_time(text: &str) -> Result<Timestamp, String> {
+    // humantime ignores an offset after a fraction, so that its time would be a wrong one.
+    let has_offset = text.contains('+');
     humantime::parse_rfc3339_weak(text)
         .or_else(|_| humantime::parse_rfc3339_weak(&format!("{text}T00:00:00")))
         .ok()
+        .filter(|_| !has_offset)
         .and_then(from_system_time)
-        .ok_or_else(|| "write a time such as 2026-11-20 or 2026-11-20T22:16:40Z".to_owned())
+        .ok_or_else(|| "write a time in UTC, such as 2026-11-20 or 2026-11-20T22:16:40Z".to_owned())
 }
 
 fn from_system_time(time: SystemTime) -> Option<Timestamp> {
@@ -56,7 +59,16 @@ mod tests {
         assert!(
             Timestamp::now().duration_since(time_or_age("1h").unwrap()) >= Duration::from_hours(1)
         );
-        for wrong in ["", "yesterday", "2026-13-01", "1"] {
+        for wrong in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "1",
+            "2026-11-20T22:16:40+01:00",
+            "2026-11-20T22:16:40.000+01:00",
+            "2026-11-20T22:16:40.123456+99:99",
+            "2026-11-20T22:16:40.000-05:00",
+        ] {
             assert!(time_or_age(wrong).is_err(), "{wrong}");
         }
         assert_eq!(fixed_time("2026-11-20"), time_or_age("2026-11-20"));

@@ -143,6 +143,7 @@ async fn received_at_of_a_line_wins_over_the_option() {
         line(json!(expired)),
         line(json!("2026-01-01")),
         line(json!(1)),
+        line(json!("2026-11-20T22:16:40.000+01:0Z")),
     ];
     operator.file("s", &lines.map(|line| format!("{line}\n")).concat());
     let given = days_ago(2).to_string();
@@ -153,7 +154,7 @@ async fn received_at_of_a_line_wins_over_the_option() {
             .run(&[&import[..], &keep_going].concat())
             .success()
             .stdout,
-        "2 signals stored, 2 lines rejected, 1 expired: not stored.\n"
+        "2 signals stored, 3 lines rejected, 1 expired: not stored.\n"
     );
     let error = json!({"line": 4, "errors": [{
         "field": "receivedAt", "pointer": "/receivedAt", "code": "invalid-type",

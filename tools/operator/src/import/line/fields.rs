@@ -86,6 +86,10 @@ pub(super) fn read_time(
 
 /// Parses a time such as `2026-11-20T22:16:40.009Z`, with or without a fraction.
 fn rfc3339(text: &str) -> Option<Timestamp> {
+    // humantime ignores an offset after a fraction, also a malformed one such as `+01:0Z`.
+    if text.contains('+') {
+        return None;
+    }
     let time = humantime::parse_rfc3339(text).ok()?;
     let since_epoch = time.duration_since(UNIX_EPOCH).ok()?;
     Some(Timestamp::from_millis(0).plus(since_epoch))
