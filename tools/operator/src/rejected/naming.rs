@@ -6,7 +6,7 @@
 //! the payload has under such a member is [`Naming::Certain`].
 //!
 //! A payload over 300 KiB was cut when it was kept: the member that says whose signal it is may be
-//! missing. When such a text, or any other that is no JSON object or array, has the id as a whole
+//! missing. When such a text, or any other that is no JSON object, has the id as a whole
 //! value in any place, it is [`Naming::Doubtful`]. A number such as `1` is in nearly every text, and
 //! counts only under a member that identifies.
 //!
@@ -69,8 +69,12 @@ impl<'a> Wanted<'a> {
             let text = json.value().as_string().and_then(|text| text.decode().ok());
             return self.naming_in_broken(text.as_deref().unwrap_or(payload));
         }
-        if self.mentions_in(payload).identifies {
+        let mentions = self.mentions_in(payload);
+        if mentions.identifies {
             Naming::Certain
+        } else if json.as_str().starts_with('[') {
+            // It has no member that could say whose signal it is.
+            self.naming_by_text(&mentions)
         } else {
             Naming::Absent
         }
@@ -78,7 +82,16 @@ impl<'a> Wanted<'a> {
 
     fn naming_in_broken(self, text: &str) -> Naming {
         let mentions = self.mentions_in(text);
-        if mentions.identifies || (mentions.anywhere && self.is_distinctive()) {
+        if mentions.identifies {
+            Naming::Doubtful
+        } else {
+            self.naming_by_text(&mentions)
+        }
+    }
+
+    /// How a payload names it whose members do not say whose signal it is.
+    fn naming_by_text(self, mentions: &Mentions) -> Naming {
+        if mentions.anywhere && self.is_distinctive() {
             Naming::Doubtful
         } else {
             Naming::Absent

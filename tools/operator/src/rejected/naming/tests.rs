@@ -53,7 +53,6 @@ fn payload_of_another_subject_does_not_name_the_id() {
         "{}",
         "17",
         "null",
-        "[1001]",
         r#"{"customerId":"ada"}"#,
         r#"{"customerId":null,"emitterId":true}"#,
         r#"{"customerId":"10010"}"#,
@@ -98,6 +97,11 @@ fn cut_or_unreadable_payload_with_the_id_is_doubtful() {
         r#"{"customerId":1001"#,
         "{customerId: 1001}",
         "customerId=1,\"1001\",x",
+        // An array is no signal.
+        "[1001]",
+        r#"["x","1001"]"#,
+        r#"[["1001"]]"#,
+        r#"[{"x":"1001"},{"data":{}}]"#,
         // JSON in a string.
         r#""{\"customerId\":1001}""#,
         r#""100 1001""#,
@@ -126,7 +130,7 @@ fn cut_payload_without_the_id_does_not_name_it() {
 #[test]
 fn short_number_counts_only_under_a_member_that_identifies() {
     let cut = r#"{"customerId":"1001","data":{"count":1,"size":"1","list":[1,"#;
-    assert_naming("1", Naming::Absent, &[cut]);
+    assert_naming("1", Naming::Absent, &[cut, "[1]"]);
     assert_naming("999", Naming::Absent, &[r#"{"data":{"price":999,"#]);
     let named = [
         r#"{"customerId":1,"data":{"#,
