@@ -244,12 +244,14 @@ impl<'a> UpdateBuilder<'a> {
     fn read_unknown_field(&mut self, field: &Field<'a, '_>) -> Option<Change<'a>> {
         let path = field.path();
         self.unknown_fields += 1;
+        let predicate = if field.value.is_null() {
+            "is not in the contract; null removes it"
+        } else {
+            "is not in the contract; it is stored as it was sent"
+        };
         self.warnings
             .add(&path, WarningCode::UndocumentedMember, || {
-                PROFILE.warning(
-                    "is not in the contract; it is stored as it was sent",
-                    &field.name,
-                )
+                PROFILE.warning(predicate, &field.name)
             });
         let chars = field.name.chars().count();
         if chars > MAX_UNKNOWN_NAME_CHARS {

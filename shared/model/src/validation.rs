@@ -259,13 +259,12 @@ impl Warnings {
 
     /// The warnings up to the limit; if there were more, a last one at `whole` counts them.
     pub fn into_vec(mut self, whole: &JsonPointer<'_>) -> Vec<Warning> {
-        if self.more > 0 {
-            self.list.push(Warning::new(
-                whole,
-                self.last,
-                &format!("has {} more members with a warning", self.more),
-            ));
-        }
+        let predicate = match self.more {
+            0 => return self.list,
+            1 => "has 1 more member with a warning".to_owned(),
+            more => format!("has {more} more members with a warning"),
+        };
+        self.list.push(Warning::new(whole, self.last, &predicate));
         self.list
     }
 }

@@ -41,16 +41,22 @@ fn decode_body(request: &Request) -> Result<Cow<'_, str>, Problem> {
         Body::Binary(bytes) => bytes,
         _ => &[],
     };
+    if is_gzip(request.headers())? {
+        return decompress(bytes);
+    }
     if bytes.len() > MAX_BODY_BYTES {
         return Err(Problem::PayloadTooLarge {
             sent: Some(bytes.len()),
         });
     }
-    if !is_gzip(request.headers())? {
-        return std::str::from_utf8(bytes)
-            .map(Cow::Borrowed)
-            .map_err(|error| not_utf8(bytes, error, BodyEncoding::Gzip));
-    }
+    std::str::from_utf8(bytes)
+        .map(Cow::Borrowed)
+        .map_err(|error| not_utf8(bytes, error, BodyEncoding::Gzip))
+}
+
+/// The text of a gzip body. The event of API Gateway limits the compressed body to 4.7 MB, which may be
+/// more than its text: what cannot be compressed grows a little.
+fn decompress(bytes: &[u8]) -> Result<Cow<'static, str>, Problem> {
     String::from_utf8(gunzip(bytes)?)
         .map(Cow::Owned)
         .map_err(|error| {
@@ -91,13 +97,20 @@ fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
 /// [`Problem::MalformedGzip`], [`Problem::PayloadTooLarge`] and [`Problem::TooManyGzipMembers`].
 pub fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut decompressed = Vec::new();
-    for _ in 0..MAX_GZIP_MEMBERS {
+    for index in 0..MAX_GZIP_MEMBERS {
         let room = MAX_BODY_BYTES + 1 - decompressed.len();
-        let has_header = bytes.starts_with(&GZIP_MAGIC);
+        if !bytes.starts_with(&GZIP_MAGIC) {
+            let fault = if index == 0 {
+                GzipFault::NotGzip
+            } else {
+                GzipFault::Followed
+            };
+            return Err(Problem::MalformedGzip(fault));
+        }
         let mut member = GzDecoder::new(&mut bytes).take(u64::try_from(room).unwrap_or(u64::MAX));
         member
             .read_to_end(&mut decompressed)
-            .map_err(|error| Problem::MalformedGzip(gzip_fault(has_header, &error)))?;
+            .map_err(|error| Problem::MalformedGzip(gzip_fault(&error)))?;
         if decompressed.len() > MAX_BODY_BYTES {
             return Err(Problem::PayloadTooLarge { sent: None });
         }
@@ -108,9 +121,8 @@ pub fn gunzip(mut bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     Err(Problem::TooManyGzipMembers)
 }
 
-fn gzip_fault(has_header: bool, error: &std::io::Error) -> GzipFault {
+fn gzip_fault(error: &std::io::Error) -> GzipFault {
     match error.kind() {
-        _ if !has_header => GzipFault::NotGzip,
         ErrorKind::UnexpectedEof => GzipFault::CutOff,
         _ => GzipFault::Damaged,
     }

@@ -77,8 +77,10 @@ pub enum BodyEncoding {
 /// Why a body cannot be decompressed (RFC 1952).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GzipFault {
-    /// It does not begin as gzip does, or something else follows the gzip.
+    /// It does not begin as gzip does.
     NotGzip,
+    /// Something else follows the gzip.
+    Followed,
     /// It ends before the gzip does.
     CutOff,
     /// The compressed data or their checksum are wrong.

@@ -136,6 +136,9 @@ fn detail(problem: &Problem) -> String {
         Problem::MalformedGzip(GzipFault::NotGzip) => {
             "The body is not gzip, although Content-Encoding says so.".to_owned()
         }
+        Problem::MalformedGzip(GzipFault::Followed) => {
+            "The gzip body is followed by bytes that are not gzip.".to_owned()
+        }
         Problem::MalformedGzip(GzipFault::CutOff) => {
             "The gzip body is cut off: it ends before its compressed data do.".to_owned()
         }

@@ -35,6 +35,8 @@ impl<'a> JsonText<'a> {
                 let reason = if text.starts_with('\u{feff}') {
                     // RFC 8259, section 8.1, forbids it. Editors do not show it.
                     "a byte order mark before the JSON"
+                } else if text.trim_ascii().is_empty() {
+                    "an empty text"
                 } else {
                     message
                         .split_once(" at line ")

@@ -48,10 +48,7 @@ fn malformed_json_is_an_error_with_its_position() {
         JsonText::parse("{} x").unwrap_err().reason,
         "trailing characters"
     );
-    assert_eq!(
-        JsonText::parse("").unwrap_err().reason,
-        "EOF while parsing a value"
-    );
+    assert_eq!(JsonText::parse("").unwrap_err().reason, "an empty text");
     let error = JsonText::parse("\u{feff}{}").unwrap_err();
     let reason = "a byte order mark before the JSON".to_owned();
     assert_eq!(
