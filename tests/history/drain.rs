@@ -1,6 +1,8 @@
 //! The drain of the overflow queue during a run: the function gets messages at least once, and
 //! again after a failure. This module must not know what is in a message.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,32 +18,30 @@ const VISIBILITY_TIMEOUT: Duration = Duration::from_mins(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// One drained message of this many is delivered again.
-const REPEATED_EVERY: u8 = 20;
+const REPEATED_EVERY: u8 = 5;
 
-/// How long a run goes on without progress once nothing is expected to fail: without a signal that
-/// is acknowledged to a client, or without a message that is drained.
-pub(super) const PROGRESS_TIMEOUT: Duration = Duration::from_mins(5);
+/// How long the drain goes on without progress after the last request.
+const PROGRESS_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// How the messages of a run were drained.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Drained {
     /// Messages that were sent, all of which were drained.
-    pub messages: u64,
+    pub(super) messages: u64,
     /// Deliveries of a message that did not drain it.
-    pub failures: u64,
+    pub(super) failures: u64,
     /// Messages that were delivered again after they had been drained.
-    pub repeated: u64,
+    pub(super) repeated: u64,
 }
 
-/// Drains until `is_over` says that no message follows and the queue is empty.
+/// Drains until no message follows (`is_over`) and the queue is empty.
 ///
 /// # Errors
 /// When no message follows and the function drains none of those that are left.
 pub(super) async fn run(
     queue: Arc<FakeSqs>,
     events: EventQueue,
-    mut random: fastrand::Rng,
-    is_over: impl Fn() -> bool,
+    is_over: Rc<Cell<bool>>,
 ) -> Result<Drained> {
     let source = testkit::template().event_source();
     let source = source.context("template.yaml has no function behind a queue")?;
@@ -53,12 +53,12 @@ pub(super) async fn run(
     let mut mapping =
         EventSourceMapping::new(Arc::clone(&queue), source, VISIBILITY_TIMEOUT, invoke)
             .retry_at_once()
-            .repeat_drained(move || random.u8(..REPEATED_EVERY) == 0);
+            .repeat_drained(|| fastrand::u8(..REPEATED_EVERY) == 0);
     let mut drained = Drained::default();
     let mut latest_progress = Instant::now();
     loop {
         // Asked before the queue is read, so that a message sent before the end is received.
-        let is_last = is_over();
+        let is_last = is_over.get();
         if !is_last {
             latest_progress = Instant::now();
         }

@@ -1,20 +1,16 @@
-//! A run of many clients against functions that scale and are killed, over a DynamoDB that fails;
-//! and what must hold at its end.
+//! One run on real processes: clients send signals and updates over Lambda's Runtime API while
+//! processes are killed with SIGKILL, their clocks differ, connections to DynamoDB break, and
+//! DynamoDB is away for some seconds, so that the overflow queue is drained. At the end, the checker
+//! of [`consistency`] compares what clients sent and received with what is stored.
 //!
-//! In the manner of Jepsen: clients record their requests and the responses, and the checker of
-//! [`consistency`] compares that with what is stored.
+//! It shows that the functions keep their promises as programs, over sockets and in real time. The
+//! simulator shows the outages themselves, thousands of them.
 //!
 //! | module | is for |
 //! |---|---|
-//! | `options`, `run`, `summary` | what a run is told; its steps; what is reported of it |
-//! | `deployment`, `clock` | the functions and what surrounds them; a clock of each process |
-//! | `windows`, `faults` | when DynamoDB, SQS and S3 fail; how single calls fail |
-//! | `traffic` | all clients of a run, and the kills |
-//! | `clients`, `batches`, `updates`, `imports` | sending it, and recording what is received |
+//! | `deployment` | the functions as processes, and what surrounds them |
+//! | `clients`, `batches`, `updates` | sending, and recording what is received |
 //! | `drain` | the drain of the overflow queue |
-//! | `log_check` | reading what is logged |
-//!
-//! `cargo run --locked --bin history -- --help`
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
@@ -28,114 +24,255 @@
 
 mod batches;
 mod clients;
-mod clock;
 mod deployment;
 mod drain;
-mod faults;
-mod imports;
-mod log_check;
-mod options;
-mod run;
-mod summary;
-mod traffic;
 mod updates;
-mod windows;
 
-use std::path::PathBuf;
+use std::cell::Cell;
+use std::fmt;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
-use clap::Parser;
-use testkit::build_functions;
+use anyhow::Result;
+use consistency::{RunRecord, checker, stored};
+use serde_json::Value;
+use testkit::table_name;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::{JoinHandle, LocalSet};
+use tokio::time::sleep;
 
-use crate::options::RunOptions;
-use crate::run::run;
+use crate::clients::{Client, ClientGroup};
+use crate::deployment::{ACCOUNTS, Deployment, RETENTION};
+use crate::drain::Drained;
 
-/// Many clients, half of which never retry, against functions that scale as on Lambda and are
-/// killed, over a DynamoDB, an SQS and an S3 that fail; then checks that nothing acknowledged is
-/// lost, nothing stored twice or changed, and nothing there that was not sent. Ends with 1 if that
-/// does not hold.
-#[derive(Debug, Parser)]
-#[command(name = "history", args_override_self = true)]
-struct Arguments {
-    /// How many signals are to be acknowledged, at least
-    #[arg(long, default_value_t = 20_000)]
+/// How many signals are acknowledged, at least.
+const SIGNALS: u64 = 10_000;
+
+/// How often a process is killed: at each such part of the signals.
+const KILLS: u64 = 20;
+
+/// After these signals DynamoDB is away for so long.
+const SIGNALS_BEFORE_OUTAGE: u64 = SIGNALS / 3;
+const OUTAGE: Duration = Duration::from_secs(3);
+
+const SIGNAL_CLIENTS: u64 = 4;
+const CUSTOMER_CLIENTS: u64 = 4;
+
+/// How often the main task looks how far the clients are.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// How often it says how far the drain is.
+const REPORT_INTERVAL: Duration = Duration::from_secs(2);
+
+/// What a run counted.
+struct Counts {
     signals: u64,
-    /// How many processes are killed with SIGKILL on the way [default: one for every 2,000 signals;
-    /// none with --outage]
-    #[arg(long)]
-    kills: Option<u64>,
-    /// One outage of DynamoDB of this many seconds in place of the windows
-    #[arg(long, value_name = "SECONDS")]
-    outage: Option<u64>,
-    /// Chooses what is sent, faulted and killed; the same again for the same seed [default: a
-    /// random one]
-    #[arg(long)]
-    seed: Option<u64>,
+    deferred_signals: u64,
+    updates: u64,
+    deferred_updates: u64,
+    kills: u64,
+    calls_with_a_fault: u64,
+    drained: Drained,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            signals,
+            deferred_signals,
+            updates,
+            deferred_updates,
+            kills,
+            calls_with_a_fault,
+            drained,
+        } = self;
+        let Drained {
+            messages,
+            failures,
+            repeated,
+        } = drained;
+        write!(
+            f,
+            "{signals} signals acknowledged, {deferred_signals} of them deferred; \
+             {updates} updates, {deferred_updates} of them deferred; \
+             {kills} processes killed, {calls_with_a_fault} calls to DynamoDB with a fault; \
+             {messages} messages drained, {failures} deliveries failed, {repeated} repeated"
+        )
+    }
 }
 
 // More than one thread: what stands for AWS answers while the clients are busy.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let programs = match build_functions() {
-        Ok(programs) => programs,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     let mut terminated =
         signal(SignalKind::terminate()).expect("the process may listen to SIGTERM");
-    tokio::select! {
-        code = run_and_report(arguments, programs, seed) => code,
+    let tasks = LocalSet::new();
+    let result = tokio::select! {
+        result = tasks.run_until(Box::pin(run())) => result,
         // The work is dropped here, and with it its processes, which would otherwise look for their
         // Runtime API for ever.
-        _ = terminated.recv() => ExitCode::FAILURE,
+        _ = terminated.recv() => return ExitCode::FAILURE,
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("error: this does not hold.");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 
-async fn run_and_report(arguments: Arguments, programs: PathBuf, seed: u64) -> ExitCode {
-    let signals = arguments.signals.max(1);
-    let outage = arguments.outage.map(Duration::from_secs);
-    let default_kills = match outage {
-        Some(_) => 0,
-        None => signals / 2_000,
-    };
-    let kills = arguments.kills.unwrap_or(default_kills);
-    let outage_option = match arguments.outage {
-        Some(seconds) => format!(" --outage {seconds}"),
-        None => String::new(),
-    };
-    let schedule = format!("--signals {signals} --kills {kills}{outage_option} --seed {seed}");
-    println!("history: {schedule}");
-    let options = RunOptions {
-        signals,
+/// Runs and checks. Returns whether everything holds.
+async fn run() -> Result<bool> {
+    let begin = Instant::now();
+    let deployment = Deployment::start().await?;
+    let signals = Rc::new(ClientGroup::new(&deployment.signals));
+    let customers = Rc::new(ClientGroup::new(&deployment.customers));
+    let is_over = Rc::new(Cell::new(false));
+    let draining = tokio::task::spawn_local(drain::run(
+        deployment.queue.clone(),
+        deployment.overflow.events.clone(),
+        Rc::clone(&is_over),
+    ));
+    let is_enough = Rc::new(Cell::new(false));
+    let sending = spawn_clients(&deployment, &signals, &customers, &is_enough);
+    let kills = disturb(&deployment, &signals).await;
+    is_enough.set(true);
+    for client in sending {
+        client.await?;
+    }
+    deployment.end_faults();
+    is_over.set(true);
+    while !draining.is_finished() {
+        let messages = deployment.queue.remaining();
+        eprintln!("history: {messages} messages of the overflow queue remain");
+        sleep(REPORT_INTERVAL).await;
+    }
+    let drained = draining.await??;
+    deployment.end().await;
+    let counts = Counts {
+        signals: signals.acknowledged.get(),
+        deferred_signals: signals.deferred.get(),
+        updates: customers.acknowledged.get(),
+        deferred_updates: customers.deferred.get(),
         kills,
-        outage,
-        seed,
-        programs,
+        calls_with_a_fault: deployment.faulted_calls(),
+        drained,
     };
-    let progress = |message: &str| eprintln!("history: {message}");
-    let summary = match run(options, progress).await {
-        Ok(summary) => summary,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            return ExitCode::FAILURE;
+    let record = RunRecord {
+        requests: signals.record.take().requests,
+        updates: customers.record.take().updates,
+        unkept: 0,
+    };
+    let seconds = begin.elapsed().as_secs();
+    println!("{counts}; {seconds} seconds");
+    let problems = problems(&deployment, &counts);
+    for problem in &problems {
+        eprintln!("error: {problem}");
+    }
+    let report = check(deployment, &record);
+    println!("{report}");
+    Ok(report.holds() && problems.is_empty())
+}
+
+/// Starts all clients, which send until `is_enough`.
+fn spawn_clients(
+    deployment: &Deployment,
+    signals: &Rc<ClientGroup>,
+    customers: &Rc<ClientGroup>,
+    is_enough: &Rc<Cell<bool>>,
+) -> Vec<JoinHandle<()>> {
+    let client = |number: u64| {
+        let account = u32::try_from(number).unwrap_or_default() % ACCOUNTS;
+        Client {
+            number,
+            account,
+            key: deployment.keys[account as usize].clone(),
         }
     };
-    println!("{}\n{:#?}", summary.report, summary.counts);
-    for line in summary.leaks.iter().take(5) {
-        println!("a key or a value is logged: {line}");
+    let mut tasks = Vec::new();
+    for number in 0..SIGNAL_CLIENTS {
+        let sending = batches::send(Rc::clone(signals), client(number), Rc::clone(is_enough));
+        tasks.push(tokio::task::spawn_local(sending));
     }
-    for event in summary.missing_events() {
-        println!("the run did not contain {event}");
+    for number in 0..CUSTOMER_CLIENTS {
+        let sending = updates::send(Rc::clone(customers), client(number), Rc::clone(is_enough));
+        tasks.push(tokio::task::spawn_local(sending));
     }
-    if summary.holds() {
-        return ExitCode::SUCCESS;
+    tasks
+}
+
+/// Kills processes and takes DynamoDB away, until enough signals are acknowledged. Returns how many
+/// processes were killed.
+async fn disturb(deployment: &Deployment, signals: &ClientGroup) -> u64 {
+    let mut random = fastrand::Rng::new();
+    let mut kills = 0;
+    let mut is_outage_to_come = true;
+    for part in 1..=KILLS {
+        let moment = SIGNALS * part / KILLS;
+        eprintln!(
+            "history: {} of {SIGNALS} signals are acknowledged",
+            signals.acknowledged.get()
+        );
+        while signals.acknowledged.get() < moment {
+            sleep(POLL_INTERVAL).await;
+        }
+        if is_outage_to_come && moment >= SIGNALS_BEFORE_OUTAGE {
+            is_outage_to_come = false;
+            deployment.begin_outage();
+            sleep(OUTAGE).await;
+            deployment.end_outage();
+        }
+        // Not always right after an acknowledgement.
+        sleep(Duration::from_millis(random.u64(..60))).await;
+        let functions = deployment.functions();
+        let function = functions[random.usize(..functions.len())];
+        kills += u64::from(function.pool.kill(&mut random));
     }
-    eprintln!("error: this does not hold. The same schedule again: {schedule}");
-    ExitCode::FAILURE
+    kills
+}
+
+/// What is wrong beside what is stored: also a run without its disturbances proves nothing.
+fn problems(deployment: &Deployment, counts: &Counts) -> Vec<&'static str> {
+    let processes = deployment
+        .functions()
+        .map(|function| function.pool.counts());
+    [
+        (
+            processes.iter().any(|counts| counts.ended > 0),
+            "a process ended by itself",
+        ),
+        (
+            processes.iter().any(|counts| counts.errors > 0),
+            "an invocation ended in an error",
+        ),
+        (
+            deployment.queue.dead_letters() > 0,
+            "there is a dead letter",
+        ),
+        (counts.kills == 0, "no process was killed"),
+        (counts.calls_with_a_fault == 0, "no call had a fault"),
+        (counts.deferred_signals == 0, "no signal was deferred"),
+        (counts.drained.messages == 0, "no message was drained"),
+    ]
+    .into_iter()
+    .filter_map(|(is_wrong, problem)| is_wrong.then_some(problem))
+    .collect()
+}
+
+/// Compares what the clients sent and received with what is stored.
+fn check(deployment: Deployment, record: &RunRecord) -> checker::Report {
+    let emulator = deployment.into_emulator();
+    let for_each = |table: &str, each: &mut dyn FnMut(&mut Value)| {
+        emulator
+            .for_each_item(table_name(table), each)
+            .expect("the emulator can be read");
+    };
+    let stored = stored::read(for_each, RETENTION);
+    checker::check(record, &stored)
 }

@@ -5,102 +5,64 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use consistency::generated::{GeneratedUpdate, subject_number};
-use consistency::{ClientOutcome, Micros, RecordedUpdate};
+use consistency::{ClientOutcome, RecordedUpdate};
 use testkit::RequestBuilder;
 
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
 
-/// What came of an update after its last attempt.
-struct UpdateResult {
-    outcome: ClientOutcome,
-    is_deferred: bool,
-    is_repeated: bool,
-    latest_clock: Micros,
-}
-
-/// Sends updates of customers until `stop` says so.
-pub(super) async fn send(group: Rc<ClientGroup>, client: Client, stop: Rc<Cell<bool>>) {
-    let mut random = client.random();
-    for number in 0.. {
-        if stop.get() {
-            return;
-        }
-        let mut random_of_update = random.fork();
-        send_update(&group, &client, number, &mut random_of_update).await;
+/// Sends updates of customers until `is_enough`.
+pub(super) async fn send(group: Rc<ClientGroup>, client: Client, is_enough: Rc<Cell<bool>>) {
+    let mut random = fastrand::Rng::new();
+    let mut number = 0;
+    while !is_enough.get() {
+        let profile = GeneratedUpdate::random(&mut random, client.number, number);
+        let update = send_update(&group, &client, profile, &mut random).await;
+        group.record.borrow_mut().updates.push(update);
         // Signals are what most of the load is.
         pause(&mut random).await;
+        number += 1;
     }
 }
 
-/// Sends an update, and notes what came of it.
+/// Sends an update until it has an outcome or the client gives up. Returns what came of it.
 async fn send_update(
     group: &ClientGroup,
     client: &Client,
-    number: u64,
+    profile: GeneratedUpdate,
     random: &mut fastrand::Rng,
-) {
-    let profile = GeneratedUpdate::random(random, client.number, number);
-    let sent = now();
-    let UpdateResult {
-        outcome,
-        is_deferred,
-        is_repeated,
-        latest_clock,
-    } = send_until_answered(group, client, &profile, random).await;
-    let is_acknowledged = matches!(outcome, ClientOutcome::Acknowledged(_));
-    add(&group.counts.acknowledged, u64::from(is_acknowledged));
-    add(&group.counts.deferred, u64::from(is_deferred));
-    let GeneratedUpdate {
-        customer_in_account,
-        fields,
-    } = profile;
-    let customer = subject_number(client.account, customer_in_account);
-    group.record.borrow_mut().updates.push(RecordedUpdate {
-        customer,
-        sent,
-        outcome,
-        latest_clock,
-        is_deferred,
-        is_repeated,
-        fields,
-    });
-}
-
-async fn send_until_answered(
-    group: &ClientGroup,
-    client: &Client,
-    profile: &GeneratedUpdate,
-    random: &mut fastrand::Rng,
-) -> UpdateResult {
+) -> RecordedUpdate {
     let began = Instant::now();
-    let mut result = UpdateResult {
+    let body = profile.body();
+    let mut update = RecordedUpdate {
+        customer: subject_number(client.account, profile.customer_in_account),
+        sent: now(),
         outcome: ClientOutcome::Unknown,
+        latest_clock: 0,
         is_deferred: false,
         is_repeated: false,
-        latest_clock: 0,
+        fields: profile.fields,
     };
     loop {
-        let request = RequestBuilder::customer(profile.body());
+        let request = RequestBuilder::customer(body.clone());
         let received = group.send(client, request).await;
-        result.latest_clock = result.latest_clock.max(received.latest_clock);
+        update.latest_clock = update.latest_clock.max(received.latest_clock);
         if let Some(Response { status, body }) = received.response {
             match status {
                 200 => {
-                    result.outcome = ClientOutcome::Acknowledged(now());
-                    result.is_deferred = body["result"] == "deferred";
-                    return result;
+                    update.outcome = ClientOutcome::Acknowledged(now());
+                    update.is_deferred = body["result"] == "deferred";
+                    add(&group.acknowledged, 1);
+                    add(&group.deferred, u64::from(update.is_deferred));
+                    return update;
                 }
                 503 => {}
-                _ => {
-                    let customer = profile.customer_in_account;
-                    panic!("an update of customer {customer}: {status} {body}");
-                }
+                _ => panic!("an update of customer {}: {status} {body}", update.customer),
             }
         }
-        if !client.retries || began.elapsed() >= RETRY_TIMEOUT {
-            return result;
+        if began.elapsed() >= RETRY_TIMEOUT {
+            return update;
         }
-        result.is_repeated = true;
+        update.is_repeated = true;
         pause(random).await;
     }
 }
