@@ -8,13 +8,11 @@
 //! | module | is for | must not know |
 //! |---|---|---|
 //! | `fault`, `plan` | the ways in which a call fails; which calls have which fault | how a fault is carried out |
-//! | `capacity` | the write capacity of the tables | how a refusal is answered |
 //! | `connection`, `writes`, `answer` | carrying out a fault: on a call, on a part of a batch, by an answer | why a call has it |
 //! | `state` | the plan, the counts and the held calls that connections share | how a fault is carried out |
 //! | `message` | HTTP/1.1 messages | what is called |
 
 mod answer;
-mod capacity;
 mod connection;
 mod fault;
 mod message;
@@ -26,7 +24,6 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 
-pub use self::capacity::{Capacity, CapacityLimits};
 pub use self::fault::Fault;
 pub use self::plan::{Plan, Rule};
 pub use self::state::CallCounts;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use model::timestamp::Timestamp;
 use testkit::RequestBuilder;
 use testkit::fault_proxy::{Fault, Plan};
@@ -11,7 +12,7 @@ use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_key_proxy};
 use crate::support::requests::{assert_unavailable, customer, request_without_identifier};
 
 /// Random keys that are sent unless `INTAKE_RANDOM_KEYS` says otherwise.
-const RANDOM_KEYS: usize = 500;
+const RANDOM_KEYS: usize = 100;
 
 /// Invalid keys that a function caches.
 const MAX_INVALID_KEYS: usize = 8_192;
@@ -83,7 +84,8 @@ async fn invalid_key_is_read_once_in_ten_seconds() {
 
 #[tokio::test]
 async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
-    for fault in [Fault::EmptyBody, Fault::HtmlBody, Fault::CutBody] {
+    let faults = [Fault::EmptyBody, Fault::HtmlBody, Fault::CutBody];
+    join_all(faults.map(async |fault| {
         let AppBehindProxy { app, proxy, key } = app_behind_key_proxy().await;
         proxy.set(fault.always().for_operation("GetItem"));
         for key in [&*key, "an-unknown-key"] {
@@ -95,7 +97,8 @@ async fn look_up_that_has_no_answer_in_its_200_is_a_503() {
             proxy.counts().calls_of("GetItem") >= 8,
             "{fault:?}: each look-up is repeated"
         );
-    }
+    }))
+    .await;
 }
 
 /// The time of a request to a function whose key table has failed.

@@ -11,8 +11,9 @@ use testkit::{Endpoints, RequestBuilder, TestApp, TestResponse};
 
 use super::clock::{NOW, earlier};
 
-/// A failure that DynamoDB answers at once, so that a test need not wait for it.
-pub(crate) const OUTAGE: Fault = Fault::InternalServerError;
+/// A failure that is not retried, so that no look-up waits for the table. The test
+/// `new_process_knows_the_keys_of_the_snapshot_in_every_outage` has those that are.
+pub(crate) const OUTAGE: Fault = Fault::AccessDenied;
 
 pub(crate) const KEY: &str = "intake_sk_of_the_snapshot";
 

@@ -35,7 +35,7 @@ pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
         let fault = shared.decide(number, call.operation(), &call.body);
         let next = match fault {
             None => {
-                let answer = forward(&mut upstream, call, shared).await?;
+                let answer = upstream.call(&call).await?;
                 Next::Answer(answer)
             }
             Some(fault) => carry_out(fault, &mut client, &mut upstream, call, shared).await?,
@@ -168,16 +168,4 @@ async fn do_without(marker: &str, upstream: &mut Stream, call: HttpMessage) -> i
     let is_done = |request: &Value| !request.to_string().contains(marker);
     let answer = writes::do_some(upstream, call, is_done).await?;
     Ok(Next::Answer(answer))
-}
-
-/// Does a call that has no fault, as far as the tables have capacity for it.
-async fn forward(
-    upstream: &mut Stream,
-    call: HttpMessage,
-    shared: &Shared,
-) -> io::Result<HttpMessage> {
-    match shared.capacity() {
-        Some(capacity) => writes::do_within_capacity(upstream, call, &capacity, shared).await,
-        None => upstream.call(&call).await,
-    }
 }

@@ -1,9 +1,7 @@
 //! Which calls have a fault, and which fault.
 
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::capacity::Capacity;
 use super::fault::Fault;
 
 impl Fault {
@@ -15,7 +13,6 @@ impl Fault {
             marker: None,
             lasting: None,
             began: None,
-            between: None,
             when: When::Always,
             seen: 0,
         }
@@ -62,7 +59,6 @@ pub struct Rule {
     marker: Option<&'static str>,
     lasting: Option<Duration>,
     began: Option<Instant>,
-    between: Option<Range<Instant>>,
     when: When,
     seen: u64,
 }
@@ -93,22 +89,8 @@ impl Rule {
         }
     }
 
-    /// Only for calls between these moments, which the rules of several proxies can have in common.
-    #[must_use]
-    pub fn between(self, begin: Instant, end: Instant) -> Self {
-        Self {
-            between: Some(begin..end),
-            ..self
-        }
-    }
-
-    /// Whether the rule is about this call, made now.
+    /// Whether the rule is about this call.
     fn is_about(&self, operation: &str, body: &[u8]) -> bool {
-        let now = Instant::now();
-        let is_in_time = match &self.between {
-            Some(times) => times.contains(&now),
-            None => true,
-        };
         let is_for_batches = matches!(
             self.fault,
             Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_)
@@ -122,7 +104,7 @@ impl Rule {
             body.windows(marker.len())
                 .any(|bytes| bytes == marker.as_bytes())
         };
-        is_in_time && is_operation && is_possible && self.marker.is_none_or(has_marker)
+        is_operation && is_possible && self.marker.is_none_or(has_marker)
     }
 
     /// Whether the rule applies to this call, which it counts if it is about it.
@@ -146,12 +128,11 @@ impl Rule {
     }
 }
 
-/// Rules, of which the first that applies is the one that counts, and the capacity of the tables.
+/// Rules, of which the first that applies is the one that counts.
 #[derive(Clone, Debug)]
 pub struct Plan {
     rules: Vec<Rule>,
     random: fastrand::Rng,
-    pub(super) capacity: Option<Capacity>,
 }
 
 impl Plan {
@@ -165,7 +146,6 @@ impl Plan {
         Self {
             rules: rules.into_iter().collect(),
             random: fastrand::Rng::with_seed(0),
-            capacity: None,
         }
     }
 
@@ -174,15 +154,6 @@ impl Plan {
     pub fn seed(self, seed: u64) -> Self {
         Self {
             random: fastrand::Rng::with_seed(seed),
-            ..self
-        }
-    }
-
-    /// With tables that throttle what no rule is about and what exceeds their capacity.
-    #[must_use]
-    pub fn capacity(self, capacity: Capacity) -> Self {
-        Self {
-            capacity: Some(capacity),
             ..self
         }
     }
@@ -255,17 +226,6 @@ mod tests {
             faulted(&mut Fault::Hanging.in_share(1.0).into(), 100).len(),
             100
         );
-    }
-
-    #[test]
-    fn call_outside_of_the_times_of_a_rule_is_not_faulted() {
-        let now = Instant::now();
-        let over = Fault::Hanging.always().between(now, now);
-        assert!(faulted(&mut over.into(), 2).is_empty());
-        let future = Fault::Hanging.always().between(now + HOUR, now + 2 * HOUR);
-        assert!(faulted(&mut future.into(), 2).is_empty());
-        let current = Fault::Hanging.always().between(now, now + HOUR);
-        assert_eq!(faulted(&mut current.into(), 2), [1, 2]);
     }
 
     #[test]

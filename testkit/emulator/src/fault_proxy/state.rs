@@ -8,7 +8,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::capacity::Capacity;
 use super::fault::Fault;
 use super::message::{HttpMessage, Stream};
 use super::plan::Plan;
@@ -20,8 +19,6 @@ pub struct CallCounts {
     pub operations: BTreeMap<String, u64>,
     /// How many of them were faulted.
     pub faulted: u64,
-    /// Writes of items that exceeded the capacity of their table.
-    pub throttled: u64,
     /// Calls on a connection on which an earlier call was faulted.
     pub after_a_fault: u64,
 }
@@ -90,15 +87,6 @@ impl Shared {
     pub(super) async fn connect(&self) -> io::Result<Stream> {
         let connection = TcpStream::connect(self.upstream).await?;
         Ok(Stream::new(connection))
-    }
-
-    pub(super) fn count_throttled(&self, is_throttled: bool) {
-        let throttled = &mut self.state().counts.throttled;
-        *throttled += u64::from(is_throttled);
-    }
-
-    pub(super) fn capacity(&self) -> Option<Capacity> {
-        self.state().plan.capacity.clone()
     }
 
     /// Counts a call on the `connection`-th connection and chooses its fault.
