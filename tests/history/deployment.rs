@@ -159,7 +159,6 @@ impl DeployedFunction {
         let pool = Pool::start(PoolOptions {
             events: events.clone(),
             process: Box::new(numbered),
-            at_once: usize::MAX,
             lifetime: LIFETIME,
             seed: fastrand::u64(..),
             report,

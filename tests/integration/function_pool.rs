@@ -1,8 +1,7 @@
 //! The processes of a function in a pool: who serves an event, and what replaces a process.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,26 +11,26 @@ use testkit::pool::{Pool, PoolOptions};
 use testkit::runtime_api::{EventQueue, Invocation};
 use testkit::{RequestBuilder, TestApp, build_functions, emulator_options};
 
-/// A pool of the customers function, whose program the test may replace.
+/// A pool of the customers function, or of another program in its place.
 struct Customers {
     pool: Arc<Pool>,
     events: EventQueue,
-    folder: tempfile::TempDir,
     _emulator: Emulator,
 }
 
 impl Customers {
-    fn start(at_once: usize, lifetime: RangeInclusive<u64>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+    fn start(program: Option<&str>, lifetime: RangeInclusive<u64>) -> Self {
         let emulator = TestApp::emulator();
         development_key::load(&emulator, testkit::template()).unwrap();
-        install(folder.path());
-        let process = emulator_options(&folder.path().join("customers"), &emulator.endpoint());
+        let customers = build_functions().unwrap().join("customers");
+        let mut process = emulator_options(&customers, &emulator.endpoint());
+        if let Some(program) = program {
+            process.program = PathBuf::from(program);
+        }
         let events = EventQueue::default();
         let pool = Pool::start(PoolOptions {
             events: events.clone(),
             process: Box::new(move |_| process.clone()),
-            at_once,
             lifetime,
             seed: 0,
             report: |_, _| {},
@@ -39,20 +38,13 @@ impl Customers {
         Self {
             pool,
             events,
-            folder,
             _emulator: emulator,
         }
     }
 
     async fn ping(&self) -> Option<Invocation> {
-        self.events
-            .invoke(
-                RequestBuilder::ping()
-                    .key(development_key::API_KEY)
-                    .event()
-                    .into(),
-            )
-            .await
+        let ping = RequestBuilder::ping().key(development_key::API_KEY);
+        self.events.invoke(ping.event().into()).await
     }
 
     /// How many processes were started when a ping has succeeded.
@@ -63,56 +55,22 @@ impl Customers {
     }
 }
 
-/// Puts the program there as cargo does: another file takes the place of the one that runs.
-fn install(folder: &Path) {
-    // By another process: a child that another test starts meanwhile would have the open file, and
-    // a program that is open for writing cannot be run.
-    let program = build_functions().unwrap().join("customers");
-    assert!(
-        Command::new("cp")
-            .arg(program)
-            .arg(folder.join("new"))
-            .status()
-            .unwrap()
-            .success()
-    );
-    std::fs::rename(folder.join("new"), folder.join("customers")).unwrap();
-}
-
 #[tokio::test]
-async fn idle_process_serves_until_its_program_changes() {
-    let customers = Customers::start(1, 100..=100);
+async fn idle_process_serves_until_its_last_event() {
+    let customers = Customers::start(None, 2..=2);
     assert_eq!(customers.started_after_ping().await, 1);
     assert_eq!(customers.started_after_ping().await, 1);
-    std::fs::remove_file(customers.folder.path().join("customers")).unwrap();
-    assert_eq!(
-        customers.started_after_ping().await,
-        1,
-        "cargo is writing the program"
-    );
-    install(customers.folder.path());
     assert_eq!(customers.started_after_ping().await, 2);
     customers.pool.end(Duration::ZERO).await;
 }
 
 #[tokio::test]
 async fn event_of_a_process_that_ends_gets_no_response() {
-    let customers = Customers::start(1, 100..=100);
-    std::fs::remove_file(customers.folder.path().join("customers")).unwrap();
-    assert!(customers.ping().await.is_none(), "there is no program");
-    std::fs::copy("/bin/false", customers.folder.path().join("customers")).unwrap();
-    assert!(customers.ping().await.is_none());
-    assert_eq!(customers.pool.counts().ended, 1);
-    customers.pool.end(Duration::ZERO).await;
-}
-
-#[tokio::test]
-async fn prepared_process_serves_and_no_other_starts() {
-    let customers = Customers::start(1, 1..=1);
-    customers.pool.prepare(2).await.unwrap();
-    assert_eq!(customers.pool.counts().started, 2);
-    assert_eq!(customers.started_after_ping().await, 2);
-    assert_eq!(customers.started_after_ping().await, 2);
-    assert_eq!(customers.started_after_ping().await, 3, "both had served");
-    customers.pool.end(Duration::ZERO).await;
+    let missing = Customers::start(Some("/no/such/program"), 100..=100);
+    assert!(missing.ping().await.is_none());
+    missing.pool.end(Duration::ZERO).await;
+    let ending = Customers::start(Some("/bin/false"), 100..=100);
+    assert!(ending.ping().await.is_none());
+    assert_eq!(ending.pool.counts().ended, 1);
+    ending.pool.end(Duration::ZERO).await;
 }

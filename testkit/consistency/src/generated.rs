@@ -1,8 +1,6 @@
 //! What clients send, generated from their seeds alone: a seed sends the same again. This module
 //! must not know what is received.
 
-use std::ops::RangeInclusive;
-
 use serde_json::{Value, json};
 
 use crate::{GeneratedSignal, SentSignal};
@@ -12,9 +10,6 @@ const SUBJECTS_PER_ACCOUNT: u32 = 10_000_000;
 
 /// Part of every value that no log may contain.
 pub const CANARY: &str = "canary-7e1d";
-
-/// Customers and emitters of an account that signals are for.
-const SUBJECTS_WITH_SIGNALS: u32 = 400;
 
 /// Fields of a customer that are written.
 pub const FIELDS: [&str; 4] = ["email", "city", "phoneNumber", "nickname"];
@@ -28,9 +23,6 @@ const UPDATES_BEFORE_NEXT_CUSTOMERS: u64 = 25;
 /// Customers that all clients of an account write at one time.
 const CUSTOMERS_AT_ONCE: u32 = 8;
 
-/// The sizes of requests, each as often as the others.
-const SIZES: [RangeInclusive<usize>; 5] = [1..=10, 1..=10, 25..=100, 25..=100, 100..=500];
-
 /// A request with signals.
 #[derive(Clone, Debug)]
 pub struct GeneratedBatch {
@@ -41,13 +33,6 @@ pub struct GeneratedBatch {
 }
 
 impl GeneratedBatch {
-    /// A client's next request, of a random size.
-    pub fn random(random: &mut fastrand::Rng, account: u32, number: u64) -> Self {
-        let sizes = SIZES[random.usize(..SIZES.len())].clone();
-        let size = random.usize(sizes);
-        Self::of_size(random, account, number, size, SUBJECTS_WITH_SIGNALS)
-    }
-
     /// A client's next request, of this size, with signals of so many customers and emitters. The
     /// client knows already here which of its signals break the contract.
     pub fn of_size(

@@ -39,8 +39,6 @@ pub struct ProcessOptions {
     pub invocation_timeout: Duration,
     /// Its events, which it may share with other processes.
     pub events: EventQueue,
-    /// Whether it is out of reach of the terminal's Ctrl-C.
-    pub has_own_group: bool,
     /// Gets every line of standard output and standard error. Without it, only standard error is
     /// shown.
     pub log: Option<mpsc::UnboundedSender<String>>,
@@ -62,7 +60,6 @@ impl ProcessOptions {
             concurrency: None,
             invocation_timeout,
             events: EventQueue::default(),
-            has_own_group: false,
             log: None,
         }
     }
@@ -235,9 +232,6 @@ fn command(options: &ProcessOptions, runtime_api: &str) -> Command {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
     } else {
         command.stdout(Stdio::null()).stderr(Stdio::inherit());
-    }
-    if options.has_own_group {
-        command.process_group(0);
     }
     command
 }

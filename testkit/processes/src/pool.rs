@@ -1,6 +1,5 @@
 //! A function that runs in as many processes as its events need, as on Lambda: an idle process
-//! serves an event, or else a new one is started. A process is replaced after some events, or when
-//! its program has changed.
+//! serves an event, or else a new one is started. A process is replaced after some events.
 
 mod options;
 mod processes;
@@ -8,15 +7,15 @@ mod processes;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Error, Result};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
 pub use self::options::{PoolOptions, ProcessFailure};
-use self::processes::{ChosenProcess, PooledProcess, Processes, program_time};
+use self::processes::{ChosenProcess, PooledProcess, Processes};
 use crate::function_process::{FunctionProcess, ProcessOptions};
 use crate::runtime_api::{Event, Invocation};
 
@@ -54,11 +53,10 @@ pub struct ProcessCounts {
 struct NewProcess {
     number: u64,
     options: ProcessOptions,
-    program_time: Option<SystemTime>,
     process: FunctionProcess,
 }
 
-/// A process could not be started. [`Pool::prepare`] returns the cause; [`Pool::serve`] reports it.
+/// A process could not be started.
 struct StartError {
     program: PathBuf,
     cause: Error,
@@ -85,40 +83,17 @@ impl Pool {
         pool
     }
 
-    /// Serves events as they come, as many at once as the options allow.
+    /// Serves events as they come.
     async fn serve_all(self: Arc<Self>) {
-        let at_once = self.options.at_once.min(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(at_once));
         let mut event_tasks = JoinSet::new();
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-                return;
-            };
             let Some(event) = self.options.events.next().await else {
                 return;
             };
             // The set keeps each task that has ended until it is joined.
             while event_tasks.try_join_next().is_some() {}
-            let pool = Arc::clone(&self);
-            event_tasks.spawn(async move {
-                pool.serve(event).await;
-                drop(place);
-            });
+            event_tasks.spawn(Arc::clone(&self).serve(event));
         }
-    }
-
-    /// Starts this many processes, one after the other, which then wait for events.
-    ///
-    /// # Errors
-    /// When the program cannot be started, or ends.
-    pub async fn prepare(self: &Arc<Self>, count: u64) -> Result<()> {
-        for _ in 0..count {
-            let started = self.start_process().await;
-            let mut new = started.map_err(|error| error.cause)?;
-            new.process.idle().await?;
-            self.let_serve(new, 0);
-        }
-        Ok(())
     }
 
     /// What was counted so far.
@@ -162,7 +137,7 @@ impl Pool {
         let chosen = match idle {
             Some(chosen) => chosen,
             None => match self.start_process().await {
-                Ok(new) => self.let_serve(new, 1),
+                Ok(new) => self.let_serve(new),
                 Err(error) => {
                     let failure = ProcessFailure::NotStarted(error.cause);
                     return (self.options.report)(&error.program, &failure);
@@ -208,12 +183,10 @@ impl Pool {
             events: self.options.events.for_one_process(),
             ..(self.options.process)(number)
         };
-        let program_time = program_time(&options.program);
         match FunctionProcess::start(&options).await {
             Ok(process) => Ok(NewProcess {
                 number,
                 options,
-                program_time,
                 process,
             }),
             Err(cause) => Err(StartError {
@@ -231,9 +204,8 @@ impl Pool {
         number
     }
 
-    /// Lets a new process serve, and waits for its end in a task. The process was already given
-    /// `event_count` events.
-    fn let_serve(self: &Arc<Self>, new: NewProcess, event_count: u16) -> ChosenProcess {
+    /// Lets a new process serve its first event, and waits for its end in a task.
+    fn let_serve(self: &Arc<Self>, new: NewProcess) -> ChosenProcess {
         let (end_request, end_requested) = oneshot::channel();
         let (exit_sender, exit_notice) = watch::channel(());
         let waiting =
@@ -243,10 +215,9 @@ impl Pool {
         let lifetime = state.random.u64(self.options.lifetime.clone());
         let process = PooledProcess {
             options: new.options,
-            program_time: new.program_time,
             exit_notice,
-            event_count,
-            left: lifetime.saturating_sub(u64::from(event_count)),
+            event_count: 1,
+            left: lifetime.saturating_sub(1),
             end_request,
         };
         let chosen = process.chosen(new.number);

@@ -17,8 +17,6 @@ pub struct PoolOptions {
     /// The options of the process with this number, which counts from 0. The pool gives each
     /// process a queue of its own.
     pub process: Box<dyn Fn(u64) -> ProcessOptions + Send + Sync>,
-    /// How many events are served at once; others wait.
-    pub at_once: usize,
     /// How many events a process serves.
     pub lifetime: RangeInclusive<u64>,
     /// The seed that chooses how many events a process serves.

@@ -2,8 +2,8 @@
 //! not know how a process is started, nor what becomes of an event.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
@@ -17,8 +17,6 @@ pub(super) struct Processes(BTreeMap<u64, PooledProcess>);
 /// A process. It is killed when this is dropped, unless it was asked to end before.
 pub(super) struct PooledProcess {
     pub(super) options: ProcessOptions,
-    /// When the program was last changed before the process started.
-    pub(super) program_time: Option<SystemTime>,
     /// Reports the end of the process, and nothing before it.
     pub(super) exit_notice: watch::Receiver<()>,
     /// Events that it serves now.
@@ -57,7 +55,6 @@ impl Processes {
 
     /// Chooses a process that can serve one more event, and counts the event as given to it.
     pub(super) fn choose(&mut self) -> Option<ChosenProcess> {
-        self.retire_outdated();
         let (number, process) = self
             .0
             .iter_mut()
@@ -65,16 +62,6 @@ impl Processes {
         process.event_count += 1;
         process.left -= 1;
         Some(process.chosen(*number))
-    }
-
-    /// Processes whose program has changed get no further event.
-    fn retire_outdated(&mut self) {
-        for process in self.0.values_mut() {
-            if process.is_outdated() {
-                process.left = 0;
-            }
-        }
-        self.0.retain(|_, process| !process.is_done());
     }
 
     /// Counts an event as served by this process, and removes a process that has served its last.
@@ -120,13 +107,6 @@ impl PooledProcess {
         self.left == 0 && self.event_count == 0
     }
 
-    /// Whether the program was replaced after the process started. For a moment of the replacement
-    /// there is no file; the process serves on then.
-    fn is_outdated(&self) -> bool {
-        let time = program_time(&self.options.program);
-        time.is_some() && time != self.program_time
-    }
-
     pub(super) fn chosen(&self, number: u64) -> ChosenProcess {
         ChosenProcess {
             number,
@@ -139,10 +119,4 @@ impl PooledProcess {
     pub(super) fn into_program(self) -> PathBuf {
         self.options.program
     }
-}
-
-/// When the file of a program was last changed; `None` while there is no file.
-pub(super) fn program_time(program: &Path) -> Option<SystemTime> {
-    let metadata = std::fs::metadata(program).ok()?;
-    metadata.modified().ok()
 }
