@@ -16,7 +16,7 @@ use serde::Serialize;
 use store::attributes::Item;
 
 use crate::is_closed_output;
-use crate::keys::KeyTable;
+use crate::keys::ensure_account_has_key;
 use crate::output::{counted, note, print_json, print_line};
 use crate::stack::Stack;
 use crate::stack::variables::SIGNALS_TABLE;
@@ -189,22 +189,11 @@ impl SignalSelection {
         )
         .await?;
         if signals == 0 {
-            self.ensure_account_has_key(stack).await?;
+            // The name of the account may be misspelled: then no signal was judged.
+            ensure_account_has_key(stack, &self.account, "no signal of it was read").await?;
         }
         let count = counted(signals, "signal");
         note(&format!("{count} of {} read.", self.account));
-        Ok(())
-    }
-
-    /// Fails when the account has no key: its name may be misspelled, and then no signal was judged.
-    async fn ensure_account_has_key(&self, stack: &Stack) -> Result<()> {
-        let account = &self.account;
-        let api_keys = KeyTable::new(stack)?.all().await?;
-        let has_key = api_keys.iter().any(|key| key.entry.account_id == *account);
-        ensure!(
-            has_key,
-            "The account {account} has no key, and no signal of it was read."
-        );
         Ok(())
     }
 }

@@ -82,10 +82,17 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     add("Alarms", alarms);
     let concurrency = check_concurrency(stack).await;
     add("Concurrency", concurrency);
-    let Some(queues) = Queues::find(stack)? else {
-        let outcome = CheckOutcome::skipped(stack.no_queues_message());
-        add("Overflow queue", Ok(outcome));
-        return Ok(findings);
+    let queues = match Queues::find(stack) {
+        Ok(Some(queues)) => queues,
+        Ok(None) => {
+            let outcome = CheckOutcome::skipped(stack.no_queues_message());
+            add("Overflow queue", Ok(outcome));
+            return Ok(findings);
+        }
+        Err(error) => {
+            add("Overflow queue", Err(error));
+            return Ok(findings);
+        }
     };
     let drains = check_drains(stack, &queues, &client).await;
     add("Overflow queue", drains);

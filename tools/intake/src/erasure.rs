@@ -31,6 +31,7 @@ use self::reach::ErasureCounts;
 pub(crate) use self::reach::Reach;
 use crate::confirm::ask_for_line;
 use crate::interrupt::until_interrupted;
+use crate::keys::ensure_account_has_key;
 use crate::output::{Format, note};
 use crate::overflow::Queues;
 use crate::stack::Stack;
@@ -76,8 +77,12 @@ pub(crate) struct Erasure<'a> {
 #[derive(Debug)]
 pub(crate) struct ErasureResult {
     pub(crate) counts: ErasureCounts,
+    /// How many messages were queued before the deletion: only with `--anyway` there may be any.
+    pub(crate) queued: u64,
     /// The doubtful rejected signals that stay.
     pub(crate) doubtful: Vec<RejectedSignalId>,
+    /// What the operator has named and was not found.
+    unknown: Vec<String>,
 }
 
 /// What an erasure waits for before it deletes.
@@ -139,15 +144,19 @@ impl<'a> Erasure<'a> {
     /// first two steps.
     ///
     /// # Errors
-    /// Messages are queued, or a call failed.
+    /// Messages are queued, nothing was found of an account without a key, the operator has named a rejected
+    /// signal that was not found, or a call failed.
     pub(crate) async fn look(&self) -> Result<ErasureResult> {
-        let ErasureArgs {
-            dry_run, anyway, ..
-        } = self.options;
-        refuse_while_queued(self.stack, *anyway || *dry_run).await?;
+        if !self.options.dry_run {
+            self.count_queued().await?;
+        }
         note(&format!("Counting {} ...", self.target()));
         let found = self.count().await?;
+        refuse_unknown(&found.unknown)?;
         if found.counts.is_zero() {
+            if found.doubtful.is_empty() && !matches!(self.reach, Reach::Account) {
+                ensure_account_has_key(self.stack, self.account, "nothing of it was found").await?;
+            }
             note(&format!("Found nothing: {}.", self.target()));
         }
         list_doubtful(&found.doubtful);
@@ -194,10 +203,31 @@ impl<'a> Erasure<'a> {
     /// Messages are queued by then: nothing is deleted. Or a call failed: a part may be deleted.
     pub(crate) async fn wait_and_delete(&self, wait: Wait) -> Result<ErasureResult> {
         wait_for_functions(wait).await;
-        refuse_while_queued(self.stack, self.options.anyway)
-            .await
-            .context("Nothing is deleted")?;
-        self.delete().await
+        let queued = self.count_queued().await.context("Nothing is deleted")?;
+        let erased = self.delete().await?;
+        Ok(ErasureResult { queued, ..erased })
+    }
+
+    /// Counts the messages of both queues: when the overflow function stores what is in them later, what
+    /// was erased may come back.
+    ///
+    /// # Errors
+    /// There are messages, without `--anyway`; or it is unknown whether there are any.
+    async fn count_queued(&self) -> Result<u64> {
+        let Some(queues) = Queues::find(self.stack)? else {
+            return Ok(0);
+        };
+        let counts = queues.count().await?;
+        let overflow = counts.overflow.total();
+        let dead_letters = counts.dead_letters.total();
+        let messages = overflow + dead_letters;
+        ensure!(
+            messages == 0 || self.options.anyway,
+            "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be \
+             stored after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` \
+             moves the dead letters back), or add --anyway, and erase again when the queues are empty."
+        );
+        Ok(messages)
     }
 
     /// What is erased, in words.
@@ -226,8 +256,8 @@ impl<'a> Erasure<'a> {
     /// the end of the sentence and as members of the JSON.
     ///
     /// # Errors
-    /// Standard output is closed, or doubtful rejected signals stay without the operator having been
-    /// asked.
+    /// Standard output is closed, doubtful rejected signals stay without the operator having been asked, or
+    /// messages were queued.
     pub(crate) fn print_erased(
         &self,
         erased: &ErasureResult,
@@ -246,11 +276,21 @@ impl<'a> Erasure<'a> {
         list_doubtful(&erased.doubtful);
         let is_unanswered = |id: &&RejectedSignalId| !self.asked_about.contains(id);
         let unanswered = erased.doubtful.iter().filter(is_unanswered).count();
-        ensure!(
-            unanswered == 0,
-            "{unanswered} rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake rejected list \
-             --json`, and run the command again with --rejected ID for each that is to be erased."
-        );
+        let mut left = Vec::new();
+        if unanswered > 0 {
+            left.push(format!(
+                "{unanswered} rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake rejected list \
+                 --json`, and run the command again with --rejected ID for each that is to be erased."
+            ));
+        }
+        if erased.queued > 0 {
+            left.push(format!(
+                "{} message(s) in the queues may bring back what was erased: run the command again when `cargo intake overflow \
+                 status` counts none.",
+                erased.queued
+            ));
+        }
+        ensure!(left.is_empty(), left.join(" "));
         printed
     }
 
@@ -280,6 +320,17 @@ impl<'a> Erasure<'a> {
     }
 }
 
+/// Fails when the operator has named rejected signals that are neither certain nor doubtful ones.
+pub(crate) fn refuse_unknown(names: &[String]) -> Result<()> {
+    let names = names.join(", ");
+    ensure!(
+        names.is_empty(),
+        "No rejected signal that may belong to it has the id {names}: it is misspelled, or erased already. Correct --rejected, or \
+         leave it out."
+    );
+    Ok(())
+}
+
 /// Names rejected signals that an operator has to look at.
 pub(crate) fn list_doubtful(doubtful: &[RejectedSignalId]) {
     if doubtful.is_empty() {
@@ -289,27 +340,6 @@ pub(crate) fn list_doubtful(doubtful: &[RejectedSignalId]) {
     for id in doubtful {
         note(&format!("  {}", id.short()));
     }
-}
-
-/// Ends a command that erases while messages are queued, unless `anyway` is set: when the overflow
-/// function stores what is in them later, what was erased may come back.
-async fn refuse_while_queued(stack: &Stack, anyway: bool) -> Result<()> {
-    if anyway {
-        return Ok(());
-    }
-    let Some(queues) = Queues::find(stack)? else {
-        return Ok(());
-    };
-    let counts = queues.count().await?;
-    let overflow = counts.overflow.total();
-    let dead_letters = counts.dead_letters.total();
-    ensure!(
-        overflow == 0 && dead_letters == 0,
-        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be stored \
-         after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
-         dead letters back), or add --anyway, and erase again when the queues are empty."
-    );
-    Ok(())
 }
 
 /// Does the work that deletes, until the operator interrupts it. It is called after the confirmation:

@@ -2,12 +2,13 @@
 //! stored.
 
 mod create;
+mod key_id_parser;
 mod key_table;
 mod revoke;
 mod rotate;
 pub(crate) mod snapshot;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::{Args, Subcommand};
 use futures_util::future::join;
 use model::account::AccountId;
@@ -75,12 +76,17 @@ impl KeysCommand {
             _ => stack,
         };
         let key_table = KeyTable::new(stack)?;
+        let has_bucket = match self {
+            // It only reads, and tells that it cannot read the snapshot.
+            Self::List(_) => false,
+            _ => snapshot::has_bucket(stack)?,
+        };
         let performed = self.perform(&key_table, format).await;
         if !key_table.needs_publication() {
             return performed;
         }
         if let Err(error) = &performed
-            && snapshot::has_bucket(stack)
+            && has_bucket
         {
             // The publication may wait for minutes. The operator hears before what is known of a key.
             note(&format!("{error:#} Writing the key snapshot ..."));
@@ -224,9 +230,25 @@ fn note_missing_revocation(id: &str) {
     ));
 }
 
+/// Fails when the account has no key, and so may be misspelled: for a command that has found nothing of it,
+/// which `finding` says.
+///
+/// # Errors
+/// There is no such key, or the key table cannot be read.
+pub(crate) async fn ensure_account_has_key(
+    stack: &Stack,
+    account: &AccountId,
+    finding: &str,
+) -> Result<()> {
+    let api_keys = KeyTable::new(stack)?.all().await?;
+    let has_key = api_keys.iter().any(|key| key.entry.account_id == *account);
+    ensure!(has_key, "The account {account} has no key, and {finding}.");
+    Ok(())
+}
+
 async fn publish(key_table: &KeyTable<'_>, format: Format) -> Result<()> {
     let bucket =
-        find_bucket(key_table.stack).context("This stack has no bucket for a key snapshot.")?;
+        find_bucket(key_table.stack)?.context("This stack has no bucket for a key snapshot.")?;
     let written = write_snapshot(&bucket, key_table).await;
     // The revocations that this may have written to the table need no second publication: if the first
     // one failed, the command ends with its error.

@@ -8,7 +8,7 @@ pub(crate) mod variables;
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use aws::dynamodb::patient_dynamodb;
 use aws::http::refuse_empty_answers;
 use aws_config::SdkConfig;
@@ -20,8 +20,8 @@ use operator::rejected::RejectedTable;
 pub(crate) use self::connect::{StackArgs, local_account};
 use self::variables::StackVariables;
 use self::variables::{
-    BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, OVERFLOW_QUEUE_URL, REJECTED_SIGNALS_TABLE,
-    SIGNAL_RETENTION_DAYS, SIGNALS_TABLE,
+    BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, KEY_SNAPSHOT_BUCKET, OVERFLOW_QUEUE_URL,
+    REJECTED_SIGNALS_TABLE, SIGNAL_RETENTION_DAYS, SIGNALS_TABLE,
 };
 use crate::output::note;
 
@@ -127,6 +127,33 @@ impl Stack {
         self.variables.find(variable)
     }
 
+    /// The name of a queue or a bucket, on which a promise depends. `None` when the stack has none: the
+    /// variable is empty, or the file of `cargo dev`, which has all that its stack has, lacks it.
+    ///
+    /// # Errors
+    /// The variable is not set: whether the stack has one is unknown.
+    fn resource(&self, variable: &str) -> Result<Option<&str>> {
+        let is_none = self.variables.is_empty(variable)
+            || (self.is_local && self.variables.find(variable).is_none());
+        if is_none {
+            return Ok(None);
+        }
+        let advice =
+            "Give --stack NAME, or set the variable; an empty one says that the stack has none.";
+        self.variables.get(variable, advice).map(Some)
+    }
+
+    /// The name of the bucket of the key snapshot. A local stack has none.
+    ///
+    /// # Errors
+    /// Whether there is one is unknown.
+    pub(crate) fn key_snapshot_bucket(&self) -> Result<Option<&str>> {
+        if self.is_local {
+            return Ok(None);
+        }
+        self.resource(KEY_SNAPSHOT_BUCKET)
+    }
+
     /// Whether there is a stack of the delivery beside this one. A stack without a name is taken for one
     /// without a delivery.
     ///
@@ -159,20 +186,23 @@ impl Stack {
     /// queue.
     ///
     /// # Errors
-    /// Only one of the two is known: the counts of that one would pass for those of both.
+    /// Whether there are queues is unknown, or there is only one of the two: the counts of that one would
+    /// pass for those of both.
     pub(crate) fn queue_urls(&self) -> Result<Option<QueueUrls<'_>>> {
-        let has_overflow = self.variables.find(OVERFLOW_QUEUE_URL).is_some();
-        let has_dead_letters = self.variables.find(DEAD_LETTER_QUEUE_URL).is_some();
-        if !has_overflow && !has_dead_letters {
-            return Ok(None);
+        let overflow = self.resource(OVERFLOW_QUEUE_URL)?;
+        let dead_letters = self.resource(DEAD_LETTER_QUEUE_URL)?;
+        match (overflow, dead_letters) {
+            (Some(overflow), Some(dead_letters)) => Ok(Some(QueueUrls {
+                overflow,
+                dead_letters,
+            })),
+            (None, None) => Ok(None),
+            (Some(_), None) | (None, Some(_)) => bail!(
+                "{} has only one of {OVERFLOW_QUEUE_URL} and {DEAD_LETTER_QUEUE_URL}. Set both; empty ones say that the \
+                 stack has no queue.",
+                self.variables.source
+            ),
         }
-        let advice = "Give --stack NAME, or set the variables of both queues.";
-        let overflow = self.variables.get(OVERFLOW_QUEUE_URL, advice)?;
-        let dead_letters = self.variables.get(DEAD_LETTER_QUEUE_URL, advice)?;
-        Ok(Some(QueueUrls {
-            overflow,
-            dead_letters,
-        }))
     }
 
     /// The sentence that says that there is no overflow queue.
@@ -182,7 +212,7 @@ impl Stack {
                 .to_owned();
         }
         format!(
-            "{} defines no overflow queue: neither {OVERFLOW_QUEUE_URL} nor {DEAD_LETTER_QUEUE_URL}.",
+            "{} says that there is no overflow queue: {OVERFLOW_QUEUE_URL} and {DEAD_LETTER_QUEUE_URL} are empty.",
             self.variables.source
         )
     }

@@ -54,6 +54,22 @@ where
     }
 }
 
+/// What an error says when the command can be run again.
+const ADVICE: [&str; 2] = [
+    " Wait a minute and run the command again.",
+    " Run the command again.",
+];
+
+/// What an error says, without the advice to run the command again: for a command that has done its part,
+/// and has another advice.
+pub fn without_advice(error: &Error) -> String {
+    let mut text = format!("{error:#}");
+    for advice in ADVICE {
+        text = text.replace(advice, "");
+    }
+    text
+}
+
 /// The error of a call to another service than DynamoDB.
 pub fn service_error<E, R>(service: &str, error: &SdkError<E, R>) -> Error
 where

@@ -63,6 +63,7 @@ impl EraseAccount {
         } = self;
         let erasure = Erasure::new(stack, account, Reach::Account, options, &[]);
         let key_table = KeyTable::new(stack)?;
+        let has_snapshot = snapshot::has_bucket(stack)?;
         let found = erasure.look().await?;
         let api_keys = keys_of_account(&key_table, account).await?;
         ensure!(
@@ -80,12 +81,15 @@ impl EraseAccount {
         let more_text = format!(", {revoked_keys} key(s) revoked");
         let more_json = Map::from_iter([("revokedKeys".to_owned(), json!(revoked_keys))]);
         let printed = erasure.print_erased(&outcome.erased, format, &more_text, more_json);
-        if snapshot::has_bucket(stack) {
+        if has_snapshot {
             note(LATE_SIGNALS);
         }
         // These errors are returned last, so that the operator has the line for the record in any case.
-        // A later key comes first: the second run that it asks for also writes the snapshot.
-        outcome.no_later_key.and(outcome.published).and(printed)
+        // That of a later key comes before that of the printing: both ask for a second run.
+        match outcome.no_later_key.and(printed) {
+            Ok(()) => outcome.published,
+            Err(error) => Err(snapshot::with_unpublished(error, outcome.published)),
+        }
     }
 }
 

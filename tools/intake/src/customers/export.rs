@@ -13,7 +13,7 @@ use operator::rejected::Wanted;
 use store::attributes::Item;
 
 use super::{Target, find_profile, profile_json};
-use crate::erasure::{DoubtfulArgs, list_doubtful};
+use crate::erasure::{DoubtfulArgs, list_doubtful, refuse_unknown};
 use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::stack::variables::{REJECTED_SIGNALS_TABLE, SIGNALS_TABLE};
@@ -51,7 +51,7 @@ impl ExportCustomer {
             .rejected_table()?
             .find_named(account, wanted, Timestamp::from_millis(0), None)
             .await?;
-        rejected.take_named(&self.doubtful.ids);
+        refuse_unknown(&rejected.take_named(&self.doubtful.ids))?;
         let has_signals = signals.as_mut().peek().await.is_some();
         list_doubtful(&rejected.doubtful);
         ensure!(

@@ -162,6 +162,7 @@ impl Erasure<'_> {
     ) -> Result<ErasureResult> {
         let mut counts = Vec::new();
         let mut doubtful = Vec::new();
+        let mut unknown = Vec::new();
         for table in self.reach.tables().iter().rev() {
             let table_name = self.stack.table_name(table.variable)?;
             let mut items = 0;
@@ -172,7 +173,7 @@ impl Erasure<'_> {
             match self.wanted() {
                 Some(wanted) if table.member == REJECTED_SIGNALS.member => {
                     let mut found = self.find_rejected(wanted).await?;
-                    found.take_named(&self.named);
+                    unknown = found.take_named(&self.named);
                     doubtful = found.doubtful;
                     let keys = found.certain.iter().map(|id| id.key(self.account));
                     take_keys(keys.collect()).await?;
@@ -183,7 +184,9 @@ impl Erasure<'_> {
         }
         Ok(ErasureResult {
             counts: ErasureCounts(counts),
+            queued: 0,
             doubtful,
+            unknown,
         })
     }
 

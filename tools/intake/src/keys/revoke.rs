@@ -8,12 +8,12 @@ use clap::Args;
 use model::timestamp::Timestamp;
 use serde_json::json;
 
+use super::key_id_parser::KeyIdParser;
 use super::key_table::{KeyTable, StoredKey, TableChange, no_such_key};
 use super::snapshot::{self, find_bucket, has_bucket};
 use crate::bucket::UnknownWrite;
 use crate::confirm::confirm;
 use crate::output::{Format, note, print_json};
-use crate::stack::Stack;
 
 /// How long `keys revoke` waits for an answer of the key table before it revokes in the snapshot.
 pub(super) const TABLE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -22,6 +22,7 @@ pub(super) const TABLE_TIMEOUT: Duration = Duration::from_secs(10);
 #[command(after_help = help())]
 pub(crate) struct RevokeKey {
     /// The key's id, from `keys list`
+    #[arg(value_parser = KeyIdParser)]
     id: String,
 
     /// Do not ask for confirmation
@@ -62,7 +63,7 @@ impl RevokeKey {
                 Err(error) => return self.revoke_in_snapshot(key_table, error).await,
             };
             ensure!(exists, no_such_key(id));
-            note_revoked(key_table.stack, id);
+            note_revoked(id, has_bucket(key_table.stack)?);
         }
         match format {
             Format::Json => print_json(&json!({"keyId": id, "revoked": true})),
@@ -90,7 +91,7 @@ impl RevokeKey {
         key_table: &KeyTable<'_>,
         error: Error,
     ) -> Result<()> {
-        if has_bucket(key_table.stack) {
+        if has_bucket(key_table.stack)? {
             let id = &self.id;
             let question = format!(
                 "{error:#} Revoke the key {id} in the key snapshot? This cannot be undone."
@@ -107,7 +108,7 @@ impl RevokeKey {
     /// stack has no snapshot.
     async fn revoke_in_snapshot(&self, key_table: &KeyTable<'_>, error: Error) -> Result<()> {
         let id = &self.id;
-        let Some(bucket) = find_bucket(key_table.stack) else {
+        let Some(bucket) = find_bucket(key_table.stack)? else {
             return Err(error);
         };
         key_table.skip_publication();
@@ -131,8 +132,8 @@ impl RevokeKey {
 }
 
 /// Tells the operator how long functions may still accept a key that is revoked in the table.
-fn note_revoked(stack: &Stack, id: &str) {
-    let exception = if has_bucket(stack) {
+fn note_revoked(id: &str, has_snapshot: bool) {
+    let exception = if has_snapshot {
         "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
     } else {
         "One that cannot read the key table may accept it for 15 minutes."

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Error, Result, bail, ensure};
 use aws::s3::S3Object;
 use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use model::timestamp::Timestamp;
+use operator::error::without_advice;
 use store::key_snapshot::{
     self, CONTENT_TYPE, KeySnapshot, MAX_OBJECT_BYTES, OBJECT_KEY, SnapshotKey,
 };
@@ -17,7 +18,6 @@ use crate::bucket::{Bucket, ConditionalWrite, StoredObject, UnknownWrite};
 use crate::check_result::CheckOutcome;
 use crate::interrupt::say_at_interrupt;
 use crate::output::note;
-use crate::stack::variables::KEY_SNAPSHOT_BUCKET;
 use crate::stack::{ATTEMPT_TIMEOUT, Stack};
 
 /// How often the snapshot is read and written when other commands write it at the same time.
@@ -26,27 +26,27 @@ const ATTEMPTS: u32 = 20;
 /// The longest pause before the next attempt.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// The name of the bucket of the snapshot, if the stack has one.
-fn bucket_name(stack: &Stack) -> Option<&str> {
-    if stack.is_local {
-        return None;
-    }
-    stack.optional(KEY_SNAPSHOT_BUCKET)
-}
-
 /// Whether the stack has a bucket for the snapshot.
-pub(crate) fn has_bucket(stack: &Stack) -> bool {
-    bucket_name(stack).is_some()
+///
+/// # Errors
+/// It is unknown: a command must not change a key that the snapshot may have.
+pub(crate) fn has_bucket(stack: &Stack) -> Result<bool> {
+    let name = stack.key_snapshot_bucket()?;
+    Ok(name.is_some())
 }
 
 /// The bucket of the snapshot, if the stack has one.
-pub(super) fn find_bucket(stack: &Stack) -> Option<Bucket> {
-    bucket_name(stack).map(|name| Bucket::new(stack, name, ATTEMPT_TIMEOUT))
+///
+/// # Errors
+/// It is unknown.
+pub(super) fn find_bucket(stack: &Stack) -> Result<Option<Bucket>> {
+    let name = stack.key_snapshot_bucket()?;
+    Ok(name.map(|name| Bucket::new(stack, name, ATTEMPT_TIMEOUT)))
 }
 
 /// Writes the snapshot, where there is one, after a command that has changed a key.
 pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
-    let Some(bucket) = find_bucket(key_table.stack) else {
+    let Some(bucket) = find_bucket(key_table.stack)? else {
         return Ok(());
     };
     if key_table.change() == TableChange::Written {
@@ -70,8 +70,9 @@ pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
             "is not written"
         };
         bail!(
-            "{table}{added}, and the key snapshot {snapshot}: {error:#}. While the key table does not answer, functions go \
-             by the old snapshot: run `cargo intake keys publish`."
+            "{table}{added}, and the key snapshot {snapshot}: {}. While the key table does not answer, functions go \
+             by the old snapshot: run `cargo intake keys publish`.",
+            without_advice(&error)
         );
     }
     Ok(())
@@ -223,7 +224,7 @@ fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
 
 /// Reads the snapshot. Returns `None` in a stack that has none.
 pub(super) async fn read(stack: &Stack) -> Result<Option<KeySnapshot>> {
-    let Some(bucket) = find_bucket(stack) else {
+    let Some(bucket) = find_bucket(stack)? else {
         return Ok(None);
     };
     let object = read_object(&bucket).await?;
@@ -234,7 +235,7 @@ pub(super) async fn read(stack: &Stack) -> Result<Option<KeySnapshot>> {
 /// Compares the snapshot with the table, as functions would read it. They cannot tell a missing
 /// snapshot from one that they may not read: only here is it seen.
 pub(crate) async fn compare(stack: &Stack) -> Result<CheckOutcome> {
-    let Some(bucket) = find_bucket(stack) else {
+    let Some(bucket) = find_bucket(stack)? else {
         return Ok(CheckOutcome::skipped("this stack has no bucket for one"));
     };
     let differs = |fault: &str| {

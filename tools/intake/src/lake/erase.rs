@@ -19,6 +19,7 @@ use super::{EVENTS, LakeArgs};
 use crate::bucket::{Bucket, ConditionalWrite, StoredObject};
 use crate::confirm::{confirm, confirm_by_name};
 use crate::erasure::until_erased;
+use crate::keys::ensure_account_has_key;
 use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::time_args::time_or_age;
@@ -206,6 +207,10 @@ impl LakeErasureArgs {
             objects,
             unreadable,
         } = erased;
+        if events == 0 && unreadable == 0 {
+            let account = &selection.account;
+            ensure_account_has_key(stack, account, "the lake has no such event of it").await?;
+        }
         let counts = format!("{events} event(s) in {objects} object(s)");
         let mut json = selection.json();
         json.extend([

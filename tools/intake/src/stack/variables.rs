@@ -131,6 +131,11 @@ impl StackVariables {
             .filter(|value| !value.is_empty())
     }
 
+    /// Whether a variable is set to nothing.
+    pub(super) fn is_empty(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(String::is_empty)
+    }
+
     /// The value of a variable. The error says which variable is missing where, and `advice`.
     pub(super) fn get(&self, name: &str, advice: &str) -> Result<&str> {
         self.find(name)

@@ -97,6 +97,7 @@ async fn erasure_and_redrive_change_nothing_of_another_account() {
     operator.file("rejects", &edited);
     let of_other = |command: &[&str]| operator.run(&[command, &["--account", "other"]].concat());
 
+    app.key("other").await;
     let erased = of_other(&["customers", "erase", "c", "--yes"]).success();
     assert!(erased.stderr.contains("Found nothing"), "{erased:?}");
     let redriven = of_other(&["rejected", "redrive", "--from", "rejects"]);

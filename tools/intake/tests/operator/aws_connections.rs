@@ -253,7 +253,9 @@ fn operator_with_credentials_in(file: &str, endpoint: &str) -> Operator {
         "[default]\nregion = eu-central-1\nendpoint_url = {endpoint}\ncredential_process = cat {file}\n"
     );
     operator.file(".aws/config", &config);
-    operator.variable("API_KEYS_TABLE", "ApiKeysTable")
+    operator
+        .variable("API_KEYS_TABLE", "ApiKeysTable")
+        .variable("KEY_SNAPSHOT_BUCKET", "")
 }
 
 /// The SDK asks for new ones some seconds before the old ones end.

@@ -222,6 +222,7 @@ async fn retry_settings_that_the_sdk_does_not_know_are_told_and_no_hindrance() {
         };
         operator_with(&profile, &aws.endpoint())
             .variable("API_KEYS_TABLE", "ApiKeysTable")
+            .variable("KEY_SNAPSHOT_BUCKET", "")
             .variable("INTAKE_STACK", "")
             .run(&CREATE)
             .success()
@@ -368,6 +369,7 @@ async fn no_value_of_a_variable_makes_the_program_panic() {
         operator_with(&profile, &endpoint)
             .variable("INTAKE_STACK", "")
             .variable("API_KEYS_TABLE", "ApiKeysTable")
+            .variable("KEY_SNAPSHOT_BUCKET", "")
     };
     // A proxy that does not exist keeps the calls to the usual address on this machine.
     let without_keys = || {

@@ -99,6 +99,32 @@ async fn erasure_of_an_emitter_that_is_interrupted_while_it_waits_has_deleted_no
 }
 
 #[tokio::test]
+async fn erasure_in_an_account_without_a_key_or_data_is_an_error() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    app.key("shop").await;
+    let by_type = "signals erase --account shpo --type t --since 2d --until 1d --yes";
+    for erase in ["customers erase --account shpo ada --yes", by_type] {
+        let words: Vec<&str> = erase.split(' ').collect();
+        assert_eq!(
+            operator.run(&words).error_message(),
+            "The account shpo has no key, and nothing of it was found."
+        );
+        let dry_run = [&words[..], &["--dry-run"]].concat();
+        assert_eq!(operator.run(&dry_run).code, Some(1));
+    }
+    let again = [
+        "customers",
+        "erase",
+        "--account",
+        "shop",
+        "ada",
+        "--dry-run",
+    ];
+    operator.run(&again).success();
+}
+
+#[tokio::test]
 async fn erasure_that_finds_nothing_waits_for_requests_that_are_on_their_way() {
     let app = TestApp::start();
     let operator = Operator::new(&app);

@@ -31,6 +31,33 @@ async fn revoked_in_table(app: &TestApp) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn change_of_a_key_without_the_variable_of_the_snapshot_is_an_error_that_writes_nothing() {
+    let app = TestApp::start();
+    let id = Operator::new(&app).create_key("web").id;
+    let operator = Operator::with_tables(&app)
+        .variable("OVERFLOW_QUEUE_URL", "")
+        .variable("DEAD_LETTER_QUEUE_URL", "");
+    let revoke = format!("keys revoke {id} --yes");
+    let rotate = format!("keys rotate {id}");
+    for command in [
+        revoke.as_str(),
+        rotate.as_str(),
+        "keys create --account shop --name new",
+        "keys publish",
+        "accounts erase shop --yes",
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        assert_eq!(
+            operator.run(&words).error_message(),
+            "The environment does not define KEY_SNAPSHOT_BUCKET. Give --stack NAME, or set the variable; an empty one says \
+             that the stack has none."
+        );
+    }
+    assert_eq!(revoked_in_table(&app).await, Vec::<String>::new());
+    assert_eq!(operator.list_keys().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn key_is_revoked_in_the_snapshot_while_the_table_is_away_and_never_comes_back() {
     let app = TestApp::start();
     let s3 = FakeS3::start().await.unwrap();

@@ -107,7 +107,7 @@ async fn commands_at_the_same_time_leave_a_whole_snapshot() {
         let name = format!("n{number}");
         let mut command =
             operator.command(&["keys", "create", "--account", "shop", "--name", &name]);
-        processes.push(command.stdout(Stdio::null()).spawn().unwrap());
+        processes.push(command.stdout(Stdio::piped()).spawn().unwrap());
     }
     for mut process in processes {
         assert!(process.wait().unwrap().success());

@@ -45,10 +45,12 @@ async fn overflow_status_lists_the_counts_of_both_queues() {
 
 #[test]
 fn stack_without_an_overflow_queue_is_an_error_of_redrive_and_not_of_status() {
-    let operator = without_queues();
+    let operator = without_queues()
+        .variable("OVERFLOW_QUEUE_URL", "")
+        .variable("DEAD_LETTER_QUEUE_URL", "");
     operator.file("dev.env", LOCAL);
-    let nowhere =
-        "The environment defines no overflow queue: neither OVERFLOW_QUEUE_URL nor DEAD_LETTER_QUEUE_URL.".to_owned();
+    let nowhere = "The environment says that there is no overflow queue: OVERFLOW_QUEUE_URL and DEAD_LETTER_QUEUE_URL are empty."
+        .to_owned();
     let in_dev = "The stack of `cargo dev` runs without an overflow queue (--no-queue).".to_owned();
     for (stack, sentence) in [(&[][..], nowhere), (&["--local=dev.env"], in_dev)] {
         let status = operator.run(&[&STATUS[..], stack].concat()).success();
@@ -89,7 +91,14 @@ async fn missing_queue_or_variable_is_an_error() {
         .variable("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE);
     assert_eq!(
         one.run(&STATUS).error_message(),
-        "The environment does not define DEAD_LETTER_QUEUE_URL. Give --stack NAME, or set the variables of both queues."
+        "The environment does not define DEAD_LETTER_QUEUE_URL. Give --stack NAME, or set the variable; an empty one says \
+         that the stack has none."
+    );
+    let one = one.variable("DEAD_LETTER_QUEUE_URL", "");
+    assert_eq!(
+        one.run(&STATUS).error_message(),
+        "The environment has only one of OVERFLOW_QUEUE_URL and DEAD_LETTER_QUEUE_URL. Set both; empty ones say that the \
+         stack has no queue."
     );
     let unknown = one.variable(
         "DEAD_LETTER_QUEUE_URL",
@@ -227,8 +236,44 @@ async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
     assert_eq!(app.items("SignalsTable").await.len(), 1);
     assert_eq!(operator.list_keys()[0]["state"], "revoked");
 
+    let erased = operator.run(&[&erase[..], &["--anyway"]].concat());
+    assert_eq!(erased.code, Some(1), "{erased:?}");
+    assert!(erased.stdout.starts_with("Erased everything"), "{erased:?}");
+    assert_eq!(
+        erased.stderr.lines().last(),
+        Some(
+            "error: 1 message(s) in the queues may bring back what was erased: run the command again when `cargo intake \
+             overflow status` counts none."
+        )
+    );
+    assert_eq!(app.items("SignalsTable").await.len(), 0);
+    sqs.set_counts([[0, 0, 0]], [[0, 0, 0]]);
     operator
         .run(&[&erase[..], &["--anyway"]].concat())
         .success();
-    assert_eq!(app.items("SignalsTable").await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn erasure_without_the_variables_of_the_queues_is_an_error() {
+    let app = TestApp::start();
+    let operator = Operator::with_tables(&app).variable("KEY_SNAPSHOT_BUCKET", "");
+    let key = app.key("shop").await;
+    let batch = json!({"signals": [{"customerId": "ada", "eventType": "t"}]});
+    let call = RequestBuilder::signals(batch).key(&key);
+    assert_eq!(app.send(call).await.status, 200);
+    let by_type = "signals erase --account shop --type t --since 1d --until 0s --yes";
+    for erase in [
+        "accounts erase shop --yes",
+        "customers erase --account shop ada --yes",
+        "customers erase --account shop ada --yes --anyway",
+        by_type,
+    ] {
+        let words: Vec<&str> = erase.split(' ').collect();
+        assert_eq!(
+            operator.run(&words).error_message(),
+            "The environment does not define OVERFLOW_QUEUE_URL. Give --stack NAME, or set the variable; an empty one says \
+             that the stack has none."
+        );
+    }
+    assert_eq!(app.items("SignalsTable").await.len(), 1);
 }

@@ -108,10 +108,11 @@ async fn erasure_by_type_refuses_a_period_that_is_not_over() {
     assert_eq!(erase("1h", "2h"), "--since must be before --until.");
 }
 
-#[test]
-fn erasure_by_type_of_a_period_that_has_just_ended_waits_for_functions() {
+#[tokio::test]
+async fn erasure_by_type_of_a_period_that_has_just_ended_waits_for_functions() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
+    app.key("shop").await;
     let now = Timestamp::now().to_string();
     let erase = [&ERASE[..8], &["--until", &now, "--yes"]].concat();
     let waiting = RunningCommand::start(&operator, &erase);
@@ -144,7 +145,14 @@ async fn erasure_by_type_is_refused_while_messages_are_queued() {
         "{refused}"
     );
     erase(&["--dry-run"]).success();
-    erase(&["--yes", "--anyway"]).success();
+    let erased = erase(&["--yes", "--anyway"]);
+    assert_eq!(erased.code, Some(1), "{erased:?}");
+    assert!(
+        erased
+            .stderr
+            .contains("1 message(s) in the queues may bring back what was erased"),
+        "{erased:?}"
+    );
     assert_eq!(app.items("SignalsTable").await.len(), 317);
 }
 
@@ -165,9 +173,8 @@ async fn erasure_by_type_deletes_nothing_when_a_message_is_queued_while_it_count
         );
         assert_eq!(app.items("SignalsTable").await.len(), 378);
     }
-    operator
-        .run(&[&ERASE[..], &["--yes", "--anyway"]].concat())
-        .success();
+    let erased = operator.run(&[&ERASE[..], &["--yes", "--anyway"]].concat());
+    assert_eq!(erased.code, Some(1), "{erased:?}");
     assert_eq!(app.items("SignalsTable").await.len(), 317);
 }
 

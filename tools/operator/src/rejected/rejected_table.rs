@@ -45,13 +45,19 @@ pub struct NamedSignals {
 }
 
 impl NamedSignals {
-    /// Takes the doubtful ones with these ids, in either form, for certain.
-    pub fn take_named(&mut self, ids: &[String]) {
+    /// Takes the doubtful ones with these ids, in either form, for certain. Returns the ids that none has.
+    pub fn take_named(&mut self, ids: &[String]) -> Vec<String> {
         let doubtful = std::mem::take(&mut self.doubtful);
         let (chosen, left): (Vec<_>, Vec<_>) =
             doubtful.into_iter().partition(|id| id.is_one_of(ids));
         self.certain.extend(chosen);
         self.doubtful = left;
+        let is_unknown = |name: &&String| {
+            let found = self.certain.iter().chain(&self.doubtful);
+            let name = std::slice::from_ref(*name);
+            !found.into_iter().any(|id| id.is_one_of(name))
+        };
+        ids.iter().filter(is_unknown).cloned().collect()
     }
 }
 

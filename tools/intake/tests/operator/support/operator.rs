@@ -39,8 +39,22 @@ pub(crate) struct CommandOutput {
 }
 
 impl Operator {
-    /// An operator whose variables name the tables of this app.
+    /// An operator whose variables name the tables of this app, and neither a queue nor a key snapshot.
     pub(crate) fn new(app: &TestApp) -> Self {
+        let mut operator = Self::with_tables(app);
+        for variable in [
+            "OVERFLOW_QUEUE_URL",
+            "DEAD_LETTER_QUEUE_URL",
+            "KEY_SNAPSHOT_BUCKET",
+        ] {
+            operator = operator.variable(variable, "");
+        }
+        operator
+    }
+
+    /// An operator whose variables name the tables of this app, and do not say whether there are queues and a
+    /// key snapshot.
+    pub(crate) fn with_tables(app: &TestApp) -> Self {
         let mut operator = Self::with_credentials(&app.emulator.endpoint());
         for (variable, table) in VARIABLES {
             operator

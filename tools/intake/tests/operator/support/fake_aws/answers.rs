@@ -104,6 +104,7 @@ pub(super) fn describe_stack(call: &str, exists: bool) -> (u16, String) {
         "OverflowDeadLetterQueueUrl",
         "https://sqs/1/dead-letters",
     );
+    outputs += &member("Output", "KeySnapshotBucket", "");
     let parameters = [
         ("DeletionProtection", "true"),
         ("SignalRetentionDays", "30"),
