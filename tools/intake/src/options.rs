@@ -11,7 +11,7 @@ use crate::exit_codes::with_exit_codes;
 use crate::import::ImportArgs;
 use crate::interrupt::{end_at_interrupt, say_at_interrupt};
 use crate::output::{Format, note, print_line};
-use crate::output::{as_typed, own_name};
+use crate::output::{as_typed, name_stack_in_commands, own_name};
 use crate::stack::{Stack, StackArgs, local_account};
 use crate::verify::Verify;
 use crate::{accounts, contracts, customers, doctor, keys, lake, overflow, rejected, signals};
@@ -151,6 +151,7 @@ impl Options {
             Command::OnStack(command) => {
                 say_at_interrupt("To go on, run the same command again.");
                 end_at_interrupt()?;
+                name_stack_in_commands(self.stack_args.as_typed());
                 let stack = self.stack_args.connect().await?;
                 command.run(&stack, format).await
             }

@@ -5,9 +5,13 @@
 //! escape them. Commands in a text are as the operator types them: in the repository, in an unpacked
 //! release, or installed.
 
+use std::fs::{File, metadata};
 use std::io::Write as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::OnceLock;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
 use operator::escape::{escape_control, to_json};
 use serde::Serialize;
@@ -51,6 +55,17 @@ pub(crate) fn print_line(text: &str) -> Result<()> {
     writeln!(stdout, "{text}")
         .and_then(|()| stdout.flush())
         .context("Cannot write to standard output")
+}
+
+/// Fails when standard output is `/dev/null`, which also stands in for a closed one (`>&-`): for what can be
+/// printed only once.
+pub(crate) fn refuse_lost_output() -> Result<()> {
+    let stdout = std::io::stdout().as_fd().try_clone_to_owned();
+    let stdout = stdout.and_then(|stdout| File::from(stdout).metadata());
+    let stdout = stdout.context("Cannot write to standard output")?;
+    let is_lost = metadata("/dev/null").is_ok_and(|null| null.rdev() == stdout.rdev());
+    ensure!(!is_lost, "Standard output is closed, or is /dev/null.");
+    Ok(())
 }
 
 /// Writes a value to standard output as one line of JSON.
@@ -180,10 +195,19 @@ pub(crate) fn own_name() -> &'static str {
     }
 }
 
-/// `text` with the commands in backticks as the operator types them. The name stays elsewhere: a value
-/// in the text may contain it, such as the name of a key.
+/// The options of this command line that name the stack, each after a blank.
+static STACK_OPTIONS: OnceLock<String> = OnceLock::new();
+
+/// Has all commands in texts name the stack as this command line does.
+pub(crate) fn name_stack_in_commands(options: String) {
+    STACK_OPTIONS.get_or_init(|| options);
+}
+
+/// `text` with the commands in backticks as the operator types them, for the same stack. The name stays
+/// elsewhere: a value in the text may contain it, such as the name of a key.
 pub(crate) fn commands_as_typed(text: &str) -> String {
-    text.replace(&format!("`{NAME} "), &format!("`{} ", own_name()))
+    let stack = STACK_OPTIONS.get().map_or("", String::as_str);
+    text.replace(&format!("`{NAME} "), &format!("`{}{stack} ", own_name()))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::key_table::{KeyTable, StoredKey};
-use crate::output::{Format, note};
+use crate::output::{Format, note, refuse_lost_output};
 use crate::stack::Stack;
 use crate::time_args::duration;
 
@@ -30,8 +30,8 @@ pub(crate) struct NewKey {
     #[arg(long, value_parser = name)]
     pub(super) name: String,
 
-    /// How long the key is valid [default: forever]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    /// How long the key is valid, a minute or longer [default: forever]
+    #[arg(long, value_name = "DURATION", value_parser = lifetime)]
     pub(super) expires_in: Option<Duration>,
 
     /// The only endpoint, beside ping, that accepts the key [default: all]
@@ -66,6 +66,17 @@ fn endpoint() -> impl TypedValueParser<Value = Endpoint> {
             .find(|endpoint| endpoint.as_str() == name)
             .ok_or("no such endpoint")
     })
+}
+
+/// The shortest lifetime of a key: functions take up to a minute to hear of a change.
+const MIN_LIFETIME: Duration = Duration::from_mins(1);
+
+pub(super) fn lifetime(text: &str) -> Result<Duration, String> {
+    let lifetime = duration(text)?;
+    if lifetime < MIN_LIFETIME {
+        return Err("a key is valid for a minute or longer".to_owned());
+    }
+    Ok(lifetime)
 }
 
 /// The end of a key, `lifetime` after `begin`, in whole seconds as the table holds it.
@@ -113,13 +124,14 @@ fn name(text: &str) -> Result<String, String> {
 /// Stores a new key with this entry and prints it. It cannot be printed again.
 ///
 /// # Errors
-/// The key is not stored, or is stored and not printed; or it is unknown whether it is stored. The error
+/// Standard output is closed, or the key is not stored, or is stored and not printed; or it is unknown whether it is stored. The error
 /// says which, and names the key.
 pub(super) async fn create(
     key_table: &KeyTable<'_>,
     entry: &KeyEntry,
     format: Format,
 ) -> Result<()> {
+    refuse_lost_output().context("The key is not created, because it could not be printed")?;
     let key = ApiKey::random().context("Cannot get random bytes from the system")?;
     let is_new = key_table.add(&key.hash(), entry).await?;
     if !is_new {

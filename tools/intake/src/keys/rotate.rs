@@ -7,7 +7,8 @@ use clap::Args;
 use model::timestamp::Timestamp;
 
 use super::create::create;
-use super::create::{NewKey, end_after};
+use super::create::{NewKey, end_after, lifetime};
+use super::key_id_parser::KeyIdParser;
 use super::key_table::{KeyTable, StoredKey, TableChange};
 use crate::confirm::confirm;
 use crate::output::{Format, note};
@@ -16,6 +17,7 @@ use crate::time_args::duration;
 #[derive(Args, Debug)]
 pub(crate) struct RotateKey {
     /// The id of the old key, from `keys list`
+    #[arg(value_parser = KeyIdParser)]
     id: String,
 
     /// How long the old key stays valid
@@ -24,7 +26,7 @@ pub(crate) struct RotateKey {
 
     /// How long the new key is valid [default: as long as the old one, from its creation to its
     /// end]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = lifetime)]
     expires_in: Option<Duration>,
 
     /// Do not ask for confirmation when there is no overlap

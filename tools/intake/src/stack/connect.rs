@@ -90,6 +90,16 @@ fn account_in_file(file: &Path) -> Result<String> {
 }
 
 impl StackArgs {
+    /// The options of the command line that name the stack, after a blank.
+    pub(crate) fn as_typed(&self) -> String {
+        match (&self.stack, &self.local) {
+            (Some(name), _) => format!(" --stack {name}"),
+            (None, Some(file)) if file == Path::new(DEFAULT_FILE) => " --local".to_owned(),
+            (None, Some(file)) => format!(" --local='{}'", file.display()),
+            (None, None) => String::new(),
+        }
+    }
+
     /// Finds the stack and checks that there are a region and credentials for it.
     pub(crate) async fn connect(&self) -> Result<Stack> {
         match &self.local {

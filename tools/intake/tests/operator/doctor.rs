@@ -283,7 +283,7 @@ fn broken_queues() -> [BrokenCondition; 5] {
         },
         BrokenCondition {
             check: "Dead letters",
-            seen: "2 message(s): find out why, then `cargo intake overflow redrive`",
+            seen: "2 message(s): find out why, then `cargo intake --stack intake-test overflow redrive`",
             change: Change {
                 operation: "GetQueueAttributes",
                 about: "dead-letters",

@@ -1,5 +1,6 @@
 //! `keys` creates, imports, lists, rotates and revokes keys in the key table.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use model::timestamp::Timestamp;
@@ -242,6 +243,59 @@ fn created_key_that_cannot_be_printed_is_stored_and_to_be_revoked() {
         )),
         "{stderr}"
     );
+}
+
+#[test]
+fn key_in_place_of_its_id_is_refused_and_not_printed() {
+    let operator = Operator::new(&TestApp::start());
+    for command in ["revoke", "rotate"] {
+        for value in ["intake_sk_0123456789abcdef", "", "key_\u{1b}[31m"] {
+            let refused = operator.run(&["keys", command, value]);
+            assert_eq!(refused.code, Some(2), "{refused:?}");
+            assert!(
+                refused.stderr.contains("this is not the id of a key"),
+                "{refused:?}"
+            );
+            assert!(!refused.stderr.contains("intake_sk"), "{refused:?}");
+        }
+    }
+}
+
+#[test]
+fn lifetime_of_less_than_a_minute_is_refused() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    for lifetime in ["0s", "1ms", "59s"] {
+        let refused = operator.run_keys_create("web", &["--expires-in", lifetime]);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(
+            refused
+                .stderr
+                .contains("a key is valid for a minute or longer"),
+            "{refused:?}"
+        );
+    }
+    operator
+        .run_keys_create("web", &["--expires-in", "60s"])
+        .success();
+}
+
+#[test]
+fn key_is_not_created_when_standard_output_is_closed() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let create = ["keys", "create", "--account", "shop", "--name", "web"];
+    let ended = operator
+        .command(&create)
+        .stdout(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8(ended.stderr).unwrap(),
+        "error: The key is not created, because it could not be printed: Standard output is closed, or is /dev/null.\n"
+    );
+    assert!(operator.list_keys().is_empty());
 }
 
 #[test]
