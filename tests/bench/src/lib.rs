@@ -1,7 +1,7 @@
 //! What a function costs, counted from outside: the guard and the goals.
 //!
 //! A function runs as Lambda runs it: a process that takes events from a Runtime API and writes to
-//! a DynamoDB, both from `testkit/sandbox`. Callgrind counts instructions, because they repeat
+//! a DynamoDB, both from `testkit/processes`. Callgrind counts instructions, because they repeat
 //! where time does not.
 //!
 //! | module | is for | must not know |
