@@ -3,7 +3,7 @@
 //! - An acknowledged signal is stored exactly once, a rejected one not at all, and one of which the
 //!   client knows nothing at most once. Nothing is stored that was not sent. Each item holds what
 //!   was sent, to the last digit, under the client's requestIdentifier, with the time of its
-//!   arrival and of its expiry.
+//!   arrival and of its expiry. All signals of a request have one requestIdentifier and one time.
 //! - A rejected signal is kept once as it was sent, unless the function logged that it could not
 //!   keep it.
 //! - Within a history (of one customer or emitter), signals of a request stand in their order, and

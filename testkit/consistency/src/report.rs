@@ -69,9 +69,10 @@ impl Report {
         self.counts.is_empty()
     }
 
-    /// What the first violation is about, if there is one.
-    pub fn first_subject(&self) -> Option<Subject> {
-        self.examples.first().map(|example| example.subject)
+    /// The first violation, if there is one, and what it is about.
+    pub fn first_violation(&self) -> Option<(Violation, Subject)> {
+        let first = self.examples.first()?;
+        Some((first.violation, first.subject))
     }
 
     /// Adds a violation.

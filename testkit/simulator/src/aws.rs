@@ -20,6 +20,7 @@ pub mod s3;
 pub mod sqs;
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -29,7 +30,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::call::{Call, Service};
-use self::dynamodb::{Answer, Tables};
+use self::dynamodb::{API_KEYS, Answer, Tables};
 use self::faults::{Effect, Fate, FaultPlan, Reply};
 use self::outcome::Outcome;
 use self::s3::Objects;
@@ -69,14 +70,19 @@ pub struct State {
     pub faulted: u64,
     /// Log lines that say that rejected signals are not kept.
     pub unkept: u64,
+    /// Whether any call on the key table failed or was slow.
+    pub key_table_has_failed: bool,
     /// When a call of an environment to SQS or S3 failed last.
     failures_beside_tables: BTreeMap<Arc<str>, Duration>,
-    random: fastrand::Rng,
+    /// How many calls each environment has made.
+    calls_of: BTreeMap<Arc<str>, u64>,
+    /// What the draws of the calls follow from.
+    seed: u64,
 }
 
 impl Aws {
     /// An AWS without items, messages and objects, in which this fails.
-    pub fn new(plan: FaultPlan, random: fastrand::Rng, trace: Trace) -> Self {
+    pub fn new(plan: FaultPlan, seed: u64, trace: Trace) -> Self {
         let state = State {
             tables: Tables::default(),
             queues: Queues::default(),
@@ -87,8 +93,10 @@ impl Aws {
             calls: 0,
             faulted: 0,
             unkept: 0,
+            key_table_has_failed: false,
             failures_beside_tables: BTreeMap::new(),
-            random,
+            calls_of: BTreeMap::new(),
+            seed,
         };
         Self {
             run: RUNS.fetch_add(1, Ordering::Relaxed),
@@ -138,9 +146,14 @@ impl Aws {
             state.calls < MAX_CALLS,
             "a run makes so many calls only in a loop that does not end: {call}"
         );
-        let fate = state.plan.decide(call, at, &mut state.random);
+        let calls = state.calls_of.entry(who.clone()).or_default();
+        *calls += 1;
+        let mut hasher = DefaultHasher::new();
+        (state.seed, who, *calls).hash(&mut hasher);
+        let fate = state.plan.decide(call, at, hasher.finish());
         if fate.is_fault {
             state.faulted += 1;
+            state.key_table_has_failed |= call.target == API_KEYS;
             if call.service != Service::DynamoDb {
                 let heard_at = at + fate.before + fate.after;
                 state.failures_beside_tables.insert(who.clone(), heard_at);
@@ -162,6 +175,10 @@ impl Aws {
                 headers: Vec::new(),
                 body: b"{\"Attrib".to_vec(),
             },
+            Reply::EmptyObject => Outcome::Answer(Answer {
+                status: 200,
+                body: json!({}),
+            }),
             Reply::EmptyBody => Outcome::Bytes {
                 headers: Vec::new(),
                 body: Vec::new(),
@@ -191,7 +208,16 @@ impl State {
                 let unprocessed = effect.divide(&mut body);
                 let promises = &mut self.promises;
                 let mut observer = |change: dynamodb::Change<'_>| promises.check_write(&change);
-                let mut answer = self.tables.call(&call.operation, &body, &mut observer);
+                // DynamoDB takes no batch without items.
+                let is_empty = body["RequestItems"][&call.target] == json!([]);
+                let mut answer = if is_empty {
+                    Answer {
+                        status: 200,
+                        body: json!({"UnprocessedItems": {}}),
+                    }
+                } else {
+                    self.tables.call(&call.operation, &body, &mut observer)
+                };
                 if answer.status == 200 && !unprocessed.is_empty() {
                     answer.body["UnprocessedItems"][call.target.as_str()] =
                         Value::Array(unprocessed);

@@ -9,11 +9,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use consistency::RunRecord;
+use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{sleep, timeout};
 
 use crate::aws::Aws;
 use crate::keys::{Keys, UsedKey};
 use crate::lambda::{HttpRequest, Invocation, Lambda, Response};
+use crate::promises::Promise;
 use crate::scenario::Scenario;
 
 /// How long a client sends a request again.
@@ -22,13 +24,6 @@ pub const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long after a failed call to SQS or S3 an environment may still be without them: it waits 20
 /// seconds for a key snapshot that hangs, and asks S3 again five seconds later.
 const EXPLAINED_FOR: Duration = Duration::from_secs(25);
-
-/// How long after a client hung up its request may still be served, by a clock that may be a minute
-/// ahead, in microseconds.
-const STILL_SERVED_FOR: u64 = 80_000_000;
-
-/// The share of the responses that do not reach their client, because the connection broke.
-const LOST_RESPONSES: f64 = 0.08;
 
 /// What the clients of a run share.
 pub struct Clients {
@@ -72,7 +67,11 @@ pub struct Client {
 pub struct Received {
     /// `None` when the environment was killed, or the client hung up.
     pub response: Option<Response>,
+    /// The latest time that the clock of the environment may have shown, in microseconds, if the
+    /// invocation has ended.
     pub latest_clock: u64,
+    /// The invocation that goes on after the client hung up.
+    pub still_served: Option<JoinHandle<Invocation>>,
 }
 
 impl Client {
@@ -122,22 +121,23 @@ impl Clients {
         let request = HttpRequest {
             method: "POST",
             path,
-            key: used.key.clone(),
+            key: used.secret.clone(),
             body,
         };
         let name = client.name();
         let began = self.aws.elapsed();
         self.aws.note(&name, || format!("sends {what};"));
-        let invocation = client.lambda.request(request);
+        let mut invocation = client.lambda.request(request);
         let patience = match client.patience {
             Patience::HangsUp => Duration::from_millis(client.random.borrow_mut().u64(100..3_000)),
             Patience::Retries | Patience::NeverRetries => RETRY_TIMEOUT,
         };
-        let Ok(joined) = timeout(patience, invocation).await else {
+        let Ok(joined) = timeout(patience, &mut invocation).await else {
             self.aws.note(&name, || format!("hangs up on {what};"));
             return Received {
                 response: None,
-                latest_clock: self.aws.micros() + STILL_SERVED_FOR,
+                latest_clock: 0,
+                still_served: Some(invocation),
             };
         };
         let Invocation {
@@ -152,10 +152,11 @@ impl Clients {
             let broken = self.broken_by(response, began, &used, &environment);
             if let Some(broken) = broken {
                 let text = format!("{name}, {what}: {broken}: {}", response.body);
-                self.aws.state().promises.note(text, what.to_owned());
+                let promises = &mut self.aws.state().promises;
+                promises.note(Promise::Response, text, what.to_owned());
             }
         }
-        let is_lost = client.random.borrow_mut().f64() < LOST_RESPONSES;
+        let is_lost = client.random.borrow_mut().f64() < self.scenario.lost_responses;
         if is_lost {
             self.aws
                 .note(&name, || format!("does not get the response to {what};"));
@@ -163,7 +164,30 @@ impl Clients {
         Received {
             response: response.filter(|_| !is_lost),
             latest_clock,
+            still_served: None,
         }
+    }
+
+    /// Adds to the record what came of a request, with the latest time that the clocks of its
+    /// environments may have shown: when its last attempt is served, also if the client hung up.
+    pub fn record_when_served(
+        self: &Rc<Self>,
+        latest_clock: u64,
+        still_served: Option<JoinHandle<Invocation>>,
+        add: impl FnOnce(&mut RunRecord, u64) + 'static,
+    ) {
+        let clients = self.clone();
+        spawn_local(async move {
+            let last_clock = match still_served {
+                Some(invocation) => {
+                    let served = invocation.await;
+                    served.expect("an invocation does not panic").latest_clock
+                }
+                None => 0,
+            };
+            let record = &mut *clients.record.borrow_mut();
+            add(record, latest_clock.max(last_clock));
+        });
     }
 
     /// What is wrong with a response, whatever was sent.
@@ -175,9 +199,11 @@ impl Clients {
         environment: &str,
     ) -> Option<&'static str> {
         match response.status {
-            200 | 400 if used.must_be_refused => Some("a revoked key is accepted"),
+            200 | 400 if Keys::must_refuse(used, began, &self.aws) => {
+                Some("a revoked key is accepted")
+            }
             200 | 400 => None,
-            401 if self.keys.is_revoked(&used.key) => None,
+            401 if self.keys.is_revoked(&used.secret) => None,
             401 => Some("a valid key is refused"),
             503 => {
                 add(&self.counts.unavailable, 1);

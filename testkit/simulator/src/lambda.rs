@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::aws::Aws;
 use crate::aws::sqs::Received;
 use crate::environment::{Environment, Function, FunctionKind};
+use crate::promises::Promise;
 
 /// How long an invocation may take: template.yaml's `Timeout` of the functions, and of the overflow
 /// function.
@@ -195,8 +196,8 @@ impl Lambda {
     async fn run<T>(&self, invocation: impl Future<Output = T>, limit: Duration) -> Option<T> {
         let killed_after = {
             let mut random = self.0.random.borrow_mut();
-            // Mostly between its first calls.
-            let longest = if random.bool() { 60 } else { 2_500 };
+            // Mostly between its first calls; that of a drain may be later.
+            let longest = [60, 60, 2_500, 20_000][random.usize(..4)];
             let after = Duration::from_millis(random.u64(1..longest));
             (random.f64() < self.0.lifetimes.kills).then_some(after)
         };
@@ -205,7 +206,8 @@ impl Lambda {
             .ok();
         if outcome.is_none() && killed_after.is_none() {
             let text = format!("an invocation takes longer than {limit:?}");
-            self.0.aws.state().promises.note(text, "none".to_owned());
+            let promises = &mut self.0.aws.state().promises;
+            promises.note(Promise::RequestTime, text, "none".to_owned());
         }
         outcome
     }

@@ -15,6 +15,8 @@
 //! | [`drain`] | the overflow queue's deliveries |
 //! | [`promises`], [`log_check`] | what must hold at every moment; what is logged |
 //! | [`trace`], [`story`] | what happened; what is told of it |
+//! | [`shrink`] | a shorter run that breaks the same promise |
+//! | [`outages`] | the table of outages |
 //!
 //! What only a process can show is tested on processes: hyper, TLS and the pool of connections, the
 //! Runtime API, `main.rs` and `from_variables`, freezes, memory and start-up.
@@ -31,5 +33,6 @@ pub mod outages;
 pub mod promises;
 pub mod run;
 pub mod scenario;
+pub mod shrink;
 pub mod story;
 pub mod trace;

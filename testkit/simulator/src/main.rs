@@ -1,11 +1,13 @@
 //! Simulates outages: `cargo simulate --help`.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use simulator::outages::{self, OutageOptions};
-use simulator::run::{RunResult, run_seed};
+use simulator::run::{RunOptions, RunResult, run_seed};
+use simulator::shrink::Cut;
 use simulator::story;
 
 /// Runs the functions over a simulated AWS that fails, a run for each seed, and checks that no promise
@@ -15,7 +17,11 @@ use simulator::story;
 #[command(after_help = "Examples:
   cargo simulate                      new seeds until Ctrl-C
   cargo simulate --seed 17            this seed, with the story of the first broken promise
-  cargo simulate --from 1 --seconds 60  the seeds from 1 on, for a minute
+  cargo simulate --seed 17 --shrink   a shorter run that breaks the same promise, with its story
+  cargo simulate --seed 17 --without client-3,kills
+                                      this seed without a client, and without kills
+  cargo simulate --from 1 --seconds 60
+                                      the seeds from 1 on, for a minute
   cargo simulate outages --rate 500   the table of outages at 500 requests a second")]
 #[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -33,6 +39,17 @@ struct Arguments {
     /// Prints every line of the run
     #[arg(long, requires = "seed")]
     all_lines: bool,
+    /// Looks for a shorter run that breaks the same promise, some minutes long
+    #[arg(long, requires = "seed")]
+    shrink: bool,
+    /// Leaves out of the run: after-MILLISECONDS, client-N, rule-N (of the faults), imports, erasures,
+    /// kills, clocks, lost-responses
+    #[arg(long, requires = "seed", value_delimiter = ',')]
+    without: Vec<Cut>,
+    /// Writes the calls on DynamoDB and its answers to this file, one a line: .ci/replay-calls makes
+    /// them again
+    #[arg(long, requires = "seed")]
+    record: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -61,7 +78,16 @@ fn main() -> ExitCode {
         return print_outages(outages);
     }
     if let Some(seed) = arguments.seed {
-        return replay(seed, arguments.all_lines);
+        let cuts = if arguments.shrink {
+            shrink(seed, arguments.without)
+        } else {
+            arguments.without
+        };
+        let result = replay(seed, cuts, arguments.all_lines);
+        return match arguments.record {
+            Some(path) => record(&result, &path),
+            None => exit_code(&result),
+        };
     }
     let first = arguments
         .from
@@ -96,13 +122,13 @@ fn run_seeds(first: u64, limit: Option<Duration>) -> ExitCode {
     let mut total = RunResult::default();
     for seed in first.. {
         let on_panic = SeedOnPanic(seed);
-        let result = run_seed(seed, false);
+        let result = run_seed(seed, &RunOptions::default());
         drop(on_panic);
         let is_broken = !result.broken.is_empty();
         add(&mut total, &result);
         if is_broken {
             println!("{}", summary(first, seed, &total, began));
-            if replay(seed, false) == ExitCode::SUCCESS {
+            if replay(seed, Vec::new(), false).broken.is_empty() {
                 println!("Seed {seed} broke a promise, and did not when it was run again.");
             }
             return ExitCode::FAILURE;
@@ -152,10 +178,60 @@ fn summary(first: u64, seed: u64, total: &RunResult, began: Instant) -> String {
     )
 }
 
+fn exit_code(result: &RunResult) -> ExitCode {
+    if result.broken.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Writes the calls of a run to a file.
+fn record(result: &RunResult, path: &Path) -> ExitCode {
+    let lines: Vec<_> = result.recorded.iter().map(ToString::to_string).collect();
+    match std::fs::write(path, lines.join("\n")) {
+        Ok(()) => exit_code(result),
+        Err(error) => {
+            eprintln!("error: {} cannot be written: {error}", path.display());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Looks for what a seed can do without, and prints how far it is.
+fn shrink(seed: u64, first: Vec<Cut>) -> Vec<Cut> {
+    let options = RunOptions {
+        cuts: first.clone(),
+        ..RunOptions::default()
+    };
+    if run_seed(seed, &options).broken.is_empty() {
+        return first;
+    }
+    simulator::shrink::shrink(seed, first, |result, cuts| {
+        println!("{} requests: {}", result.requests, same_run(seed, cuts));
+    })
+}
+
+/// The command that makes the same run.
+fn same_run(seed: u64, cuts: &[Cut]) -> String {
+    let mut command = format!("cargo simulate --seed {seed}");
+    let mut separator = " --without ";
+    for cut in cuts {
+        command = format!("{command}{separator}{cut}");
+        separator = ",";
+    }
+    command
+}
+
 /// Runs a seed, and tells the story of the first broken promise.
-fn replay(seed: u64, all_lines: bool) -> ExitCode {
+fn replay(seed: u64, cuts: Vec<Cut>, all_lines: bool) -> RunResult {
     let began = Instant::now();
-    let result = run_seed(seed, true);
+    let options = RunOptions {
+        cuts,
+        keeps_lines: true,
+        records_calls: true,
+    };
+    let result = run_seed(seed, &options);
     if all_lines {
         for line in &result.lines {
             println!(
@@ -172,7 +248,7 @@ fn replay(seed: u64, all_lines: bool) -> ExitCode {
         result.trace
     );
     let Some(broken) = result.broken.first() else {
-        return ExitCode::SUCCESS;
+        return result;
     };
     println!(
         "\nSeed {seed} breaks a promise: {}",
@@ -181,6 +257,6 @@ fn replay(seed: u64, all_lines: bool) -> ExitCode {
     if result.broken.len() > 1 {
         println!("{} more are broken.", result.broken.len() - 1);
     }
-    println!("The same run again: cargo simulate --seed {seed}");
-    ExitCode::FAILURE
+    println!("The same run again: {}", same_run(seed, &options.cuts));
+    result
 }

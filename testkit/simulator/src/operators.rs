@@ -38,12 +38,12 @@ const RECENT_UPDATES: usize = 10;
 
 /// Imports customers of an account, as `cargo intake import` does, until the time of the run is over.
 /// The `updatedAt` of its lines is up to five minutes ahead, and so are the items that it leaves.
-pub async fn import(clients: Rc<Clients>, account: u32, mut random: fastrand::Rng) {
+pub async fn import(clients: Rc<Clients>, account: u32, pause: u64, mut random: fastrand::Rng) {
     let name = format!("import {account}");
     let connector = EnvironmentConnector::new(clients.aws.clone(), &name);
     let table = customers_table(&connector);
     for number in 0.. {
-        sleep(Duration::from_millis(random.u64(..clients.scenario.pause))).await;
+        sleep(Duration::from_millis(random.u64(..pause))).await;
         if clients.aws.elapsed() >= clients.scenario.lasts {
             return;
         }
@@ -173,8 +173,8 @@ fn record_erasure(
     });
 }
 
-/// Revokes a key at the beginning of the run.
-pub async fn revoke(clients: Rc<Clients>, mut random: fastrand::Rng) {
-    sleep(Duration::from_millis(random.u64(1_000..20_000))).await;
-    clients.keys.revoke_one(&clients.aws);
+/// Revokes one key of each account.
+pub async fn revoke(clients: Rc<Clients>, at: Duration) {
+    sleep(at).await;
+    clients.keys.revoke_some(&clients.aws);
 }

@@ -1,5 +1,6 @@
 //! What must hold at every moment of a run. What must hold at its end, the checker knows.
 
+use consistency::checker::Violation;
 use serde_json::Value;
 
 use crate::aws::dynamodb::{CUSTOMERS, Change, IDEMPOTENCY, Item};
@@ -17,9 +18,31 @@ pub struct Promises {
     broken: Vec<BrokenPromise>,
 }
 
+/// What is promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// No fence of a customer goes down.
+    NewerUpdateStays,
+    /// No idempotency record is replaced.
+    RecordStays,
+    /// A client gets the response that it has to get.
+    Response,
+    /// A request ends in time.
+    RequestTime,
+    /// A function makes no more calls at once than it may.
+    CallsAtOnce,
+    /// The log has no value, and no error that nothing explains.
+    Log,
+    /// The queue is drained after an outage, and no message becomes a dead letter.
+    Drained,
+    /// What is stored is what clients were told, but for this.
+    Stored(Violation),
+}
+
 /// A promise that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenPromise {
+    pub promise: Promise,
     /// What is wrong, in one line.
     pub text: String,
     /// A text that the lines of its story have in them.
@@ -33,8 +56,12 @@ impl Promises {
     }
 
     /// Notes that a promise is broken.
-    pub fn note(&mut self, text: String, about: String) {
-        self.broken.push(BrokenPromise { text, about });
+    pub fn note(&mut self, promise: Promise, text: String, about: String) {
+        self.broken.push(BrokenPromise {
+            promise,
+            text,
+            about,
+        });
     }
 
     /// Checks a write: no fence of a customer goes down, and no idempotency record is replaced.
@@ -57,13 +84,13 @@ impl Promises {
                         let text = format!(
                             "a write of {key} lowers {name}: an older update replaces a newer one"
                         );
-                        self.note(text, key.to_owned());
+                        self.note(Promise::NewerUpdateStays, text, key.to_owned());
                     }
                 }
             }
             IDEMPOTENCY if before != after => {
                 let text = format!("the idempotency record {key} is replaced within its 24 hours");
-                self.note(text, key.to_owned());
+                self.note(Promise::RecordStays, text, key.to_owned());
             }
             _ => {}
         }

@@ -17,9 +17,11 @@ use crate::drain;
 use crate::environment::{FunctionKind, RETENTION};
 use crate::keys::{ACCOUNTS, Keys};
 use crate::lambda::Lambda;
+use crate::log_check;
 use crate::operators;
-use crate::promises::BrokenPromise;
+use crate::promises::{BrokenPromise, Promise};
 use crate::scenario::Scenario;
+use crate::shrink::Cut;
 use crate::trace::{Line, Trace};
 
 /// How many deliveries of the queue are under way at once: template.yaml's `MaximumConcurrency`.
@@ -45,13 +47,26 @@ pub struct RunResult {
     pub broken: Vec<BrokenPromise>,
     /// What happened, if that was asked for.
     pub lines: Vec<Line>,
+    /// The calls on DynamoDB, with its answers, if that was asked for.
+    pub recorded: Vec<Value>,
 }
 
-/// Runs a seed, and keeps the lines of its story if they are asked for.
+/// How a seed is run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// What is left out.
+    pub cuts: Vec<Cut>,
+    /// Whether the lines of its story are kept.
+    pub keeps_lines: bool,
+    /// Whether the calls on DynamoDB are recorded.
+    pub records_calls: bool,
+}
+
+/// Runs a seed.
 ///
 /// # Panics
 /// When the simulation itself has a defect.
-pub fn run_seed(seed: u64, keeps_lines: bool) -> RunResult {
+pub fn run_seed(seed: u64, options: &RunOptions) -> RunResult {
     // What the functions draw, too.
     fastrand::seed(seed);
     let runtime = Builder::new_current_thread()
@@ -60,17 +75,25 @@ pub fn run_seed(seed: u64, keeps_lines: bool) -> RunResult {
         .build()
         .expect("a runtime without I/O");
     let local = LocalSet::new();
-    runtime.block_on(local.run_until(run(fastrand::Rng::with_seed(seed), keeps_lines)))
+    let random = fastrand::Rng::with_seed(seed);
+    runtime.block_on(local.run_until(run(random, options)))
 }
 
-async fn run(mut random: fastrand::Rng, keeps_lines: bool) -> RunResult {
-    let scenario = Scenario::random(&mut random);
-    let trace = if keeps_lines {
+async fn run(mut random: fastrand::Rng, options: &RunOptions) -> RunResult {
+    let mut scenario = Scenario::random(&mut random);
+    for cut in &options.cuts {
+        cut.apply(&mut scenario);
+    }
+    let trace = if options.keeps_lines {
         Trace::with_lines()
     } else {
         Trace::default()
     };
-    let aws = Aws::new(scenario.faults.clone(), random.fork(), trace);
+    let aws = Aws::new(scenario.faults.clone(), random.u64(..), trace);
+    if options.records_calls {
+        aws.state().tables.record();
+    }
+    let _events = log_check::read_events(aws.clone());
     let mut lambda =
         |kind| Lambda::new(aws.clone(), kind, scenario.lifetimes.clone(), random.fork());
     let functions = [
@@ -102,35 +125,31 @@ async fn send_and_drain(
     let mut tasks = Vec::new();
     for number in 0..scenario.signal_clients {
         let client = Client::new(number, ACCOUNTS, signals.clone(), random.fork());
-        tasks.push(spawn_local(batches::run(clients.clone(), client)));
+        if !scenario.absent_clients.contains(&number) {
+            tasks.push(spawn_local(batches::run(clients.clone(), client)));
+        }
     }
     for number in 0..scenario.customer_clients {
         let number = scenario.signal_clients + number;
         // In contended runs all of them update the customers of one account.
         let accounts = if scenario.customers < 3 { 1 } else { ACCOUNTS };
         let client = Client::new(number, accounts, customers.clone(), random.fork());
-        tasks.push(spawn_local(updates::run(clients.clone(), client)));
-    }
-    if scenario.has_imports {
-        for account in 0..ACCOUNTS {
-            tasks.push(spawn_local(operators::import(
-                clients.clone(),
-                account,
-                random.fork(),
-            )));
+        if !scenario.absent_clients.contains(&number) {
+            tasks.push(spawn_local(updates::run(clients.clone(), client)));
         }
     }
-    if scenario.has_erasures {
-        tasks.push(spawn_local(operators::erase(
-            clients.clone(),
-            random.fork(),
-        )));
+    if let Some(pause) = scenario.import_pause {
+        for account in 0..ACCOUNTS {
+            let import = operators::import(clients.clone(), account, pause, random.fork());
+            tasks.push(spawn_local(import));
+        }
     }
-    if scenario.has_revocations {
-        tasks.push(spawn_local(operators::revoke(
-            clients.clone(),
-            random.fork(),
-        )));
+    for _ in 0..scenario.erasing_operators {
+        let erasures = operators::erase(clients.clone(), random.fork());
+        tasks.push(spawn_local(erasures));
+    }
+    if let Some(at) = scenario.revocation_at {
+        tasks.push(spawn_local(operators::revoke(clients.clone(), at)));
     }
     let is_over = Rc::new(Cell::new(false));
     let drains: Vec<_> = (0..DRAINS)
@@ -175,25 +194,21 @@ fn check(clients: &Clients) -> Report {
 fn result(clients: &Clients, functions: &[Lambda; 3], report: &Report) -> RunResult {
     let simulated = clients.aws.elapsed();
     let state = &mut *clients.aws.state();
-    let mut broken = state.promises.broken().to_vec();
     let remaining = state.queues.remaining();
     if remaining > 0 {
-        broken.push(BrokenPromise {
-            text: format!("{remaining} messages are not drained ten minutes after the last fault"),
-            about: "overflow".to_owned(),
-        });
+        let text = format!("{remaining} messages are not drained ten minutes after the last fault");
+        let about = "overflow".to_owned();
+        state.promises.note(Promise::Drained, text, about);
     }
     if let Some(message) = state.queues.dead_letters.first() {
-        broken.push(BrokenPromise {
-            text: format!("a message is in the dead-letter queue: {message}"),
-            about: "overflow".to_owned(),
-        });
+        let text = format!("a message is in the dead-letter queue: {message}");
+        let about = "overflow".to_owned();
+        state.promises.note(Promise::Drained, text, about);
     }
-    if let Some(subject) = report.first_subject() {
-        broken.push(BrokenPromise {
-            text: report.to_string(),
-            about: about(subject),
-        });
+    if let Some((violation, subject)) = report.first_violation() {
+        let promise = Promise::Stored(violation);
+        let text = report.to_string();
+        state.promises.note(promise, text, about(subject));
     }
     RunResult {
         requests: clients.counts.requests.get(),
@@ -203,8 +218,9 @@ fn result(clients: &Clients, functions: &[Lambda; 3], report: &Report) -> RunRes
         deferred: clients.counts.deferred.get(),
         simulated,
         trace: state.trace.hash(),
-        broken,
+        broken: state.promises.broken().to_vec(),
         lines: state.trace.take_lines(),
+        recorded: state.tables.take_recorded(),
     }
 }
 
@@ -226,7 +242,13 @@ mod tests {
     #[test]
     fn seed_is_the_same_run_again_call_by_call_with_and_without_its_story() {
         for seed in [1, 3] {
-            let [first, second] = [false, true].map(|keeps_lines| run_seed(seed, keeps_lines));
+            let [first, second] = [false, true].map(|keeps_lines| {
+                let options = RunOptions {
+                    keeps_lines,
+                    ..RunOptions::default()
+                };
+                run_seed(seed, &options)
+            });
             assert_eq!(
                 [first.trace, first.calls, first.requests],
                 [second.trace, second.calls, second.requests],

@@ -1,6 +1,7 @@
 //! What a run is like: drawn from its seed, so that a thousand seeds are a thousand different
 //! combinations of traffic and faults. This module must not know what is correct.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ pub struct Scenario {
     pub lasts: Duration,
     pub signal_clients: u64,
     pub customer_clients: u64,
+    /// Clients that send nothing after all: see [`Cut`](crate::shrink::Cut).
+    pub absent_clients: BTreeSet<u64>,
     /// The most signals of a request.
     pub max_signals: usize,
     /// Customers and emitters of an account that signals are for.
@@ -29,21 +32,34 @@ pub struct Scenario {
     pub customers: u32,
     /// How long a client waits between two requests at most, in milliseconds.
     pub pause: u64,
-    /// Whether imports write, and operators erase customers.
-    pub has_imports: bool,
-    pub has_erasures: bool,
-    /// Whether keys are revoked.
-    pub has_revocations: bool,
+    /// The share of the responses that do not reach their client, because the connection broke.
+    pub lost_responses: f64,
+    /// How long an import waits between two lines at most, in milliseconds. `None` without imports.
+    pub import_pause: Option<u64>,
+    /// Operators that erase customers.
+    pub erasing_operators: u32,
+    /// When keys are revoked.
+    pub revocation_at: Option<Duration>,
     pub lifetimes: Lifetimes,
     pub faults: FaultPlan,
 }
 
 impl Scenario {
     /// The scenario of a seed.
+    pub fn of_seed(seed: u64) -> Self {
+        Self::random(&mut fastrand::Rng::with_seed(seed))
+    }
+
+    /// A scenario that is drawn.
     pub fn random(random: &mut fastrand::Rng) -> Self {
-        match random.u8(..6) {
-            0 => Self::with_revocation(random),
-            1 | 2 => Self::contended(random),
+        match random.u8(..12) {
+            0 | 1 => Self::with_revocation(random),
+            2 => Self::with_unknown_records(random),
+            3 => Self::with_slow_drains(random),
+            4 => Self::with_erasures(random),
+            5 => Self::with_large_batches(random),
+            6 => Self::without_queue(random),
+            7 | 8 => Self::contended(random),
             _ => Self::mixed(random),
         }
     }
@@ -54,17 +70,20 @@ impl Scenario {
         let max_signals = [2, 8, 60][random.usize(..3)];
         let mut rules = windows(random, lasts, 1_000..12_000, None);
         rules.extend(single_faults([0.0, 0.03, 0.1, 0.25][random.usize(..4)]));
+        let pause = if max_signals > 10 { 4_000 } else { 900 };
         Self {
             lasts,
             signal_clients: random.u64(2..6),
             customer_clients: random.u64(2..6),
+            absent_clients: BTreeSet::new(),
             max_signals,
             subjects: random.u32(2..40),
             customers: random.u32(3..10),
-            pause: if max_signals > 10 { 4_000 } else { 900 },
-            has_imports: random.bool(),
-            has_erasures: random.bool(),
-            has_revocations: false,
+            pause,
+            lost_responses: 0.08,
+            import_pause: random.bool().then_some(pause),
+            erasing_operators: random.u32(..2),
+            revocation_at: None,
             lifetimes: Lifetimes {
                 start: 50..300,
                 events: 5..40,
@@ -80,13 +99,7 @@ impl Scenario {
     fn contended(random: &mut fastrand::Rng) -> Self {
         let mixed = Self::mixed(random);
         let mut rules = windows(random, mixed.lasts, 300..3_000, Some(CUSTOMERS));
-        // A write of a part of an update may arrive at any time. A whole one may not: see docs/data-model.md.
-        rules.push(Rule {
-            target: Target::Mentioning("attribute_exists(pk) AND"),
-            during: FOREVER,
-            share: 0.1,
-            fault: Fault::Late(16_000..19_000),
-        });
+        rules.push(late_parts(0.1));
         rules.extend(single_faults([0.1, 0.25, 0.4][random.usize(..3)]));
         Self {
             signal_clients: 0,
@@ -98,31 +111,31 @@ impl Scenario {
         }
     }
 
-    /// A key is revoked, and clients go on to use it for minutes, with environments that live long. In
-    /// every second run, the key table fails meanwhile. S3 answers, as the promise asks for.
+    /// Keys are revoked, and clients go on to use them for minutes, with environments that live long.
+    /// In a third of the runs nothing fails, in another third the key table fails for good, from before
+    /// or after the revocation. S3 answers, as the promise asks for.
     fn with_revocation(random: &mut fastrand::Rng) -> Self {
         let mut mixed = Self::mixed(random);
         let rules = &mut mixed.faults.0;
         rules.retain(|rule| rule.target != Target::S3);
-        if random.bool() {
-            let begin = Duration::from_millis(random.u64(..40_000));
-            let fault =
-                [Fault::Hangs, Fault::ServerError, Fault::Throttled][random.usize(..3)].clone();
-            rules.insert(
-                0,
-                Rule {
-                    target: Target::Table(API_KEYS),
-                    during: begin..FOREVER.end,
-                    share: 1.0,
-                    fault,
-                },
-            );
+        match random.u8(..3) {
+            0 => rules.clear(),
+            1 => {
+                let begin = Duration::from_millis(random.u64(..40_000));
+                let faults = [Fault::Hangs, Fault::ServerError, Fault::Throttled];
+                let fault = faults[random.usize(..3)].clone();
+                rules.insert(
+                    0,
+                    always(Target::Table(API_KEYS), begin..FOREVER.end, fault),
+                );
+            }
+            _ => {}
         }
         Self {
-            lasts: Duration::from_secs(220),
+            lasts: Duration::from_secs(260),
             max_signals: 2,
             pause: 8_000,
-            has_revocations: true,
+            revocation_at: Some(Duration::from_millis(random.u64(1_000..60_000))),
             lifetimes: Lifetimes {
                 events: 1_000..1_001,
                 kills: 0.0,
@@ -130,6 +143,147 @@ impl Scenario {
             },
             ..mixed
         }
+    }
+
+    /// The table of the idempotency records alone fails, again and again, and clients often send a
+    /// batch again although the first attempt was served.
+    fn with_unknown_records(random: &mut fastrand::Rng) -> Self {
+        let mixed = Self::mixed(random);
+        let faults = [Fault::Hangs, Fault::ServerError, Fault::Late(0..4_000)];
+        let mut rules = Vec::new();
+        let mut begin = Duration::ZERO;
+        while begin < mixed.lasts {
+            let during = begin..begin + Duration::from_millis(random.u64(1_300..4_000));
+            begin = during.end + Duration::from_millis(random.u64(300..3_000));
+            let fault = faults[random.usize(..faults.len())].clone();
+            rules.push(always(Target::Table(IDEMPOTENCY), during, fault));
+        }
+        rules.extend(single_faults([0.0, 0.03][random.usize(..2)]));
+        Self {
+            signal_clients: random.u64(4..7),
+            customer_clients: 0,
+            max_signals: 8,
+            pause: 900,
+            lost_responses: 0.4,
+            faults: FaultPlan(rules),
+            ..mixed
+        }
+    }
+
+    /// Large batches are deferred, and the tables take them item by item for a while: a drain makes
+    /// progress, but needs many rounds, and is killed now and then between two of them.
+    fn with_slow_drains(random: &mut fastrand::Rng) -> Self {
+        let mixed = Self::mixed(random);
+        let tables = [Target::Table(SIGNALS), Target::Tables];
+        let target = tables[random.usize(..tables.len())].clone();
+        let mut rules = Vec::new();
+        let mut begin = Duration::ZERO;
+        while begin < mixed.lasts {
+            let deferring = begin..begin + Duration::from_millis(random.u64(1_500..4_000));
+            let slow = deferring.end..deferring.end + Duration::from_secs(random.u64(15..40));
+            begin = slow.end;
+            rules.push(always(target.clone(), deferring, Fault::Throttled));
+            rules.push(always(
+                Target::Table(SIGNALS),
+                slow,
+                Fault::Scarce(200..600),
+            ));
+        }
+        Self {
+            signal_clients: random.u64(2..5),
+            customer_clients: 0,
+            max_signals: 60,
+            pause: 8_000,
+            faults: FaultPlan(rules),
+            ..mixed
+        }
+    }
+
+    /// Batches with many calls, whose table does not answer now and then.
+    fn with_large_batches(random: &mut fastrand::Rng) -> Self {
+        let mixed = Self::mixed(random);
+        let lasts = Duration::from_secs(12);
+        Self {
+            lasts,
+            signal_clients: 2,
+            customer_clients: 0,
+            max_signals: 500,
+            pause: 2_000,
+            faults: FaultPlan(windows(random, lasts, 300..1_500, Some(SIGNALS))),
+            ..mixed
+        }
+    }
+
+    /// The queue and the tables fail together: writes take effect without an answer, and the clients
+    /// get 503s.
+    fn without_queue(random: &mut fastrand::Rng) -> Self {
+        let mixed = Self::mixed(random);
+        let mut rules = Vec::new();
+        let mut begin = Duration::ZERO;
+        while begin < mixed.lasts {
+            let during = begin..begin + Duration::from_millis(random.u64(1_300..5_000));
+            begin = during.end + Duration::from_millis(random.u64(300..2_000));
+            let unanswered = [Fault::AnswerLost, Fault::AnswerCut, Fault::Hangs];
+            let of_writes = unanswered[random.usize(..unanswered.len())].clone();
+            for (target, fault) in [
+                (Target::Sqs, Fault::Unavailable),
+                (Target::Table(IDEMPOTENCY), Fault::Throttled),
+                (Target::Table(SIGNALS), of_writes.clone()),
+                (Target::Table(CUSTOMERS), of_writes),
+            ] {
+                rules.push(always(target, during.clone(), fault));
+            }
+        }
+        Self {
+            signal_clients: 6,
+            max_signals: 8,
+            pause: 900,
+            faults: FaultPlan(rules),
+            ..mixed
+        }
+    }
+
+    /// Customers are erased and created anew at once, and writes of parts of updates arrive late. Some
+    /// environments and imports are ahead, so that their items are written part by part.
+    fn with_erasures(random: &mut fastrand::Rng) -> Self {
+        let mixed = Self::mixed(random);
+        Self {
+            lasts: Duration::from_mins(1),
+            signal_clients: 0,
+            customer_clients: random.u64(6..10),
+            customers: 2,
+            // Long enough that the customers, which move on with the updates, are still there after an
+            // erasure.
+            pause: 2_000,
+            import_pause: Some(8_000),
+            erasing_operators: 6,
+            lifetimes: Lifetimes {
+                have_clocks: true,
+                ..mixed.lifetimes
+            },
+            faults: FaultPlan(vec![late_parts(0.25)]),
+            ..mixed
+        }
+    }
+}
+
+/// Any write of a part of an update may arrive late. A whole one may not: see docs/data-model.md.
+fn late_parts(share: f64) -> Rule {
+    Rule {
+        target: Target::Mentioning("attribute_exists(pk) AND"),
+        during: FOREVER,
+        share,
+        fault: Fault::Late(16_000..19_000),
+    }
+}
+
+/// Every call fails for some time.
+fn always(target: Target, during: Range<Duration>, fault: Fault) -> Rule {
+    Rule {
+        target,
+        during,
+        share: 1.0,
+        fault,
     }
 }
 
@@ -176,12 +330,7 @@ fn window(
         Fault::Slow(200..1_500),
         Fault::Scarce(100..700),
     ];
-    let rule = |target, fault: &Fault| Rule {
-        target,
-        during: during.clone(),
-        share: 1.0,
-        fault: fault.clone(),
-    };
+    let rule = |target, fault: &Fault| always(target, during.clone(), fault.clone());
     let fault = &faults[random.usize(..faults.len())];
     if let Some(table) = table.filter(|_| random.bool()) {
         return vec![rule(Target::Table(table), fault)];
@@ -211,6 +360,7 @@ fn window(
                 let beside = [
                     Fault::Unavailable,
                     Fault::AnswerLost,
+                    Fault::AnswerIncomplete,
                     Fault::Hangs,
                     Fault::Late(0..4_000),
                     Fault::Slow(300..3_000),
@@ -258,6 +408,7 @@ fn single_faults(share: f64) -> Vec<Rule> {
         }
         add(Target::Sqs, 0.01, Fault::Unavailable);
         add(Target::Sqs, 0.01, Fault::AnswerLost);
+        add(Target::Sqs, 0.01, Fault::AnswerIncomplete);
     }
     rules
 }

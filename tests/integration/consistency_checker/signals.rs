@@ -224,8 +224,21 @@ fn item_received_before_or_after_its_request_is_wrong() {
         })
     };
     assert_only(&report_on_time(millis(8)), Violation::Wrong);
-    assert_consistent(&report_on_time(millis(20)));
+    assert_consistent(&report_on(|stored| {
+        // Both signals of request 7.
+        for item in &mut stored.signals[..2] {
+            item.received_at = millis(20);
+        }
+    }));
     assert_only(&report_on_time(millis(21)), Violation::Wrong);
+}
+
+#[test]
+fn signals_of_one_request_with_two_times_or_identifiers_are_wrong() {
+    let time = report_on(|stored| stored.signals[0].received_at = millis(11));
+    assert_only(&time, Violation::Wrong);
+    let identifier = report_on(|stored| stored.signals[2].identifier = NAMED.to_owned());
+    assert_only(&identifier, Violation::Wrong);
 }
 
 #[test]

@@ -52,6 +52,7 @@ struct ExpectedCopies {
 /// its client was told.
 pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Report) {
     let mut copies: BTreeMap<SignalId, u64> = BTreeMap::new();
+    let mut first_of_request: BTreeMap<u64, &StoredSignal> = BTreeMap::new();
     for item in &stored.signals {
         let id = SignalId::new(item.request, item.index);
         let found = id
@@ -63,7 +64,14 @@ pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Rep
             });
             continue;
         };
-        if let Some(what) = contradiction(found, item) {
+        let what = contradiction(found, item).or_else(|| {
+            let first = *first_of_request.entry(item.request).or_insert(item);
+            let is_as_first =
+                first.identifier == item.identifier && first.received_at == item.received_at;
+            let what = "another signal of its request has another requestIdentifier or time";
+            (!is_as_first).then_some(what)
+        });
+        if let Some(what) = what {
             report.add(Violation::Wrong, Subject::Request(item.request), || {
                 format!("{item:?}: {what}")
             });

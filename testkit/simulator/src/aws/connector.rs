@@ -1,7 +1,7 @@
 //! The seam between the functions and the AWS of a run: what makes the HTTP calls of an environment.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector,
@@ -15,7 +15,9 @@ use tokio::time::sleep;
 
 use super::Aws;
 use super::call::Call;
+use super::dynamodb::SIGNALS;
 use super::outcome::Outcome;
+use crate::promises::Promise;
 
 /// The calls of one environment, or of an operator.
 #[derive(Clone, Debug)]
@@ -25,6 +27,22 @@ pub struct EnvironmentConnector {
     name: Arc<str>,
     /// A killed environment makes no further call. Those that are under way go on.
     is_alive: Arc<AtomicBool>,
+    /// Calls on the table of the signals that it waits for.
+    signal_calls: Arc<AtomicUsize>,
+}
+
+/// The most of them for a request, and for the ten messages of a drain, with second calls
+/// (docs/internals/design.md, Calls to AWS).
+const MAX_CALLS_OF_REQUEST: usize = 20 + 4;
+const MAX_CALLS_OF_DRAIN: usize = 10 * (2 + 2);
+
+/// A call on the table of the signals that its environment waits for.
+struct SignalCall(Arc<AtomicUsize>);
+
+impl Drop for SignalCall {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl EnvironmentConnector {
@@ -34,6 +52,7 @@ impl EnvironmentConnector {
             aws,
             name: name.into(),
             is_alive: Arc::new(AtomicBool::new(true)),
+            signal_calls: Arc::default(),
         }
     }
 
@@ -52,6 +71,25 @@ impl EnvironmentConnector {
     pub fn end(&self) {
         self.is_alive.store(false, Ordering::Relaxed);
     }
+
+    /// Counts a call on the table of the signals until its environment waits no more.
+    fn begin_signal_call(&self, call: &Call) -> Option<SignalCall> {
+        if call.target != SIGNALS {
+            return None;
+        }
+        let most = if self.name.starts_with("overflow") {
+            MAX_CALLS_OF_DRAIN
+        } else {
+            MAX_CALLS_OF_REQUEST
+        };
+        let at_once = 1 + self.signal_calls.fetch_add(1, Ordering::Relaxed);
+        if at_once > most {
+            let text = format!("{} makes {at_once} calls at once: {call}", self.name);
+            let promises = &mut self.aws.state().promises;
+            promises.note(Promise::CallsAtOnce, text, self.name.to_string());
+        }
+        Some(SignalCall(self.signal_calls.clone()))
+    }
 }
 
 impl HttpConnector for EnvironmentConnector {
@@ -61,6 +99,7 @@ impl HttpConnector for EnvironmentConnector {
         }
         let call = Call::read(&request);
         let fate = self.aws.decide(&self.name, &call);
+        let waiting = self.begin_signal_call(&call);
         let (answer, answered) = oneshot::channel();
         let Self { aws, name, .. } = self.clone();
         // A task of its own: it goes on when the caller gives up or is killed.
@@ -72,6 +111,7 @@ impl HttpConnector for EnvironmentConnector {
             let _ = answer.send(outcome);
         });
         HttpConnectorFuture::new(async move {
+            let _waiting = waiting;
             match answered.await {
                 Ok(Outcome::Answer(answer)) => {
                     Ok(response(answer.status, &[], json_bytes(&answer.body)))

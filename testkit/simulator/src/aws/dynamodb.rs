@@ -29,13 +29,19 @@ const MAX_BATCH: usize = 25;
 
 /// All tables.
 #[derive(Debug)]
-pub struct Tables(BTreeMap<&'static str, Table>);
+pub struct Tables {
+    tables: BTreeMap<&'static str, Table>,
+    /// Every call that had an effect or was refused, with its answer, if that was asked for.
+    recorded: Option<Vec<Value>>,
+}
 
 /// A table. Its items are in the order of their keys.
 #[derive(Debug, Default)]
 struct Table {
     key_attributes: &'static [&'static str],
     items: BTreeMap<Vec<String>, Item>,
+    /// What was stored under a key before its last write.
+    replaced: BTreeMap<Vec<String>, Option<Item>>,
 }
 
 /// The answer to a call.
@@ -71,21 +77,26 @@ impl Default for Tables {
         let table = |key_attributes| Table {
             key_attributes,
             items: BTreeMap::new(),
+            replaced: BTreeMap::new(),
         };
-        Self(BTreeMap::from([
+        let tables = BTreeMap::from([
             (API_KEYS, table(&["keyHash"])),
             (CUSTOMERS, table(&["pk"])),
             (IDEMPOTENCY, table(&["pk"])),
             (REJECTED_SIGNALS, table(&["pk", "sk"])),
             (SIGNALS, table(&["pk", "sk"])),
-        ]))
+        ]);
+        Self {
+            tables,
+            recorded: None,
+        }
     }
 }
 
 impl Tables {
     /// All items of a table, in the order of their keys.
     pub fn items(&self, table: &str) -> impl Iterator<Item = &Item> {
-        self.0
+        self.tables
             .get(table)
             .into_iter()
             .flat_map(|table| table.items.values())
@@ -103,17 +114,48 @@ impl Tables {
                 "the simulation has no {operation}"
             ))),
         };
-        done.map_or_else(Refusal::answer, |body| Answer { status: 200, body })
+        let answer = done.map_or_else(Refusal::answer, |body| Answer { status: 200, body });
+        if let Some(recorded) = &mut self.recorded {
+            let Answer {
+                status,
+                body: answer,
+            } = &answer;
+            recorded.push(json!({
+                "operation": operation,
+                "body": body,
+                "status": status,
+                "answer": answer,
+            }));
+        }
+        answer
+    }
+
+    /// Records every call from now on.
+    pub fn record(&mut self) {
+        self.recorded = Some(Vec::new());
+    }
+
+    /// The calls that were recorded.
+    pub fn take_recorded(&mut self) -> Vec<Value> {
+        self.recorded.take().unwrap_or_default()
     }
 
     fn table(&mut self, name: &str) -> Result<&mut Table, Refusal> {
-        self.0.get_mut(name).ok_or(Refusal::NoSuchTable)
+        self.tables.get_mut(name).ok_or(Refusal::NoSuchTable)
     }
 
     fn get_item(&mut self, body: &Value) -> Result<Value, Refusal> {
         let table = self.table(text(&body["TableName"]))?;
         let key = table.key_of(object(&body["Key"])?)?;
-        Ok(match table.items.get(&key) {
+        let latest = table.items.get(&key);
+        let found = if body["ConsistentRead"] == true {
+            latest
+        } else {
+            // Such a read may miss the last write. This one always does.
+            let replaced = table.replaced.get(&key).map(Option::as_ref);
+            replaced.unwrap_or(latest)
+        };
+        Ok(match found {
             Some(item) => json!({"Item": item}),
             None => json!({}),
         })
@@ -162,6 +204,7 @@ impl Tables {
             before: before.as_ref(),
             after: None,
         });
+        table.replaced.insert(key, before);
         Ok(json!({}))
     }
 
@@ -228,6 +271,7 @@ impl Table {
             before: before.as_ref(),
             after: self.items.get(key),
         });
+        self.replaced.insert(key.to_vec(), before);
         Ok(())
     }
 }

@@ -29,6 +29,8 @@ pub enum Fault {
     AnswerCut,
     /// The call takes effect, and its answer has no body.
     AnswerEmpty,
+    /// Nothing happens, and the answer is a 200 that lacks what it must have.
+    AnswerIncomplete,
     /// The call takes so many milliseconds.
     Slow(Range<u64>),
     /// Nothing happens, and nothing is answered.
@@ -109,6 +111,7 @@ pub enum Reply {
     },
     CutBody,
     EmptyBody,
+    EmptyObject,
     ConnectionLost,
     Never,
 }
@@ -119,7 +122,10 @@ impl FaultPlan {
         self.0.clear();
     }
 
-    pub(super) fn decide(&self, call: &Call, at: Duration, random: &mut fastrand::Rng) -> Fate {
+    /// Decides a call with draws from its own `seed`, and of each rule with draws of its own: then a
+    /// run without a rule or a client is as before in what is left of it.
+    pub(super) fn decide(&self, call: &Call, at: Duration, seed: u64) -> Fate {
+        let random = &mut fastrand::Rng::with_seed(seed);
         let latency = random.u64(USUAL_LATENCY);
         let before = Duration::from_millis(random.u64(..=latency));
         let usual = Fate {
@@ -129,11 +135,12 @@ impl FaultPlan {
             reply: Reply::Result,
             is_fault: false,
         };
-        for rule in &self.0 {
-            let meets = rule.during.contains(&at)
-                && rule.target.is_of(call)
-                && (rule.share >= 1.0 || random.f64() < rule.share);
-            if meets {
+        for (number, rule) in (1..).zip(&self.0) {
+            if !rule.during.contains(&at) || !rule.target.is_of(call) {
+                continue;
+            }
+            let random = &mut fastrand::Rng::with_seed(seed.wrapping_add(number));
+            if rule.share >= 1.0 || random.f64() < rule.share {
                 return rule.fault.meet(call, usual, random);
             }
         }
@@ -185,6 +192,10 @@ impl Fault {
             Self::AnswerLost => done(Reply::ConnectionLost),
             Self::AnswerCut => done(Reply::CutBody),
             Self::AnswerEmpty => done(Reply::EmptyBody),
+            Self::AnswerIncomplete => Fate {
+                effect: Effect::None,
+                ..done(Reply::EmptyObject)
+            },
             Self::Slow(millis) => Fate {
                 before: Duration::from_millis(random.u64(millis.clone())),
                 is_fault: true,

@@ -6,6 +6,7 @@ use consistency::generated::{GeneratedUpdate, subject_number};
 use consistency::{ClientOutcome, RecordedUpdate};
 
 use super::{Client, Clients, Patience, RETRY_TIMEOUT, add};
+use crate::promises::Promise;
 
 /// How long a client waits before it sends an update again, in milliseconds.
 const RETRY_PAUSE: u64 = 400;
@@ -27,7 +28,7 @@ pub async fn run(clients: Rc<Clients>, client: Client) {
 }
 
 /// Sends an update, and records what came of it.
-async fn send_update(clients: &Clients, client: &Client, profile: GeneratedUpdate) {
+async fn send_update(clients: &Rc<Clients>, client: &Client, profile: GeneratedUpdate) {
     let began = clients.aws.elapsed();
     let mut update = RecordedUpdate {
         customer: subject_number(client.account, profile.customer_in_account),
@@ -43,11 +44,13 @@ async fn send_update(clients: &Clients, client: &Client, profile: GeneratedUpdat
         profile.key(client.account),
         profile.fields
     );
+    let mut still_served = None;
     loop {
         let received = clients
             .send(client, "/api/customers", profile.body(), &what)
             .await;
         update.latest_clock = update.latest_clock.max(received.latest_clock);
+        still_served = received.still_served.or(still_served);
         match received.response {
             Some(response) if response.status == 200 => {
                 update.outcome = ClientOutcome::Acknowledged(clients.aws.micros());
@@ -57,7 +60,8 @@ async fn send_update(clients: &Clients, client: &Client, profile: GeneratedUpdat
             }
             Some(response) if response.status == 400 => {
                 let text = format!("a valid update is refused: {}", response.body);
-                clients.aws.state().promises.note(text, what.clone());
+                let promises = &mut clients.aws.state().promises;
+                promises.note(Promise::Response, text, what.clone());
                 break;
             }
             _ => {}
@@ -70,5 +74,12 @@ async fn send_update(clients: &Clients, client: &Client, profile: GeneratedUpdat
         client.pause(RETRY_PAUSE).await;
     }
     update.fields = profile.fields;
-    clients.record.borrow_mut().updates.push(update);
+    clients.record_when_served(
+        update.latest_clock,
+        still_served,
+        move |record, latest_clock| {
+            update.latest_clock = latest_clock;
+            record.updates.push(update);
+        },
+    );
 }

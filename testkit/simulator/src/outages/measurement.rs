@@ -87,9 +87,9 @@ async fn measure(
 ) -> Measurement {
     let windows = condition.windows(whole.clone());
     let mut random = fastrand::Rng::with_seed(SEED);
-    let aws = Aws::new(condition.plan(&windows), random.fork(), Trace::default());
+    let aws = Aws::new(condition.plan(&windows), random.u64(..), Trace::default());
     let keys = Keys::create(&aws, &mut random);
-    let key = keys.key_of(0, 0, Duration::ZERO).key;
+    let key = keys.key_of(0, 0, Duration::ZERO).secret;
     let lifetimes = Lifetimes {
         start: 0..1,
         events: u32::MAX - 1..u32::MAX,
