@@ -35,7 +35,7 @@ use self::faults::{Effect, Fate, FaultPlan, Reply};
 use self::outcome::Outcome;
 use self::s3::Objects;
 use self::sqs::Queues;
-use crate::promises::Promises;
+use crate::promises::{Promise, Promises};
 use crate::trace::Trace;
 
 /// When a run begins, by the clock that is right.
@@ -43,6 +43,9 @@ const BEGIN: Timestamp = Timestamp::from_millis(1_795_700_000_000);
 
 /// The runs of this process so far.
 static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// How the condition of the write of a part of an update begins.
+pub const WRITE_OF_PART: &str = "attribute_exists(pk) AND";
 
 /// More calls than any run makes.
 const MAX_CALLS: u64 = 2_000_000;
@@ -74,6 +77,8 @@ pub struct State {
     pub key_table_has_failed: bool,
     /// When a call of an environment to SQS or S3 failed last.
     failures_beside_tables: BTreeMap<Arc<str>, Duration>,
+    /// When the customer with a key was erased last.
+    pub erased_at: BTreeMap<String, Duration>,
     /// How many calls each environment has made.
     calls_of: BTreeMap<Arc<str>, u64>,
     /// What the draws of the calls follow from.
@@ -95,6 +100,7 @@ impl Aws {
             unkept: 0,
             key_table_has_failed: false,
             failures_beside_tables: BTreeMap::new(),
+            erased_at: BTreeMap::new(),
             calls_of: BTreeMap::new(),
             seed,
         };
@@ -168,6 +174,16 @@ impl Aws {
         let now = self.now();
         let state = &mut *self.state();
         let done = state.apply(call, &fate.effect, now);
+        let made_at = at.saturating_sub(fate.before);
+        if let Some(Outcome::Answer(answer)) = &done
+            && answer.status == 200
+            && state.is_part_for_erased(call, made_at)
+        {
+            let text = format!("{call} changes a customer who was erased since it was made");
+            let key = call.body["Key"]["pk"]["S"].as_str().unwrap_or_default();
+            let promises = &mut state.promises;
+            promises.note(Promise::ErasedStays, text, key.to_owned());
+        }
         let outcome = match fate.reply {
             Reply::Result => done.unwrap_or(Outcome::Never),
             Reply::Error { status, code } => Outcome::Answer(error(status, code)),
@@ -195,6 +211,16 @@ impl State {
     /// When a call of an environment to SQS or S3 failed last.
     pub fn last_failure_beside_tables(&self, environment: &str) -> Option<Duration> {
         self.failures_beside_tables.get(environment).copied()
+    }
+
+    /// Whether a call writes a part of an update to a customer who was erased since `made_at`. A
+    /// whole one may: see docs/outages.md, What is not promised.
+    fn is_part_for_erased(&self, call: &Call, made_at: Duration) -> bool {
+        let condition = call.body["ConditionExpression"].as_str();
+        let key = call.body["Key"]["pk"]["S"].as_str().unwrap_or_default();
+        let erased_at = self.erased_at.get(key);
+        condition.is_some_and(|condition| condition.starts_with(WRITE_OF_PART))
+            && erased_at.is_some_and(|erased_at| *erased_at > made_at)
     }
 
     /// Lets a call take effect. `None` if it has none.

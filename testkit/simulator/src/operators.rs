@@ -145,12 +145,11 @@ fn recent_customer(clients: &Clients, random: &mut fastrand::Rng) -> Option<[u32
 fn delete(clients: &Clients, account: u32, customer: u32) {
     let key = customer_key(account, customer);
     let body = json!({"TableName": CUSTOMERS, "Key": {"pk": {"S": key}}});
-    clients
-        .aws
-        .state()
-        .tables
-        .call("DeleteItem", &body, &mut |_| {});
     clients.aws.note("operator", || format!("erases {key}"));
+    let now = clients.aws.elapsed();
+    let state = &mut *clients.aws.state();
+    state.tables.call("DeleteItem", &body, &mut |_| {});
+    state.erased_at.insert(key, now);
 }
 
 /// To the checker, an erasure is an update that removes every field.

@@ -23,6 +23,8 @@ pub struct Promises {
 pub enum Promise {
     /// No fence of a customer goes down.
     NewerUpdateStays,
+    /// A write of a part of an update changes no customer who was erased since it was made.
+    ErasedStays,
     /// No idempotency record is replaced.
     RecordStays,
     /// A client gets the response that it has to get.

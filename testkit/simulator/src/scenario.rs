@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
+use crate::aws::WRITE_OF_PART;
 use crate::aws::dynamodb::{API_KEYS, CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS};
 use crate::aws::faults::{Fault, FaultPlan, Rule, Target};
 use crate::lambda::Lifetimes;
@@ -225,8 +226,10 @@ impl Scenario {
             begin = during.end + Duration::from_millis(random.u64(300..2_000));
             let unanswered = [Fault::AnswerLost, Fault::AnswerCut, Fault::Hangs];
             let of_writes = unanswered[random.usize(..unanswered.len())].clone();
+            let refused = [Fault::Unavailable, Fault::AnswerIncomplete];
+            let of_queue = refused[random.usize(..refused.len())].clone();
             for (target, fault) in [
-                (Target::Sqs, Fault::Unavailable),
+                (Target::Sqs, of_queue),
                 (Target::Table(IDEMPOTENCY), Fault::Throttled),
                 (Target::Table(SIGNALS), of_writes.clone()),
                 (Target::Table(CUSTOMERS), of_writes),
@@ -270,7 +273,7 @@ impl Scenario {
 /// Any write of a part of an update may arrive late. A whole one may not: see docs/data-model.md.
 fn late_parts(share: f64) -> Rule {
     Rule {
-        target: Target::Mentioning("attribute_exists(pk) AND"),
+        target: Target::Mentioning(WRITE_OF_PART),
         during: FOREVER,
         share,
         fault: Fault::Late(16_000..19_000),

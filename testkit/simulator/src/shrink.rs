@@ -114,9 +114,8 @@ pub fn shrink(seed: u64, first: Vec<Cut>, mut report: impl FnMut(&RunResult, &[C
         let mut size = candidates.len().max(1);
         loop {
             for part in candidates.chunks(size) {
-                let is_cut = part.iter().all(|cut| cuts.contains(cut));
-                let shorter = [cuts.as_slice(), part].concat();
-                if is_cut {
+                let shorter = with(&cuts, part);
+                if shorter == cuts {
                     continue;
                 }
                 let result = run(&shorter);
@@ -133,6 +132,20 @@ pub fn shrink(seed: u64, first: Vec<Cut>, mut report: impl FnMut(&RunResult, &[C
         }
     }
     cuts
+}
+
+/// All cuts together, with the earliest end as the last one.
+fn with(cuts: &[Cut], more: &[Cut]) -> Vec<Cut> {
+    let mut all = cuts.to_vec();
+    all.extend(more.iter().filter(|cut| !cuts.contains(cut)));
+    let ends = all.iter().filter_map(|cut| match cut {
+        Cut::After(millis) => Some(*millis),
+        _ => None,
+    });
+    let earliest = ends.min();
+    all.retain(|cut| !matches!(cut, Cut::After(_)));
+    all.extend(earliest.map(Cut::After));
+    all
 }
 
 /// What may be left out, in the order in which it is tried.
@@ -162,6 +175,15 @@ mod tests {
         for text in ["", "client", "client-x", "rules-1"] {
             assert!(text.parse::<Cut>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn cuts_together_have_each_once_and_the_earliest_end() {
+        let cuts = [Cut::Kills, Cut::After(900)];
+        let more = [Cut::After(1_200), Cut::Kills, Cut::After(300), Cut::Rule(1)];
+        let expected = vec![Cut::Kills, Cut::Rule(1), Cut::After(300)];
+        assert_eq!(with(&cuts, &more), expected);
+        assert_eq!(with(&cuts, &[Cut::After(1_200)]), cuts);
     }
 
     #[test]
