@@ -67,10 +67,11 @@ impl<'a> Import<'a> {
     /// Looks at the file before any of it is stored, and deletes the errors of an earlier run.
     ///
     /// # Errors
-    /// It cannot be read several times, its lines do not show what they are or are of both kinds, a
-    /// line has no time, or no line may have the time of [`ImportFile::received_at`].
+    /// It cannot be read several times, it ends before [`ImportFile::from_line`], its lines do not show what
+    /// they are or are of both kinds, a line has no time, or no line may have the time of [`ImportFile::received_at`].
     pub fn new(tables: &'a Tables, file: &'a ImportFile) -> Result<Self> {
         ensure_regular_file(&file.path)?;
+        file.ensure_has_first_line()?;
         let kind = match file.kind {
             Some(kind) => kind,
             None => ImportKind::of_file(&file.path)?,
@@ -155,6 +156,24 @@ impl ImportFile {
             ImportMode::DryRun => "dry-run.errors.ndjson",
         };
         self.path.with_added_extension(extension)
+    }
+
+    /// Fails when the first line to import is behind the end of the file. It may be the one after the last
+    /// line: an import that is interrupted at its end continues there.
+    fn ensure_has_first_line(&self) -> Result<()> {
+        if self.from_line == NonZeroU64::MIN {
+            return Ok(());
+        }
+        let mut chunks = Chunks::open(&self.path)?;
+        while self.read_chunk(&mut chunks)?.is_some() {}
+        let last_line = chunks.next_line() - 1;
+        ensure!(
+            self.from_line.get() <= chunks.next_line(),
+            "--from-line is {}, and {} ends with line {last_line}.",
+            self.from_line,
+            self.path.display()
+        );
+        Ok(())
     }
 
     fn read_chunk(&self, chunks: &mut Chunks<BufReader<File>>) -> Result<Option<Chunk>> {

@@ -17,7 +17,7 @@
 //! | `overflow`, and erasures while messages are queued | `overflow` |
 //! | `lake` | `lake` |
 //! | `contracts` | `contracts` |
-//! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_any_order`, `import_by_field`, `sample_data` |
+//! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_any_order`, `import_by_field`, `import_files`, `sample_data` |
 //! | `verify` | `verify` |
 //! | `doctor` | `doctor` |
 //! | no command reaches another account | `account_isolation` |
@@ -46,6 +46,7 @@ mod import;
 mod import_again;
 mod import_any_order;
 mod import_by_field;
+mod import_files;
 mod import_interrupted;
 mod import_once;
 mod interrupted;

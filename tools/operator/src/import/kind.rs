@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use model::json::JsonText;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
@@ -32,9 +33,13 @@ impl ImportKind {
         let mut chunks = Chunks::open(path)?;
         let mut first: Option<SureLine> = None;
         let mut is_empty = true;
+        let mut first_other = None;
         while let Some(chunk) = chunks.read().with_context(|| cannot_read(path))? {
             for line in &chunk {
                 is_empty = false;
+                if first_other.is_none() && !is_object(line) {
+                    first_other = Some(line.number);
+                }
                 let Some(kind) = Self::of_line(line) else {
                     continue;
                 };
@@ -52,12 +57,15 @@ impl ImportKind {
                 }
             }
         }
-        match first {
-            Some(sure) => Ok(sure.kind),
-            None if is_empty => Ok(Self::Signals),
-            None => bail!(
-                "No line of {} shows whether it is a customer or a signal. Give --customers or --signals.",
-                path.display()
+        let file = path.display();
+        match (first, first_other) {
+            (Some(sure), _) => Ok(sure.kind),
+            (None, _) if is_empty => Ok(Self::Signals),
+            (None, Some(number)) => bail!(
+                "Line {number} of {file} is no JSON object. An import needs one JSON object on each line, in UTF-8."
+            ),
+            (None, None) => bail!(
+                "No line of {file} shows whether it is a customer or a signal. Give --customers or --signals."
             ),
         }
     }
@@ -96,4 +104,9 @@ impl ImportKind {
             Self::Signals => "receivedAt",
         }
     }
+}
+
+fn is_object(line: &ImportLine) -> bool {
+    let text = line.text.as_deref().unwrap_or_default();
+    text.starts_with('{') && JsonText::parse(text).is_ok()
 }

@@ -7,7 +7,7 @@ mod fields;
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, ensure};
 use model::customer::is_reserved;
 use model::identifier::RequestIdentifier;
 use model::json::JsonText;
@@ -16,8 +16,8 @@ use model::timestamp::Timestamp;
 use model::validation::FieldErrorCode;
 
 use self::fields::{
-    Fields, LineField, read_fields, read_index, read_request_identifier, read_time, take_field,
-    write_object,
+    Fields, LineField, read_fields, read_fields_or_errors, read_index, read_request_identifier,
+    read_time, take_field, write_object,
 };
 use super::chunks::ImportLine;
 use super::kind::ImportKind;
@@ -84,12 +84,9 @@ pub(super) fn parse_lines(
         match content {
             Ok(content) => {
                 let Some(time) = content.time.or(received_at) else {
-                    let error =
-                        other_kind(line, kind).with_context(|| has_no_time(number, kind))?;
-                    parsed.invalid.push(InvalidLine {
-                        number,
-                        errors: vec![error],
-                    });
+                    let errors = why_no_time(line, &content, kind);
+                    ensure!(!errors.is_empty(), has_no_time(number, kind));
+                    parsed.invalid.push(InvalidLine { number, errors });
                     continue;
                 };
                 parsed.valid.push(ParsedLine {
@@ -123,6 +120,16 @@ fn has_no_time(number: u64, kind: ImportKind) -> String {
     format!(
         "Line {number} has no {field}. Give --received-at TIME, which such lines get, in this and each further run."
     )
+}
+
+/// What is wrong with a line in which no time of this kind was found. It is empty when only the time is
+/// missing.
+fn why_no_time(line: &ImportLine, content: &LineContent<'_>, kind: ImportKind) -> Vec<LineError> {
+    let value = content.requests().first().map(|json| json.value());
+    if let Some(Err(errors)) = value.map(read_fields_or_errors) {
+        return errors.into_iter().map(LineError::Validation).collect();
+    }
+    other_kind(line, kind).into_iter().collect()
 }
 
 /// What is wrong with a line that has the members of the other kind, and so no time of this one.

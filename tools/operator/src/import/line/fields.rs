@@ -8,7 +8,7 @@ use model::identifier::RequestIdentifier;
 use model::json::Value;
 use model::pointer::JsonPointer;
 use model::timestamp::Timestamp;
-use model::validation::{FieldErrorCode, FieldErrors};
+use model::validation::{FieldError, FieldErrorCode, FieldErrors};
 
 use super::MAX_AHEAD;
 use crate::import::line_error::LineError;
@@ -41,8 +41,17 @@ pub(super) fn write_object(fields: &[LineField<'_>]) -> String {
 /// The fields of an object that are not null. `None` when the value is no object or has invalid
 /// names: the validation reports these.
 pub(super) fn read_fields(value: Value<'_>) -> Option<Fields<'_>> {
+    read_fields_or_errors(value).ok()
+}
+
+/// The same, or what is wrong with the value or its names.
+pub(super) fn read_fields_or_errors(value: Value<'_>) -> Result<Fields<'_>, Vec<FieldError>> {
     let mut errors = FieldErrors::default();
-    let mut object = value.as_object(&JsonPointer::Root)?;
+    let Some(mut object) = value.as_object(&JsonPointer::Root) else {
+        let root = JsonPointer::Root;
+        errors.add(&root, FieldErrorCode::InvalidType, "must be an object");
+        return Err(errors.into_vec());
+    };
     let mut fields = Vec::new();
     while let Some(field) = object.next_field(&mut errors) {
         if !field.value.is_null() {
@@ -52,7 +61,12 @@ pub(super) fn read_fields(value: Value<'_>) -> Option<Fields<'_>> {
             });
         }
     }
-    errors.is_empty().then_some(fields)
+    let errors = errors.into_vec();
+    if errors.is_empty() {
+        Ok(fields)
+    } else {
+        Err(errors)
+    }
 }
 
 /// Removes the field `wanted` and returns its value.
