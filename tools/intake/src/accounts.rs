@@ -14,7 +14,7 @@ use aws_sdk_cloudwatchlogs::types::{QueryStatus, ResultField};
 use clap::Subcommand;
 use model::timestamp::Timestamp;
 use operator::error::service_error;
-use operator::patience::{PATIENCE, Waits};
+use operator::patience::{PATIENCE, Waits, read_patiently};
 use serde_json::{Number, Value, json};
 
 use self::erase::EraseAccount;
@@ -164,15 +164,14 @@ async fn usage(stack: &Stack, since: Timestamp, format: Format) -> Result<()> {
 async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<Vec<ResultField>>> {
     let client = Client::new(&stack.config);
     let log_groups = FUNCTIONS.map(|function| format!("/aws/lambda/{name}/{function}"));
-    let started = client
+    let call = client
         .start_query()
         .set_log_group_names(Some(log_groups.to_vec()))
         .start_time(i64::try_from(since.seconds())?)
         .end_time(i64::try_from(Timestamp::now().seconds())?)
-        .query_string(QUERY)
-        .send()
-        .await
-        .map_err(|error| service_error("CloudWatch Logs", &error))?;
+        .query_string(QUERY);
+    let started = read_patiently("CloudWatch Logs", note, || call.clone().send()).await;
+    let started = started.map_err(|error| service_error("CloudWatch Logs", &error))?;
     let mut waits = Waits::new("CloudWatch Logs", note, PATIENCE);
     loop {
         let answer = client

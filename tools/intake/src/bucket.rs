@@ -14,7 +14,9 @@ use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
 use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
 use operator::error::{causes, explain_signature};
+use operator::patience::read_patiently;
 
+use crate::output::note;
 use crate::stack::Stack;
 use crate::write_attempts::WriteAttempts;
 
@@ -68,19 +70,19 @@ impl Bucket {
     /// # Errors
     /// S3 does not answer, or refuses the call.
     pub(crate) async fn keys(&self, prefix: &str) -> Result<Vec<String>> {
-        let call = self.client.list_objects_v2();
-        let mut pages = call
-            .bucket(&self.name)
-            .prefix(prefix)
-            .into_paginator()
-            .send();
+        let list = self.client.list_objects_v2();
+        let mut call = list.bucket(&self.name).prefix(prefix);
         let mut keys = Vec::new();
-        while let Some(page) = pages.next().await {
+        loop {
+            let page = read_patiently("S3", note, || call.clone().send()).await;
             let page = page.map_err(|error| self.explain(&error))?;
             let objects = page.contents.unwrap_or_default();
             keys.extend(objects.into_iter().filter_map(|object| object.key));
+            let Some(next) = page.next_continuation_token else {
+                return Ok(keys);
+            };
+            call = call.continuation_token(next);
         }
-        Ok(keys)
     }
 
     /// Reads an object. `None` when there is none, such as one that has expired meanwhile.

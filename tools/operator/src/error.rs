@@ -8,10 +8,9 @@
 //! An SDK error may hold an item, so only its code and DynamoDB's message are passed on.
 
 use std::error::Error as StdError;
-use std::fmt::Debug;
 
 use anyhow::{Error, anyhow};
-use aws::cause::Cause;
+use aws::cause::{CallFailure, Cause};
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ErrorMetadata, ProvideErrorMetadata, SdkError};
@@ -71,10 +70,9 @@ pub fn without_advice(error: &Error) -> String {
 }
 
 /// The error of a call to another service than DynamoDB.
-pub fn service_error<E, R>(service: &str, error: &SdkError<E, R>) -> Error
+pub fn service_error<E>(service: &str, error: &SdkError<E, HttpResponse>) -> Error
 where
     E: ProvideErrorMetadata + StdError + 'static,
-    R: Debug + 'static,
 {
     let answered = error.as_service_error();
     let code = answered.and_then(ProvideErrorMetadata::code);
@@ -83,7 +81,7 @@ where
         let reason = format!("{code}: {}", message.unwrap_or_default());
         return match explain_signature(Some(code), message) {
             Some(advice) => anyhow!("{service} refused the call: {advice} ({reason})"),
-            None => anyhow!("{service} refused the call: {reason}"),
+            None => anyhow!("{service} {} the call: {reason}", verb_of(error)),
         };
     }
     if let Some(ended) = credentials_error(error) {
@@ -101,6 +99,21 @@ where
             "{service} failed: {}. Run the command again.",
             causes(error)
         ),
+    }
+}
+
+/// What a service did with a call that it answered with an error.
+fn verb_of<E>(error: &SdkError<E, HttpResponse>) -> &'static str
+where
+    E: ProvideErrorMetadata + StdError + 'static,
+{
+    let CallFailure::Refused(refusal) = CallFailure::from(error) else {
+        return "failed";
+    };
+    match refusal.cause() {
+        Cause::Throttled => "throttled",
+        Cause::ServerError => "failed",
+        _ => "refused",
     }
 }
 
@@ -187,8 +200,10 @@ fn explain(error: &StoreError) -> &'static str {
 
 fn explain_cause(cause: &Cause) -> &'static str {
     match cause {
-        Cause::Timeout | Cause::DeadlineExceeded => {
-            "DynamoDB did not answer in time. Run the command again."
+        Cause::Timeout => "DynamoDB did not answer in time. Run the command again.",
+        // The retries may have been throttled until then.
+        Cause::DeadlineExceeded => {
+            "DynamoDB did not answer in time, or throttles it. Wait a minute and run the command again."
         }
         Cause::DispatchFailure | Cause::ResponseError => {
             "cannot reach DynamoDB. Check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."

@@ -25,6 +25,31 @@ const MAX_PAUSE: Duration = Duration::from_secs(4);
 /// When a wait was last told. Many calls wait at the same time, and one note is enough for all.
 static NOTED_AT: Mutex<Option<Instant>> = Mutex::new(None);
 
+/// Makes a call that changes nothing, again while AWS throttles it or fails, for [`PATIENCE`].
+///
+/// # Errors
+/// The same call would fail again, or the patience is over.
+pub async fn read_patiently<T, E>(
+    service: &str,
+    note: Note,
+    call: impl AsyncFn() -> Result<T, SdkError<E, HttpResponse>>,
+) -> Result<T, SdkError<E, HttpResponse>>
+where
+    E: ProvideErrorMetadata + Error + 'static,
+{
+    let mut waits = Waits::new(service, note, PATIENCE);
+    loop {
+        let error = match call().await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        let is_worth_another = waits.wait(&error).await;
+        if !is_worth_another {
+            return Err(error);
+        }
+    }
+}
+
 /// The waits of one call.
 pub struct Waits {
     what: String,
@@ -109,5 +134,50 @@ where
             (has_waited).then_some("AWS cannot be reached")
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use aws_sdk_dynamodb::operation::scan::ScanError;
+
+    use super::*;
+
+    fn failed(status: u16, code: &str) -> SdkError<ScanError, HttpResponse> {
+        let metadata = aws_sdk_dynamodb::error::ErrorMetadata::builder()
+            .code(code)
+            .build();
+        let response = HttpResponse::new(status.try_into().unwrap(), "".into());
+        SdkError::service_error(ScanError::generic(metadata), response)
+    }
+
+    #[tokio::test]
+    async fn call_is_made_again_while_aws_throttles_or_fails_and_not_when_it_refuses() {
+        let calls = Cell::new(0);
+        let answer = read_patiently(
+            "S3",
+            |_| {},
+            async || {
+                calls.update(|calls| calls + 1);
+                match calls.get() {
+                    1 => Err(failed(400, "ThrottlingException")),
+                    2 => Err(failed(503, "SlowDown")),
+                    number => Ok(number),
+                }
+            },
+        );
+        assert_eq!(answer.await.unwrap(), 3);
+        let refused = read_patiently(
+            "S3",
+            |_| {},
+            async || {
+                calls.update(|calls| calls + 1);
+                Err::<(), _>(failed(400, "ValidationException"))
+            },
+        );
+        refused.await.unwrap_err();
+        assert_eq!(calls.get(), 4);
     }
 }

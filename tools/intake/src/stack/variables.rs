@@ -12,12 +12,15 @@ use aws_sdk_cloudformation::error::{ProvideErrorMetadata as _, SdkError};
 use aws_sdk_cloudformation::operation::describe_stacks::DescribeStacksError;
 use aws_sdk_cloudformation::types::Stack;
 use operator::error::service_error;
+use operator::patience::read_patiently;
 use store::api_keys::ApiKeysTable;
 use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
 use store::overflow_messages;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
+
+use crate::output::note;
 
 /// The variable that names the CloudFormation stack in place of `--stack`.
 pub(crate) const INTAKE_STACK: &str = "INTAKE_STACK";
@@ -184,11 +187,8 @@ pub(super) async fn exists(config: &SdkConfig, name: &str) -> Result<bool> {
 }
 
 async fn find(config: &SdkConfig, name: &str) -> Result<Option<Stack>> {
-    let described = Client::new(config)
-        .describe_stacks()
-        .stack_name(name)
-        .send()
-        .await;
+    let call = Client::new(config).describe_stacks().stack_name(name);
+    let described = read_patiently("CloudFormation", note, || call.clone().send()).await;
     let described = match described {
         Ok(described) => described,
         Err(error) if is_missing(&error) => return Ok(None),

@@ -227,7 +227,10 @@ async fn write_of_which_every_attempt_times_out_is_no_success() {
         (Writer::Rotate, "It is unknown whether the key "),
         (Writer::RotateOld, " may not be set: revoke the old key"),
         (Writer::Revoke, "DynamoDB did not answer in time."),
-        (Writer::ImportCustomer, "DynamoDB did not answer in time."),
+        (
+            Writer::ImportCustomer,
+            "DynamoDB did not answer in time, or throttles it.",
+        ),
     ];
     let mut stacks = Vec::new();
     for (writer, told) in told {
