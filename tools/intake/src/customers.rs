@@ -23,6 +23,7 @@ use crate::erasure::{DoubtfulArgs, Erasure, ErasureArgs, Reach, Wait};
 use crate::output::{Format, PrintedTable, print_json};
 use crate::stack::Stack;
 use crate::stack::variables::CUSTOMERS_TABLE;
+use crate::subject_id::subject_id;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CustomersCommand {
@@ -60,7 +61,7 @@ pub(crate) struct Target {
     account: AccountId,
 
     /// The customerId (or the emitterId, to export or erase), as the client sent it
-    #[arg(value_name = "ID", allow_hyphen_values = true)]
+    #[arg(value_name = "ID", allow_hyphen_values = true, value_parser = subject_id)]
     subject_id: String,
 }
 

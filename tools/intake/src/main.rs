@@ -26,6 +26,7 @@ mod overflow;
 mod rejected;
 mod signals;
 mod stack;
+mod subject_id;
 mod time_args;
 mod verify;
 mod write_attempts;

@@ -22,6 +22,7 @@ use crate::erasure::until_erased;
 use crate::keys::ensure_account_has_key;
 use crate::output::{Format, note};
 use crate::stack::Stack;
+use crate::subject_id::subject_id;
 use crate::time_args::time_or_age;
 
 /// How many objects are read at once.
@@ -71,12 +72,13 @@ pub(crate) struct EraseCustomerEvents {
         long = "id",
         value_name = "ID",
         require_equals = true,
+        value_parser = subject_id,
         required_unless_present = "ids"
     )]
     named_ids: Vec<String>,
 
     /// The same, after --
-    #[arg(value_name = "ID", last = true)]
+    #[arg(value_name = "ID", last = true, value_parser = subject_id)]
     ids: Vec<String>,
 
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
@@ -18,6 +18,7 @@ use crate::interrupt::until_interrupted;
 use crate::output::{Format, PrintedTable, note};
 use crate::stack::Stack;
 use crate::stack::variables::SIGNALS_TABLE;
+use crate::subject_id::subject_id;
 use crate::time_args::time_or_age;
 use operator::items::{Json, display, json_object, partition_query, query_items, text};
 
@@ -41,7 +42,7 @@ pub(crate) struct ListSignals {
     account: AccountId,
 
     /// The customerId or emitterId, as the client sent it
-    #[arg(value_name = "ID", allow_hyphen_values = true)]
+    #[arg(value_name = "ID", allow_hyphen_values = true, value_parser = subject_id)]
     subject_id: String,
 
     /// Only signals received at or after this time, such as 1h (ago) or 2026-11-20T22:00:00Z
@@ -71,6 +72,9 @@ impl ListSignals {
             subject_id,
             ..
         } = self;
+        if let (Some(since), Some(until)) = (self.since, self.until) {
+            ensure!(since < until, "--since must be before --until.");
+        }
         let mut history = History::new(stack, account, subject_id, format)?;
         let begin = Timestamp::now();
         // Alone, --follow lists only what is new.

@@ -181,3 +181,30 @@ async fn follow_ends_with_the_first_signal_after_its_reader_has_gone() {
     send_event(&app, &key, "fourth").await;
     assert!(process.wait().unwrap().success());
 }
+
+#[test]
+fn period_or_id_that_no_signal_can_have_is_an_error() {
+    let operator = Operator::new(&TestApp::start());
+    let list = ["signals", "list", "--account", "shop"];
+    let reversed = [&list[..], &["c", "--since", "1h", "--until", "2h"]].concat();
+    assert_eq!(
+        operator.run(&reversed).error_message(),
+        "--since must be before --until."
+    );
+    let long = "c".repeat(257);
+    for command in [
+        &list[..],
+        &["customers", "show", "--account", "shop"],
+        &["customers", "erase", "--account", "shop"],
+        &["customers", "export", "--account", "shop"],
+    ] {
+        for id in [long.as_str(), ""] {
+            let refused = operator.run(&[command, &[id]].concat());
+            assert_eq!(refused.code, Some(2), "{refused:?}");
+            assert!(
+                refused.stderr.contains("an id has 1 to 256 characters"),
+                "{refused:?}"
+            );
+        }
+    }
+}
