@@ -5,13 +5,14 @@
 
 use std::num::NonZeroUsize;
 
+use anyhow::Result;
 use futures_util::{StreamExt as _, stream};
 use model::api_key::KEY_PREFIX;
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNALS_PER_REQUEST};
 use serde_json::{Value, json};
 
 use super::api::ExpectedResponse;
-use super::api::{ApiRequest, CUSTOMERS, PING, SIGNALS};
+use super::api::{ApiRequest, ApiResponse, CUSTOMERS, PING, SIGNALS};
 use super::report::CheckContext;
 use super::sender::{AnsweredBatch, SentBatch, subject_id};
 use crate::check_result::CheckOutcome;
@@ -195,6 +196,9 @@ struct BatchResponses {
     first: Result<(), String>,
     /// The response to the retry, if the batch was sent twice.
     retry: Option<Result<(), String>>,
+    /// Whether a response says that signals were deferred: DynamoDB may not have had the idempotency record
+    /// then, so `replayed` is not judged.
+    is_deferred: bool,
 }
 
 /// Sends about this many signals. The batches of every other round are sent twice.
@@ -214,11 +218,13 @@ pub(super) async fn send_batches(context: &CheckContext<'_>, signals: usize) {
     let requests = batch_responses.len();
     let mut retries = 0;
     let mut faults = Vec::new();
+    let mut unjudged = 0;
     let mut faults_of_retries = Vec::new();
     for responses in batch_responses {
         faults.extend(responses.first.err());
         if let Some(retry) = responses.retry {
             retries += 1;
+            unjudged += usize::from(responses.is_deferred);
             faults_of_retries.extend(retry.err());
         }
     }
@@ -232,7 +238,11 @@ pub(super) async fn send_batches(context: &CheckContext<'_>, signals: usize) {
         "Retries",
         "Retries after the response",
         &faults_of_retries,
-        format!("{retries} requests"),
+        if unjudged == 0 {
+            format!("{retries} requests")
+        } else {
+            format!("{retries} requests; replayed not judged in {unjudged}: deferred")
+        },
     );
 }
 
@@ -247,11 +257,23 @@ async fn send_batch_and_retry(
     let AnsweredBatch { response, expected } = context.sender.send_batch(batch, &request).await;
     let accepted = expected.clone().body("/replayed", json!(false));
     let first = accepted.check(&response).map(drop);
+    let has_deferred =
+        |response: &Result<ApiResponse>| response.as_ref().is_ok_and(|read| read.deferred() > 0);
+    let mut is_deferred = has_deferred(&response);
     let mut retry = None;
     if is_retried {
         let response = context.sender.send(&request).await;
-        let replayed = expected.body("/replayed", json!(true));
-        retry = Some(replayed.check(&response).map(drop));
+        is_deferred |= has_deferred(&response);
+        let expected = if is_deferred {
+            expected
+        } else {
+            expected.body("/replayed", json!(true))
+        };
+        retry = Some(expected.check(&response).map(drop));
     }
-    BatchResponses { first, retry }
+    BatchResponses {
+        first,
+        retry,
+        is_deferred,
+    }
 }
