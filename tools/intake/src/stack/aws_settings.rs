@@ -129,6 +129,7 @@ impl AwsSettings {
     /// A file of profiles cannot be read; the chosen profile, or one that it names as its source, does
     /// not exist; or a setting has a value that the SDK does not know.
     pub(super) async fn read() -> Result<Self> {
+        note_missing_files();
         // AWS calls the crates of these types internal, but its own reader of profiles takes them.
         let files = EnvConfigFiles::default();
         let chosen = chosen_profile().map(Cow::Owned);
@@ -171,6 +172,7 @@ impl AwsSettings {
             );
         }
         for profile in self.profile_chain() {
+            self.ensure_session_exists(profile)?;
             let Some(source) = profile.get("source_profile") else {
                 continue;
             };
@@ -182,6 +184,19 @@ impl AwsSettings {
                 );
             }
         }
+        Ok(())
+    }
+
+    /// Fails when a profile signs in with a section `sso-session` that the files do not have.
+    fn ensure_session_exists(&self, profile: &Profile) -> Result<()> {
+        let Some(session) = profile.get("sso_session") else {
+            return Ok(());
+        };
+        ensure!(
+            self.profiles.sso_session(session).is_some(),
+            "The AWS profile {} has sso_session = {session}, and there is no section sso-session {session}.",
+            profile.name()
+        );
         Ok(())
     }
 
@@ -303,14 +318,15 @@ impl AwsSettings {
     /// There is none.
     pub(super) async fn region(&self, http_client: SharedHttpClient) -> Result<Region> {
         for variable in ["AWS_REGION", "AWS_DEFAULT_REGION"] {
-            if let Some(region) = environment(variable) {
+            if let Some(region) = environment(variable).filter(|name| !is_blank(name)) {
                 return Ok(Region::new(region));
             }
         }
         let of_profile = ProfileFileRegionProvider::builder()
             .profile_name(self.profile_name())
             .build();
-        if let Some(region) = of_profile.region().await {
+        let of_profile = of_profile.region().await;
+        if let Some(region) = of_profile.filter(|region| !is_blank(region.as_ref())) {
             return Ok(region);
         }
         let is_disabled = environment("AWS_EC2_METADATA_DISABLED")
@@ -392,6 +408,26 @@ fn reason_of_chain(error: &CredentialsError) -> Option<String> {
 fn chosen_profile() -> Option<String> {
     environment("AWS_PROFILE")
         .or_else(|| std::env::var_os("AWS_PROFILE").map(|_| "default".to_owned()))
+}
+
+/// Says which file of profiles is named and cannot be read: the SDK goes on without it.
+fn note_missing_files() {
+    for variable in ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"] {
+        let Some(file) = environment(variable) else {
+            continue;
+        };
+        match std::fs::metadata(&file) {
+            Ok(metadata) if metadata.is_dir() => {
+                note(&format!("{variable} is {file:?}, which is a folder."));
+            }
+            Ok(_) => {}
+            Err(error) => note(&format!("{variable} is {file:?}: {error}.")),
+        }
+    }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 /// The value of a variable that is set to something.

@@ -178,6 +178,24 @@ fn hindrances_of_settings() -> Vec<Hindrance> {
             ..NOTHING
         },
         Hindrance {
+            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\nregion =\n",
+            told: &["No AWS region. Set AWS_REGION"],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\n",
+            variables: &[("AWS_REGION", "  ")],
+            told: &["No AWS region. Set AWS_REGION"],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\nregion = eu-central-1\nsso_session = gone\nsso_account_id = 1\nsso_role_name = ops\n",
+            told: &[
+                "The AWS profile default has sso_session = gone, and there is no section sso-session gone.",
+            ],
+            ..NOTHING
+        },
+        Hindrance {
             config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\n",
             told: &["No AWS region. Set AWS_REGION"],
             ..NOTHING
@@ -207,6 +225,24 @@ async fn operator_without_a_key_hears_the_reason() {
             assert!(error.contains(text), "{text}: {error}");
         }
     }
+}
+
+#[test]
+fn missing_file_of_profiles_is_told() {
+    let run = |file| {
+        let operator = Operator::with_nothing().variable("AWS_CONFIG_FILE", file);
+        operator.run(&CREATE).stderr
+    };
+    let missing = run("/nonexistent/config");
+    assert!(
+        missing.starts_with("AWS_CONFIG_FILE is \"/nonexistent/config\": No such file"),
+        "{missing}"
+    );
+    let folder = run("/");
+    assert!(
+        folder.starts_with("AWS_CONFIG_FILE is \"/\", which is a folder."),
+        "{folder}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
