@@ -197,7 +197,8 @@ async fn line_without_a_time_is_an_error_before_anything_is_stored() {
     let age = operator.run(&["import", "--account", "shop", "--received-at", "7d", "f"]);
     assert_eq!(age.code, Some(2), "{age:?}");
     assert!(
-        age.stderr.contains("write a time such as 2026-11-20"),
+        age.stderr
+            .contains("write a time in UTC, such as 2026-11-20"),
         "{age:?}"
     );
 }
