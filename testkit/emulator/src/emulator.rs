@@ -12,7 +12,7 @@ mod tables;
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -34,8 +34,18 @@ const CANNOT_START: &str = "Cannot start the DynamoDB emulator";
 pub enum Storage {
     /// In memory: gone when the emulator stops.
     Memory,
-    /// In this file, which is created when there is none. Its folder must exist.
+    /// In this file, which is created when there is none. [`Storage::file`] makes it.
     File(PathBuf),
+}
+
+impl Storage {
+    /// In this file, with its symbolic links resolved.
+    ///
+    /// # Errors
+    /// The file's folder does not exist, or the file is a link to a file that does not exist.
+    pub fn file(path: &Path) -> Result<Self> {
+        data_file::canonical(path).map(Self::File)
+    }
 }
 
 /// A running emulator. Stops when dropped.
@@ -64,8 +74,8 @@ impl Emulator {
     /// each answer that says that the emulator failed, such as that the disk is full.
     ///
     /// # Errors
-    /// Another emulator uses the file; it cannot be opened, or its tables are not those of the
-    /// template.
+    /// Another emulator uses the file, or another program has made it; it cannot be opened, or its
+    /// tables are not those of the template.
     pub fn start_on(
         template: &Template,
         storage: &Storage,
@@ -74,7 +84,10 @@ impl Emulator {
     ) -> Result<Self> {
         let lock = match storage {
             Storage::Memory => None,
-            Storage::File(path) => Some(data_file::lock(path)?),
+            Storage::File(path) => {
+                data_file::ensure_own(path)?;
+                Some(data_file::lock(path)?)
+            }
         };
         let database = match storage {
             Storage::Memory => Database::memory().context("Cannot open a database in memory")?,

@@ -44,12 +44,13 @@ impl FakeSqs {
         Ok(Self(server))
     }
 
-    /// Starts a server whose queues a file keeps.
+    /// Starts a server whose queues a file keeps. `note` takes a sentence about a message that was not
+    /// written to its end.
     ///
     /// # Errors
-    /// When the file cannot be read or written, or loopback has no free port.
-    pub async fn start_in(file: &Path) -> Result<Self> {
-        let queues = Queues::open(file)?;
+    /// The file cannot be read or written, or is not such a file; or loopback has no free port.
+    pub async fn start_in(file: &Path, note: impl FnOnce(&str)) -> Result<Self> {
+        let queues = Queues::open(file, note)?;
         let state = SqsState(Mutex::new(queues));
         let server = HttpServer::start(state, None).await?;
         Ok(Self(server))

@@ -14,7 +14,7 @@ const FILE_VARIABLE: &str = "FILE_OF_QUEUE";
 #[tokio::test]
 async fn message_that_does_not_fit_on_the_disk_leaves_nothing_in_the_file() {
     if let Some(path) = std::env::var_os(FILE_VARIABLE) {
-        let queue = FakeSqs::start_in(path.as_ref()).await.unwrap();
+        let queue = FakeSqs::start_in(path.as_ref(), |_| {}).await.unwrap();
         let endpoint = queue.endpoint();
         tokio::task::spawn_blocking(move || send_messages(&endpoint))
             .await
@@ -34,7 +34,7 @@ async fn message_that_does_not_fit_on_the_disk_leaves_nothing_in_the_file() {
         .unwrap();
     assert!(status.success());
 
-    let queue = FakeSqs::start_in(&path).await.unwrap();
+    let queue = FakeSqs::start_in(&path, |_| {}).await.unwrap();
     assert_eq!(queue.take_messages(), ["before", "after"]);
 }
 

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
 use emulator::{Storage, Template};
@@ -158,18 +158,9 @@ impl Options {
     /// # Errors
     /// The folder of the file does not exist.
     pub(crate) fn storage(&self) -> Result<Storage> {
-        let Some(file) = &self.data else {
-            return Ok(Storage::Memory);
-        };
-        let cannot_use = || format!("Cannot use the data file {}", file.display());
-        let file = std::path::absolute(file).with_context(cannot_use)?;
-        match file.parent().filter(|folder| !folder.is_dir()) {
-            Some(folder) => bail!(
-                "{}: the folder {} does not exist.",
-                cannot_use(),
-                folder.display()
-            ),
-            None => Ok(Storage::File(file)),
+        match &self.data {
+            Some(file) => Storage::file(file),
+            None => Ok(Storage::Memory),
         }
     }
 }

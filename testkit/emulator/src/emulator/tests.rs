@@ -1,5 +1,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -82,6 +83,92 @@ fn data_file_that_is_no_database_is_an_error_and_stays_as_it_is() {
         )
     );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "name,price");
+}
+
+#[test]
+fn database_of_another_program_is_an_error_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.execute_batch("CREATE TABLE t (a)").unwrap();
+    database.close().unwrap();
+    let before = std::fs::read(&path).unwrap();
+
+    let error = start_error(&path);
+    assert!(
+        error.ends_with(" is not a data file of the local stack: name another file."),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    assert_eq!(names_in(folder.path()), ["data"]);
+}
+
+#[test]
+fn data_file_that_is_refused_has_no_lock_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("text"), "name,price").unwrap();
+    std::fs::create_dir(folder.path().join("folder")).unwrap();
+    for name in ["text", "folder"] {
+        start_error(&folder.path().join(name));
+    }
+    assert_eq!(names_in(folder.path()), ["folder", "text"]);
+}
+
+#[test]
+fn data_file_whose_lock_cannot_be_written_is_named_in_the_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    std::fs::create_dir(folder.path().join("data.lock")).unwrap();
+    let error = start_error(&path);
+    let expected = format!("Cannot use the data file {}: ", path.display());
+    assert!(error.starts_with(&expected), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn data_file_of_a_running_emulator_is_refused_under_every_link_to_it() {
+    use std::os::unix::fs::symlink;
+
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    symlink(&folder, parent.path().join("link")).unwrap();
+    symlink(folder.join("data"), folder.join("data-link")).unwrap();
+    let dangling = Storage::file(&folder.join("data-link")).unwrap_err();
+    assert!(
+        dangling
+            .to_string()
+            .ends_with(": it is a link to a file that does not exist."),
+        "{dangling}"
+    );
+
+    let storage = Storage::file(&parent.path().join("link/data")).unwrap();
+    let first = Emulator::start(&template(), &storage, 0).unwrap();
+    for path in ["folder/data", "folder/data-link", "link/data-link"] {
+        let error = start_error(&parent.path().join(path));
+        assert!(
+            error.contains(" belongs to a stack that is running: "),
+            "{error}"
+        );
+    }
+    drop(first);
+}
+
+/// Why no emulator starts with this data file.
+fn start_error(path: &Path) -> String {
+    let storage = Storage::file(path).unwrap();
+    let error = Emulator::start(&template(), &storage, 0).err().unwrap();
+    format!("{error:#}")
+}
+
+/// The names of the files in a folder, in order.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
 }
 
 /// Every port of this process that listens on loopback.

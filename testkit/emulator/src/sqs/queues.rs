@@ -6,11 +6,11 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::journal::Journal;
+use super::journal::{Changes, Journal};
 
 /// The largest message with its attributes, in bytes ("Amazon SQS message quotas").
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
@@ -58,7 +58,7 @@ pub(super) struct Queue {
 
 /// A change of the queues, as their file has it.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) enum Change {
     Sent {
         id: String,
@@ -76,16 +76,26 @@ pub(super) enum Change {
 
 impl Queues {
     /// The queues that a file has, which keeps them: it is written anew with only what is left in
-    /// them.
+    /// them. `note` takes a sentence about a message that was not written to its end.
     ///
     /// # Errors
-    /// When the file cannot be read or written.
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let cannot_use = || format!("Cannot use the queue's file {}", path.display());
+    /// The file cannot be read or written, or has a line that is no change. The file then stays as
+    /// it is.
+    pub(super) fn open(path: &Path, note: impl FnOnce(&str)) -> Result<Self> {
         let mut queues = Self::default();
-        let earlier_changes = Journal::read(path).with_context(cannot_use)?;
-        for change in earlier_changes {
+        let Changes {
+            changes,
+            unfinished_line,
+        } = Journal::read(path)?;
+        for change in changes {
             queues.apply(change);
+        }
+        if let Some(number) = unfinished_line {
+            note(&format!(
+                "Line {number}, the last one of the queue's file {}, is left out: it has no end, as when the stack was \
+                 killed before it acknowledged a message.",
+                path.display()
+            ));
         }
         let overflow = &queues.overflow.messages;
         let dead_letters = &queues.dead_letters.messages;
@@ -93,7 +103,7 @@ impl Queues {
             .iter()
             .map(|message| message.as_sent(false))
             .chain(dead_letters.iter().map(|message| message.as_sent(true)));
-        let journal = Journal::create(path, messages_left).with_context(cannot_use)?;
+        let journal = Journal::create(path, messages_left)?;
         queues.journal = Some(journal);
         Ok(queues)
     }

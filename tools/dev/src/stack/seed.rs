@@ -22,10 +22,12 @@ pub(super) async fn store_sample_data(
 ) -> Result<()> {
     let customers = inputs.template.table("CustomersTable")?;
     let mark = SeedMark::of(&inputs.storage);
+    // Read also where it does not count: a file that another program has made is not replaced.
+    let earlier_start = mark.read()?;
     let begun_at = if emulator.is_empty(&customers.name)? {
         Some(Timestamp::now())
     } else {
-        mark.read()?
+        earlier_start
     };
     let Some(begun_at) = begun_at else {
         status("The data file holds customers: the sample data is not stored again.");

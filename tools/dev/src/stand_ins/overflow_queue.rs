@@ -76,7 +76,7 @@ impl OverflowQueue {
             Storage::Memory => None,
         };
         let sqs = match &file {
-            Some(file) => FakeSqs::start_in(file).await?,
+            Some(file) => FakeSqs::start_in(file, status).await?,
             None => FakeSqs::start().await?,
         };
         let queue = QueueHandle {

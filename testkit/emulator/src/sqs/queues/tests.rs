@@ -79,11 +79,19 @@ fn contents(queue: &Queue) -> Vec<(&str, &str)> {
         .collect()
 }
 
+/// A line of the file of a queue.
+const SENT: &str =
+    "{\"sent\":{\"id\":\"7\",\"body\":\"secret\",\"reason\":null,\"is_dead\":false}}\n";
+
+fn open(path: &Path) -> Result<Queues> {
+    Queues::open(path, |_| {})
+}
+
 #[test]
 fn queues_in_a_file_are_there_again_after_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dev.sqlite.queue");
-    let mut queues = Queues::open(&path).unwrap();
+    let mut queues = open(&path).unwrap();
     for (url, body) in [
         (OVERFLOW_QUEUE, "a"),
         (OVERFLOW_QUEUE, "b\n"),
@@ -97,24 +105,101 @@ fn queues_in_a_file_are_there_again_after_a_kill() {
     queues.receive(1, HIDDEN, Instant::now());
     queues.delete("0");
     drop(queues);
-    let finished = std::fs::read(&path).unwrap();
 
-    for unfinished in [
-        &b"{\"sent\":{\"id\":\"9\",\"bo"[..],
-        b"{\"sent\":{\"id\":\"9\",\"body\":\"\xc3",
-        b"",
-    ] {
-        std::fs::write(&path, [&finished, unfinished].concat()).unwrap();
-        let queues = Queues::open(&path).unwrap();
-        assert_eq!(contents(&queues.overflow), [("1", "b\n"), ("3", "d")]);
-        assert_eq!(contents(&queues.dead_letters), [("2", "c")]);
-        assert_eq!(queues.sent, 4);
-    }
-    Queues::open(&path)
+    let queues = open(&path).unwrap();
+    assert_eq!(contents(&queues.overflow), [("1", "b\n"), ("3", "d")]);
+    assert_eq!(contents(&queues.dead_letters), [("2", "c")]);
+    assert_eq!(queues.sent, 4);
+    open(&path)
         .unwrap()
         .answer("StartMessageMoveTask", json!({}))
         .unwrap();
-    assert_eq!(Queues::open(&path).unwrap().overflow.messages.len(), 3);
-    Queues::open(&path).unwrap().clear();
-    assert_eq!(contents(&Queues::open(&path).unwrap().overflow), []);
+    assert_eq!(open(&path).unwrap().overflow.messages.len(), 3);
+    open(&path).unwrap().clear();
+    assert_eq!(contents(&open(&path).unwrap().overflow), []);
+}
+
+#[test]
+fn last_line_that_a_kill_has_cut_is_left_out_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dev.sqlite.queue");
+    for whole in ["", SENT] {
+        for unfinished in [
+            &b"{\"sent\":{\"id\":\"9\",\"bo"[..],
+            b"{\"sent\":{\"id\":\"9\",\"body\":\"\xc3",
+            b"{",
+        ] {
+            std::fs::write(&path, [whole.as_bytes(), unfinished].concat()).unwrap();
+            let mut notes = Vec::new();
+            let queues = Queues::open(&path, |note| notes.push(note.to_owned())).unwrap();
+            assert_eq!(queues.overflow.messages.len(), whole.lines().count());
+            let number = whole.lines().count() + 1;
+            let expected = format!(
+                "Line {number}, the last one of the queue's file {}, is left out: it has no end, as when the stack was \
+                 killed before it acknowledged a message.",
+                path.display()
+            );
+            assert_eq!(notes, [expected]);
+            open(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn file_with_a_line_that_cannot_be_read_is_refused_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dev.sqlite.queue");
+    for line in [
+        SENT.replacen("\"id\"", "\"ib\"", 1),
+        SENT.replacen("reason", "raeson", 1),
+        SENT.replacen("sent", "send", 1),
+        SENT.replacen('{', "[", 1),
+        SENT.trim_end().repeat(2) + "\n",
+        "\0".repeat(SENT.len()),
+        "{\"sent\":{\"id\":\"9\"\n".to_owned(),
+        "\n".to_owned(),
+    ] {
+        let damaged = [SENT, &line, "\"cleared\"\n"].concat();
+        std::fs::write(&path, &damaged).unwrap();
+        let error = format!("{:#}", open(&path).unwrap_err());
+        let expected = format!(
+            "Line 2 of the queue's file {} cannot be read",
+            path.display()
+        );
+        assert!(error.starts_with(&expected), "{line}: {error}");
+        assert!(!error.contains("secret"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), damaged);
+    }
+}
+
+#[test]
+fn file_that_is_no_queue_is_refused_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dev.sqlite.queue");
+    for text in [
+        "my notes\n",
+        "my notes",
+        "{\"a\":1}",
+        "{\n  \"a\": 1\n}\n",
+        "\u{feff}",
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let error = open(&path).unwrap_err().to_string();
+        let expected = format!(
+            "{} is not a queue file of the local stack: name another data file.",
+            path.display()
+        );
+        assert_eq!(error, expected, "{text}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+#[test]
+fn file_beside_that_of_the_queue_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let beside = folder.path().join("dev.sqlite.queue.new");
+    std::fs::write(&beside, "my notes").unwrap();
+    open(&folder.path().join("dev.sqlite.queue")).unwrap();
+    assert_eq!(std::fs::read_to_string(&beside).unwrap(), "my notes");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }
