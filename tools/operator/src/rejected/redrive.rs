@@ -127,6 +127,7 @@ impl<'a> Redrive<'a> {
 
 /// A line of `rejected list --json` with an edited payload.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with id and payload")]
 struct EditedLine {
     id: RejectedSignalId,
     payload: Box<RawValue>,
@@ -164,6 +165,20 @@ pub fn read_edited(text: &str, name: &str) -> Result<Vec<Candidate>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn line_that_is_no_object_is_an_error_that_says_what_is_expected() {
+        for line in ["[]", "7", "\"id\""] {
+            let Err(error) = read_edited(line, "f") else {
+                panic!("{line} was read");
+            };
+            let error = format!("{error:#}");
+            assert!(
+                error.contains(", expected an object with id and payload"),
+                "{error}"
+            );
+        }
+    }
 
     #[test]
     fn byte_order_mark_and_white_space_are_no_part_of_an_edited_line() {
