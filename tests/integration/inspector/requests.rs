@@ -204,6 +204,14 @@ fn error_is_json_with_a_sentence() {
             b"",
             "The body must be a rejected signal, as GET /rejected lists it.",
         ),
+        (
+            "POST",
+            "/rejected/redrive",
+            400,
+            b"[]",
+            "Line 1 of the body is not a line of `rejected list --json`: invalid length 0, expected an object with id and \
+             payload",
+        ),
     ] {
         let message = error_message(&inspector, method, path, status, body);
         assert!(message.starts_with(sentence), "{path}: {message}");
@@ -307,6 +315,44 @@ async fn key_is_shown_as_a_fingerprint_unless_it_is_the_published_one() {
         let event = inspector.call("GET", &format!("{path}/event"), &[], b"");
         assert!(!event.text.contains(&key_of_shop), "{event:?}");
     }
+    stack.stop("TERM");
+}
+
+#[tokio::test]
+async fn key_is_not_shown_wherever_the_client_has_put_it() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    let key_of_shop = other_key(&stack).await;
+    let published_key = stack.variable("API_KEY");
+    let body = json!({
+        "signals": [{"customerId": key_of_shop, "eventType": "purchase", "data": {"a": key_of_shop, "b": published_key}}],
+    });
+    let headers = [("X-Api-Key", key_of_shop.as_str())];
+    let path = format!("{SIGNALS}?key={key_of_shop}&other={published_key}");
+    let response = stack.send("POST", &path, &headers, body.to_string().as_bytes());
+    assert_eq!(response.status, 200, "{response:?}");
+
+    for path in ["/requests", "/requests/1", "/signals"] {
+        let shown = inspector.call("GET", path, &[], b"").text;
+        assert!(!shown.contains(&key_of_shop), "{path}: {shown}");
+        assert!(!shown.contains(published_key), "{path}: {shown}");
+    }
+    let detail = inspector.get("/requests/1");
+    let shown = "intake_sk_… (74 characters)";
+    assert_eq!(
+        detail["path"],
+        format!("{SIGNALS}?key={shown}&other=$API_KEY")
+    );
+    let sent_body = detail["requestBody"].as_str().unwrap();
+    let sent_body: Value = serde_json::from_str(sent_body).unwrap();
+    assert_eq!(
+        sent_body["signals"][0]["data"],
+        json!({"a": shown, "b": "$API_KEY"})
+    );
+    // `cargo lambda invoke` needs the development key.
+    let event = inspector.call("GET", "/requests/1/event", &[], b"").text;
+    assert!(!event.contains(&key_of_shop), "{event}");
+    assert!(event.contains(published_key), "{event}");
     stack.stop("TERM");
 }
 

@@ -14,6 +14,9 @@ use serde_json::json;
 /// or more.
 const MIN_SHOWN_CHARS: usize = 32;
 
+/// What every key of Intake begins with.
+const START_OF_KEYS: &str = "intake_";
+
 /// The table of API keys.
 pub(crate) struct ApiKeyTable {
     pub(crate) emulator: Arc<Emulator>,
@@ -73,6 +76,46 @@ fn shown_key(key: &str, id: Option<&str>) -> String {
     }
 }
 
+/// A text with each key in it as it is shown, wherever the client has put the key.
+pub(crate) fn without_keys(text: &str) -> String {
+    replace_keys(text, |key| shown_key(key, None))
+}
+
+/// A text with each key in it as it is shown, but the development key as it is.
+pub(crate) fn without_other_keys(text: &str) -> String {
+    replace_keys(text, |key| match key {
+        API_KEY => key.to_owned(),
+        _ => shown_key(key, None),
+    })
+}
+
+/// Replaces each key of Intake in a text.
+fn replace_keys(text: &str, replacement: impl Fn(&str) -> String) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(START_OF_KEYS) {
+        let (before, from_start) = rest.split_at(start);
+        let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+        let length = from_start.find(is_end).unwrap_or(from_start.len());
+        let (word, after) = from_start.split_at(length);
+        replaced += before;
+        if is_key(word) {
+            replaced += &replacement(word);
+        } else {
+            replaced += word;
+        }
+        rest = after;
+    }
+    replaced + rest
+}
+
+fn is_key(word: &str) -> bool {
+    let after_prefix = [KEY_PREFIX, VERIFICATION_KEY_PREFIX]
+        .into_iter()
+        .find_map(|prefix| word.strip_prefix(prefix));
+    after_prefix.is_some_and(|after| !after.is_empty())
+}
+
 /// Why a function found no key in these headers.
 pub(crate) fn why_missing(headers: &HeaderMap) -> String {
     let why = match Credential::read(headers) {
@@ -118,5 +161,31 @@ impl Credential {
             scheme: scheme.to_owned(),
             key: key.to_owned(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_in_a_text_is_replaced_and_no_other_word() {
+        let other = format!("{KEY_PREFIX}{}", "0".repeat(64));
+        let verification = format!("{VERIFICATION_KEY_PREFIX}1");
+        let text = format!(
+            r#"{{"a":"{API_KEY}\n{other}","intake_sk_":"intake_prod {verification}"}}?key=x{other}&"#
+        );
+        let shown = "intake_sk_… (74 characters)";
+        assert_eq!(
+            without_keys(&text),
+            format!(
+                r#"{{"a":"$API_KEY\n{shown}","intake_sk_":"intake_prod intake_vk_… (11 characters)"}}?key=x{shown}&"#
+            )
+        );
+        let kept = without_other_keys(&text);
+        assert!(kept.contains(API_KEY) && !kept.contains(&other), "{kept}");
+        for prefix in [KEY_PREFIX, VERIFICATION_KEY_PREFIX] {
+            assert!(prefix.starts_with(START_OF_KEYS));
+        }
     }
 }

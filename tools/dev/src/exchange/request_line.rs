@@ -4,6 +4,7 @@
 use axum::http::StatusCode;
 
 use crate::exchange::Exchange;
+use crate::exchange::api_key::without_keys;
 use crate::exchange::parsed_response::ResponseFinding;
 
 /// The line about a request, without the time. Its status may have a colour.
@@ -20,9 +21,8 @@ pub(crate) fn request_line(exchange: &Exchange, has_colours: bool) -> String {
         status.as_u16().to_string()
     };
     let milliseconds = exchange.duration.as_millis();
-    format!("{method:<7} {path:<24} {status} {milliseconds:>5} ms  {parts}")
-        .trim_end()
-        .to_owned()
+    let line = format!("{method:<7} {path:<24} {status} {milliseconds:>5} ms  {parts}");
+    without_keys(line.trim_end())
 }
 
 fn without_control_characters(text: &str) -> String {

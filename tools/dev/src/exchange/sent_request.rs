@@ -3,7 +3,6 @@
 use axum::body::Bytes;
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, Method, Uri};
-use emulator::development_key::API_KEY;
 use service::body::gunzip;
 
 /// What the path of a batch ends with, also where its beginning is wrong.
@@ -84,12 +83,9 @@ impl SentRequest {
             .is_some_and(|encoding| encoding == "gzip" || encoding == "x-gzip")
     }
 
-    /// The path and the parameters, without the key.
-    pub(crate) fn path(&self) -> String {
-        self.uri
-            .path_and_query()
-            .map_or("/", |path| path.as_str())
-            .replace(API_KEY, "$API_KEY")
+    /// The path and the parameters.
+    pub(crate) fn path(&self) -> &str {
+        self.uri.path_and_query().map_or("/", |path| path.as_str())
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct ExchangeSummary<'a> {
     /// When the request was received, in milliseconds since 1970.
     time: u64,
     method: &'a str,
-    path: String,
+    path: &'a str,
     status: u16,
     duration_ms: u64,
     /// Whether the client had closed the connection before the response.
@@ -120,7 +120,7 @@ impl Exchange {
         types
     }
 
-    /// The summary with headers and bodies, without the key.
+    /// The summary with headers and bodies.
     pub(crate) fn detail(&self, n: u64) -> ExchangeDetail<'_> {
         let body = self.sent.decoded();
         ExchangeDetail {
@@ -132,7 +132,7 @@ impl Exchange {
         }
     }
 
-    /// Names and values of headers, without the key.
+    /// Names and values of headers, without the key of the `Authorization` header.
     fn headers(&self, headers: &HeaderMap) -> Vec<[String; 2]> {
         headers
             .iter()

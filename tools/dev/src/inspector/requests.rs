@@ -15,6 +15,7 @@ use super::accounts::ensure_known_account;
 use super::query::{NoParameters, Parameters, RequestsQuery};
 use super::response::{Answered, ApiError, json_response, json_text_response};
 use super::{Inspector, Shared, read_body};
+use crate::exchange::api_key::without_other_keys;
 use crate::exchange::recent_exchanges::{KeptExchange, WaitResult};
 use crate::gateway::lambda_event;
 
@@ -67,7 +68,7 @@ pub(super) async fn lambda_event(
         _ => exchange.shown_header(name, value),
     });
     let text = serde_json::to_string_pretty(&event)?;
-    Ok(json_text_response(text + "\n"))
+    Ok(json_text_response(without_other_keys(&text) + "\n"))
 }
 
 /// Forgets all requests and counts.

@@ -8,6 +8,8 @@ use axum::response::IntoResponse;
 use model::validation::FieldError;
 use serde::Serialize;
 
+use crate::exchange::api_key::without_keys;
+
 /// The answer to a request, or why there is none.
 pub(super) type Answered = Result<Response<Body>, ApiError>;
 
@@ -66,8 +68,9 @@ pub(super) fn json_text_response(json: String) -> Response<Body> {
     ([(CONTENT_TYPE, "application/json")], json).into_response()
 }
 
-/// A response with this value in JSON.
+/// A response with this value in JSON, without the API keys that a client has put anywhere in its
+/// request.
 pub(super) fn json_response(value: &impl Serialize) -> Answered {
     let json = serde_json::to_string(value)?;
-    Ok(json_text_response(json))
+    Ok(json_text_response(without_keys(&json)))
 }
