@@ -32,6 +32,7 @@ fn request_of_another_page_or_to_another_name_gets_no_answer_of_the_inspector() 
     let inspector = Inspector(&stack);
     for header in [
         ("Host", "rebound.example:9001"),
+        ("Host", "rebound.example@localhost"),
         ("Sec-Fetch-Site", "cross-site"),
     ] {
         let response = inspector.call("GET", "/requests", &[header], b"");

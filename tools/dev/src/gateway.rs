@@ -163,7 +163,7 @@ impl Gateway {
     /// Returns the answer of the function that the request's route names, an injected answer, or an
     /// error of API Gateway if no function gets the request.
     async fn route(&self, sent: &SentRequest, client: Option<&Client>) -> Answer {
-        if !self.host_names.include_host_of(&sent.headers) {
+        if !self.host_names.include_host_of(&sent.uri, &sent.headers) {
             let why = "the Host is another one: see --host-name".to_owned();
             return own_answer(StatusCode::FORBIDDEN, "Forbidden", Some(why));
         }

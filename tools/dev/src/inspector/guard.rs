@@ -35,7 +35,7 @@ fn why_forbidden(host_names: &HostNames, request: &Request) -> Option<&'static s
     if site.is_some_and(|site| site == "cross-site") {
         return Some("The inspector answers no page of another site.");
     }
-    if !host_names.include_host_of(headers) {
+    if !host_names.include_host_of(request.uri(), headers) {
         return Some("The inspector answers to localhost, to addresses, and to each --host-name.");
     }
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
