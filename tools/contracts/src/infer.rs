@@ -11,12 +11,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
 use crate::file_name::{file_name, file_name_with_encoded_capitals};
+use crate::schema::DIALECT;
 
 /// The most different members of an object that its contract names. An object with more has data
 /// for their names.
 const MAX_MEMBERS: usize = 100;
-
-const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// What the signals that were added have in common, type by type.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
 //! Reads the event contracts of a folder, and judges the `data` of signals by them. A contract
 //! whose file changes is read again. Must not know where signals come from.
 //!
-//! A folder that cannot be read, or a file in it that is not a JSON Schema, is an error at first. If
+//! A folder that cannot be read, or a file in it that is the contract of no type or not a JSON
+//! Schema, is an error at first. If
 //! a file cannot be used any more later, only the verdicts on its type change.
 
 use std::collections::HashMap;
@@ -9,12 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use jsonschema::Validator;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::file_name::{file_name, file_name_with_encoded_capitals};
+use crate::file_name::{
+    ensure_name_of_type, file_name, file_name_with_encoded_capitals, is_meant_as_contract,
+};
 use crate::schema::compile;
 
 /// The most breaks of a signal that are reported.
@@ -71,7 +74,8 @@ impl Contracts {
     /// Reads the contracts of a folder.
     ///
     /// # Errors
-    /// The folder cannot be read, or a contract is not a JSON Schema: says which, and where.
+    /// The folder cannot be read; or a file that ends with `.json` has a name that no type's contract
+    /// has, or is not a JSON Schema: says which, and where.
     pub fn read(dir: &Path) -> Result<Self> {
         let mut contracts = Self {
             dir: dir.to_owned(),
@@ -83,22 +87,32 @@ impl Contracts {
         for entry in entries {
             let entry = entry?;
             let path = entry.path();
-            if path.extension().is_none_or(|ending| ending != "json") {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !is_meant_as_contract(&name) {
                 continue;
             }
+            ensure_name_of_type(&name)
+                .with_context(|| format!("{} is the contract of no type", path.display()))?;
             let contract = Contract {
                 validator: Ok(compile(&path)?),
                 modified: modified(&path),
             };
-            let name = entry.file_name().to_string_lossy().into_owned();
             contracts.by_file.insert(name, contract);
         }
         Ok(contracts)
     }
 
-    /// Whether the folder had no contract when it was read.
-    pub fn is_empty(&self) -> bool {
-        self.by_file.is_empty()
+    /// Checks that the folder had a contract when it was read: its name may be misspelt.
+    ///
+    /// # Errors
+    /// It had none.
+    pub fn ensure_any(&self) -> Result<()> {
+        ensure!(
+            !self.by_file.is_empty(),
+            "{} has no contract: a file TYPE.json for each type.",
+            self.dir.display()
+        );
+        Ok(())
     }
 
     /// Sentences about files that have changed and cannot be used, each once.

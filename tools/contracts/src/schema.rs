@@ -8,15 +8,18 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
+/// The dialect of contracts, by the URI that `$schema` has for it.
+pub(crate) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
 /// The meta-schema of JSON Schema 2020-12, which also refuses keywords that it does not know. A
 /// schema inside of another one is checked in the same way, since `$dynamicAnchor` replaces the
 /// anchor of the same name in the meta-schema ("Dynamic References" in JSON Schema Core).
 static KNOWN_KEYWORDS: LazyLock<Validator> = LazyLock::new(|| {
     let meta_schema = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "$id": "urn:intake:known-keywords",
         "$dynamicAnchor": "meta",
-        "$ref": "https://json-schema.org/draft/2020-12/schema",
+        "$ref": DIALECT,
         "patternProperties": {"^x-": true},
         "unevaluatedProperties": false,
     });
@@ -29,23 +32,42 @@ static KNOWN_KEYWORDS: LazyLock<Validator> = LazyLock::new(|| {
 /// Compiles the schema in this file.
 ///
 /// # Errors
-/// The file cannot be read or is not a JSON Schema: says where.
+/// The file cannot be read or is not a JSON Schema (2020-12): says where.
 pub(crate) fn compile(path: &Path) -> Result<Validator> {
-    try_compile(path).with_context(|| format!("{} is not a JSON Schema", path.display()))
+    let no_schema = || format!("{} is not a JSON Schema", path.display());
+    let schema = read_json(path).with_context(no_schema)?;
+    if let Some(dialect) = schema.get("$schema")
+        && !is_own_dialect(dialect)
+    {
+        bail!(
+            "{} has the $schema {dialect}, and contracts are judged by {DIALECT:?}",
+            path.display()
+        );
+    }
+    build(&schema).with_context(no_schema)
+}
+
+fn read_json(path: &Path) -> Result<Value> {
+    let text = fs::read(path)?;
+    serde_json::from_slice(&text).context("this is not JSON")
+}
+
+/// Whether this is the dialect of a contract. An empty fragment means the same (RFC 3986, section 3.5).
+fn is_own_dialect(dialect: &Value) -> bool {
+    let dialect = dialect.as_str().unwrap_or_default();
+    dialect.strip_suffix('#').unwrap_or(dialect) == DIALECT
 }
 
 /// Nothing is read that the schema refers to outside of its file.
-fn try_compile(path: &Path) -> Result<Validator> {
-    let text = fs::read(path)?;
-    let schema: Value = serde_json::from_slice(&text).context("this is not JSON")?;
+fn build(schema: &Value) -> Result<Validator> {
     let validator = jsonschema::options()
         .with_draft(Draft::Draft202012)
         // The standard leaves it open. An agreed format that is not checked would be a surprise.
         .should_validate_formats(true)
         .should_ignore_unknown_formats(false)
-        .build(&schema)
+        .build(schema)
         .map_err(|error| anyhow!("at {:?}: {error}", error.instance_path().to_string()))?;
-    ensure_known_keywords(&schema)?;
+    ensure_known_keywords(schema)?;
     Ok(validator)
 }
 

@@ -114,11 +114,7 @@ async fn infer(selection: &SignalSelection, out: &Path, force: bool, stack: &Sta
 /// account has neither a key nor such a signal.
 async fn check(selection: &SignalSelection, dir: &Path, stack: &Stack) -> Result<()> {
     let mut contracts = Contracts::read(dir)?;
-    ensure!(
-        !contracts.is_empty(),
-        "{} has no contract: a file TYPE.json for each type.",
-        dir.display()
-    );
+    contracts.ensure_any()?;
     let mut counts = JudgedCounts::default();
     let judge = |signal: &StoredSignal<'_>| {
         match contracts.judge(signal.r#type, &signal.data) {

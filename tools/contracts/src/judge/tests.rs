@@ -132,6 +132,42 @@ fn contract_that_is_no_schema_is_an_error_with_its_file_and_place() {
 }
 
 #[test]
+fn contract_of_another_dialect_is_an_error_with_both() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = |dialect: &str| {
+        let schema = format!(r#"{{"$schema": "{dialect}", "items": [{{}}]}}"#);
+        fs::write(dir.path().join("purchase.json"), schema).unwrap();
+        format!("{:#}", Contracts::read(dir.path()).unwrap_err())
+    };
+    let draft7 = error("http://json-schema.org/draft-07/schema#");
+    assert!(
+        draft7.ends_with(
+            "purchase.json has the $schema \"http://json-schema.org/draft-07/schema#\", and contracts are judged by \
+             \"https://json-schema.org/draft/2020-12/schema\""
+        ),
+        "{draft7}"
+    );
+    // The array of `items` is of an earlier draft.
+    let own = error("https://json-schema.org/draft/2020-12/schema#");
+    assert!(own.contains("is not a JSON Schema: at \"/items\""), "{own}");
+}
+
+#[test]
+fn file_that_is_the_contract_of_no_type_is_an_error_with_the_name_that_is_meant() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("README.md"), "no contract").unwrap();
+    assert!(Contracts::read(dir.path()).unwrap().ensure_any().is_err());
+    let path = dir.path().join("add to cart.json");
+    fs::write(&path, "{}").unwrap();
+    let error = format!("{:#}", Contracts::read(dir.path()).unwrap_err());
+    let expected = format!(
+        "{} is the contract of no type: the contract of the type \"add to cart\" has the name add%20to%20cart.json",
+        path.display()
+    );
+    assert_eq!(error, expected);
+}
+
+#[test]
 fn format_is_checked() {
     let (_dir, mut contracts) = contracts(r#"{"properties": {"at": {"format": "date-time"}}}"#);
     let at = |time: &str| format!("{{\"at\":\"{time}\"}}");

@@ -30,9 +30,11 @@ struct JudgedSignal {
 
 impl EventContracts {
     /// # Errors
-    /// The folder or an event contract cannot be used.
+    /// The folder has no event contract, or it or one of them cannot be used.
     pub(crate) fn read(dir: &Path) -> Result<Self> {
-        let contracts = Contracts::read(dir).context("--contracts cannot be used")?;
+        let cannot_use = "--contracts cannot be used";
+        let contracts = Contracts::read(dir).context(cannot_use)?;
+        contracts.ensure_any().context(cannot_use)?;
         Ok(Self(Arc::new(Mutex::new(contracts))))
     }
 

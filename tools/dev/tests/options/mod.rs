@@ -132,3 +132,14 @@ fn event_contract_that_cannot_be_used_is_an_error_with_its_file() {
     let expected = "error: --contracts cannot be used: Cannot read the folder missing: ";
     assert!(missing.starts_with(expected), "{missing}");
 }
+
+#[test]
+fn folder_without_an_event_contract_is_an_error() {
+    let workspace = TestWorkspace::new();
+    workspace.append("agreed/README.md", "");
+    let error = workspace.run(&["--contracts", "agreed"]).error();
+    assert_eq!(
+        error,
+        "error: --contracts cannot be used: agreed has no contract: a file TYPE.json for each type."
+    );
+}
