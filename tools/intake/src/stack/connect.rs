@@ -3,10 +3,12 @@
 //! they end. Must not know which calls are made.
 
 use std::ffi::OsString;
+use std::io::{self, ErrorKind};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use aws_config::identity::IdentityCache;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
@@ -47,6 +49,9 @@ const OUTPUTS_AND_PARAMETERS: [(&str, &str); 13] = [
     ("DeletionProtection", DELETION_PROTECTION),
     ("Version", INTAKE_VERSION),
 ];
+
+/// The SDK's variable for the address of DynamoDB.
+const DYNAMODB_ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
 /// The timeout of a connection. An operator may be far from the region, on a slow line.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -135,10 +140,25 @@ impl StackArgs {
 fn connect_to_local(file: &Path) -> Result<Stack> {
     let variables = StackVariables::read_file(file)?;
     let config = local_config(&variables)?;
+    ensure_local_stack_runs(&variables)?;
     Ok(Stack {
         arguments: format!(" --local='{}'", file.display()),
         ..Stack::new(&config, variables, true)
     })
+}
+
+/// Checks that the local stack listens. One that was killed leaves its env file.
+fn ensure_local_stack_runs(variables: &StackVariables) -> Result<()> {
+    let endpoint = variables.find(DYNAMODB_ENDPOINT).unwrap_or_default();
+    let address = endpoint.trim_start_matches("http://");
+    let is_refused = |error: &io::Error| error.kind() == ErrorKind::ConnectionRefused;
+    let connected = TcpStream::connect(address);
+    ensure!(
+        !connected.is_err_and(|error| is_refused(&error)),
+        "The local stack of {} is not running: nothing listens at {address}. Start it with `cargo dev` or `./dev`.",
+        variables.source
+    );
+    Ok(())
 }
 
 /// The configuration for calls to AWS: that of the SDK, with everything that environment and profile say.
@@ -183,7 +203,7 @@ fn local_config(variables: &StackVariables) -> Result<SdkConfig> {
         "cargo dev",
     );
     let region = get("AWS_REGION")?.to_owned();
-    let endpoint = get("AWS_ENDPOINT_URL_DYNAMODB")?;
+    let endpoint = get(DYNAMODB_ENDPOINT)?;
     loopback_config(credentials, Region::new(region), endpoint)
 }
 

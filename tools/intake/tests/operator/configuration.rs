@@ -90,6 +90,24 @@ fn command_for_the_local_stack_without_its_env_file_is_an_error() {
 }
 
 #[test]
+fn env_file_of_a_stack_that_was_killed_is_an_error_with_its_address() {
+    let operator = Operator::with_nothing();
+    operator.file(
+        "dev.env",
+        "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1\nAWS_REGION=x\nAWS_ACCESS_KEY_ID=x\nAWS_SECRET_ACCESS_KEY=x\n\
+         API_KEYS_TABLE=x\n",
+    );
+    for command in [&["keys", "list"][..], &["overflow", "status"]] {
+        let ended = operator.run(&[&["--local=dev.env"][..], command].concat());
+        assert_eq!(
+            ended.error_message(),
+            "The local stack of dev.env is not running: nothing listens at 127.0.0.1:1. Start it with `cargo dev` or \
+             `./dev`."
+        );
+    }
+}
+
+#[test]
 fn env_file_is_found_from_any_folder_of_the_repository() {
     let app = TestApp::start();
     let operator = Operator::with_nothing();

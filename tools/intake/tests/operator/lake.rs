@@ -229,7 +229,8 @@ async fn line_that_cannot_be_read_stays_and_fails_the_command() {
         missing.error_message(),
         "No lake: give --bucket NAME, or the stack of the service by --stack NAME."
     );
-    let operator = operator(&s3);
+    // A local stack whose DynamoDB listens, and is not asked.
+    let operator = operator(&s3).variable("AWS_ENDPOINT_URL_DYNAMODB", &s3.endpoint());
     operator.write_env_file("dev.env");
     let local = operator.run(&[&["--local=dev.env"], &CUSTOMER[..], &["--id=ada"]].concat());
     assert_eq!(

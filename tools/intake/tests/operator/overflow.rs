@@ -1,5 +1,7 @@
 //! `overflow` counts and redrives messages, and no erasure runs while messages are queued.
 
+use std::net::TcpListener;
+
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn};
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp};
@@ -10,8 +12,13 @@ use crate::support::operator::Operator;
 const STATUS: [&str; 2] = ["overflow", "status"];
 const REDRIVE: [&str; 3] = ["overflow", "redrive", "--yes"];
 
-/// The file of a `cargo dev` without a queue.
-const LOCAL: &str = "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:9\nAWS_REGION=x\nAWS_ACCESS_KEY_ID=x\nAWS_SECRET_ACCESS_KEY=x\n";
+/// The env file of a `cargo dev` without a queue, whose DynamoDB listens there.
+fn local_variables(dynamodb: &TcpListener) -> String {
+    let address = dynamodb.local_addr().unwrap();
+    format!(
+        "AWS_ENDPOINT_URL_DYNAMODB=http://{address}\nAWS_REGION=x\nAWS_ACCESS_KEY_ID=x\nAWS_SECRET_ACCESS_KEY=x\n"
+    )
+}
 
 /// An operator with credentials and queues. No process listens where DynamoDB would be.
 fn operator(sqs: &FakeSqs) -> Operator {
@@ -48,7 +55,8 @@ fn stack_without_an_overflow_queue_is_an_error_of_redrive_and_not_of_status() {
     let operator = without_queues()
         .variable("OVERFLOW_QUEUE_URL", "")
         .variable("DEAD_LETTER_QUEUE_URL", "");
-    operator.file("dev.env", LOCAL);
+    let dynamodb = TcpListener::bind("127.0.0.1:0").unwrap();
+    operator.file("dev.env", &local_variables(&dynamodb));
     let nowhere = "The environment says that there is no overflow queue: OVERFLOW_QUEUE_URL and DEAD_LETTER_QUEUE_URL are empty."
         .to_owned();
     let in_dev = "The stack of `cargo dev` runs without an overflow queue (--no-queue).".to_owned();
@@ -73,7 +81,9 @@ async fn queue_of_cargo_dev_is_that_of_its_file_and_never_of_the_environment() {
          AWS_ENDPOINT_URL_SQS={}\n",
         sqs.endpoint()
     );
-    operator.file("dev.env", &format!("{LOCAL}{queues}"));
+    let dynamodb = TcpListener::bind("127.0.0.1:0").unwrap();
+    let variables = local_variables(&dynamodb) + &queues;
+    operator.file("dev.env", &variables);
     let listed = operator
         .run(&[&STATUS[..], &["--local=dev.env", "--json"]].concat())
         .success();
