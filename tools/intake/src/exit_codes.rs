@@ -41,7 +41,10 @@ const COMMANDS: [CommandExit; 28] = [
     ),
     exit("customers show", "an error, or there is no such customer"),
     exit("customers find", AN_ERROR),
-    exit("customers export", AN_ERROR),
+    exit(
+        "customers export",
+        "an error, or a rejected signal that may belong to the customer was left out",
+    ),
     exit(
         "customers erase",
         "an error, or something of the customer may be left: run it again",
@@ -49,7 +52,7 @@ const COMMANDS: [CommandExit; 28] = [
     exit("signals list", AN_ERROR),
     exit(
         "signals erase",
-        "an error, or a message in a queue may hold such a signal: run it again",
+        "an error, or something of the type may be left: run it again",
     ),
     exit("rejected list", AN_ERROR),
     exit(
