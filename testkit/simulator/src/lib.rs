@@ -15,7 +15,7 @@
 //! | [`drain`] | the overflow queue's deliveries |
 //! | [`promises`], [`log_check`] | what must hold at every moment; what is logged |
 //! | [`trace`], [`story`] | what happened; what is told of it |
-//! | [`shrink`] | a shorter run that breaks the same promise |
+//! | [`cut`], [`shrink`] | what can be left out of a run; a shorter run that breaks the same promise |
 //! | [`outages`] | the table of outages |
 //!
 //! What only a process can show is tested on processes: hyper, TLS and the pool of connections, the
@@ -23,6 +23,7 @@
 
 pub mod aws;
 pub mod clients;
+pub mod cut;
 pub mod drain;
 pub mod environment;
 pub mod keys;

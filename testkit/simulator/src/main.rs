@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
+use simulator::cut::Cut;
 use simulator::outages::{self, OutageOptions};
 use simulator::run::{RunOptions, RunResult, run_seed};
-use simulator::shrink::Cut;
 use simulator::story;
 
 /// Runs the functions over a simulated AWS that fails, a run for each seed, and checks that no promise

@@ -13,6 +13,7 @@ use tokio::task::{LocalSet, spawn_local};
 
 use crate::aws::Aws;
 use crate::clients::{Client, Clients, Counts, batches, updates};
+use crate::cut::Cut;
 use crate::drain;
 use crate::environment::{FunctionKind, RETENTION};
 use crate::keys::{ACCOUNTS, Keys};
@@ -21,7 +22,6 @@ use crate::log_check;
 use crate::operators;
 use crate::promises::{BrokenPromise, Promise};
 use crate::scenario::Scenario;
-use crate::shrink::Cut;
 use crate::trace::{Line, Trace};
 
 /// How many deliveries of the queue are under way at once: template.yaml's `MaximumConcurrency`.

@@ -23,7 +23,7 @@ pub struct Scenario {
     pub lasts: Duration,
     pub signal_clients: u64,
     pub customer_clients: u64,
-    /// Clients that send nothing after all: see [`Cut`](crate::shrink::Cut).
+    /// Clients that send nothing after all: see [`Cut`](crate::cut::Cut).
     pub absent_clients: BTreeSet<u64>,
     /// The most signals of a request.
     pub max_signals: usize,

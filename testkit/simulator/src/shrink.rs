@@ -1,97 +1,9 @@
 //! Looks for a shorter run of a seed that breaks the same promise: leaves out what the run can do
 //! without. What is left is the same run as before, as far as it can be: each call has draws of its own.
 
-use std::fmt;
-use std::str::FromStr;
-use std::time::Duration;
-
+use crate::cut::{Cut, NAMED};
 use crate::run::{RunOptions, RunResult, run_seed};
 use crate::scenario::Scenario;
-
-/// Something that is left out of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// What clients send after so many milliseconds.
-    After(u64),
-    Client(u64),
-    /// A rule of the faults.
-    Rule(usize),
-    Imports,
-    Erasures,
-    Kills,
-    Clocks,
-    LostResponses,
-}
-
-/// Cuts that have a name and no number.
-const NAMED: [(&str, Cut); 5] = [
-    ("imports", Cut::Imports),
-    ("erasures", Cut::Erasures),
-    ("kills", Cut::Kills),
-    ("clocks", Cut::Clocks),
-    ("lost-responses", Cut::LostResponses),
-];
-
-/// As `--without` takes it.
-impl fmt::Display for Cut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::After(millis) => write!(f, "after-{millis}"),
-            Self::Client(number) => write!(f, "client-{number}"),
-            Self::Rule(number) => write!(f, "rule-{number}"),
-            named => {
-                let name = NAMED.iter().find(|(_, cut)| cut == named);
-                f.write_str(name.map_or("", |(name, _)| name))
-            }
-        }
-    }
-}
-
-impl FromStr for Cut {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Some((_, cut)) = NAMED.iter().find(|(name, _)| *name == text) {
-            return Ok(*cut);
-        }
-        let unknown = || {
-            let names = NAMED.map(|(name, _)| name).join(", ");
-            format!("it is none of after-MILLISECONDS, client-N, rule-N, {names}")
-        };
-        let (kind, number) = text.split_once('-').ok_or_else(unknown)?;
-        let number: u32 = number.parse().map_err(|_| unknown())?;
-        match kind {
-            "after" => Ok(Self::After(number.into())),
-            "client" => Ok(Self::Client(number.into())),
-            "rule" => Ok(Self::Rule(number as usize)),
-            _ => Err(unknown()),
-        }
-    }
-}
-
-impl Cut {
-    /// Leaves it out of a scenario.
-    pub(crate) fn apply(self, scenario: &mut Scenario) {
-        match self {
-            Self::After(millis) => {
-                scenario.lasts = scenario.lasts.min(Duration::from_millis(millis));
-            }
-            Self::Client(number) => {
-                scenario.absent_clients.insert(number);
-            }
-            Self::Rule(number) => {
-                if let Some(rule) = scenario.faults.0.get_mut(number) {
-                    rule.during.end = rule.during.start;
-                }
-            }
-            Self::Imports => scenario.import_pause = None,
-            Self::Erasures => scenario.erasing_operators = 0,
-            Self::Kills => scenario.lifetimes.kills = 0.0,
-            Self::Clocks => scenario.lifetimes.have_clocks = false,
-            Self::LostResponses => scenario.lost_responses = 0.0,
-        }
-    }
-}
 
 /// Looks for cuts after which the run of a seed still breaks the same promise. Hands each shorter run
 /// to `report`.
@@ -165,17 +77,6 @@ fn groups(scenario: &Scenario) -> [Vec<Cut>; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cut_is_read_as_it_is_printed_and_another_text_is_refused() {
-        let numbered = [Cut::After(1_500), Cut::Client(3), Cut::Rule(17)];
-        for cut in numbered.into_iter().chain(NAMED.map(|(_, cut)| cut)) {
-            assert_eq!(cut.to_string().parse(), Ok(cut));
-        }
-        for text in ["", "client", "client-x", "rules-1"] {
-            assert!(text.parse::<Cut>().is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn cuts_together_have_each_once_and_the_earliest_end() {
