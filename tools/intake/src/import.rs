@@ -13,7 +13,7 @@ use operator::import::{Import, ImportFile, ImportKind, ImportMode, ImportReport}
 use serde_json::json;
 
 use crate::interrupt::until_interrupted;
-use crate::output::own_name;
+use crate::output::own_command;
 use crate::output::{Format, counted, note};
 use crate::stack::Stack;
 use crate::time_args::fixed_time;
@@ -100,7 +100,7 @@ impl ImportArgs {
         let finished = until_interrupted(work).await;
         let stored = finished.and_then(|stored| stored.context("Interrupted."));
         if stored.is_err() {
-            let command = self.command_from(import.next_line(), stack);
+            let command = self.command_from(import.next_line());
             note(&format!("To continue: {command}"));
         }
         stored?;
@@ -125,11 +125,10 @@ impl ImportArgs {
     }
 
     /// The command that imports the lines from `line` on.
-    fn command_from(&self, line: u64, stack: &Stack) -> String {
+    fn command_from(&self, line: u64) -> String {
         let mut command = vec![format!(
-            "{}{} import --account {}",
-            own_name(),
-            stack.arguments,
+            "{} import --account {}",
+            own_command(),
             self.account
         )];
         if let Some(time) = self.received_at {

@@ -203,11 +203,16 @@ pub(crate) fn name_stack_in_commands(options: String) {
     STACK_OPTIONS.get_or_init(|| options);
 }
 
+/// What the operator types to start this program for the same stack.
+pub(crate) fn own_command() -> String {
+    let stack = STACK_OPTIONS.get().map_or("", String::as_str);
+    format!("{}{stack}", own_name())
+}
+
 /// `text` with the commands in backticks as the operator types them, for the same stack. The name stays
 /// elsewhere: a value in the text may contain it, such as the name of a key.
 pub(crate) fn commands_as_typed(text: &str) -> String {
-    let stack = STACK_OPTIONS.get().map_or("", String::as_str);
-    text.replace(&format!("`{NAME} "), &format!("`{}{stack} ", own_name()))
+    text.replace(&format!("`{NAME} "), &format!("`{} ", own_command()))
 }
 
 #[cfg(test)]

@@ -40,8 +40,6 @@ pub(crate) struct Stack {
     pub(crate) is_local: bool,
     /// The name of the CloudFormation stack, if one was given.
     pub(crate) name: Option<String>,
-    /// The options that name the stack on a command line, after a blank.
-    pub(crate) arguments: String,
     /// The configuration, for the clients of other services.
     pub(crate) config: SdkConfig,
     variables: StackVariables,
@@ -67,7 +65,6 @@ impl Stack {
             sqs: aws_sdk_sqs::Client::from_conf(sqs.build()),
             is_local,
             name: None,
-            arguments: String::new(),
             config: config.clone(),
             variables,
         }

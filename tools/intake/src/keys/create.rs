@@ -124,8 +124,8 @@ fn name(text: &str) -> Result<String, String> {
 /// Stores a new key with this entry and prints it. It cannot be printed again.
 ///
 /// # Errors
-/// Standard output is closed, or the key is not stored, or is stored and not printed; or it is unknown whether it is stored. The error
-/// says which, and names the key.
+/// Standard output is closed, or the key is not stored, or is stored and not printed; or it is unknown
+/// whether it is stored. The error says which, and names the key.
 pub(super) async fn create(
     key_table: &KeyTable<'_>,
     entry: &KeyEntry,

@@ -53,6 +53,9 @@ const OUTPUTS_AND_PARAMETERS: [(&str, &str); 13] = [
 /// The SDK's variable for the address of DynamoDB.
 const DYNAMODB_ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
+/// The advice for a file of `cargo dev` that lacks a variable.
+const START_AGAIN: &str = "Start `cargo dev` again.";
+
 /// The timeout of a connection. An operator may be far from the region, on a slow line.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -97,10 +100,10 @@ fn account_in_file(file: &Path) -> Result<String> {
 impl StackArgs {
     /// The options of the command line that name the stack, after a blank.
     pub(crate) fn as_typed(&self) -> String {
-        match (&self.stack, &self.local) {
-            (Some(name), _) => format!(" --stack {name}"),
-            (None, Some(file)) if file == Path::new(DEFAULT_FILE) => " --local".to_owned(),
-            (None, Some(file)) => format!(" --local='{}'", file.display()),
+        match (&self.local, self.name()) {
+            (Some(file), _) if file == Path::new(DEFAULT_FILE) => " --local".to_owned(),
+            (Some(file), _) => format!(" --local='{}'", file.display()),
+            (None, Some(name)) => format!(" --stack {name}"),
             (None, None) => String::new(),
         }
     }
@@ -121,7 +124,6 @@ impl StackArgs {
         };
         let variables = StackVariables::read_stack(&config, &name, &OUTPUTS_AND_PARAMETERS).await?;
         Ok(Stack {
-            arguments: format!(" --stack {name}"),
             name: Some(name),
             ..Stack::new(&config, variables, false)
         })
@@ -141,15 +143,12 @@ fn connect_to_local(file: &Path) -> Result<Stack> {
     let variables = StackVariables::read_file(file)?;
     let config = local_config(&variables)?;
     ensure_local_stack_runs(&variables)?;
-    Ok(Stack {
-        arguments: format!(" --local='{}'", file.display()),
-        ..Stack::new(&config, variables, true)
-    })
+    Ok(Stack::new(&config, variables, true))
 }
 
 /// Checks that the local stack listens. One that was killed leaves its env file.
 fn ensure_local_stack_runs(variables: &StackVariables) -> Result<()> {
-    let endpoint = variables.find(DYNAMODB_ENDPOINT).unwrap_or_default();
+    let endpoint = variables.get(DYNAMODB_ENDPOINT, START_AGAIN)?;
     let address = endpoint.trim_start_matches("http://");
     let is_refused = |error: &io::Error| error.kind() == ErrorKind::ConnectionRefused;
     let connected = TcpStream::connect(address);
@@ -194,7 +193,7 @@ async fn sdk_config() -> Result<SdkConfig> {
 /// A configuration with everything from the file and nothing from the operator's profile and environment,
 /// so that `--local` can never mean AWS.
 fn local_config(variables: &StackVariables) -> Result<SdkConfig> {
-    let get = |name| variables.get(name, "Start `cargo dev` again.");
+    let get = |name| variables.get(name, START_AGAIN);
     let credentials = Credentials::new(
         get("AWS_ACCESS_KEY_ID")?,
         get("AWS_SECRET_ACCESS_KEY")?,

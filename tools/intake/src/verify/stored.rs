@@ -20,7 +20,7 @@ use store::retry::MAX_REQUEST_DURATION;
 use super::report::{CheckContext, Cleanup};
 use super::sender::{SUBJECT_COUNT, subject_id};
 use crate::keys::VerificationKey;
-use crate::output::{note, own_name};
+use crate::output::{note, own_command};
 use crate::stack::Stack;
 use crate::stack::variables::{
     CUSTOMERS_TABLE, IDEMPOTENCY_TABLE, REJECTED_SIGNALS_TABLE, SIGNALS_TABLE,
@@ -149,8 +149,8 @@ pub(super) async fn clean_up(
     }
     if !cleanup.left.is_empty() {
         cleanup.left.push(format!(
-            "to remove the rest: `{} accounts erase {account}`",
-            own_name()
+            "to remove the rest: {} accounts erase {account}",
+            own_command()
         ));
     }
     cleanup
