@@ -4,13 +4,13 @@
 //!
 //! | area | modules |
 //! |---|---|
-//! | who may send (docs/api.md, API keys) | `auth`, `key_snapshot`; `faults::auth` without the key table |
+//! | who may send (docs/api.md, API keys) | `auth`; without the key table `testkit/simulator/tests/scripted` |
 //! | what a request may contain (docs/api.md, Errors and Limits): a rule and its boundary | unit tests of `shared/model` (`customer/tests.rs`, `signal/tests.rs`, `identifier.rs`) and of `shared/service` (`body/tests.rs`) |
 //! | the responses to what it may not contain | `openapi::responses`, `echoed_values`, `malformed_events` |
 //! | what a hostile body costs | `resource_limits` |
 //! | any body: the parser against a second one, no panic | `properties`, `fuzz_corpus` |
 //! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `sample_events` |
-//! | DynamoDB fails (docs/outages.md) | `faults`: what clients get; `overflow`: what is deferred and drained |
+//! | DynamoDB fails (docs/outages.md) | `testkit/simulator/tests/scripted`; `faults` with sockets and processes |
 //! | what is stored (docs/data-model.md) | `data_model` |
 //! | the delivery (delivery/README.md) | `delivery` |
 //! | logs, metrics and alarms (docs/runbook.md) | `logs`, `metrics`, `alarms` |
@@ -41,13 +41,11 @@ mod function_pool;
 mod fuzz_corpus;
 mod idempotency;
 mod inspector;
-mod key_snapshot;
 mod local_stack;
 mod logs;
 mod malformed_events;
 mod metrics;
 mod openapi;
-mod overflow;
 mod properties;
 mod readme;
 mod rejected_signals;

@@ -62,7 +62,7 @@ async fn hostile_body_uses_at_most_64_mb() {
 
 #[tokio::test]
 async fn unprocessed_hostile_body_uses_at_most_80_mb() {
-    let plan = Fault::Unprocessed { done: 0 }.always().into();
+    let plan = Fault::Unprocessed.always().into();
     assert_usage(signals::UNPROCESSED.to_vec(), &plan, MAX_MEMORY_UNPROCESSED).await;
 }
 

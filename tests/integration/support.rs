@@ -3,8 +3,7 @@
 //! | module | is for |
 //! |---|---|
 //! | `app_behind_proxy` | an app whose calls to DynamoDB pass a fault proxy |
-//! | `overflow_stack` | an app with an overflow queue, and the drain of the queue |
-//! | `snapshot_stack` | an app with a key snapshot |
+//! | `overflow_stack` | an app with an overflow queue |
 //! | `delivery` | a process of the deliver function with its targets |
 //! | `requests` | requests with as many signals as a test needs, and what is stored of them |
 //! | `items` | items of DynamoDB, changed past the functions or written as JSON |
@@ -28,5 +27,4 @@ pub(crate) mod logs;
 pub(crate) mod overflow_stack;
 pub(crate) mod page;
 pub(crate) mod requests;
-pub(crate) mod snapshot_stack;
 pub(crate) mod template;

@@ -36,8 +36,6 @@ pub enum S3Fault {
     Unavailable,
     /// A 403, as for a missing object without the permission to list.
     Forbidden,
-    /// No answer, as long as the caller waits.
-    Hanging,
     /// The answer comes this much later.
     Slow(Duration),
     /// The next write takes effect, and is answered with a 500. Other requests meet nothing.
@@ -104,16 +102,11 @@ impl FakeS3 {
 
     /// Writes a key snapshot, as if at this time.
     pub fn publish(&self, keys: &[(KeyHash, KeyEntry)], at: Timestamp) {
-        self.publish_as(keys, at, at);
-    }
-
-    /// Writes a key snapshot that says that it was written at one time, as if at another.
-    pub fn publish_as(&self, keys: &[(KeyHash, KeyEntry)], written_at: Timestamp, at: Timestamp) {
         let keys: Vec<_> = keys
             .iter()
-            .filter_map(|(hash, entry)| SnapshotKey::new(*hash, entry, written_at))
+            .filter_map(|(hash, entry)| SnapshotKey::new(*hash, entry, at))
             .collect();
-        let object = key_snapshot::write(&keys, written_at).unwrap();
+        let object = key_snapshot::write(&keys, at).unwrap();
         self.put(KEY_SNAPSHOT_PATH, object, at);
     }
 
@@ -174,10 +167,6 @@ impl Service for FakeS3State {
                 let answer = self.use_objects(|objects| objects.answer(&request));
                 tokio::time::sleep(duration).await;
                 answer
-            }
-            Some(S3Fault::Hanging) => {
-                tokio::time::sleep(Duration::from_hours(1)).await;
-                error(503, "SlowDown")
             }
         }
     }

@@ -150,13 +150,13 @@ impl RequestBuilder {
         self.event.to_string()
     }
 
-    pub(crate) fn into_parts(self, log: Log) -> (Request, RequestContext) {
+    pub(crate) fn into_parts(self, log: Log, now: Timestamp) -> (Request, RequestContext) {
         let event = self.event();
         let id = self
             .invocation
             .unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let request = read_event(event.as_bytes(), id);
-        let received_at = self.received_at.unwrap_or_else(Timestamp::now);
+        let received_at = self.received_at.unwrap_or(now);
         let mut context = RequestContext::from_request(&request, received_at, log);
         context.deadline = Deadline::after(self.time_left);
         (request, context)

@@ -190,7 +190,7 @@ impl TestApp {
     /// Sends a call to the function that has its path.
     pub async fn send(&self, call: RequestBuilder) -> TestResponse {
         let for_signals = call.is_for_signals();
-        let (request, context) = call.into_parts(self.log.clone());
+        let (request, context) = call.into_parts(self.log.clone(), Timestamp::now());
         let response = if for_signals {
             let served = serve(&self.signals, &request, context).await;
             served.response

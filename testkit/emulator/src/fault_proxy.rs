@@ -8,8 +8,8 @@
 //! | module | is for | must not know |
 //! |---|---|---|
 //! | `fault`, `plan` | the ways in which a call fails; which calls have which fault | how a fault is carried out |
-//! | `connection`, `writes`, `answer` | carrying out a fault: on a call, on a part of a batch, by an answer | why a call has it |
-//! | `state` | the plan, the counts and the held calls that connections share | how a fault is carried out |
+//! | `connection`, `answer` | carrying out a fault: on a call, by an answer | why a call has it |
+//! | `state` | the plan and the counts that connections share | how a fault is carried out |
 //! | `message` | HTTP/1.1 messages | what is called |
 
 mod answer;
@@ -18,7 +18,6 @@ mod fault;
 mod message;
 mod plan;
 mod state;
-mod writes;
 
 use std::sync::Arc;
 
@@ -79,19 +78,6 @@ impl FaultProxy {
     pub fn forget_connections(&self) {
         let mut state = self.shared.state();
         state.frozen = state.accepted;
-    }
-
-    /// Sends DynamoDB the calls that [`Fault::Held`] held back, and returns their number.
-    ///
-    /// # Errors
-    /// DynamoDB does not answer one of them.
-    pub async fn apply_held(&self) -> Result<usize> {
-        let held = std::mem::take(&mut self.shared.state().held);
-        for call in &held {
-            let mut upstream = self.shared.connect().await?;
-            upstream.call(call).await?;
-        }
-        Ok(held.len())
     }
 
     /// The calls that passed the proxy so far.

@@ -66,11 +66,6 @@ impl FakeSqs {
         self.use_queues(|queues| queues.is_unavailable = is_unavailable);
     }
 
-    /// Answers `SendMessage` with this body from here on, without keeping the message.
-    pub fn answer_sends_with(&self, answer: Option<Value>) {
-        self.use_queues(|queues| queues.answer_of_sends = answer);
-    }
-
     /// No message becomes a dead letter from here on, however often it is received. (In
     /// template.yaml that takes days.)
     pub fn allow_all_receives(&self) {
@@ -134,11 +129,6 @@ impl FakeSqs {
     /// Takes all messages of the dead-letter queue.
     pub fn take_dead_letters(&self) -> Vec<QueueMessage> {
         self.use_queues(|queues| std::mem::take(&mut queues.dead_letters.messages))
-    }
-
-    /// The groups of the messages that were sent since the last time.
-    pub fn take_groups(&self) -> Vec<Option<String>> {
-        self.use_queues(|queues| std::mem::take(&mut queues.groups))
     }
 
     /// What the queues count from here on, call after call: waiting, in flight, delayed.

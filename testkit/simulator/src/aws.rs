@@ -71,6 +71,10 @@ pub struct State {
     /// Calls so far, and those of them that a fault met.
     pub calls: u64,
     pub faulted: u64,
+    /// Calls so far by their operation, such as `PutItem`, or the method of a call to S3.
+    pub calls_of_operation: BTreeMap<String, u64>,
+    /// How long a call takes that nothing is wrong with. Without it, the seed says so.
+    pub latency: Option<Duration>,
     /// Log lines that say that rejected signals are not kept.
     pub unkept: u64,
     /// Whether any call on the key table failed or was slow.
@@ -97,6 +101,8 @@ impl Aws {
             trace,
             calls: 0,
             faulted: 0,
+            calls_of_operation: BTreeMap::new(),
+            latency: None,
             unkept: 0,
             key_table_has_failed: false,
             failures_beside_tables: BTreeMap::new(),
@@ -148,6 +154,8 @@ impl Aws {
         let at = self.elapsed();
         let state = &mut *self.state();
         state.calls += 1;
+        let of_operation = state.calls_of_operation.entry(call.operation.clone());
+        *of_operation.or_default() += 1;
         assert!(
             state.calls < MAX_CALLS,
             "a run makes so many calls only in a loop that does not end: {call}"
@@ -156,7 +164,9 @@ impl Aws {
         *calls += 1;
         let mut hasher = DefaultHasher::new();
         (state.seed, who, *calls).hash(&mut hasher);
-        let fate = state.plan.decide(call, at, hasher.finish());
+        let seed = hasher.finish();
+        let usual = Fate::usual(state.latency, seed);
+        let fate = state.plan.decide(call, at, seed, usual);
         if fate.is_fault {
             state.faulted += 1;
             state.key_table_has_failed |= call.target == API_KEYS;
@@ -187,17 +197,9 @@ impl Aws {
         let outcome = match fate.reply {
             Reply::Result => done.unwrap_or(Outcome::Never),
             Reply::Error { status, code } => Outcome::Answer(error(status, code)),
-            Reply::CutBody => Outcome::Bytes {
+            Reply::Body(body) => Outcome::Bytes {
                 headers: Vec::new(),
-                body: b"{\"Attrib".to_vec(),
-            },
-            Reply::EmptyObject => Outcome::Answer(Answer {
-                status: 200,
-                body: json!({}),
-            }),
-            Reply::EmptyBody => Outcome::Bytes {
-                headers: Vec::new(),
-                body: Vec::new(),
+                body: body.into(),
             },
             Reply::ConnectionLost => Outcome::ConnectionLost,
             Reply::Never => Outcome::Never,
@@ -258,6 +260,10 @@ impl State {
 
 fn error(status: u16, code: Option<&str>) -> Answer {
     let body = match code {
+        // By its text, the SDK's caller tells a clock that is late from another wrong signature.
+        Some(code @ "InvalidSignatureException") => {
+            json!({"__type": code, "message": "Signature expired: simulated"})
+        }
         Some(code) => json!({"__type": code, "message": "simulated"}),
         None => Value::Null,
     };

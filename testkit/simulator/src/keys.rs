@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use store::key_snapshot::{self, OBJECT_KEY, SnapshotKey};
 
 use crate::aws::Aws;
-use crate::aws::dynamodb::API_KEYS;
+use crate::aws::dynamodb::{API_KEYS, Item};
 
 /// Accounts of a run. Clients of one account share its customers.
 pub const ACCOUNTS: u32 = 3;
@@ -126,30 +126,36 @@ impl Keys {
     fn publish(&self, aws: &Aws) {
         let now = aws.now();
         let mut snapshot = Vec::new();
-        let state = &mut *aws.state();
         for key in self.keys.borrow().iter() {
             let hash = KeyHash::from_key(&key.secret);
-            let body = json!({"TableName": API_KEYS, "Item": item(hash, &key.entry)});
-            let answer = state.tables.call("PutItem", &body, &mut |_| {});
-            assert_eq!(answer.status, 200, "a key is not stored: {:?}", answer.body);
+            store(aws, hash, &key.entry);
             snapshot.extend(SnapshotKey::new(hash, &key.entry, now));
         }
         let object = key_snapshot::write(&snapshot, now).expect("there are few keys");
-        state.objects.put(OBJECT_KEY, object, now);
+        aws.state().objects.put(OBJECT_KEY, object, now);
     }
 }
 
+/// Writes a key to the table, past the faults.
+pub fn store(aws: &Aws, hash: KeyHash, entry: &KeyEntry) {
+    let body = json!({"TableName": API_KEYS, "Item": item(hash, entry)});
+    let answer = aws.state().tables.call("PutItem", &body, &mut |_| {});
+    assert_eq!(answer.status, 200, "a key is not stored: {:?}", answer.body);
+}
+
 /// The item of a key, as docs/data-model.md has it.
-fn item(hash: KeyHash, entry: &KeyEntry) -> Value {
-    let mut item = json!({
-        "keyHash": {"S": hash.partition_key()},
-        "keyId": {"S": entry.key_id},
-        "accountId": {"S": entry.account_id.as_str()},
-        "name": {"S": entry.name},
-        "createdAt": {"S": entry.created_at.to_string()},
-    });
-    if let Some(revoked_at) = entry.revoked_at {
-        item["revokedAt"] = json!({"S": revoked_at.to_string()});
-    }
+fn item(hash: KeyHash, entry: &KeyEntry) -> Item {
+    let entry = serde_json::to_value(entry).expect("an entry is JSON");
+    let members = entry.as_object().into_iter().flatten();
+    let mut item: Item = members
+        .map(|(name, value)| {
+            let attribute = match value {
+                Value::Number(number) => json!({"N": number.to_string()}),
+                text => json!({"S": text}),
+            };
+            (name.clone(), attribute)
+        })
+        .collect();
+    item.insert("keyHash".to_owned(), json!({"S": hash.partition_key()}));
     item
 }

@@ -201,7 +201,7 @@ fn result(clients: &Clients, functions: &[Lambda; 3], report: &Report) -> RunRes
         state.promises.note(Promise::Drained, text, about);
     }
     if let Some(message) = state.queues.dead_letters.first() {
-        let text = format!("a message is in the dead-letter queue: {message}");
+        let text = format!("a message is in the dead-letter queue: {message:?}");
         let about = "overflow".to_owned();
         state.promises.note(Promise::Drained, text, about);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::aws::WRITE_OF_PART;
 use crate::aws::dynamodb::{API_KEYS, CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS};
-use crate::aws::faults::{Fault, FaultPlan, Rule, Target};
+use crate::aws::faults::{CUT_ANSWER, Fault, FaultPlan, Rule, Target};
 use crate::lambda::Lifetimes;
 
 /// Later than any run ends.
@@ -224,9 +224,13 @@ impl Scenario {
         while begin < mixed.lasts {
             let during = begin..begin + Duration::from_millis(random.u64(1_300..5_000));
             begin = during.end + Duration::from_millis(random.u64(300..2_000));
-            let unanswered = [Fault::AnswerLost, Fault::AnswerCut, Fault::Hangs];
+            let unanswered = [
+                Fault::AnswerLost,
+                Fault::AnswerReplaced(CUT_ANSWER),
+                Fault::Hangs,
+            ];
             let of_writes = unanswered[random.usize(..unanswered.len())].clone();
-            let refused = [Fault::Unavailable, Fault::AnswerIncomplete];
+            let refused = [Fault::Status(503), Fault::Swallowed("{}")];
             let of_queue = refused[random.usize(..refused.len())].clone();
             for (target, fault) in [
                 (Target::Sqs, of_queue),
@@ -276,7 +280,7 @@ fn late_parts(share: f64) -> Rule {
         target: Target::Mentioning(WRITE_OF_PART),
         during: FOREVER,
         share,
-        fault: Fault::Late(16_000..19_000),
+        ..Fault::Late(16_000..19_000).always()
     }
 }
 
@@ -285,8 +289,7 @@ fn always(target: Target, during: Range<Duration>, fault: Fault) -> Rule {
     Rule {
         target,
         during,
-        share: 1.0,
-        fault,
+        ..fault.always()
     }
 }
 
@@ -323,9 +326,9 @@ fn window(
 ) -> Vec<Rule> {
     let faults = [
         Fault::Throttled,
-        Fault::TableThrottled,
+        Fault::Refused("ThrottlingException"),
         Fault::ServerError,
-        Fault::Unavailable,
+        Fault::Status(503),
         Fault::Lost,
         Fault::AnswerLost,
         Fault::Hangs,
@@ -361,9 +364,9 @@ fn window(
             let mut rules = vec![rule(Target::Tables, fault)];
             if random.u8(..4) == 0 {
                 let beside = [
-                    Fault::Unavailable,
+                    Fault::Status(503),
                     Fault::AnswerLost,
-                    Fault::AnswerIncomplete,
+                    Fault::Swallowed("{}"),
                     Fault::Hangs,
                     Fault::Late(0..4_000),
                     Fault::Slow(300..3_000),
@@ -382,13 +385,13 @@ fn window(
 fn single_faults(share: f64) -> Vec<Rule> {
     let of_tables = [
         (0.18, Fault::Throttled),
-        (0.08, Fault::TableThrottled),
+        (0.08, Fault::Refused("ThrottlingException")),
         (0.12, Fault::ServerError),
-        (0.08, Fault::Unavailable),
+        (0.08, Fault::Status(503)),
         (0.10, Fault::Lost),
         (0.17, Fault::AnswerLost),
-        (0.04, Fault::AnswerCut),
-        (0.04, Fault::AnswerEmpty),
+        (0.04, Fault::AnswerReplaced(CUT_ANSWER)),
+        (0.04, Fault::AnswerReplaced("")),
         (0.04, Fault::Slow(20..900)),
         (0.02, Fault::Hangs),
         (0.05, Fault::Late(0..4_000)),
@@ -397,21 +400,21 @@ fn single_faults(share: f64) -> Vec<Rule> {
         (0.06, Fault::Unprocessed(12)),
     ];
     let mut rules = Vec::new();
-    let mut add = |target, share, fault| {
+    let mut add = |target, share, fault: Fault| {
         rules.push(Rule {
             target,
             during: FOREVER,
             share,
-            fault,
+            ..fault.always()
         });
     };
     if share > 0.0 {
         for (part, fault) in of_tables {
             add(Target::Tables, part * share, fault);
         }
-        add(Target::Sqs, 0.01, Fault::Unavailable);
+        add(Target::Sqs, 0.01, Fault::Status(503));
         add(Target::Sqs, 0.01, Fault::AnswerLost);
-        add(Target::Sqs, 0.01, Fault::AnswerIncomplete);
+        add(Target::Sqs, 0.01, Fault::Swallowed("{}"));
     }
     rules
 }

@@ -4,13 +4,15 @@
 use std::time::Duration;
 
 use aws::deadline::Deadline;
+use aws::queue::Queue;
+use aws::sdk_config::{connector, sdk_config};
+use aws::variables::Variables;
 use serde_json::json;
 use testkit::TestApp;
 use testkit::fake_targets::FakeTargets;
 use testkit::function_process::FunctionProcess;
 use testkit::service_ahead::ServiceAhead;
 
-use super::statuses::queue_at;
 use crate::support::delivery;
 use crate::support::requests::customer;
 
@@ -60,4 +62,20 @@ async fn cloud_events_are_repeated_with_the_time_of_their_target() {
         assert_eq!(response, json!({"batchItemFailures": []}));
         assert_eq!(target.take_calls(), [false, true]);
     }
+}
+
+/// A queue of an SQS at this endpoint.
+fn queue_at(endpoint: &str) -> Queue {
+    let variables: Variables = [
+        ("AWS_REGION", "eu-central-1"),
+        ("AWS_ACCESS_KEY_ID", "local"),
+        ("AWS_SECRET_ACCESS_KEY", "local"),
+        ("AWS_ENDPOINT_URL_SQS", endpoint),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into_iter()
+    .collect();
+    let connector = connector(&variables).unwrap();
+    let config = sdk_config(&variables, &connector).unwrap();
+    Queue::new(&config, "http://sqs/1/overflow")
 }

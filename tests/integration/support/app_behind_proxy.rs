@@ -26,13 +26,3 @@ pub(crate) async fn app_behind_proxy(plan: impl Into<Plan>) -> AppBehindProxy {
     let key = app.key("shop").await;
     AppBehindProxy { app, proxy, key }
 }
-
-/// An app with a fault proxy before the key table alone.
-pub(crate) async fn app_behind_key_proxy() -> AppBehindProxy {
-    let emulator = TestApp::emulator();
-    let direct = emulator.endpoint();
-    let proxy = FaultProxy::start(&direct, Plan::none()).await.unwrap();
-    let app = TestApp::with_dynamodb(emulator, &proxy.endpoint(), &direct, None);
-    let key = app.key("shop").await;
-    AppBehindProxy { app, proxy, key }
-}

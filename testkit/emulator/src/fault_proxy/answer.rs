@@ -1,5 +1,7 @@
 //! Answers in DynamoDB's place.
 
+use std::io;
+
 use serde_json::json;
 
 use super::fault::Fault;
@@ -43,7 +45,6 @@ pub(super) fn refusal(fault: Fault) -> HttpMessage {
         Fault::TableThrottled => Exception::bad_request(DYNAMODB, "ThrottlingException"),
         Fault::AccessDenied => Exception::bad_request(CORAL, "AccessDeniedException"),
         Fault::ExpiredToken => Exception::bad_request(CORAL, "ExpiredTokenException"),
-        Fault::UnrecognizedClient => Exception::bad_request(CORAL, "UnrecognizedClientException"),
         Fault::Invalid => Exception::bad_request(VALIDATION, "ValidationException"),
         Fault::InternalServerError => Exception {
             status: "500 Internal Server Error",
@@ -69,4 +70,31 @@ pub(super) fn json_answer(status: &str, body: impl Into<Vec<u8>>) -> HttpMessage
         &[("content-type", "application/x-amz-json-1.0")],
         body,
     )
+}
+
+/// Answers that all requests of a batch are unprocessed. The requests are not parsed, because that
+/// takes long where they are large.
+pub(super) fn all_unprocessed(call: HttpMessage) -> io::Result<HttpMessage> {
+    let batch = String::from_utf8(call.body).map_err(|_| io::ErrorKind::InvalidData)?;
+    let requests = batch
+        .strip_prefix("{\"RequestItems\":")
+        .ok_or(io::ErrorKind::InvalidData)?;
+    let body = format!("{{\"UnprocessedItems\":{requests}");
+    Ok(json_answer("200 OK", body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_a_batch_are_answered_as_unprocessed_as_they_were_written() {
+        let call = HttpMessage {
+            first_line: "POST / HTTP/1.1".to_owned(),
+            headers: Vec::new(),
+            body: br#"{"RequestItems":{"Signals":[2, 1]}}"#.to_vec(),
+        };
+        let answer = all_unprocessed(call).unwrap();
+        assert_eq!(answer.body, br#"{"UnprocessedItems":{"Signals":[2, 1]}}"#);
+    }
 }

@@ -3,14 +3,12 @@
 use std::io;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::net::TcpStream;
 
-use super::answer::{json_answer, refusal};
+use super::answer::{all_unprocessed, json_answer, refusal};
 use super::fault::Fault;
 use super::message::{HttpMessage, Stream};
 use super::state::Shared;
-use super::writes;
 use processes::loopback::is_foreign;
 
 /// What a connection does after a call.
@@ -38,7 +36,7 @@ pub(super) async fn serve(client: TcpStream, number: u64, shared: &Shared) -> io
                 let answer = upstream.call(&call).await?;
                 Next::Answer(answer)
             }
-            Some(fault) => carry_out(fault, &mut client, &mut upstream, call, shared).await?,
+            Some(fault) => carry_out(fault, &mut client, &mut upstream, call).await?,
         };
         match next {
             Next::Answer(answer) => client.send(&answer).await?,
@@ -56,7 +54,6 @@ async fn carry_out(
     client: &mut Stream,
     upstream: &mut Stream,
     call: HttpMessage,
-    shared: &Shared,
 ) -> io::Result<Next> {
     match fault {
         Fault::ResetBefore => Ok(Next::Reset),
@@ -76,26 +73,18 @@ async fn carry_out(
         }
         Fault::Slow(delay) => answer_after(delay, upstream, &call).await,
         Fault::Hanging => Ok(hang(client).await),
-        Fault::Held => {
-            shared.state().held.push(call);
-            Ok(hang(client).await)
-        }
-        Fault::Late(delay) => call_after_client(delay, client, upstream, &call).await,
         Fault::Swallowed(delay) => {
             tokio::time::sleep(delay).await;
             let answer = json_answer("200 OK", "{\"UnprocessedItems\":{}}");
             Ok(Next::Answer(answer))
         }
-        Fault::Unprocessed { done: 0 } => writes::do_none(call).map(Next::Answer),
-        Fault::Unprocessed { done } => do_first(done, upstream, call).await,
-        Fault::UnprocessedWhere(marker) => do_without(marker, upstream, call).await,
+        Fault::Unprocessed => all_unprocessed(call).map(Next::Answer),
         Fault::Throttled
         | Fault::TableThrottled
         | Fault::InternalServerError
         | Fault::Status(_)
         | Fault::AccessDenied
         | Fault::ExpiredToken
-        | Fault::UnrecognizedClient
         | Fault::SignatureExpired
         | Fault::Invalid => Ok(Next::Answer(refusal(fault))),
     }
@@ -137,35 +126,4 @@ async fn answer_after(
 async fn hang(client: &mut Stream) -> Next {
     client.closed().await;
     Next::Close
-}
-
-/// Does the call `delay` after the client has given up.
-async fn call_after_client(
-    delay: Duration,
-    client: &mut Stream,
-    upstream: &mut Stream,
-    call: &HttpMessage,
-) -> io::Result<Next> {
-    let next = hang(client).await;
-    tokio::time::sleep(delay).await;
-    upstream.call(call).await?;
-    Ok(next)
-}
-
-/// Does the first requests of a batch, as many as `done`.
-async fn do_first(done: usize, upstream: &mut Stream, call: HttpMessage) -> io::Result<Next> {
-    let mut seen = 0;
-    let is_done = |_: &Value| {
-        seen += 1;
-        seen <= done
-    };
-    let answer = writes::do_some(upstream, call, is_done).await?;
-    Ok(Next::Answer(answer))
-}
-
-/// Does the requests of a batch that do not contain `marker`.
-async fn do_without(marker: &str, upstream: &mut Stream, call: HttpMessage) -> io::Result<Next> {
-    let is_done = |request: &Value| !request.to_string().contains(marker);
-    let answer = writes::do_some(upstream, call, is_done).await?;
-    Ok(Next::Answer(answer))
 }

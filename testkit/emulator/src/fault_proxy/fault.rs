@@ -17,8 +17,6 @@ pub enum Fault {
     AccessDenied,
     /// 400 `ExpiredTokenException`, nothing written.
     ExpiredToken,
-    /// 400 `UnrecognizedClientException`, nothing written.
-    UnrecognizedClient,
     /// 400 `InvalidSignatureException`, because the clock of the client is late, nothing written.
     SignatureExpired,
     /// 400 `ValidationException`, nothing written.
@@ -39,21 +37,10 @@ pub enum Fault {
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.
     Hanging,
-    /// Not answered, and done only when the test says so, by
-    /// [`FaultProxy::apply_held`](super::FaultProxy::apply_held).
-    Held,
-    /// Not answered, and done this long after the caller gave up.
-    Late(Duration),
     /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other
     /// calls are not faulted.
     Swallowed(Duration),
-    /// Of a `BatchWriteItem` this many are done, and the others are left unprocessed. Other calls
-    /// are not faulted.
-    Unprocessed {
-        /// How many requests are done.
-        done: usize,
-    },
-    /// Of a `BatchWriteItem` the items that have this text in them are left unprocessed, as those
-    /// of a hot partition are.
-    UnprocessedWhere(&'static str),
+    /// Of a `BatchWriteItem` nothing is done, and everything is left unprocessed. Other calls are not
+    /// faulted.
+    Unprocessed,
 }

@@ -91,10 +91,7 @@ impl Rule {
 
     /// Whether the rule is about this call.
     fn is_about(&self, operation: &str, body: &[u8]) -> bool {
-        let is_for_batches = matches!(
-            self.fault,
-            Fault::Swallowed(_) | Fault::Unprocessed { .. } | Fault::UnprocessedWhere(_)
-        );
+        let is_for_batches = matches!(self.fault, Fault::Swallowed(_) | Fault::Unprocessed);
         let is_operation = match self.operation {
             Some(own) => own == operation,
             None => true,
@@ -240,11 +237,7 @@ mod tests {
 
     #[test]
     fn fault_of_batches_is_for_no_other_operation() {
-        for fault in [
-            Fault::Swallowed(Duration::ZERO),
-            Fault::Unprocessed { done: 1 },
-            Fault::UnprocessedWhere("x"),
-        ] {
+        for fault in [Fault::Swallowed(Duration::ZERO), Fault::Unprocessed] {
             let mut plan = Plan::from(fault.always());
             assert_eq!(plan.decide("PutItem", b"x"), None);
             assert_eq!(plan.decide("BatchWriteItem", b"x"), Some(fault));

@@ -1,4 +1,4 @@
-//! What the connections of a proxy share: its plan, its counts, the calls that are held back.
+//! What the connections of a proxy share: its plan and its counts.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::fault::Fault;
-use super::message::{HttpMessage, Stream};
+use super::message::Stream;
 use super::plan::Plan;
 
 /// The calls that passed a proxy so far.
@@ -52,7 +52,6 @@ pub(super) struct ProxyState {
     /// The connections on which a call was faulted.
     faulted: HashSet<u64>,
     pub(super) counts: CallCounts,
-    pub(super) held: Vec<HttpMessage>,
 }
 
 impl Shared {
@@ -63,7 +62,6 @@ impl Shared {
             frozen: 0,
             faulted: HashSet::new(),
             counts: CallCounts::default(),
-            held: Vec::new(),
         };
         Self {
             upstream,

@@ -39,12 +39,8 @@ pub(super) struct Queues {
     pub(super) overflow: Queue,
     pub(super) dead_letters: Queue,
     pub(super) sent: u64,
-    /// The `MessageGroupId` of each message that was sent.
-    pub(super) groups: Vec<Option<String>>,
     pub(super) is_unavailable: bool,
     pub(super) are_receives_unlimited: bool,
-    /// What `SendMessage` is answered instead of being done.
-    pub(super) answer_of_sends: Option<Value>,
     pub(super) calls: Vec<(String, Value)>,
     journal: Option<Journal>,
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::call::{Call, Service};
+use super::dynamodb::API_KEYS;
 
 /// How long a call takes that nothing is wrong with, in milliseconds.
 const USUAL_LATENCY: Range<u64> = 2..14;
@@ -15,22 +16,20 @@ const USUAL_LATENCY: Range<u64> = 2..14;
 pub enum Fault {
     /// 400 `ProvisionedThroughputExceededException`, nothing written.
     Throttled,
-    /// 400 `ThrottlingException`, nothing written.
-    TableThrottled,
+    /// 400 with this error code, nothing written.
+    Refused(&'static str),
     /// 500 `InternalServerError`, nothing written.
     ServerError,
-    /// 503 without a body, nothing written.
-    Unavailable,
+    /// This status without a body, as of a proxy or a load balancer, nothing written.
+    Status(u16),
     /// The connection is lost before the call arrives.
     Lost,
     /// The call takes effect, and its answer is lost.
     AnswerLost,
-    /// The call takes effect, and its answer is cut.
-    AnswerCut,
-    /// The call takes effect, and its answer has no body.
-    AnswerEmpty,
-    /// Nothing happens, and the answer is a 200 that lacks what it must have.
-    AnswerIncomplete,
+    /// The call takes effect, and its answer is a 200 with this body.
+    AnswerReplaced(&'static str),
+    /// Nothing happens, and the answer is a 200 with this body.
+    Swallowed(&'static str),
     /// The call takes so many milliseconds.
     Slow(Range<u64>),
     /// Nothing happens, and nothing is answered.
@@ -48,11 +47,16 @@ pub enum Fault {
     Hot(&'static str),
 }
 
+/// The body of an answer that ends before its last byte.
+pub const CUT_ANSWER: &str = "{\"Attrib";
+
 /// What a rule is about.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// Every call to DynamoDB.
     Tables,
+    /// The calls to DynamoDB but those on the key table.
+    TablesOfData,
     /// The calls on one table.
     Table(&'static str),
     /// The calls to DynamoDB that mention this text.
@@ -70,6 +74,12 @@ pub struct Rule {
     /// The share of the calls that it meets, of those that no earlier rule met.
     pub share: f64,
     pub fault: Fault,
+    /// Only calls of this operation, such as `PutItem`.
+    pub operation: Option<&'static str>,
+    /// Which of the calls that it is about, counted from 1.
+    pub calls: Range<u64>,
+    /// How many calls it was about so far.
+    pub seen: u64,
 }
 
 /// All rules of a run.
@@ -109,9 +119,8 @@ pub enum Reply {
         status: u16,
         code: Option<&'static str>,
     },
-    CutBody,
-    EmptyBody,
-    EmptyObject,
+    /// A 200 with this body.
+    Body(&'static str),
     ConnectionLost,
     Never,
 }
@@ -122,29 +131,91 @@ impl FaultPlan {
         self.0.clear();
     }
 
-    /// Decides a call with draws from its own `seed`, and of each rule with draws of its own: then a
-    /// run without a rule or a client is as before in what is left of it.
-    pub(super) fn decide(&self, call: &Call, at: Duration, seed: u64) -> Fate {
-        let random = &mut fastrand::Rng::with_seed(seed);
-        let latency = random.u64(USUAL_LATENCY);
-        let before = Duration::from_millis(random.u64(..=latency));
-        let usual = Fate {
-            before,
-            effect: Effect::Whole,
-            after: Duration::from_millis(latency).saturating_sub(before),
-            reply: Reply::Result,
-            is_fault: false,
-        };
-        for (number, rule) in (1..).zip(&self.0) {
-            if !rule.during.contains(&at) || !rule.target.is_of(call) {
+    /// Decides a call that would otherwise be as `usual`. Each rule has draws of its own from the
+    /// call's `seed`: then a run without a rule or a client is as before in what is left of it. Every
+    /// rule counts every call that it is about, so that no rule shifts the count of another.
+    pub(super) fn decide(&mut self, call: &Call, at: Duration, seed: u64, usual: Fate) -> Fate {
+        let mut decided = None;
+        for (number, rule) in (1..).zip(&mut self.0) {
+            if !rule.is_about(call, at) {
+                continue;
+            }
+            rule.seen += 1;
+            if decided.is_some() || !rule.calls.contains(&rule.seen) {
                 continue;
             }
             let random = &mut fastrand::Rng::with_seed(seed.wrapping_add(number));
             if rule.share >= 1.0 || random.f64() < rule.share {
-                return rule.fault.meet(call, usual, random);
+                decided = Some(rule.fault.meet(call, usual.clone(), random));
             }
         }
-        usual
+        decided.unwrap_or(usual)
+    }
+}
+
+impl Rule {
+    /// On the `n`-th call that the rule is about, counted from 1.
+    #[must_use]
+    pub fn on_call(self, n: u64) -> Self {
+        Self {
+            calls: n..n + 1,
+            ..self
+        }
+    }
+
+    /// On the first `n` calls that the rule is about.
+    #[must_use]
+    pub fn on_first(self, n: u64) -> Self {
+        Self {
+            calls: 1..n + 1,
+            ..self
+        }
+    }
+
+    /// Only on calls of this operation, such as `PutItem`.
+    #[must_use]
+    pub fn for_operation(self, operation: &'static str) -> Self {
+        Self {
+            operation: Some(operation),
+            ..self
+        }
+    }
+
+    /// Only on these calls.
+    #[must_use]
+    pub fn on(self, target: Target) -> Self {
+        Self { target, ..self }
+    }
+
+    fn is_about(&self, call: &Call, at: Duration) -> bool {
+        self.during.contains(&at)
+            && self.operation.is_none_or(|name| call.operation == name)
+            && self.target.is_of(call)
+    }
+}
+
+impl Fate {
+    /// What becomes of a call that nothing is wrong with, and that takes as long as always or, without
+    /// that, as long as is drawn from its `seed`.
+    pub(super) fn usual(always: Option<Duration>, seed: u64) -> Self {
+        let (before, latency) = if let Some(latency) = always {
+            (latency / 2, latency)
+        } else {
+            let random = &mut fastrand::Rng::with_seed(seed);
+            let latency = random.u64(USUAL_LATENCY);
+            let before = random.u64(..=latency);
+            (
+                Duration::from_millis(before),
+                Duration::from_millis(latency),
+            )
+        };
+        Self {
+            before,
+            effect: Effect::Whole,
+            after: latency.saturating_sub(before),
+            reply: Reply::Result,
+            is_fault: false,
+        }
     }
 }
 
@@ -152,6 +223,7 @@ impl Target {
     fn is_of(&self, call: &Call) -> bool {
         match self {
             Self::Tables => call.service == Service::DynamoDb,
+            Self::TablesOfData => call.service == Service::DynamoDb && call.target != API_KEYS,
             Self::Table(table) => call.service == Service::DynamoDb && call.target == *table,
             Self::Mentioning(text) => call.service == Service::DynamoDb && call.mentions(text),
             Self::Sqs => call.service == Service::Sqs,
@@ -161,6 +233,29 @@ impl Target {
 }
 
 impl Fault {
+    /// On every call on the tables but that of the keys.
+    pub fn always(self) -> Rule {
+        Rule {
+            target: Target::TablesOfData,
+            during: Duration::ZERO..Duration::MAX,
+            share: 1.0,
+            fault: self,
+            operation: None,
+            calls: 1..u64::MAX,
+            seen: 0,
+        }
+    }
+
+    /// On the `n`-th of these calls, counted from 1.
+    pub fn on_call(self, n: u64) -> Rule {
+        self.always().on_call(n)
+    }
+
+    /// On each call to DynamoDB that mentions this text.
+    pub fn where_body_has(self, text: &'static str) -> Rule {
+        self.always().on(Target::Mentioning(text))
+    }
+
     /// What becomes of a call that it meets, and that would otherwise be as usual.
     fn meet(&self, call: &Call, usual: Fate, random: &mut fastrand::Rng) -> Fate {
         let is_batch = call.operation == "BatchWriteItem";
@@ -182,19 +277,18 @@ impl Fault {
         };
         let throttled = || refused(400, Some("ProvisionedThroughputExceededException"));
         match self {
-            Self::TableThrottled => refused(400, Some("ThrottlingException")),
+            Self::Refused(code) => refused(400, Some(code)),
             Self::ServerError => refused(500, Some("InternalServerError")),
-            Self::Unavailable => refused(503, None),
+            Self::Status(status) => refused(*status, None),
             Self::Lost => Fate {
                 effect: Effect::None,
                 ..done(Reply::ConnectionLost)
             },
             Self::AnswerLost => done(Reply::ConnectionLost),
-            Self::AnswerCut => done(Reply::CutBody),
-            Self::AnswerEmpty => done(Reply::EmptyBody),
-            Self::AnswerIncomplete => Fate {
+            Self::AnswerReplaced(body) => done(Reply::Body(body)),
+            Self::Swallowed(body) => Fate {
                 effect: Effect::None,
-                ..done(Reply::EmptyObject)
+                ..done(Reply::Body(body))
             },
             Self::Slow(millis) => Fate {
                 before: Duration::from_millis(random.u64(millis.clone())),

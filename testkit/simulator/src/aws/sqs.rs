@@ -13,14 +13,25 @@ use super::dynamodb::Answer;
 pub const OVERFLOW: &str = "http://aws.test/1/overflow";
 pub const DEAD_LETTERS: &str = "http://aws.test/1/dead-letters";
 
+/// The most bytes of a message with its attributes.
+const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+
 /// All messages of both queues.
 #[derive(Debug, Default)]
 pub struct Queues {
     overflow: BTreeMap<u64, Message>,
     /// Messages that the overflow queue got so far.
     pub sent: u64,
-    /// The bodies in the dead-letter queue.
-    pub dead_letters: Vec<String>,
+    pub dead_letters: Vec<DeadLetter>,
+    /// The group of each message that was sent.
+    pub groups: Vec<Option<String>>,
+}
+
+/// A message in the dead-letter queue.
+#[derive(Debug)]
+pub struct DeadLetter {
+    pub body: String,
+    pub reason: Option<String>,
 }
 
 #[derive(Debug)]
@@ -40,8 +51,17 @@ pub struct Received {
 impl Queues {
     /// Does a `SendMessage`.
     pub(super) fn send(&mut self, call: &Value) -> Answer {
-        let body = call["MessageBody"].as_str().unwrap_or_default().to_owned();
+        let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
+        let body = text(&call["MessageBody"]).unwrap_or_default();
+        let bytes = body.len() + attribute_bytes(&call["MessageAttributes"]);
+        if bytes > MAX_MESSAGE_BYTES || !body.chars().all(is_allowed) {
+            return Answer {
+                status: 400,
+                body: json!({"__type": "com.amazonaws.sqs#InvalidMessageContents"}),
+            };
+        }
         let md5 = HEXLOWER.encode(&Md5::digest(&body));
+        self.groups.push(text(&call["MessageGroupId"]));
         if call["QueueUrl"] == OVERFLOW {
             let message = Message {
                 body,
@@ -50,7 +70,8 @@ impl Queues {
             self.overflow.insert(self.sent, message);
             self.sent += 1;
         } else {
-            self.dead_letters.push(body);
+            let reason = text(&call["MessageAttributes"]["reason"]["StringValue"]);
+            self.dead_letters.push(DeadLetter { body, reason });
         }
         Answer {
             status: 200,
@@ -61,6 +82,12 @@ impl Queues {
     /// Messages that are not deleted.
     pub fn remaining(&self) -> usize {
         self.overflow.len()
+    }
+
+    /// Takes the bodies of all messages, in the order in which they were sent.
+    pub fn take_messages(&mut self) -> Vec<String> {
+        let messages = std::mem::take(&mut self.overflow);
+        messages.into_values().map(|message| message.body).collect()
     }
 
     /// Receives up to `limit` messages that are visible at `now`, in any order. They are invisible for
@@ -100,4 +127,18 @@ impl Queues {
     pub fn delete(&mut self, id: u64) {
         self.overflow.remove(&id);
     }
+}
+
+/// What the attributes of a message add to its size: their names, types and values.
+fn attribute_bytes(attributes: &Value) -> usize {
+    let bytes = |value: &Value| value.as_str().map_or(0, str::len);
+    let attributes = attributes.as_object().into_iter().flatten();
+    attributes
+        .map(|(name, value)| name.len() + bytes(&value["DataType"]) + bytes(&value["StringValue"]))
+        .sum()
+}
+
+/// Whether a message may have this character (`SendMessage` in the SQS API reference).
+fn is_allowed(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }

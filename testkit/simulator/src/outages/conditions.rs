@@ -174,7 +174,7 @@ impl Condition {
                     target: target.clone(),
                     during: during.clone(),
                     share: *share,
-                    fault: fault.clone(),
+                    ..fault.clone().always()
                 });
             }
         }

@@ -1,0 +1,149 @@
+//! When DynamoDB stays unavailable, the response is a 503 before the deadline (docs/api.md, When
+//! DynamoDB is unavailable).
+
+use std::time::Duration;
+
+use serde_json::json;
+use simulator::aws::dynamodb::REJECTED_SIGNALS;
+use simulator::aws::faults::{Fault, Rule, Target};
+
+use crate::support::request_builder::RequestBuilder;
+use crate::support::requests::{
+    assert_unavailable, customer, request_with_identifier, request_without_identifier, signals,
+};
+use crate::support::stack::{FAILURES, LATENCY, Stack, slow};
+
+/// Faults of every call.
+fn lasting() -> impl Iterator<Item = Fault> {
+    FAILURES.into_iter().chain([
+        Fault::Hangs,
+        Fault::Refused("ExpiredTokenException"),
+        Fault::Refused("UnrecognizedClientException"),
+    ])
+}
+
+#[tokio::test(start_paused = true)]
+async fn lasting_fault_is_a_503_at_the_deadline_at_the_latest() {
+    let timeout = Duration::from_millis(600);
+    for fault in lasting() {
+        let stack = Stack::without_queue([]);
+        for call in [customer(), request_without_identifier(1)] {
+            assert_eq!(stack.request(call).await.status, 200);
+        }
+        stack.set([fault.clone().always()]);
+        for call in [
+            customer(),
+            request_with_identifier(30),
+            request_without_identifier(30),
+        ] {
+            let request = stack.request(call.time_left(timeout));
+            let (response, took) = stack.timed(request).await;
+            assert_unavailable(&response);
+            assert!(took <= timeout, "{fault:?}: {took:?}");
+            // After these faults DynamoDB has done the call, so the record may exist.
+            let is_done = matches!(fault, Fault::AnswerLost | Fault::AnswerReplaced(_));
+            let identifier = &response.json()["requestIdentifier"];
+            assert!(is_done || identifier.is_null(), "{fault:?}: {identifier}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn update_waits_for_a_table_that_hangs_until_its_deadline() {
+    let timeout = Duration::from_millis(600);
+    let stack = Stack::without_queue([Fault::Hangs.always()]);
+    let request = stack.request(customer().time_left(timeout));
+    let (response, took) = stack.timed(request).await;
+    assert_unavailable(&response);
+    assert_eq!(took, timeout);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_table_of_rejected_signals_fails_no_request() {
+    let failing = Fault::ServerError.where_body_has(REJECTED_SIGNALS);
+    let stack = Stack::without_queue([failing]);
+    let signals = json!([{"customerId": "c", "eventType": "e"}, 17]);
+    let call = RequestBuilder::signals(json!({"signals": signals}));
+    let response = stack.request(call).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    assert_eq!(response.json()["accepted"], 1, "{}", response.text);
+    assert!(stack.faulted() > 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_request_makes_a_bounded_number_of_calls() {
+    const REQUESTS: u64 = 10;
+    // Half of the bounds of the waits, 25, 50, 100, 200, 200 and 200 ms, add up to 388 ms: on
+    // average, a request of 400 ms makes 6 to 7 calls.
+    const CALLS: std::ops::RangeInclusive<u64> = REQUESTS * 5..=REQUESTS * 8;
+    for fault in [Fault::ServerError, Fault::AnswerReplaced("")] {
+        let stack = Stack::without_queue([fault.clone().always()]);
+        for _ in 0..REQUESTS {
+            let update = customer().time_left(Duration::from_millis(400));
+            assert_unavailable(&stack.request(update).await);
+        }
+        let calls = stack.calls_of("UpdateItem");
+        assert!(CALLS.contains(&calls), "{fault:?}: {calls} calls");
+        stack.set([]);
+        let response = stack.request(customer()).await;
+        assert_eq!(response.status, 200, "{fault:?}: {}", response.text);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn burst_of_failures_of_3_s_fails_no_request() {
+    for call in [
+        customer(),
+        request_with_identifier(30),
+        request_without_identifier(30),
+    ] {
+        let stack = Stack::without_queue([Rule {
+            during: Duration::ZERO..Duration::from_secs(3),
+            ..Fault::ServerError.always()
+        }]);
+        let response = stack.request(call).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        let faulted = stack.faulted();
+        assert!(faulted > 20, "the call is made again until 3 s: {faulted}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_with_the_identifier_of_a_503_is_stored_once() {
+    // The first batch is stored, each attempt of the second one fails.
+    let second = Fault::ServerError
+        .where_body_has("\"29\"")
+        .for_operation("BatchWriteItem");
+    let stack = Stack::without_queue([second]);
+    let response = stack.request(request_without_identifier(30)).await;
+    assert_unavailable(&response);
+    assert_eq!(stack.stored().len(), 25);
+    let identifier = &response.json()["requestIdentifier"];
+    let retry = json!({"requestIdentifier": identifier, "signals": signals(30)});
+    let failed_retry = stack.request(RequestBuilder::signals(&retry)).await;
+    assert_unavailable(&failed_retry);
+    assert_eq!(
+        &failed_retry.json()["requestIdentifier"],
+        identifier,
+        "a retry that fails may be repeated, too"
+    );
+    stack.set([]);
+    let response = stack.request(RequestBuilder::signals(&retry)).await;
+    assert_eq!(response.status, 200, "{}", response.text);
+    assert_eq!(response.json()["replayed"], true, "{}", response.text);
+    assert_eq!(stack.stored_numbers(), (0..30).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn update_has_its_whole_time_after_one_that_hung() {
+    let stack = Stack::without_queue([Fault::Hangs.always()]);
+    let short = customer().time_left(Duration::from_millis(300));
+    assert_eq!(stack.request(short).await.status, 503);
+    stack.set([
+        slow(1_500).on_call(1),
+        Fault::Hangs.always().on(Target::Tables),
+    ]);
+    let (response, took) = stack.timed(stack.request(customer())).await;
+    assert_eq!(response.status, 200);
+    assert_eq!(took, Duration::from_millis(1_500) + LATENCY / 2);
+}

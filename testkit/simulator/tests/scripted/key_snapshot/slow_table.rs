@@ -1,0 +1,98 @@
+//! A key table that is slow: the snapshot decides, and the table's answer counts when it comes.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use simulator::aws::faults::Fault;
+use tokio::time::sleep;
+
+use crate::support::clock::{NOW, earlier, later};
+use crate::support::snapshot::{
+    KEY, SnapshotStack, everywhere, of_key_table, of_s3, revoked, signal,
+};
+use crate::support::stack::{LATENCY, key_entry, slow};
+
+/// How long the table is asked before the snapshot is read.
+const TABLE_HEAD_START: Duration = Duration::from_millis(350);
+
+/// A table that answers long after the snapshot has decided, and before a call times out.
+fn slow_table() -> Fault {
+    slow(1_500)
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_answer_counts_when_it_comes() {
+    let stack = SnapshotStack::start(of_key_table(slow_table()));
+    let key = stack.key_with(2, |entry| entry.revoked_at = Some(earlier(5)));
+    stack.publish(&[(&key, key_entry())], earlier(3600));
+    let (status, took) = stack.timed(stack.status(&key, NOW)).await;
+    assert_eq!(status, 200);
+    assert_eq!(took, TABLE_HEAD_START + LATENCY);
+    // The entry of the snapshot would be fresh for five seconds.
+    let answer_after = Duration::from_millis(1_500) + LATENCY / 2 - took;
+    sleep(answer_after - Duration::from_millis(1)).await;
+    assert_eq!(stack.status(&key, later(1)).await, 200);
+    sleep(Duration::from_millis(2)).await;
+    assert_eq!(stack.status(&key, later(1)).await, 401);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_table_is_not_counted_as_unavailable_and_a_silent_one_is() {
+    let stack = SnapshotStack::with_snapshot(everywhere(slow_table()), &key_entry());
+    assert_eq!(stack.status(KEY, NOW).await, 200);
+    stack.set(everywhere(Fault::Hangs));
+    let request = signal().key(KEY).received_at(later(70));
+    let response = stack.request_with_its_key(request).await;
+    assert_eq!(response.json()["deferred"], 1);
+    let counted: Vec<_> = stack
+        .take_lines()
+        .iter()
+        .filter(|line| line["status"].is_u64())
+        .map(|line| line["KeyTableUnavailable"].clone())
+        .collect();
+    assert_eq!(counted, [Value::Null, 1.into()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn revocation_in_the_snapshot_alone_counts_after_the_answer_of_a_slow_table() {
+    let stack = SnapshotStack::start(of_key_table(slow_table()));
+    let key = stack.key_with(2, |_| {});
+    stack.publish(&[(&key, revoked(key_entry()))], earlier(3600));
+    assert_eq!(stack.status(&key, NOW).await, 401);
+    let ping = stack.ping("an-unknown-key", later(1)).await;
+    assert_eq!(ping.status, 401, "the table has answered both look-ups");
+    let calls = stack.reads_of_table();
+    assert_eq!(stack.status(&key, later(2)).await, 401);
+    assert_eq!(stack.reads_of_table(), calls, "from the cache");
+}
+
+#[tokio::test(start_paused = true)]
+async fn revocation_in_the_snapshot_alone_counts_when_the_table_answers_before_a_slow_s3() {
+    let stack = SnapshotStack::start(of_key_table(slow_table()));
+    let key = stack.key_with(2, |_| {});
+    let not_in_the_cache = stack.key_with(3, |_| {});
+    let entries = [&key, &not_in_the_cache].map(|key| (&**key, revoked(key_entry())));
+    stack.publish(&entries, earlier(3600));
+    assert_eq!(stack.status(&key, NOW).await, 401);
+    // The look-up waits for S3 from 350 ms on, for a second.
+    let [slow] = of_key_table(slow(600));
+    stack.set([slow, of_s3(Fault::Hangs)]);
+    for (key, at) in [(&key, later(70)), (&not_in_the_cache, later(140))] {
+        let (status, took) = stack.timed(stack.status(key, at)).await;
+        assert_eq!(status, 401);
+        assert_eq!(took, Duration::from_millis(600) + LATENCY / 2);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn revocation_takes_effect_in_a_minute_while_the_table_takes_350_ms() {
+    let stack = SnapshotStack::start(of_key_table(slow(350)));
+    let key = stack.key_with(2, |_| {});
+    stack.publish(&[(&key, key_entry())], earlier(3600));
+    assert_eq!(stack.status(&key, NOW).await, 200);
+    stack.key_with(2, |entry| entry.revoked_at = Some(NOW));
+    // The snapshot is read again, too, and the table answers before S3.
+    let (status, took) = stack.timed(stack.status(&key, later(60))).await;
+    assert_eq!(status, 401);
+    assert_eq!(took, TABLE_HEAD_START + LATENCY / 2);
+}

@@ -1,0 +1,20 @@
+//! The functions over the simulated AWS, in virtual time, where a test says which calls fail and how,
+//! what the clock says, and what is queued and stored. Every call takes [`LATENCY`](support::stack::LATENCY)
+//! unless a test says otherwise, so a test can tell to the millisecond how long a response took.
+//!
+//! | module | is for |
+//! |---|---|
+//! | `faults` | DynamoDB fails: what clients get (docs/outages.md, How long a request waits) |
+//! | `overflow` | what is deferred, and drained (docs/outages.md, The overflow queue) |
+//! | `key_snapshot` | the key table fails (docs/outages.md, The key snapshot) |
+//! | `support` | the functions and their AWS, and requests to them |
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "only tests are in here: to panic is to fail the test"
+)]
+
+mod faults;
+mod key_snapshot;
+mod overflow;
+mod support;

@@ -1,0 +1,76 @@
+//! The second call beside one that DynamoDB does not answer for a while, where there is an overflow
+//! queue (docs/outages.md, How long a request waits).
+
+use std::time::Duration;
+
+use serde_json::json;
+use simulator::aws::faults::Fault;
+use tokio::time::sleep;
+
+use crate::support::clock::NOW;
+use crate::support::requests::{assert_not_deferred, batch_with_identifier, signals};
+use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, slow};
+use crate::support::updates::assert_result;
+
+/// How long DynamoDB has for the answer to a call before the same call is made beside it.
+const SECOND_CALL_AFTER: Duration = Duration::from_millis(500);
+
+#[tokio::test(start_paused = true)]
+async fn hanging_call_is_made_again_beside_the_first_after_half_a_second() {
+    for (operation, signals) in [
+        ("PutItem", 2),
+        ("BatchWriteItem", 2),
+        ("BatchWriteItem", 60),
+    ] {
+        let stack = Stack::start([Fault::Hangs.always().for_operation(operation).on_call(1)]);
+        let batch = batch_with_identifier(signals);
+        let (response, took) = stack.timed(stack.send(&batch, NOW)).await;
+        assert_not_deferred(&response);
+        // The look-up of the key, the record and the signals.
+        assert_eq!(took, SECOND_CALL_AFTER + 3 * LATENCY, "{operation}");
+        assert_eq!(stack.stored().len(), signals, "{operation}");
+        assert_eq!(stack.faulted(), 1);
+    }
+    let stack = Stack::start([Fault::Hangs.on_call(1)]);
+    let update = stack.update(json!({}), NOW);
+    let (response, took) = stack.timed(update).await;
+    assert_result(&response, "created");
+    assert_eq!(took, SECOND_CALL_AFTER + 2 * LATENCY);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
+    let stack = Stack::start([slow(700).on_call(1), Fault::Hangs.on_call(2)]);
+    let batch = json!({"signals": signals(1)});
+    let (response, took) = stack.timed(stack.send(&batch, NOW)).await;
+    assert_not_deferred(&response);
+    let expected = LATENCY + Duration::from_millis(700) + LATENCY / 2;
+    assert_eq!(took, expected, "the look-up of the key, and the first call");
+    assert_eq!(stack.calls_of("BatchWriteItem"), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_calls_of_a_large_batch_are_made_a_second_time() {
+    let stack = Stack::start([Fault::Hangs.always().for_operation("BatchWriteItem")]);
+    let batch = json!({"signals": signals(500)});
+    let sent = stack.timed(stack.send_deferred(&batch, NOW, 500));
+    let calls_until_the_deadline = async {
+        sleep(WRITE_TIMEOUT_WITH_QUEUE).await;
+        stack.calls_of("BatchWriteItem")
+    };
+    let (((), took), calls) = tokio::join!(sent, calls_until_the_deadline);
+    assert_eq!(took, WRITE_TIMEOUT_WITH_QUEUE + 2 * LATENCY);
+    // Twenty calls of 25 signals, and four beside them. None of them ends before the deadline.
+    assert_eq!(calls, 24);
+}
+
+#[tokio::test(start_paused = true)]
+async fn batch_that_was_throttled_goes_on_with_few_calls() {
+    let throttled = Fault::Throttled.always().for_operation("BatchWriteItem");
+    let hanging = Fault::Hangs.always().for_operation("BatchWriteItem");
+    let stack = Stack::start([throttled.on_first(20), hanging]);
+    let batch = json!({"signals": signals(500)});
+    stack.send_deferred(&batch, NOW, 500).await;
+    // Twenty calls are throttled. Then there are two, and two beside them.
+    assert_eq!(stack.calls_of("BatchWriteItem"), 24);
+}

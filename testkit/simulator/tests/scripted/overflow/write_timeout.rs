@@ -1,0 +1,48 @@
+//! The write timeout where there is an overflow queue (docs/outages.md, How long a request waits).
+
+use std::time::Duration;
+
+use aws::deadline::Deadline;
+use serde_json::json;
+use simulator::aws::faults::Fault;
+use store::retry::deadline_of_writes;
+
+use crate::support::clock::NOW;
+use crate::support::requests::{assert_not_deferred, batch_with_identifier, signals};
+use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, slow};
+use crate::support::updates::assert_result;
+
+#[tokio::test(start_paused = true)]
+async fn request_is_deferred_after_one_write_timeout_when_dynamodb_hangs() {
+    let stack = Stack::start([Fault::Hangs.always()]);
+    let valid_and_rejected = json!({"signals": [{"customerId": "c", "eventType": "view"}, 17]});
+    // The third request waits as long as the second: the function remembers nothing of a request.
+    // Only the first one looks its key up.
+    for (body, calls) in [
+        (&batch_with_identifier(2), 2),
+        (&valid_and_rejected, 1),
+        (&batch_with_identifier(2), 1),
+    ] {
+        let (response, took) = stack.timed(stack.send(body, NOW)).await;
+        let deferred = response.json()["deferred"].as_u64();
+        assert!(deferred.is_some(), "{response:?}");
+        assert_eq!(took, WRITE_TIMEOUT_WITH_QUEUE + calls * LATENCY, "{body}");
+    }
+    let update = stack.update(json!({"city": "Ulm"}), NOW);
+    let (response, took) = stack.timed(update).await;
+    assert_result(&response, "deferred");
+    assert_eq!(took, WRITE_TIMEOUT_WITH_QUEUE + 2 * LATENCY);
+    // After the outage, DynamoDB has its whole time again at once.
+    stack.set([slow(600).always()]);
+    let signals = json!({"signals": signals(2)});
+    let (response, took) = stack.timed(stack.send(&signals, NOW)).await;
+    assert_not_deferred(&response);
+    assert_eq!(took, Duration::from_millis(600) + LATENCY / 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_of_a_request_that_has_little_time_leave_the_queue_its_part() {
+    let writes = deadline_of_writes(Deadline::after(Duration::from_secs(3)), true);
+    // The queue has 2.5 of the 3 seconds.
+    assert_eq!(writes.remaining(), Duration::from_millis(500));
+}

@@ -1,0 +1,16 @@
+//! What the tests are made of.
+
+#[path = "../../../../tests/integration/support/clock.rs"]
+pub(crate) mod clock;
+pub(crate) mod requests;
+pub(crate) mod snapshot;
+pub(crate) mod stack;
+pub(crate) mod updates;
+
+#[path = "../../../../tests/testkit/request_builder.rs"]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "it is a file of the library of the integration tests, which have other requests, too"
+)]
+pub(crate) mod request_builder;

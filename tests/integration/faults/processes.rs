@@ -1,0 +1,180 @@
+//! The programs of the functions while DynamoDB fails: what they read from their variables, when they
+//! end, and what they log.
+
+use std::time::Duration;
+
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, event};
+use futures_util::future::join_all;
+use model::api_key::KeyHash;
+use model::timestamp::Timestamp;
+use serde_json::{Value, json};
+use testkit::fake_s3::FakeS3;
+use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::function_process::{FunctionProcess, ProcessOptions};
+use testkit::{
+    KEY_SNAPSHOT_BUCKET, RequestBuilder, TestApp, build_functions, emulator_options, key_entry,
+};
+
+use crate::support::clock::NOW;
+use crate::support::logs::request_lines_of_process;
+use crate::support::overflow_stack::OverflowStack;
+use crate::support::requests::{batch_with_identifier, customer, request_without_identifier};
+
+/// A key that only the snapshot has.
+const KEY: &str = "intake_sk_of_the_snapshot";
+
+/// The options of a program over the tables and the SQS of the stack, with the variable of one queue.
+fn options_with_queue(stack: &OverflowStack, program: &str, queue: (&str, &str)) -> ProcessOptions {
+    let program = build_functions().unwrap().join(program);
+    let mut options = emulator_options(&program, &stack.proxy.endpoint());
+    let sqs = stack.sqs.endpoint();
+    for (name, value) in [queue, ("AWS_ENDPOINT_URL_SQS", &sqs)] {
+        options.variables.push((name.to_owned(), value.into()));
+    }
+    options
+}
+
+#[tokio::test]
+async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables() {
+    let stack = OverflowStack::start(
+        Fault::InternalServerError
+            .always()
+            .for_operation("BatchWriteItem"),
+    )
+    .await;
+    stack.send_deferred(&batch_with_identifier(3), NOW, 3).await;
+    let options = options_with_queue(
+        &stack,
+        "overflow",
+        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE),
+    );
+    let overflow = FunctionProcess::start(&options).await.unwrap();
+
+    let mut messages = stack.sqs.receive(10, Duration::ZERO);
+    stack.sqs.take_messages();
+    let failed = overflow
+        .invoke(event(&messages).to_string())
+        .await
+        .unwrap()
+        .json();
+    assert_eq!(
+        failed,
+        json!({"batchItemFailures": [{"itemIdentifier": "0"}]})
+    );
+    stack.proxy.set(Plan::none());
+    messages.push(messages[0].clone());
+    "unreadable".clone_into(&mut messages[1].body);
+    let drained = overflow
+        .invoke(event(&messages).to_string())
+        .await
+        .unwrap()
+        .json();
+    assert_eq!(drained, json!({"batchItemFailures": []}));
+    assert_eq!(stack.app.items("SignalsTable").await.len(), 3);
+    let dead_letters = stack.sqs.take_dead_letters();
+    assert_eq!(dead_letters.len(), 1, "{dead_letters:?}");
+    assert_eq!(dead_letters[0].body, "unreadable");
+    assert_eq!(overflow.invocation_errors(), 0);
+}
+
+#[tokio::test]
+async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
+    let stack =
+        OverflowStack::start(Fault::ExpiredToken.always().for_operation("UpdateItem")).await;
+    let mut options =
+        options_with_queue(&stack, "customers", ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE));
+    let (log, lines) = tokio::sync::mpsc::unbounded_channel();
+    options.log = Some(log);
+    let mut process = FunctionProcess::start(&options).await.unwrap();
+    // The log ends with the last of its senders.
+    drop(options);
+    let update =
+        RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "x"}}))
+            .key(&stack.key);
+    let answer = process.invoke(update.event()).await.unwrap().json();
+    let body: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
+    assert_eq!(body["result"], "deferred", "{answer}");
+    process.ended().await.unwrap();
+    let lines = request_lines_of_process(lines).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["CustomersDeferred"], 1);
+    assert_eq!(lines[0]["storeError"], "InvalidCredentials");
+}
+
+#[tokio::test]
+async fn process_with_expired_credentials_ends_after_its_503() {
+    let (app, key) = TestApp::with_key("shop").await;
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::none())
+        .await
+        .unwrap();
+    let program = build_functions().unwrap().join("customers");
+    let mut process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint()))
+        .await
+        .unwrap();
+    let status = async |process: &FunctionProcess| {
+        process
+            .invoke(customer().key(&key).event())
+            .await
+            .unwrap()
+            .json()["statusCode"]
+            .clone()
+    };
+    assert_eq!(status(&process).await, 200);
+    proxy.set(Fault::ExpiredToken.always());
+    assert_eq!(status(&process).await, 503);
+    process.ended().await.unwrap();
+    assert_eq!(process.invocation_errors(), 0);
+}
+
+#[tokio::test]
+async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
+    let programs = build_functions().unwrap();
+    join_all([Fault::Hanging, Fault::Throttled].map(async |fault| {
+        let emulator = TestApp::emulator();
+        let proxy = FaultProxy::start(&emulator.endpoint(), fault.always())
+            .await
+            .unwrap();
+        let s3 = FakeS3::start().await.unwrap();
+        let sqs = FakeSqs::start().await.unwrap();
+        let of_snapshot = [(KeyHash::from_key(KEY), key_entry("shop"))];
+        s3.publish(&of_snapshot, Timestamp::now());
+        let mut options = emulator_options(&programs.join("signals"), &proxy.endpoint());
+        let s3_endpoint = s3.endpoint();
+        let sqs_endpoint = sqs.endpoint();
+        let variables = [
+            ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET),
+            ("AWS_ENDPOINT_URL_S3", &s3_endpoint),
+            ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
+            ("AWS_ENDPOINT_URL_SQS", &sqs_endpoint),
+        ];
+        options
+            .variables
+            .extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
+        let (log, lines) = tokio::sync::mpsc::unbounded_channel();
+        options.log = Some(log);
+        let mut process = FunctionProcess::start(&options).await.unwrap();
+        // The log ends with the last of its senders.
+        drop(options);
+        process.idle().await.unwrap();
+        assert_eq!(
+            s3.take_requests().len(),
+            1,
+            "{fault:?}: the snapshot is read during init"
+        );
+        let signal = request_without_identifier(1);
+        let with_key = signal.clone().key(KEY).event();
+        let response = process.invoke(with_key).await.unwrap().json();
+        assert_eq!(response["statusCode"], 200, "{fault:?}: {response}");
+        let body: Value = serde_json::from_str(response["body"].as_str().unwrap()).unwrap();
+        assert_eq!(body["deferred"], 1);
+        let with_unknown_key = signal.key("an-unknown-key").event();
+        let response = process.invoke(with_unknown_key).await.unwrap().json();
+        assert_eq!(response["statusCode"], 503, "{fault:?}: {response}");
+        process.kill().await.unwrap();
+        let lines = request_lines_of_process(lines).await;
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0]["KeyTableUnavailable"], 1);
+        assert_eq!(lines[1]["KeyTableUnavailable"], Value::Null);
+    }))
+    .await;
+}
