@@ -29,8 +29,8 @@ async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_answer_counts_wh
     assert_eq!(status, 200);
     assert_eq!(took, TABLE_HEAD_START + LATENCY);
     // The entry of the snapshot would be fresh for five seconds.
-    let answer_after = Duration::from_millis(1_500) + LATENCY / 2 - took;
-    sleep(answer_after - Duration::from_millis(1)).await;
+    let answers_at = Duration::from_millis(1_500) + LATENCY / 2;
+    sleep(answers_at.saturating_sub(took + Duration::from_millis(1))).await;
     assert_eq!(stack.status(&key, later(1)).await, 200);
     sleep(Duration::from_millis(2)).await;
     assert_eq!(stack.status(&key, later(1)).await, 401);

@@ -275,7 +275,7 @@ async fn fence_of_a_removed_field_that_an_import_sets_below_the_floor_is_kept() 
         stack.set_attributes([
             (name.clone(), imported.clone()),
             ("x".to_owned(), json!({"S": "of an import"})),
-        ])
+        ]);
     };
     let response = stack.run_before_conditional_write(update, meanwhile).await;
     assert_eq!(response.status, 200, "{response:?}");
