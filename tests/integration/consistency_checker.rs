@@ -1,6 +1,7 @@
 //! The consistency checker reports each violation of a broken run.
 
 mod customers;
+mod items;
 mod signals;
 
 use consistency::checker::{Report, Violation};

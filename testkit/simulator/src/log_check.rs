@@ -87,7 +87,9 @@ mod tests {
 
     #[test]
     fn warning_that_no_outage_explains_and_line_with_a_value_break_a_promise() {
+        let with_key = format!(r#"{{"message":"request","key":"{KEY_PREFIX}1"}}"#);
         for line in [
+            &with_key,
             r#"{"level":"ERROR","message":"panic"}"#,
             r#"{"level":"WARN","message":"the key snapshot could not be read","error":"Corrupt"}"#,
             r#"{"message":"request","customer":"canary-7e1d-1"}"#,

@@ -100,6 +100,12 @@ fn write_without_an_answer_may_take_effect_at_any_later_time_or_never() {
     assert!(may_be_stored(ULM, &writes));
     assert!(!may_be_stored(None, &writes));
 
+    let ulm_later = SentWrite {
+        sent: 50,
+        ..ulm_unanswered
+    };
+    assert!(may_be_stored(BONN, &[BONN_AFTERWARDS, ulm_later]));
+
     assert!(may_be_stored(ULM, &[ulm_unanswered]));
     assert!(may_be_stored(None, &[ulm_unanswered]));
     assert!(!may_be_stored(BONN, &[ulm_unanswered]));
