@@ -10,12 +10,15 @@ use testkit::RequestBuilder;
 
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
 
+/// Customers of an account that all clients update at one time.
+const CUSTOMERS: u32 = 8;
+
 /// Sends updates of customers until `is_enough`.
 pub(super) async fn send(group: Rc<ClientGroup>, client: Client, is_enough: Rc<Cell<bool>>) {
     let mut random = fastrand::Rng::new();
     let mut number = 0;
     while !is_enough.get() {
-        let profile = GeneratedUpdate::random(&mut random, client.number, number);
+        let profile = GeneratedUpdate::of_customers(&mut random, client.number, number, CUSTOMERS);
         let update = send_update(&group, &client, profile, &mut random).await;
         group.record.borrow_mut().updates.push(update);
         // Signals are what most of the load is.

@@ -20,7 +20,7 @@ pub const IMPORTED_FIELD: &str = "zip";
 /// Updates of one client before its customers are others.
 const UPDATES_BEFORE_NEXT_CUSTOMERS: u64 = 25;
 
-/// Customers that all clients of an account write at one time.
+/// Customers that all clients of an account write at one time, of which an import writes half.
 const CUSTOMERS_AT_ONCE: u32 = 8;
 
 /// A request with signals.
@@ -136,11 +136,7 @@ pub struct GeneratedUpdate {
 impl GeneratedUpdate {
     /// The `number`-th of a client: its customers move on with its number, so that at the end there
     /// are customers whose last writes were at any time of the run.
-    pub fn random(random: &mut fastrand::Rng, client: u64, number: u64) -> Self {
-        Self::of_customers(random, client, number, CUSTOMERS_AT_ONCE)
-    }
-
-    /// As [`random`](Self::random), with so many customers at one time.
+    /// It has so many `customers` at one time.
     pub fn of_customers(
         random: &mut fastrand::Rng,
         client: u64,

@@ -10,16 +10,16 @@ use super::record::{Fingerprint, KeptSignal, StoredSignal};
 
 /// The signal in `item`, DynamoDB's JSON of it, which loses the attributes that the service adds.
 /// Its request and its index are the numbers `request` and `n` in its `data`. `subject` is its customer
-/// or emitter. It has to expire after `retention`, or never.
-pub fn stored_signal(
+/// or emitter. It has to expire after `retention`.
+pub(crate) fn stored_signal(
     item: &mut Value,
     subject: Option<u32>,
-    retention: Option<Duration>,
+    retention: Duration,
 ) -> StoredSignal {
     let request = number_in_data(item, "request");
     let index = number_in_data(item, "n");
     let contradiction = contradiction(item, index, retention);
-    let identifier = text(attribute(item, "requestIdentifier")).to_owned();
+    let identifier = text(&item["requestIdentifier"]).to_owned();
     let received_at = received_at(item).map_or(0, |time| time.millis() * 1_000);
     if let Some(item) = item.as_object_mut() {
         for name in ["pk", "sk", "receivedAt", "requestIdentifier", "expiresAt"] {
@@ -38,8 +38,8 @@ pub fn stored_signal(
 }
 
 /// What does not fit together in an item, if anything does not.
-fn contradiction(item: &Value, index: u64, retention: Option<Duration>) -> Option<&'static str> {
-    let text_of = |name: &str| text(attribute(item, name));
+fn contradiction(item: &Value, index: u64, retention: Duration) -> Option<&'static str> {
+    let text_of = |name: &str| text(&item[name]);
     let account = text_of("accountId");
     // An item has only one of them.
     let subject = text_of("customerId").max(text_of("emitterId"));
@@ -51,12 +51,8 @@ fn contradiction(item: &Value, index: u64, retention: Option<Duration>) -> Optio
     if text_of("sk") != format!("{time}#{}#{index:04}", identifier.to_lowercase()) {
         return Some("its sk is not its time, requestIdentifier and index");
     }
-    let expected_expiry = received_at(item)
-        .zip(retention)
-        .map(|(time, retention)| time.plus(retention).seconds().to_string());
-    let expires_at = attribute(item, "expiresAt")
-        .get("N")
-        .and_then(Value::as_str);
+    let expected_expiry = received_at(item).map(|time| time.plus(retention).seconds().to_string());
+    let expires_at = item["expiresAt"]["N"].as_str();
     if expires_at != expected_expiry.as_deref() {
         return Some("it does not expire after the retention");
     }
@@ -66,40 +62,30 @@ fn contradiction(item: &Value, index: u64, retention: Option<Duration>) -> Optio
     None
 }
 
-fn attribute<'a>(item: &'a Value, name: &str) -> &'a Value {
-    item.get(name).unwrap_or(&Value::Null)
-}
-
 fn received_at(item: &Value) -> Option<Timestamp> {
-    text(attribute(item, "receivedAt")).parse().ok()
+    text(&item["receivedAt"]).parse().ok()
 }
 
 fn number_in_data(item: &Value, name: &str) -> u64 {
-    let number = attribute(item, "data").pointer(&format!("/M/{name}/N"));
+    let number = item["data"]["M"][name]["N"].as_str();
     number
-        .and_then(Value::as_str)
         .and_then(|number| number.parse().ok())
         .unwrap_or(u64::MAX)
 }
 
 /// The rejected signal with this payload. Its request and its index are in its `data`, as those of
 /// a stored one.
-pub fn kept_signal(payload: &str) -> KeptSignal {
+pub(crate) fn kept_signal(payload: &str) -> KeptSignal {
     let signal: Value = serde_json::from_str(payload).unwrap_or_default();
-    let number = |pointer| {
-        signal
-            .pointer(pointer)
-            .and_then(Value::as_u64)
-            .unwrap_or(u64::MAX)
-    };
+    let number = |name| signal["data"][name].as_u64().unwrap_or(u64::MAX);
     KeptSignal {
-        request: number("/data/request"),
-        index: number("/data/n"),
+        request: number("request"),
+        index: number("n"),
         content: Fingerprint::new(payload),
     }
 }
 
 /// A string of an item.
-fn text(value: &Value) -> &str {
-    value.get("S").and_then(Value::as_str).unwrap_or_default()
+pub(crate) fn text(value: &Value) -> &str {
+    value["S"].as_str().unwrap_or_default()
 }

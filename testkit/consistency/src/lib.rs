@@ -18,7 +18,6 @@ mod report;
 mod signal;
 pub mod stored;
 
-pub use item::{kept_signal, stored_signal};
 pub use record::{
     ClientOutcome, Fingerprint, KeptSignal, Micros, RecordedRequest, RecordedUpdate, RunRecord,
     SentSignal, Stored, StoredSignal,

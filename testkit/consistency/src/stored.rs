@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::generated::{CANARY, subject_number};
-use crate::{Stored, StoredSignal, kept_signal, stored_signal};
+use crate::item::{kept_signal, stored_signal, text};
+use crate::{Stored, StoredSignal};
 
 /// The attributes of a customer's item that are not fields of the profile, as docs/data-model.md
 /// lists them. They are written out, so that no code of the service decides what a field is.
@@ -67,7 +68,7 @@ impl KeyedSignal {
         Self {
             partition,
             sort,
-            signal: stored_signal(item, subject, Some(retention)),
+            signal: stored_signal(item, subject, retention),
         }
     }
 }
@@ -83,11 +84,6 @@ fn profile_fields(item: &Value) -> HashMap<String, String> {
         }
     }
     fields
-}
-
-/// A string of an item.
-fn text(value: &Value) -> &str {
-    value["S"].as_str().unwrap_or_default()
 }
 
 /// The number of a customer or an emitter, out of its account and its id.

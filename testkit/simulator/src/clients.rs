@@ -39,7 +39,6 @@ pub struct Clients {
 pub struct Counts {
     pub requests: Cell<u64>,
     pub deferred: Cell<u64>,
-    pub unavailable: Cell<u64>,
 }
 
 /// What a client does when it gets a 503, or no response.
@@ -206,7 +205,6 @@ impl Clients {
             401 if self.keys.is_revoked(&used.secret) => None,
             401 => Some("a valid key is refused"),
             503 => {
-                add(&self.counts.unavailable, 1);
                 let failed_at = self.aws.state().last_failure_beside_tables(environment);
                 let is_explained = failed_at.is_some_and(|at| at + EXPLAINED_FOR >= began);
                 (!is_explained).then_some("a 503 while SQS and S3 are available")

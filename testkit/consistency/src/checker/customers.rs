@@ -92,13 +92,10 @@ pub(super) fn check_fields(record: &RunRecord, stored: &Stored, report: &mut Rep
     }
 }
 
-/// The writes of each field. An update that was rejected as a whole wrote none.
+/// The writes of each field.
 fn writes_by_field(record: &RunRecord) -> WritesByField<'_> {
     let mut writes = WritesByField::new();
     for update in &record.updates {
-        if update.outcome == ClientOutcome::Rejected {
-            continue;
-        }
         for (name, value) in &update.fields {
             let field = Field {
                 customer: update.customer,
