@@ -68,8 +68,9 @@ pub struct State {
     pub plan: FaultPlan,
     pub promises: Promises,
     pub trace: Trace,
-    /// Calls so far, and those of them that a fault met.
+    /// Calls so far, those of them to DynamoDB, and those that a fault met.
     pub calls: u64,
+    pub table_calls: u64,
     pub faulted: u64,
     /// Calls so far by their operation, such as `PutItem`, or the method of a call to S3.
     pub calls_of_operation: BTreeMap<String, u64>,
@@ -100,6 +101,7 @@ impl Aws {
             promises: Promises::default(),
             trace,
             calls: 0,
+            table_calls: 0,
             faulted: 0,
             calls_of_operation: BTreeMap::new(),
             latency: None,
@@ -156,6 +158,7 @@ impl Aws {
         state.calls += 1;
         let of_operation = state.calls_of_operation.entry(call.operation.clone());
         *of_operation.or_default() += 1;
+        state.table_calls += u64::from(call.service == Service::DynamoDb);
         assert!(
             state.calls < MAX_CALLS,
             "a run makes so many calls only in a loop that does not end: {call}"

@@ -55,6 +55,12 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Outages(Outages),
+    /// Prints the table of the waiting rule's choices with the row of the constants as they are
+    Choices {
+        /// What the row is called
+        #[arg(default_value = "as they are")]
+        name: String,
+    },
 }
 
 /// Prints the table of outages: what requests get while DynamoDB fails, and how many environments they
@@ -74,8 +80,13 @@ struct Outages {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    if let Some(Command::Outages(outages)) = arguments.command {
-        return print_outages(outages);
+    match arguments.command {
+        Some(Command::Outages(outages)) => return print_outages(outages),
+        Some(Command::Choices { name }) => {
+            println!("{}", outages::table_of_choices(&name));
+            return ExitCode::SUCCESS;
+        }
+        None => {}
     }
     if let Some(seed) = arguments.seed {
         let cuts = if arguments.shrink {

@@ -5,10 +5,12 @@
 //! starts at once and looks its key up in a table that fails like the others. So the figures leave out
 //! the time that a start takes on Lambda.
 
+mod choices;
 mod conditions;
 mod measurement;
 mod table;
 
+pub use self::choices::table as table_of_choices;
 use self::conditions::Condition;
 use self::measurement::Measurement;
 
@@ -19,6 +21,8 @@ pub(crate) enum RequestKind {
     Updates,
     /// Batches of 1 to 5 signals, with a requestIdentifier.
     Batches,
+    /// Batches of 500 signals, with a requestIdentifier.
+    LargeBatches,
 }
 
 /// What is to be measured.
@@ -33,12 +37,11 @@ pub struct OutageOptions {
 }
 
 impl RequestKind {
-    const ALL: [Self; 2] = [Self::Updates, Self::Batches];
-
     fn name(self) -> &'static str {
         match self {
             Self::Updates => "updates",
             Self::Batches => "batches",
+            Self::LargeBatches => "batches of 500",
         }
     }
 }
@@ -47,7 +50,7 @@ impl RequestKind {
 /// refused.
 pub fn print(options: &OutageOptions, mut report: impl FnMut(&str)) -> bool {
     let mut holds = true;
-    for kind in RequestKind::ALL {
+    for kind in [RequestKind::Updates, RequestKind::Batches] {
         report(&table::header(kind, options));
         for condition in Condition::all(kind) {
             if !condition.name.contains(&options.only) {

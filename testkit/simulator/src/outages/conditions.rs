@@ -10,6 +10,12 @@ use crate::aws::faults::{Fault, FaultPlan, Rule, Target};
 /// The customer of every tenth request, where its partition is hot.
 pub(super) const HOT_CUSTOMER: &str = "hot-customer";
 
+pub(super) const A_TENTH_HANGS: &str = "a tenth of the calls hangs, the others take 200 to 600 ms";
+
+/// Of a table that is well.
+pub(super) const USUAL_TAIL: &str =
+    "one call in 100 takes 20 to 200 ms, one in 1,000 up to 1,000 ms";
+
 /// How often a burst is repeated.
 const BURSTS_EVERY: Duration = Duration::from_secs(5);
 
@@ -49,7 +55,14 @@ impl Condition {
         let slow = |millis| [(1.0, Fault::Slow(millis))];
         vec![
             Self::new(
-                "a tenth of the calls hangs, the others take 200 to 600 ms",
+                USUAL_TAIL,
+                &[
+                    (0.001, Fault::Slow(200..1_000)),
+                    (0.01, Fault::Slow(20..200)),
+                ],
+            ),
+            Self::new(
+                A_TENTH_HANGS,
                 &[(0.1, Fault::Hangs), (1.0, Fault::Slow(200..600))],
             ),
             Self::new("throttles 90 %", &[(0.9, Fault::Throttled)]),
@@ -70,7 +83,7 @@ impl Condition {
         ];
         let (table, logical_id) = match kind {
             RequestKind::Updates => (CUSTOMERS, "CustomersTable"),
-            RequestKind::Batches => (SIGNALS, "SignalsTable"),
+            RequestKind::Batches | RequestKind::LargeBatches => (SIGNALS, "SignalsTable"),
         };
         let mut outages = Vec::new();
         for (name, fault) in &failures {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use consistency::generated::account_id;
+use model::limits::MAX_SIGNALS_PER_REQUEST;
 use serde_json::json;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
@@ -34,6 +35,9 @@ const DRAIN_LIMIT: Duration = Duration::from_hours(1);
 /// Every request of this many is for the hot customer.
 const HOT_EVERY: u64 = 10;
 
+/// The signals of a large batch.
+const LARGE_BATCH: u64 = MAX_SIGNALS_PER_REQUEST as u64;
+
 /// The seed of every row.
 const SEED: u64 = 1;
 
@@ -49,6 +53,8 @@ pub(super) struct Measurement {
     pub(super) lost: usize,
     /// Environments that were busy at once, at most, since the first fault.
     pub(super) environments: usize,
+    /// Calls to DynamoDB while the fault lasted.
+    pub(super) calls: u64,
 }
 
 /// A request that was sent.
@@ -99,11 +105,12 @@ async fn measure(
     let mut lambda = |kind| Lambda::new(aws.clone(), kind, lifetimes.clone(), random.fork());
     let function = lambda(match kind {
         RequestKind::Updates => FunctionKind::Customers,
-        RequestKind::Batches => FunctionKind::Signals,
+        RequestKind::Batches | RequestKind::LargeBatches => FunctionKind::Signals,
     });
     let overflow = lambda(FunctionKind::Overflow);
     let sent = Rc::new(RefCell::new(Vec::new()));
     let end = whole.end + AFTER;
+    let counting = spawn_local(calls_during(aws.clone(), whole.clone()));
     let mut sending = Vec::new();
     for number in 0.. {
         let at = Duration::from_micros(1_000_000 * number / rate);
@@ -122,6 +129,7 @@ async fn measure(
             items: match kind {
                 RequestKind::Updates => 1,
                 RequestKind::Batches => number % 5 + 1,
+                RequestKind::LargeBatches => LARGE_BATCH,
             },
         };
         let http_request = request.http_request(kind, &key);
@@ -148,7 +156,18 @@ async fn measure(
     }
     aws.state().plan.end();
     drain_all(&aws, &overflow, &mut random).await;
-    count(kind, &aws, &sent.borrow(), &windows)
+    Measurement {
+        calls: counting.await.expect("a count does not panic"),
+        ..count(kind, &aws, &sent.borrow(), &windows)
+    }
+}
+
+/// How many calls to DynamoDB are made in this time.
+async fn calls_during(aws: Aws, time: Range<Duration>) -> u64 {
+    sleep(time.start).await;
+    let before = aws.state().table_calls;
+    sleep(time.end.saturating_sub(time.start)).await;
+    aws.state().table_calls - before
 }
 
 struct Request {
@@ -165,7 +184,7 @@ impl Request {
                 "/api/customers",
                 json!({"customerId": customer_id, "customerData": {"city": customer_id}}),
             ),
-            RequestKind::Batches => {
+            RequestKind::Batches | RequestKind::LargeBatches => {
                 let signal = |product| {
                     let data = json!({"productId": product});
                     json!({"customerId": customer_id, "eventType": "product_viewed", "data": data})
@@ -210,7 +229,7 @@ fn count(kind: RequestKind, aws: &Aws, sent: &[Sent], windows: &[Range<Duration>
     let state = aws.state();
     let table = match kind {
         RequestKind::Updates => CUSTOMERS,
-        RequestKind::Batches => SIGNALS,
+        RequestKind::Batches | RequestKind::LargeBatches => SIGNALS,
     };
     let mut stored = std::collections::BTreeMap::new();
     for item in state.tables.items(table) {

@@ -27,6 +27,7 @@ pub(super) fn row(condition: &Condition, measured: &[Measurement]) -> String {
             refused,
             lost,
             environments,
+            calls: _,
         } = measurement;
         let share = percent(*deferred, *during_fault);
         let _ = write!(row, " {share} | {environments} |");
@@ -38,7 +39,7 @@ pub(super) fn row(condition: &Condition, measured: &[Measurement]) -> String {
 }
 
 /// In whole percent, but neither 0 nor 100 for a part.
-fn percent(part: usize, whole: usize) -> String {
+pub(super) fn percent(part: usize, whole: usize) -> String {
     // Adding the half rounds to the nearest percent.
     let rounded = (part * 100 + whole / 2).checked_div(whole).unwrap_or(0);
     match rounded {
