@@ -9,6 +9,7 @@ use testkit::fake_s3::FakeS3;
 use crate::support::deferring_app::DeferringApp;
 use crate::support::invalid_signals::{
     Expected, Generator, ID, OTHERS, expect_what_the_function_read, markers, send_invalid,
+    without_filler,
 };
 use crate::support::lake::events;
 use crate::support::operator::Operator;
@@ -50,11 +51,11 @@ impl World {
         for table in TABLES {
             stored.extend(self.functions.app.items(table).await);
         }
-        format!("{stored:?}")
+        without_filler(&format!("{stored:?}"))
     }
 
     fn lake(&self) -> String {
-        json!(events(&self.s3)).to_string()
+        without_filler(&json!(events(&self.s3)).to_string())
     }
 }
 

@@ -84,6 +84,19 @@ fn names_with<'a>(report: &'a Value, result: &str) -> Vec<&'a str> {
         .collect()
 }
 
+/// The report prints no link: a reader looks the promise of a failed check up by its heading.
+fn assert_promises_are_headings(report: &Value) {
+    let headings: Vec<&str> = include_str!("../../../../docs/api.md")
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| line.trim_start_matches('#').trim())
+        .collect();
+    for check in report["checks"].as_array().unwrap() {
+        let promise = check["promise"].as_str().unwrap();
+        assert!(headings.contains(&promise), "{promise}: {headings:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
     let deployed = Deployed::start(Plan::none()).await;
@@ -109,6 +122,7 @@ async fn verify_of_a_working_stack_holds_and_leaves_nothing() {
         ]
     );
     assert!(checks_with(&report, "held").len() >= 16, "{report}");
+    assert_promises_are_headings(&report);
     assert_eq!(report["cleanup"]["left"], json!([]));
     deployed.assert_empty().await;
     let markdown = operator.read("report.md");
@@ -229,22 +243,6 @@ async fn key_of_verify_of_an_unknown_outcome_is_removed_with_the_role_of_ci() {
         .error_message();
     assert!(error.contains("It is unknown whether the key"), "{error}");
     deployed.assert_empty().await;
-}
-
-/// The report prints no link: a reader looks the promise of a failed check up by its heading.
-#[tokio::test(flavor = "multi_thread")]
-async fn each_promise_is_a_heading_of_the_api_documentation() {
-    let headings: Vec<&str> = include_str!("../../../../docs/api.md")
-        .lines()
-        .filter(|line| line.starts_with('#'))
-        .map(|line| line.trim_start_matches('#').trim())
-        .collect();
-    let deployed = Deployed::start(Plan::none()).await;
-    let report = deployed.verify(&["--json"]).success().json().remove(0);
-    for check in report["checks"].as_array().unwrap() {
-        let promise = check["promise"].as_str().unwrap();
-        assert!(headings.contains(&promise), "{promise}: {headings:?}");
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

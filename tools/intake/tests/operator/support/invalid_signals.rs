@@ -13,6 +13,9 @@ pub(crate) const OTHERS: [&str; 5] = ["1002", "10010", "ada", "01001", "1001a"];
 /// Longer than what is kept of a payload.
 pub(crate) const CUT_AFTER: usize = 310_000;
 
+/// How many signals of a generator are so long: a command reads each of them for seconds in a debug build.
+const CUT_SIGNALS: usize = 3;
+
 /// Whether a signal is to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
@@ -33,6 +36,7 @@ pub(crate) struct InvalidSignal {
 pub(crate) struct Generator {
     random: fastrand::Rng,
     count: usize,
+    cut: usize,
 }
 
 impl Generator {
@@ -40,6 +44,7 @@ impl Generator {
         Self {
             random: fastrand::Rng::with_seed(seed),
             count: 0,
+            cut: 0,
         }
     }
 
@@ -108,7 +113,8 @@ impl Generator {
                 let members = self.members(id, true);
                 (format!("[{{{rest},{members}}}]"), Expected::Certain)
             }
-            2 => {
+            2 if self.cut < CUT_SIGNALS => {
+                self.cut += 1;
                 let members = self.members(id, true);
                 let filler = "x".repeat(CUT_AFTER);
                 (
@@ -167,11 +173,16 @@ pub(crate) fn markers(signals: &[InvalidSignal], expected: &[Expected]) -> Vec<S
     wanted.map(|signal| signal.marker.clone()).collect()
 }
 
+/// A text without what only makes a payload too long: to search all of it for each marker takes minutes.
+pub(crate) fn without_filler(text: &str) -> String {
+    text.replace(&"x".repeat(1000), "")
+}
+
 /// Expects a signal whose subject the function could read to be found for certain.
 pub(crate) async fn expect_what_the_function_read(app: &TestApp, signals: &mut [InvalidSignal]) {
     for item in app.items("RejectedSignalsTable").await {
         let subject = item.get("subjectId").map(|subject| subject.as_s().unwrap());
-        let payload = item["payload"].as_s().unwrap();
+        let payload = without_filler(item["payload"].as_s().unwrap());
         for signal in signals.iter_mut() {
             if payload.contains(&signal.marker) && subject.is_some_and(|subject| subject == ID) {
                 signal.expected = Expected::Certain;
