@@ -11,6 +11,8 @@ for signals, ms in ((1, 15), (25, 20), (500, 150)):
 print(f"a million signals, stored for a month: ${0.63 * (0.25 + 0.20):.2f}")
 for rate in (17, 23):
     print(f"{rate} requests a second, a month: ${dollars(rate * 30 * 86_400 / 1e6, 1, 15):.0f}")
+month_1, month_12 = (11.96 + dollars(10 / 25, 25, 20) + 10 * 0.63 * 0.45 * stored for stored in (0.5, 11.5))
+print(f"10 million signals a month, 25 in a request: ${month_1:.0f} in month 1, ${month_12:.0f} in month 12")
 flood = 500 * 30 * 86_400 / 1e6
 print(f"a flood, for API Gateway, Lambda and its log lines: ${300 + (flood - 300) * 0.90:,.0f}, ${flood * 0.20:.0f}, ${flood * 746 / 1000 * 0.50:.0f}")
 for rate in (1, 20, 200):

@@ -106,7 +106,7 @@ class Metrics(unittest.TestCase):
         self.assertEqual(rows.count("\n"), 6)
         self.assertIn(f"|---|---|---|---|---|\n{rows}\n", readme)
         figures = re.findall(r"\$\d+(?:,\d{3})*(?:\.\d\d)?", printed)
-        self.assertEqual(len(figures), 9)
+        self.assertEqual(len(figures), 11)
         prose = page + readme
         for figure in figures:
             self.assertIn(figure, prose)
