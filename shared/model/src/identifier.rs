@@ -27,7 +27,7 @@ const PLACEHOLDERS: [&str; 9] = [
 /// Which rules an identifier must keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum IdentifierRules {
-    /// All rules (docs/api.md, Signals): the signal or the update arrives now.
+    /// All rules (docs/api.md, Field errors): the signal or the update arrives now.
     #[default]
     Arriving,
     /// An earlier version, which had fewer rules, may have accepted the signal or the update. So
