@@ -5,8 +5,8 @@
 //! | `app_behind_proxy` | an app whose calls to DynamoDB pass a fault proxy |
 //! | `overflow_stack` | an app with an overflow queue |
 //! | `delivery` | a process of the deliver function with its targets |
-//! | `requests` | requests with as many signals as a test needs, and what is stored of them |
-//! | `items` | items of DynamoDB, changed past the functions or written as JSON |
+//! | `requests` | requests with as many signals as a test needs |
+//! | `items` | items of DynamoDB, read, changed past the functions or written as JSON |
 //! | `logs` | what functions and processes write to the log |
 //! | `clock` | the time at which requests arrive |
 //! | `page` | pages of the documentation: sections, tables, code blocks |
@@ -28,3 +28,5 @@ pub(crate) mod overflow_stack;
 pub(crate) mod page;
 pub(crate) mod requests;
 pub(crate) mod template;
+
+use testkit::{RequestBuilder, TestResponse};

@@ -10,10 +10,10 @@ use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy, assert_faulted};
+use crate::support::items::stored_numbers;
 use crate::support::overflow_stack::OverflowStack;
 use crate::support::requests::{
     assert_unavailable, customer, request_with_identifier, request_without_identifier, signals,
-    stored_numbers,
 };
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Items of DynamoDB: how they are changed past the functions, and written as JSON.
+//! Items of DynamoDB: how they are read, changed past the functions, and written as JSON.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::api_key::KeyHash;
@@ -53,4 +53,13 @@ pub(crate) fn item_json(item: &Item) -> Value {
     item.iter()
         .map(|(name, value)| (name.clone(), dynamodb_json(value)))
         .collect()
+}
+
+/// The numbers of the stored signals of the customer `c` of the account `shop`, in their order.
+pub(crate) async fn stored_numbers(app: &TestApp) -> Vec<usize> {
+    let number = |item: &Item| {
+        let data = item["data"].as_m().unwrap();
+        data["n"].as_n().unwrap().parse().unwrap()
+    };
+    app.history("shop", "c").await.iter().map(number).collect()
 }

@@ -1,8 +1,9 @@
-//! Requests with as many signals as a test needs, and what is stored of them. All are of the customer
-//! `c` of the account `shop`.
+//! Requests with as many signals as a test needs. All are of the customer `c` of the account `shop`.
+//! The scripted tests of the simulator have this file, too.
 
 use serde_json::{Value, json};
-use testkit::{Item, RequestBuilder, TestApp, TestResponse};
+
+use super::{RequestBuilder, TestResponse};
 
 /// The requestIdentifier of requests that have one.
 pub(crate) const REQUEST_IDENTIFIER: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
@@ -35,15 +36,6 @@ pub(crate) fn request_without_identifier(n: usize) -> RequestBuilder {
 
 pub(crate) fn customer() -> RequestBuilder {
     RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "Ulm"}}))
-}
-
-/// The numbers of the stored signals, in their order.
-pub(crate) async fn stored_numbers(app: &TestApp) -> Vec<usize> {
-    let number = |item: &Item| {
-        let data = item["data"].as_m().unwrap();
-        data["n"].as_n().unwrap().parse().unwrap()
-    };
-    app.history("shop", "c").await.iter().map(number).collect()
 }
 
 #[track_caller]

@@ -2,6 +2,7 @@
 
 #[path = "../../../../tests/integration/support/clock.rs"]
 pub(crate) mod clock;
+#[path = "../../../../tests/integration/support/requests.rs"]
 pub(crate) mod requests;
 pub(crate) mod snapshot;
 pub(crate) mod stack;
@@ -14,3 +15,5 @@ pub(crate) mod updates;
     reason = "it is a file of the library of the integration tests, which have other requests, too"
 )]
 pub(crate) mod request_builder;
+
+use request_builder::{RequestBuilder, TestResponse};

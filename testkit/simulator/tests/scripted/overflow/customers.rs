@@ -123,7 +123,8 @@ async fn field_that_is_changed_during_the_drain_is_kept() {
         .await;
     stack.store_update(json!({"city": "Bonn"}), later(1)).await;
     let update = stack.store_update(json!({"zip": "53111"}), later(2));
-    stack.drain_with_work_before_write(&messages, update).await;
+    let drain = stack.drain_messages(&messages);
+    stack.run_before_conditional_write(drain, update).await;
     let item = stack.customer();
     assert_eq!(text(&item, "city"), Some("Bonn"));
     assert_eq!(text(&item, "zip"), Some("53111"));
@@ -143,7 +144,8 @@ async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
             .store_update(json!({"state": "NRW"}), later(180))
             .await;
     };
-    stack.drain_with_work_before_write(&messages, update).await;
+    let drain = stack.drain_messages(&messages);
+    stack.run_before_conditional_write(drain, update).await;
     let item = stack.customer();
     assert_eq!(text(&item, "city"), Some("Bonn"));
     assert_eq!(text(&item, "zip"), Some("89073"));
@@ -162,7 +164,8 @@ async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
         .await;
     stack.store_update(json!({"city": "Bonn"}), later(1)).await;
     let erase = async { stack.erase() };
-    stack.drain_with_work_before_write(&messages, erase).await;
+    let drain = stack.drain_messages(&messages);
+    stack.run_before_conditional_write(drain, erase).await;
     let item = stack.customer();
     assert_eq!(text(&item, "city"), Some("Ulm"));
     assert_eq!(text(&item, "zip"), Some("89073"));

@@ -8,8 +8,8 @@ use simulator::aws::faults::Fault;
 use tokio::time::sleep;
 
 use crate::support::clock::NOW;
-use crate::support::requests::{assert_not_deferred, batch_with_identifier, signals};
-use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, slow};
+use crate::support::requests::{batch_with_identifier, signals};
+use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, assert_not_deferred, slow};
 use crate::support::updates::assert_result;
 
 /// How long DynamoDB has for the answer to a call before the same call is made beside it.

@@ -6,8 +6,8 @@ use serde_json::json;
 use simulator::aws::faults::{Fault, Target};
 
 use crate::support::clock::NOW;
-use crate::support::requests::{assert_not_deferred, batch_with_identifier, signals};
-use crate::support::stack::{Stack, late, text};
+use crate::support::requests::{batch_with_identifier, signals};
+use crate::support::stack::{Stack, assert_not_deferred, late, text};
 
 #[tokio::test(start_paused = true)]
 async fn retry_before_the_drain_stores_its_signals_once() {

@@ -6,10 +6,8 @@ use simulator::aws::dynamodb::{IDEMPOTENCY, REJECTED_SIGNALS};
 use simulator::aws::faults::Fault;
 
 use crate::support::clock::NOW;
-use crate::support::requests::{
-    REQUEST_IDENTIFIER, assert_not_deferred, batch_with_identifier, signals,
-};
-use crate::support::stack::{Item, Stack, text};
+use crate::support::requests::{REQUEST_IDENTIFIER, batch_with_identifier, signals};
+use crate::support::stack::{Item, Stack, assert_not_deferred, text};
 
 /// The items that a request leaves when nothing fails.
 async fn items_without_a_fault(body: &Value) -> Vec<Item> {

@@ -8,8 +8,8 @@ use simulator::aws::faults::Fault;
 use store::retry::deadline_of_writes;
 
 use crate::support::clock::NOW;
-use crate::support::requests::{assert_not_deferred, batch_with_identifier, signals};
-use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, slow};
+use crate::support::requests::{batch_with_identifier, signals};
+use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, assert_not_deferred, slow};
 use crate::support::updates::assert_result;
 
 #[tokio::test(start_paused = true)]

@@ -312,3 +312,10 @@ pub(crate) fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
 pub(crate) fn number<'a>(item: &'a Item, name: &str) -> &'a str {
     item[name]["N"].as_str().unwrap()
 }
+
+/// The batch was accepted, and none of its signals is deferred: then the count is absent.
+#[track_caller]
+pub(crate) fn assert_not_deferred(response: &TestResponse) {
+    assert_eq!(response.status, 200, "{response:?}");
+    assert_eq!(response.json().get("deferred"), None, "{response:?}");
+}

@@ -77,17 +77,6 @@ impl Stack {
         written
     }
 
-    /// Drains messages of an update, and does `work` after the drain has met a newer item, while its
-    /// write of the rest is on the way.
-    pub(crate) async fn drain_with_work_before_write(
-        &self,
-        messages: &[String],
-        work: impl Future<Output = ()>,
-    ) {
-        self.run_before_conditional_write(self.drain_messages(messages), work)
-            .await;
-    }
-
     /// Deletes the item of the customer, as an operator's erasure does.
     pub(crate) fn erase(&self) {
         self.call("DeleteItem", &json!({"Key": {"pk": {"S": "shop#c"}}}));
