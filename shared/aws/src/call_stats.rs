@@ -1,14 +1,14 @@
-//! The DynamoDB calls of one request: how many attempts, and the time from the first to the last.
+//! The DynamoDB calls of one request: how many, and the time from the first to the last. Each counts,
+//! whether DynamoDB answers it or not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::config::interceptors::{
-    BeforeTransmitInterceptorContextRef, FinalizerInterceptorContextRef,
-};
+use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
+use aws_smithy_types::config_bag::{Storable, StoreReplace};
 use tokio::time::Instant;
 
 tokio::task_local! {
@@ -37,12 +37,13 @@ impl CallStats {
         (result, call_stats)
     }
 
-    /// Attempts that were sent, the SDK's retries included.
+    /// Calls that were sent.
     pub fn attempts(&self) -> u32 {
         self.attempts.load(Ordering::Relaxed)
     }
 
-    /// The time from the start of the first call to the end of the last; `None` without calls.
+    /// The time from the start of the first call to the end of the last, which is its answer or the
+    /// time at which it was given up; `None` without calls.
     pub fn latency(&self) -> Option<Duration> {
         let first = self.first_microseconds.load(Ordering::Relaxed);
         let last = self.last_microseconds.load(Ordering::Relaxed);
@@ -54,7 +55,7 @@ impl CallStats {
     }
 }
 
-/// Counts each attempt of the SDK for the request that it belongs to.
+/// Counts each call for the request that it belongs to. The SDK makes each once.
 #[derive(Debug)]
 pub(crate) struct CallStatsInterceptor;
 
@@ -67,7 +68,7 @@ impl Intercept for CallStatsInterceptor {
         &self,
         _: &BeforeTransmitInterceptorContextRef<'_>,
         _: &RuntimeComponents,
-        _: &mut ConfigBag,
+        config: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         // Tools and tests make calls outside a request: those are not counted.
         let _ = CURRENT.try_with(|call_stats| {
@@ -75,21 +76,27 @@ impl Intercept for CallStatsInterceptor {
             call_stats
                 .first_microseconds
                 .fetch_min(call_stats.elapsed(), Ordering::Relaxed);
+            let end = EndOfCall(Arc::clone(call_stats));
+            config.interceptor_state().store_put(end);
         });
         Ok(())
     }
+}
 
-    fn read_after_attempt(
-        &self,
-        _: &FinalizerInterceptorContextRef<'_>,
-        _: &RuntimeComponents,
-        _: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        let _ = CURRENT.try_with(|call_stats| {
-            call_stats
-                .last_microseconds
-                .fetch_max(call_stats.elapsed(), Ordering::Relaxed)
-        });
-        Ok(())
+/// Notes the end of a call when the SDK drops the state of the call. A hook at the end of an attempt
+/// is not run for a call that is dropped at the deadline.
+#[derive(Debug)]
+struct EndOfCall(Arc<CallStats>);
+
+impl Storable for EndOfCall {
+    type Storer = StoreReplace<Self>;
+}
+
+impl Drop for EndOfCall {
+    fn drop(&mut self) {
+        let Self(call_stats) = self;
+        call_stats
+            .last_microseconds
+            .fetch_max(call_stats.elapsed(), Ordering::Relaxed);
     }
 }

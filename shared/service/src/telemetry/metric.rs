@@ -67,7 +67,7 @@ metrics! {
     KeyTableUnavailable "Requests whose API key was checked by the key snapshot or a stale entry of the cache, because the key table could not be read: a call failed, or it was silent for a second.";
     StorageUnavailable "Responses with status 503.";
     InternalErrors "Responses with status 500.";
-    DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the end of its last.";
+    DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the answer or the timeout of its last.";
     ColdStarts "First requests of a process.";
 }
 

@@ -56,6 +56,12 @@ async fn update_waits_for_a_table_that_hangs_until_its_deadline() {
     let (response, took) = stack.timed(request).await;
     assert_unavailable(&response);
     assert_eq!(took, timeout);
+    let lines = stack.take_lines();
+    let [line] = lines.as_slice() else {
+        panic!("one line for the request: {lines:?}")
+    };
+    // Also of calls that were given up: the first begins at once, and the second ends at the deadline.
+    assert_eq!(line["DynamoDbLatency"], 600.0, "{line}");
 }
 
 #[tokio::test(start_paused = true)]
