@@ -6,6 +6,7 @@ use model::api_key::VERIFICATION_KEY_PREFIX;
 use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan, Rule};
 use testkit::{HttpGateway, TestApp};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::support::fault::operator_behind_proxy;
 use crate::support::operator::{CommandOutput, Operator};
@@ -25,8 +26,13 @@ const SIGNALS: &str = "\"SignalsTable\"";
 /// The second batch of signals that the functions store is a single signal, sent once.
 const SINGLE_SIGNAL: u64 = 2;
 
+/// Limits the tests that run `verify` at the same time, which sends 500 signals in a request: on a busy
+/// machine, a debug build does not store those of more requests within the write timeout.
+static TURNS: Semaphore = Semaphore::const_new(2);
+
 /// The functions behind HTTP, and a proxy between them and their tables.
 struct Deployed {
+    _turn: SemaphorePermit<'static>,
     app: Arc<TestApp>,
     gateway: HttpGateway,
     _proxy: FaultProxy,
@@ -34,6 +40,7 @@ struct Deployed {
 
 impl Deployed {
     async fn start(plan: impl Into<Plan>) -> Self {
+        let turn = TURNS.acquire().await.unwrap();
         let emulator = TestApp::emulator();
         let proxy = FaultProxy::start(&emulator.endpoint(), plan).await.unwrap();
         let keys = emulator.endpoint();
@@ -44,6 +51,7 @@ impl Deployed {
             None,
         ));
         Self {
+            _turn: turn,
             gateway: HttpGateway::start(&app).await,
             app,
             _proxy: proxy,
