@@ -157,8 +157,8 @@ fn write_timeout_on_the_pages_is_that_of_the_code() {
             format!("Each request waits {with_queue} seconds for DynamoDB"),
         ),
         (
-            "docs/outages.md",
-            format!("throttling of {with_queue} to {without_queue} seconds"),
+            "docs/internals/design.md",
+            format!("Throttling of {with_queue} to {without_queue} seconds"),
         ),
         (
             "docs/outages.md",
