@@ -63,10 +63,10 @@ impl ClientGroup {
         let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, responding)
             .await
             .expect("every invocation ends");
-        let process_number = invocation
-            .as_ref()
-            .and_then(|invocation| invocation.process_number);
-        let latest_clock = now() + micros(process_number.map_or(MAX_AHEAD, ahead));
+        let ahead = invocation.as_ref().map_or(MAX_AHEAD, |invocation| {
+            ahead(invocation.process_number)
+        });
+        let latest_clock = now() + micros(ahead);
         let response = invocation.map(|invocation| {
             let response = invocation.json();
             let body = response["body"].as_str().unwrap_or_default();

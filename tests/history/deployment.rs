@@ -1,8 +1,6 @@
 //! What a run needs of AWS: the tables, the queue, the key snapshot, and the three functions as
 //! processes, each with a way of its own to DynamoDB. This module must not know what is sent.
 
-use std::ops::RangeInclusive;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +10,14 @@ use emulator::Emulator;
 use emulator::fault_proxy::{Fault, FaultProxy, Plan};
 use emulator::sqs::FakeSqs;
 use processes::function_process::ProcessOptions;
-use processes::pool::{Pool, PoolOptions, ProcessFailure};
 use processes::process_clock::ProcessClock;
 use processes::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
 use testkit::{
     TestApp, aws_variables, build_functions, create_keys_with_snapshot, emulator_options,
 };
+
+use crate::function::Processes;
 
 /// How long signals are kept.
 pub(super) const RETENTION: Duration = Duration::from_hours(30 * 24);
@@ -31,12 +30,6 @@ pub(super) const MAX_AHEAD: Duration = Duration::from_secs(2);
 
 /// How far the clocks of the processes are ahead, in turn.
 const AHEAD: [Duration; 3] = [Duration::ZERO, Duration::from_millis(700), MAX_AHEAD];
-
-/// Events after which a process is replaced.
-const LIFETIME: RangeInclusive<u64> = 20..=60;
-
-/// Events that every second process serves at once.
-const AT_ONCE: u16 = 4;
 
 pub(super) struct Deployment {
     emulator: Emulator,
@@ -51,7 +44,7 @@ pub(super) struct Deployment {
 
 /// A function, with its own way to DynamoDB.
 pub(super) struct DeployedFunction {
-    pub(super) pool: Arc<Pool>,
+    pub(super) processes: Processes,
     pub(super) events: EventQueue,
     proxy: FaultProxy,
 }
@@ -66,7 +59,6 @@ impl Deployment {
         let emulator = TestApp::emulator();
         let clock = Arc::new(ProcessClock::compile()?);
         let queue = FakeSqs::start().await?;
-        queue.allow_all_receives();
         let s3 = FakeS3::start().await?;
         let accounts: Vec<_> = (0..ACCOUNTS).map(account_id).collect();
         let keys = create_keys_with_snapshot(&emulator.endpoint(), &s3, &accounts).await;
@@ -80,7 +72,7 @@ impl Deployment {
             ));
             let aws = aws_variables(&queue.endpoint(), &s3.endpoint());
             process.variables.extend(aws);
-            anyhow::Ok(DeployedFunction::start(process, proxy, &clock))
+            anyhow::Ok(DeployedFunction::start(&process, proxy, &clock))
         };
         let signals = start("signals").await?;
         let customers = start("customers").await?;
@@ -128,9 +120,9 @@ impl Deployment {
     }
 
     /// Ends the functions, and waits until nothing that they sent is on its way.
-    pub(super) async fn end(&self) {
-        for function in self.functions() {
-            function.pool.end(Duration::ZERO).await;
+    pub(super) async fn end(&mut self) {
+        for function in [&mut self.signals, &mut self.customers, &mut self.overflow] {
+            function.processes.end().await;
             function.proxy.idle().await;
         }
     }
@@ -142,36 +134,18 @@ impl Deployment {
 }
 
 impl DeployedFunction {
-    /// Starts a pool of processes with these options. Every second process serves several events at
-    /// once, and each has its own clock.
-    fn start(process: ProcessOptions, proxy: FaultProxy, clock: &Arc<ProcessClock>) -> Self {
-        let events = EventQueue::default();
-        let clock = Arc::clone(clock);
-        let numbered = move |number: u64| {
-            let at_once = if number.is_multiple_of(2) { 1 } else { AT_ONCE };
-            let mut process = ProcessOptions {
-                concurrency: Some(at_once),
-                ..process.clone()
-            };
-            process.variables.extend(clock.ahead(ahead(number)));
-            process
-        };
-        let pool = Pool::start(PoolOptions {
-            events: events.clone(),
-            process: Box::new(numbered),
-            lifetime: LIFETIME,
-            seed: fastrand::u64(..),
-            report,
-        });
+    /// Starts processes with these options.
+    fn start(options: &ProcessOptions, proxy: FaultProxy, clock: &Arc<ProcessClock>) -> Self {
+        let events = options.events.clone();
         Self {
-            pool,
+            processes: Processes::start(options, clock),
             events,
             proxy,
         }
     }
 }
 
-/// How far the clock of the `number`-th process of a pool is ahead.
+/// How far the clock of the `number`-th process of a function is ahead.
 pub(super) fn ahead(number: u64) -> Duration {
     let turn = usize::try_from(number).unwrap_or_default() % AHEAD.len();
     AHEAD[turn]
@@ -187,11 +161,4 @@ fn faults() -> Plan {
         Fault::Hanging.in_share(0.001),
     ])
     .seed(fastrand::u64(..))
-}
-
-/// Ends the run when a program cannot be started. A process that ended by itself is counted.
-fn report(program: &Path, failure: &ProcessFailure) {
-    if let ProcessFailure::NotStarted(_) = failure {
-        panic!("{} {failure}", program.display());
-    }
 }

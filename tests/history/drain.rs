@@ -1,18 +1,23 @@
-//! The drain of the overflow queue during a run: the function gets messages at least once, and
-//! again after a failure. This module must not know what is in a message.
+//! The drain of the overflow queue: the overflow function gets messages at least once, and again after
+//! a failure. This module must not know what is in a message.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
-use emulator::sqs::{EventSourceMapping, FakeSqs};
+use anyhow::{Result, ensure};
+use emulator::sqs::{FakeSqs, drained_ids, event};
 use processes::runtime_api::EventQueue;
+use serde_json::Value;
 use tokio::time::sleep;
 
-/// Longer than the overflow function drains a batch.
-const VISIBILITY_TIMEOUT: Duration = Duration::from_mins(2);
+/// Events that are drained at once, and the messages in one: as in template.yaml.
+const DRAINS: usize = 2;
+const BATCH_SIZE: usize = 10;
+
+/// How long a message that was received is hidden. On AWS a message is received again minutes later.
+const HIDDEN: Duration = Duration::from_secs(2);
 
 /// How often an empty queue is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -23,11 +28,9 @@ const REPEATED_EVERY: u8 = 5;
 /// How long the drain goes on without progress after the last request.
 const PROGRESS_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// How the messages of a run were drained.
+/// How messages were drained.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Drained {
-    /// Messages that were sent, all of which were drained.
-    pub(super) messages: u64,
     /// Deliveries of a message that did not drain it.
     pub(super) failures: u64,
     /// Messages that were delivered again after they had been drained.
@@ -43,23 +46,28 @@ pub(super) async fn run(
     events: EventQueue,
     is_over: Rc<Cell<bool>>,
 ) -> Result<Drained> {
-    let source = testkit::template().event_source();
-    let source = source.context("template.yaml has no function behind a queue")?;
-    let invoke = move |event| {
-        let events = events.clone();
-        async move { events.response_to(&event).await }
-    };
-    // A failed message is retried at once: on AWS it takes minutes.
-    let mut mapping =
-        EventSourceMapping::new(Arc::clone(&queue), source, VISIBILITY_TIMEOUT, invoke)
-            .retry_at_once()
-            .repeat_drained(|| fastrand::u8(..REPEATED_EVERY) == 0);
+    let drains = [(); DRAINS].map(|()| {
+        let drain = run_one(queue.clone(), events.clone(), is_over.clone());
+        tokio::task::spawn_local(drain)
+    });
+    let mut total = Drained::default();
+    for drain in drains {
+        let drained = drain.await??;
+        total.failures += drained.failures;
+        total.repeated += drained.repeated;
+    }
+    Ok(total)
+}
+
+async fn run_one(
+    queue: Arc<FakeSqs>,
+    events: EventQueue,
+    is_over: Rc<Cell<bool>>,
+) -> Result<Drained> {
     let mut drained = Drained::default();
     let mut latest_progress = Instant::now();
-    loop {
-        // Asked before the queue is read, so that a message sent before the end is received.
-        let is_last = is_over.get();
-        if !is_last {
+    while !is_over.get() || queue.remaining() > 0 {
+        if !is_over.get() {
             latest_progress = Instant::now();
         }
         ensure!(
@@ -67,18 +75,23 @@ pub(super) async fn run(
             "{} messages of the overflow queue are not drained",
             queue.remaining()
         );
-        if let Some(delivered) = mapping.deliver_next().await {
-            if delivered.deleted > 0 {
-                latest_progress = Instant::now();
-            }
-            drained.failures += delivered.failed;
-            drained.repeated += delivered.drained_again;
+        let messages = queue.receive(BATCH_SIZE, HIDDEN);
+        if messages.is_empty() {
+            sleep(POLL_INTERVAL).await;
             continue;
         }
-        if is_last && queue.remaining() == 0 {
-            drained.messages = queue.sent();
-            return Ok(drained);
+        let invocation = events.invoke(event(&messages).to_string().into()).await;
+        let response = invocation.map_or(Value::Null, |invocation| invocation.json());
+        let ids = drained_ids(&messages, &response);
+        drained.failures += (messages.len() - ids.len()) as u64;
+        for id in ids {
+            latest_progress = Instant::now();
+            if fastrand::u8(..REPEATED_EVERY) == 0 {
+                drained.repeated += 1;
+            } else {
+                queue.delete(id);
+            }
         }
-        sleep(POLL_INTERVAL).await;
     }
+    Ok(drained)
 }

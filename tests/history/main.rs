@@ -8,12 +8,11 @@
 //!
 //! | module | is for |
 //! |---|---|
-//! | `deployment` | the functions as processes, and what surrounds them |
+//! | `deployment`, `function` | what surrounds the functions; the processes of one |
 //! | `clients`, `batches`, `updates` | sending, and recording what is received |
 //! | `drain` | the drain of the overflow queue |
 #![expect(
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "only tests call this: to panic is to fail the test"
 )]
 #![expect(
@@ -26,12 +25,15 @@ mod batches;
 mod clients;
 mod deployment;
 mod drain;
+mod function;
 mod updates;
 
 use std::cell::Cell;
 use std::fmt;
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -45,12 +47,10 @@ use tokio::time::sleep;
 use crate::clients::{Client, ClientGroup};
 use crate::deployment::{ACCOUNTS, Deployment, RETENTION};
 use crate::drain::Drained;
+use crate::function::Counts as ProcessCounts;
 
 /// How many signals are acknowledged, at least.
 const SIGNALS: u64 = 10_000;
-
-/// How often a process is killed: at each such part of the signals.
-const KILLS: u64 = 20;
 
 /// After these signals DynamoDB is away for so long.
 const SIGNALS_BEFORE_OUTAGE: u64 = SIGNALS / 3;
@@ -59,11 +59,8 @@ const OUTAGE: Duration = Duration::from_secs(3);
 const SIGNAL_CLIENTS: u64 = 4;
 const CUSTOMER_CLIENTS: u64 = 4;
 
-/// How often the main task looks how far the clients are.
-const POLL_INTERVAL: Duration = Duration::from_millis(5);
-
-/// How often it says how far the drain is.
-const REPORT_INTERVAL: Duration = Duration::from_secs(2);
+/// How often it looks, and says, how far the clients and the drain are.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a run counted.
 struct Counts {
@@ -73,6 +70,7 @@ struct Counts {
     deferred_updates: u64,
     kills: u64,
     calls_with_a_fault: u64,
+    messages: u64,
     drained: Drained,
 }
 
@@ -85,13 +83,9 @@ impl fmt::Display for Counts {
             deferred_updates,
             kills,
             calls_with_a_fault,
-            drained,
-        } = self;
-        let Drained {
             messages,
-            failures,
-            repeated,
-        } = drained;
+            drained: Drained { failures, repeated },
+        } = self;
         write!(
             f,
             "{signals} signals acknowledged, {deferred_signals} of them deferred; \
@@ -130,7 +124,7 @@ async fn main() -> ExitCode {
 /// Runs and checks. Returns whether everything holds.
 async fn run() -> Result<bool> {
     let begin = Instant::now();
-    let deployment = Deployment::start().await?;
+    let mut deployment = Deployment::start().await?;
     let signals = Rc::new(ClientGroup::new(&deployment.signals));
     let customers = Rc::new(ClientGroup::new(&deployment.customers));
     let is_over = Rc::new(Cell::new(false));
@@ -141,7 +135,7 @@ async fn run() -> Result<bool> {
     ));
     let is_enough = Rc::new(Cell::new(false));
     let sending = spawn_clients(&deployment, &signals, &customers, &is_enough);
-    let kills = disturb(&deployment, &signals).await;
+    disturb(&deployment, &signals).await;
     is_enough.set(true);
     for client in sending {
         client.await?;
@@ -160,8 +154,9 @@ async fn run() -> Result<bool> {
         deferred_signals: signals.deferred.get(),
         updates: customers.acknowledged.get(),
         deferred_updates: customers.deferred.get(),
-        kills,
+        kills: sum(&deployment, |counts| &counts.killed),
         calls_with_a_fault: deployment.faulted_calls(),
+        messages: deployment.queue.sent(),
         drained,
     };
     let record = RunRecord {
@@ -207,48 +202,42 @@ fn spawn_clients(
     tasks
 }
 
-/// Kills processes and takes DynamoDB away, until enough signals are acknowledged. Returns how many
-/// processes were killed.
-async fn disturb(deployment: &Deployment, signals: &ClientGroup) -> u64 {
-    let mut random = fastrand::Rng::new();
-    let mut kills = 0;
-    let mut is_outage_to_come = true;
-    for part in 1..=KILLS {
-        let moment = SIGNALS * part / KILLS;
+/// Takes DynamoDB away once, and returns when enough signals are acknowledged.
+async fn disturb(deployment: &Deployment, signals: &ClientGroup) {
+    wait_for(signals, SIGNALS_BEFORE_OUTAGE).await;
+    deployment.begin_outage();
+    sleep(OUTAGE).await;
+    deployment.end_outage();
+    wait_for(signals, SIGNALS).await;
+}
+
+/// Waits until so many signals are acknowledged.
+async fn wait_for(signals: &ClientGroup, count: u64) {
+    while signals.acknowledged.get() < count {
         eprintln!(
             "history: {} of {SIGNALS} signals are acknowledged",
             signals.acknowledged.get()
         );
-        while signals.acknowledged.get() < moment {
-            sleep(POLL_INTERVAL).await;
-        }
-        if is_outage_to_come && moment >= SIGNALS_BEFORE_OUTAGE {
-            is_outage_to_come = false;
-            deployment.begin_outage();
-            sleep(OUTAGE).await;
-            deployment.end_outage();
-        }
-        // Not always right after an acknowledgement.
-        sleep(Duration::from_millis(random.u64(..60))).await;
-        let functions = deployment.functions();
-        let function = functions[random.usize(..functions.len())];
-        kills += u64::from(function.pool.kill(&mut random));
+        sleep(REPORT_INTERVAL).await;
     }
-    kills
+}
+
+/// A count of the processes of all functions.
+fn sum(deployment: &Deployment, count: impl Fn(&ProcessCounts) -> &AtomicU64) -> u64 {
+    let functions = deployment.functions();
+    let counts = functions.map(|function| count(function.processes.counts()).load(Relaxed));
+    counts.into_iter().sum()
 }
 
 /// What is wrong beside what is stored: also a run without its disturbances proves nothing.
 fn problems(deployment: &Deployment, counts: &Counts) -> Vec<&'static str> {
-    let processes = deployment
-        .functions()
-        .map(|function| function.pool.counts());
     [
         (
-            processes.iter().any(|counts| counts.ended > 0),
+            sum(deployment, |counts| &counts.ended) > 0,
             "a process ended by itself",
         ),
         (
-            processes.iter().any(|counts| counts.errors > 0),
+            sum(deployment, |counts| &counts.errors) > 0,
             "an invocation ended in an error",
         ),
         (
@@ -258,7 +247,7 @@ fn problems(deployment: &Deployment, counts: &Counts) -> Vec<&'static str> {
         (counts.kills == 0, "no process was killed"),
         (counts.calls_with_a_fault == 0, "no call had a fault"),
         (counts.deferred_signals == 0, "no signal was deferred"),
-        (counts.drained.messages == 0, "no message was drained"),
+        (counts.messages == 0, "no message was drained"),
     ]
     .into_iter()
     .filter_map(|(is_wrong, problem)| is_wrong.then_some(problem))

@@ -19,7 +19,7 @@
 //! | how a function starts and connects | `configuration`, `amazon_roots`, `s3` |
 //! | the operator's commands: keys, erasure, redrive and the others (docs/cli.md) | `tools/intake/tests/operator` |
 //! | template.yaml, permissions and a deployment | `tests/deploy`, by `python3 tests/deploy/run.py` |
-//! | the test programs themselves | `consistency_checker` for `consistency`, `function_pool` for `processes`; unit tests in `emulator`, `testkit/simulator` and `tests/bench` |
+//! | the test programs themselves | `consistency_checker` for `consistency`; unit tests in `emulator`, `testkit/simulator` and `tests/bench` |
 //! | what tests of several areas are made of | `support` |
 #![expect(
     clippy::unwrap_used,
@@ -37,7 +37,6 @@ mod delivery;
 mod docs;
 mod echoed_values;
 mod faults;
-mod function_pool;
 mod fuzz_corpus;
 mod idempotency;
 mod inspector;

@@ -44,7 +44,7 @@ pub use http_gateway::HttpGateway;
 pub use keys::{create_key, create_keys_with_snapshot, key_entry, store_key};
 pub use local_stack::{LocalStack, call};
 pub use other_dynamodb::stream_records;
-pub use processes::{fake_targets, function_process, http_server, pool, runtime_api};
+pub use processes::{fake_targets, function_process, http_server, runtime_api};
 pub use programs::{aws_variables, build, build_functions, emulator_options};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use tables::{table_name, template};

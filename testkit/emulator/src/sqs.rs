@@ -3,7 +3,6 @@
 //! count.
 
 mod calls;
-mod event_source_mapping;
 mod journal;
 mod lambda_event;
 mod queues;
@@ -22,8 +21,7 @@ use processes::http_server::{HttpServer, Service, response};
 
 use self::calls::CallError;
 pub use self::calls::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, arn};
-pub use self::event_source_mapping::{DeliveredMessages, EventSourceMapping};
-pub use self::lambda_event::event;
+pub use self::lambda_event::{drained_ids, event};
 pub use self::queues::QueueMessage;
 use self::queues::Queues;
 
@@ -66,27 +64,34 @@ impl FakeSqs {
         self.use_queues(|queues| queues.is_unavailable = is_unavailable);
     }
 
-    /// No message becomes a dead letter from here on, however often it is received. (In
-    /// template.yaml that takes days.)
-    pub fn allow_all_receives(&self) {
-        self.use_queues(|queues| queues.are_receives_unlimited = true);
-    }
-
     /// Up to `most` messages of the overflow queue. They are hidden for so long, and then received
     /// again, unless they are deleted.
     pub fn receive(&self, most: usize, hidden: Duration) -> Vec<QueueMessage> {
         self.use_queues(|queues| queues.receive(most, hidden, Instant::now()))
     }
 
-    /// Makes a hidden message visible.
-    pub fn release(&self, id: &str) {
-        self.use_queues(|queues| {
-            for message in &mut queues.overflow.messages {
-                if message.id == id {
-                    message.visible_at = Instant::now();
-                }
-            }
-        });
+    /// Gives a function up to `most` messages as an event, as Lambda does ("Using Lambda with Amazon
+    /// SQS" in its developer guide), and deletes those that the function has drained. The others are
+    /// received again after `hidden`. `invoke` returns the response to the event, or null when there
+    /// is none. Returns whether there was a message.
+    pub async fn deliver<R>(
+        &self,
+        most: usize,
+        hidden: Duration,
+        invoke: impl FnOnce(Value) -> R,
+    ) -> bool
+    where
+        R: Future<Output = Value>,
+    {
+        let messages = self.receive(most, hidden);
+        if messages.is_empty() {
+            return false;
+        }
+        let response = invoke(event(&messages)).await;
+        for id in drained_ids(&messages, &response) {
+            self.delete(id);
+        }
+        true
     }
 
     /// Deletes a message of the overflow queue.

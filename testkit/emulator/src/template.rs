@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::yaml;
 pub use cors::Cors;
-pub use function::{Function, Route, SqsEventSource};
+pub use function::{Function, Route};
 pub use table::Table;
 
 /// The part of a template that the local stack acts on.
@@ -98,11 +98,11 @@ impl Template {
             .with_context(|| format!("The template declares no function of the package {package}."))
     }
 
-    /// How a queue sends events to the function that has one. `None` when no function has one.
-    pub fn event_source(&self) -> Option<SqsEventSource> {
+    /// The messages in an event of the function behind a queue, at most. `None` when there is none.
+    pub fn batch_size(&self) -> Option<usize> {
         self.functions
             .iter()
-            .find_map(|function| function.event_source)
+            .find_map(|function| function.batch_size)
     }
 
     /// The routes of all functions.

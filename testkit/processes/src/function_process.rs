@@ -27,6 +27,8 @@ const STEP_TIMEOUT: Duration = Duration::from_mins(5);
 #[derive(Clone, Debug)]
 pub struct ProcessOptions {
     pub program: PathBuf,
+    /// Tells its invocations from those of other processes with the same events.
+    pub number: u64,
     /// The program that runs it, with arguments, such as callgrind. Empty for none.
     pub wrapper: Vec<OsString>,
     /// The URL of DynamoDB.
@@ -54,6 +56,7 @@ impl ProcessOptions {
     ) -> Self {
         Self {
             program: program.into(),
+            number: 0,
             wrapper: Vec::new(),
             dynamodb: dynamodb.into(),
             variables: Vec::new(),
@@ -79,7 +82,7 @@ impl FunctionProcess {
     /// # Errors
     /// When the program cannot be started.
     pub async fn start(options: &ProcessOptions) -> Result<Self> {
-        let api = RuntimeApi::start(options.events.clone(), options.invocation_timeout).await?;
+        let api = RuntimeApi::start(options).await?;
         let mut command = command(options, &api.address().to_string());
         let mut child = command.spawn().with_context(|| {
             let program = command.as_std().get_program().display();

@@ -9,7 +9,6 @@
 //! | [`runtime_api`] | giving events to a process and taking its responses | what is in them |
 //! | [`function_process`] | one process of a function | what is measured or expected |
 //! | [`process_clock`] | giving a process a clock that is ahead or slow | what the process does |
-//! | [`pool`] | the processes of a function, as many as its events need | what is in an event |
 //! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
 //! | [`cargo_command`] | cargo, started by a program that cargo has started | what is built |
 //! | [`fake_targets`] | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
@@ -26,6 +25,5 @@ pub mod fake_targets;
 pub mod function_process;
 pub mod http_server;
 pub mod loopback;
-pub mod pool;
 pub mod process_clock;
 pub mod runtime_api;

@@ -14,6 +14,7 @@ use hyper::{Method, Request, Response};
 use serde_json::Value;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot, watch};
 
+use crate::function_process::ProcessOptions;
 use crate::http_server::{HttpServer, Service, response};
 
 /// The events of one function, for whichever of its processes asks first.
@@ -26,12 +27,12 @@ pub struct EventQueue {
 
 /// An event that waits for a process.
 #[derive(Debug)]
-pub struct Event {
+struct Event {
     id: String,
-    pub body: Bytes,
+    body: Bytes,
     /// Tells the caller what came of it. The caller learns that there is no response when this is
     /// dropped.
-    pub invocation: oneshot::Sender<Invocation>,
+    invocation: oneshot::Sender<Invocation>,
 }
 
 /// What came of an event.
@@ -41,8 +42,8 @@ pub struct Invocation {
     pub response: Bytes,
     /// From giving the event to the process to the last byte of its response.
     pub duration: Duration,
-    /// The number of the process in its pool, if it is one of a pool.
-    pub process_number: Option<u64>,
+    /// The number of the process that served it, from its options.
+    pub process_number: u64,
 }
 
 impl Invocation {
@@ -64,14 +65,6 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
-    /// An empty queue whose ids differ from those of this one.
-    pub(crate) fn for_one_process(&self) -> Self {
-        Self {
-            sent: Arc::clone(&self.sent),
-            ..Self::default()
-        }
-    }
-
     /// Waits until a process has responded to this event; `None` when the process ended first.
     pub async fn invoke(&self, event: Bytes) -> Option<Invocation> {
         let number = self.sent.fetch_add(1, Ordering::Relaxed) + 1;
@@ -87,18 +80,8 @@ impl EventQueue {
         responded.await.ok()
     }
 
-    /// Waits for the response to this event; null when the process ended first, or when the
-    /// response is not JSON.
-    pub async fn response_to(&self, event: &Value) -> Value {
-        let event = Bytes::from(event.to_string());
-        let invocation = self.invoke(event).await;
-        invocation
-            .map(|invocation| invocation.json())
-            .unwrap_or_default()
-    }
-
     /// Takes the next event, as a process does.
-    pub async fn next(&self) -> Option<Event> {
+    async fn next(&self) -> Option<Event> {
         let mut receiver = self.receiver.lock().await;
         receiver.recv().await
     }
@@ -111,6 +94,7 @@ pub struct RuntimeApi(HttpServer<RuntimeApiState>);
 #[derive(Debug)]
 struct RuntimeApiState {
     events: EventQueue,
+    process_number: u64,
     timeout: Duration,
     /// The invocations that the process has not responded to yet, by their ids.
     open: Mutex<HashMap<String, OpenInvocation>>,
@@ -127,14 +111,15 @@ struct OpenInvocation {
 }
 
 impl RuntimeApi {
-    /// Starts one that gives out `events`, each with this much time until its deadline.
+    /// Starts one that gives a process its events.
     ///
     /// # Errors
     /// When loopback has no free port.
-    pub async fn start(events: EventQueue, timeout: Duration) -> Result<Self> {
+    pub async fn start(options: &ProcessOptions) -> Result<Self> {
         let state = RuntimeApiState {
-            events,
-            timeout,
+            events: options.events.clone(),
+            process_number: options.number,
+            timeout: options.invocation_timeout,
             open: Mutex::default(),
             waiting: watch::Sender::new(0),
             errors: AtomicU64::new(0),
@@ -217,7 +202,7 @@ impl RuntimeApiState {
         let _ = invocation.send(Invocation {
             response,
             duration: began.elapsed(),
-            process_number: None,
+            process_number: self.process_number,
         });
     }
 

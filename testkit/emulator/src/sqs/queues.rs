@@ -40,7 +40,6 @@ pub(super) struct Queues {
     pub(super) dead_letters: Queue,
     pub(super) sent: u64,
     pub(super) is_unavailable: bool,
-    pub(super) are_receives_unlimited: bool,
     pub(super) calls: Vec<(String, Value)>,
     journal: Option<Journal>,
 }
@@ -176,9 +175,7 @@ impl Queues {
         hidden: Duration,
         now: Instant,
     ) -> Vec<QueueMessage> {
-        if !self.are_receives_unlimited {
-            self.move_dead_letters(now);
-        }
+        self.move_dead_letters(now);
         let messages = &mut self.overflow.messages;
         let visible = messages
             .iter_mut()

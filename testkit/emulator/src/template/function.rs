@@ -14,9 +14,6 @@ use crate::yaml::function_in;
 /// The `BatchSize` of an SQS event that has none.
 const DEFAULT_BATCH_SIZE: usize = 10;
 
-/// The most events at once of a queue that has no `MaximumConcurrency`: Lambda's own maximum.
-const DEFAULT_MAX_CONCURRENCY: usize = 1_250;
-
 /// The `Timeout` of a function that has none, in seconds.
 const DEFAULT_TIMEOUT: u64 = 3;
 
@@ -27,8 +24,8 @@ pub struct Function {
     pub logical_id: String,
     /// The cargo package, which is also the name of its binary: the last segment of `CodeUri`.
     pub package: String,
-    /// The queue that sends it events, if one does.
-    pub event_source: Option<SqsEventSource>,
+    /// The messages in an event, at most, of the queue that sends it events. `None` without one.
+    pub batch_size: Option<usize>,
     /// The timeout of an invocation.
     pub timeout: Duration,
     /// The routes that the HTTP API sends to it.
@@ -36,15 +33,6 @@ pub struct Function {
     /// Its environment variables, those under `Globals` included and those that name a queue or an
     /// endpoint left out.
     pub environment: BTreeMap<String, String>,
-}
-
-/// How a queue sends a function events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SqsEventSource {
-    /// Messages in an event, at most.
-    pub batch_size: usize,
-    /// Events that the function has at once, at most.
-    pub max_concurrency: usize,
 }
 
 /// A path and method of the HTTP API.
@@ -73,8 +61,8 @@ impl Function {
         scope: &Scope<'_>,
     ) -> Result<Option<Self>> {
         let routes = Route::read_all(logical_id, properties)?;
-        let event_source = SqsEventSource::read(properties);
-        if routes.is_empty() && event_source.is_none() {
+        let batch_size = batch_size(properties);
+        if routes.is_empty() && batch_size.is_none() {
             return Ok(None);
         }
         let package = properties
@@ -100,7 +88,7 @@ impl Function {
         Ok(Some(Self {
             logical_id: logical_id.to_owned(),
             package: package.to_owned(),
-            event_source,
+            batch_size,
             timeout,
             routes,
             environment,
@@ -108,21 +96,14 @@ impl Function {
     }
 }
 
-impl SqsEventSource {
-    /// The event source in the properties of a function, if a queue sends it events.
-    fn read(properties: &Value) -> Option<Self> {
-        let (_name, queue) = events(properties, "SQS").next()?;
-        let number = |pointer: &str| {
-            let declared = queue.pointer(pointer).and_then(Value::as_u64)?;
-            usize::try_from(declared).ok()
-        };
-        let batch_size = number("/Properties/BatchSize");
-        let max_concurrency = number("/Properties/ScalingConfig/MaximumConcurrency");
-        Some(Self {
-            batch_size: batch_size.unwrap_or(DEFAULT_BATCH_SIZE),
-            max_concurrency: max_concurrency.unwrap_or(DEFAULT_MAX_CONCURRENCY),
-        })
-    }
+/// The batch size of the queue that sends a function with these properties events, if one does.
+fn batch_size(properties: &Value) -> Option<usize> {
+    let (_name, queue) = events(properties, "SQS").next()?;
+    let declared = queue
+        .pointer("/Properties/BatchSize")
+        .and_then(Value::as_u64);
+    let declared = declared.and_then(|size| usize::try_from(size).ok());
+    Some(declared.unwrap_or(DEFAULT_BATCH_SIZE))
 }
 
 /// The events of one type, each with its name.

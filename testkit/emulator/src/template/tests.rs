@@ -1,4 +1,4 @@
-use super::{Cors, SqsEventSource, Template};
+use super::{Cors, Template};
 
 const HEAD: &str = "
 Parameters:
@@ -145,16 +145,10 @@ fn queue_of_a_function_has_lambdas_defaults_unless_the_template_says_otherwise()
 "
         )
     };
-    let declared = "BatchSize: 3, ScalingConfig: {MaximumConcurrency: 2}";
-    let cases = [(declared, 3, 2), ("", 10, 1_250)];
-    for (properties, batch_size, max_concurrency) in cases {
+    for (properties, batch_size) in [("BatchSize: 3", 3), ("", 10)] {
         let template = parse(&format!("{KEYS}{}", function(properties))).unwrap();
-        let expected = SqsEventSource {
-            batch_size,
-            max_concurrency,
-        };
-        assert_eq!(template.event_source(), Some(expected), "{properties}");
+        assert_eq!(template.batch_size(), Some(batch_size), "{properties}");
     }
     let without_queue = parse(&format!("{KEYS}{}", function_with("A", "MODE: one"))).unwrap();
-    assert_eq!(without_queue.event_source(), None);
+    assert_eq!(without_queue.batch_size(), None);
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use emulator::sqs::{DEAD_LETTER_QUEUE, EventSourceMapping, FakeSqs, OVERFLOW_QUEUE};
-use emulator::template::SqsEventSource;
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use emulator::{Storage, Template};
 use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -52,7 +51,8 @@ pub(crate) struct OverflowQueue {
     pub(crate) queue: QueueHandle,
     /// The file of the queue. `None` if it is in memory.
     file: Option<PathBuf>,
-    source: SqsEventSource,
+    /// The messages in an event, at most.
+    batch_size: usize,
 }
 
 impl OverflowQueue {
@@ -62,14 +62,8 @@ impl OverflowQueue {
     /// # Errors
     /// No port is free, or the file of the queue cannot be used.
     pub(crate) async fn start(template: &Template, storage: &Storage) -> Result<Option<Self>> {
-        let Some(source) = template.event_source() else {
+        let Some(batch_size) = template.batch_size() else {
             return Ok(None);
-        };
-        // At most one drain is under way, so that `QueueHandle::empty` has only that one to wait
-        // for.
-        let source = SqsEventSource {
-            max_concurrency: 1,
-            ..source
         };
         let file = match storage {
             Storage::File(data) => Some(data.with_added_extension("queue")),
@@ -86,7 +80,7 @@ impl OverflowQueue {
         Ok(Some(Self {
             queue,
             file,
-            source,
+            batch_size,
         }))
     }
 
@@ -103,18 +97,13 @@ impl OverflowQueue {
     /// Has the overflow function drain the queue until the runtime ends.
     pub(crate) fn drain(&self, functions: Functions) {
         let QueueHandle { sqs, draining } = self.queue.clone();
-        let source = self.source;
+        let batch_size = self.batch_size;
         tokio::spawn(async move {
-            let invoke = move |event| {
-                let functions = functions.clone();
-                async move { response_to(&functions, event).await }
-            };
-            let mut mapping =
-                EventSourceMapping::new(Arc::clone(&sqs), source, VISIBILITY_TIMEOUT, invoke);
             let mut dead_letters = sqs.dead_letters();
             loop {
                 let drain = draining.lock().await;
-                let delivered = mapping.deliver_next().await;
+                let invoke = |event| response_to(&functions, event);
+                let is_delivered = sqs.deliver(batch_size, VISIBILITY_TIMEOUT, invoke).await;
                 drop(drain);
                 if sqs.dead_letters() > dead_letters {
                     print_with_time(
@@ -122,7 +111,7 @@ impl OverflowQueue {
                     );
                 }
                 dead_letters = sqs.dead_letters();
-                if delivered.is_none() {
+                if !is_delivered {
                     tokio::time::sleep(POLL_INTERVAL).await;
                 }
             }
