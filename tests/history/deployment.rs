@@ -160,5 +160,4 @@ fn faults() -> Plan {
         Fault::CutBody.in_share(0.01),
         Fault::Hanging.in_share(0.001),
     ])
-    .seed(fastrand::u64(..))
 }

@@ -66,7 +66,7 @@ impl FakeDynamoDbState {
 }
 
 impl Service for FakeDynamoDbState {
-    fn connected(&self) {
+    fn connected(&self, _number: u64) {
         self.counts().connections += 1;
     }
 

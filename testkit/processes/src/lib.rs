@@ -4,7 +4,6 @@
 //!
 //! | module | is for | must not know |
 //! |---|---|---|
-//! | [`loopback`] | a TCP server that no page of a browser can use | what is served |
 //! | [`http_server`], [`certificate_authority`] | serving HTTP/1.1, plain or over TLS | what is asked for |
 //! | [`runtime_api`] | giving events to a process and taking its responses | what is in them |
 //! | [`function_process`] | one process of a function | what is measured or expected |
@@ -24,6 +23,5 @@ pub mod fake_dynamodb;
 pub mod fake_targets;
 pub mod function_process;
 pub mod http_server;
-pub mod loopback;
 pub mod process_clock;
 pub mod runtime_api;

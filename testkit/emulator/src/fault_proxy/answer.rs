@@ -1,71 +1,43 @@
 //! Answers in DynamoDB's place.
 
-use std::io;
-
+use http_body_util::Full;
+use hyper::Response;
+use hyper::body::Bytes;
+use processes::http_server::response;
 use serde_json::json;
 
 use super::fault::Fault;
-use super::message::HttpMessage;
-
-const DYNAMODB: &str = "com.amazonaws.dynamodb.v20120810";
-const CORAL: &str = "com.amazon.coral.service";
-const VALIDATION: &str = "com.amazon.coral.validate";
-
-/// An exception of DynamoDB.
-struct Exception {
-    status: &'static str,
-    namespace: &'static str,
-    name: &'static str,
-    message: &'static str,
-}
-
-impl Exception {
-    const fn bad_request(namespace: &'static str, name: &'static str) -> Self {
-        Self {
-            status: "400 Bad Request",
-            namespace,
-            name,
-            message: "on purpose",
-        }
-    }
-
-    fn answer(&self) -> HttpMessage {
-        let kind = format!("{}#{}", self.namespace, self.name);
-        let body = json!({"__type": kind, "message": self.message});
-        json_answer(self.status, body.to_string())
-    }
-}
 
 /// What DynamoDB answers to a call that it does not do.
-pub(super) fn refusal(fault: Fault) -> HttpMessage {
-    let exception = match fault {
-        Fault::Throttled => {
-            Exception::bad_request(DYNAMODB, "ProvisionedThroughputExceededException")
-        }
-        Fault::TableThrottled => Exception::bad_request(DYNAMODB, "ThrottlingException"),
-        Fault::AccessDenied => Exception::bad_request(CORAL, "AccessDeniedException"),
-        Fault::ExpiredToken => Exception::bad_request(CORAL, "ExpiredTokenException"),
-        Fault::Invalid => Exception::bad_request(VALIDATION, "ValidationException"),
-        Fault::InternalServerError => Exception {
-            status: "500 Internal Server Error",
-            namespace: DYNAMODB,
-            name: "InternalServerError",
-            message: "on purpose",
-        },
-        Fault::SignatureExpired => Exception {
-            message: "Signature expired: 20261120T221640Z is now earlier than 20261120T222140Z",
-            ..Exception::bad_request(CORAL, "InvalidSignatureException")
-        },
-        Fault::Status(status) => {
-            return HttpMessage::answer(&format!("{status} on purpose"), &[], "");
-        }
-        _ => return HttpMessage::answer("503 Service Unavailable", &[], ""),
+pub(super) fn refusal(fault: Fault) -> Response<Full<Bytes>> {
+    let code = match fault {
+        Fault::Throttled => "ProvisionedThroughputExceededException",
+        Fault::TableThrottled => "ThrottlingException",
+        Fault::AccessDenied => "AccessDeniedException",
+        Fault::ExpiredToken => "ExpiredTokenException",
+        Fault::Invalid => "ValidationException",
+        Fault::SignatureExpired => "InvalidSignatureException",
+        Fault::InternalServerError => "InternalServerError",
+        Fault::Status(status) => return response(status, &[], ""),
+        _ => return response(503, &[], ""),
     };
-    exception.answer()
+    let status = if fault == Fault::InternalServerError {
+        500
+    } else {
+        400
+    };
+    let message = if fault == Fault::SignatureExpired {
+        "Signature expired: 20261120T221640Z is now earlier than 20261120T222140Z"
+    } else {
+        "on purpose"
+    };
+    let kind = format!("com.amazonaws.dynamodb.v20120810#{code}");
+    let body = json!({"__type": kind, "message": message});
+    json_answer(status, body.to_string())
 }
 
-pub(super) fn json_answer(status: &str, body: impl Into<Vec<u8>>) -> HttpMessage {
-    HttpMessage::answer(
+pub(super) fn json_answer(status: u16, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    response(
         status,
         &[("content-type", "application/x-amz-json-1.0")],
         body,
@@ -74,27 +46,26 @@ pub(super) fn json_answer(status: &str, body: impl Into<Vec<u8>>) -> HttpMessage
 
 /// Answers that all requests of a batch are unprocessed. The requests are not parsed, because that
 /// takes long where they are large.
-pub(super) fn all_unprocessed(call: HttpMessage) -> io::Result<HttpMessage> {
-    let batch = String::from_utf8(call.body).map_err(|_| io::ErrorKind::InvalidData)?;
+pub(super) fn all_unprocessed(batch: &[u8]) -> Response<Full<Bytes>> {
     let requests = batch
-        .strip_prefix("{\"RequestItems\":")
-        .ok_or(io::ErrorKind::InvalidData)?;
-    let body = format!("{{\"UnprocessedItems\":{requests}");
-    Ok(json_answer("200 OK", body))
+        .strip_prefix(b"{\"RequestItems\":")
+        .unwrap_or_default();
+    json_answer(200, [b"{\"UnprocessedItems\":", requests].concat())
 }
 
 #[cfg(test)]
 mod tests {
+    use http_body_util::BodyExt as _;
+
     use super::*;
 
-    #[test]
-    fn requests_of_a_batch_are_answered_as_unprocessed_as_they_were_written() {
-        let call = HttpMessage {
-            first_line: "POST / HTTP/1.1".to_owned(),
-            headers: Vec::new(),
-            body: br#"{"RequestItems":{"Signals":[2, 1]}}"#.to_vec(),
-        };
-        let answer = all_unprocessed(call).unwrap();
-        assert_eq!(answer.body, br#"{"UnprocessedItems":{"Signals":[2, 1]}}"#);
+    #[tokio::test]
+    async fn requests_of_a_batch_are_answered_as_unprocessed_as_they_were_written() {
+        let answer = all_unprocessed(br#"{"RequestItems":{"Signals":[2, 1]}}"#);
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(
+            body,
+            br#"{"UnprocessedItems":{"Signals":[2, 1]}}"#.as_slice()
+        );
     }
 }
