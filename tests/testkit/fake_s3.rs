@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
-use hyper::{Method, Request, Response};
+use hyper::{HeaderMap, Method, Request, Response};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
@@ -47,6 +47,8 @@ pub enum S3Fault {
 #[derive(Clone, Debug)]
 pub struct StoredObject {
     pub body: Bytes,
+    /// The headers of the request that wrote it.
+    pub headers: HeaderMap,
     /// When it was written.
     pub last_modified: Timestamp,
     etag: String,
@@ -97,7 +99,7 @@ impl FakeS3 {
 
     /// Writes an object, `/bucket/key`, as if at this time.
     pub fn put(&self, path: &str, body: impl Into<Bytes>, at: Timestamp) {
-        self.use_objects(|objects| objects.put(path, body.into(), at));
+        self.use_objects(|objects| objects.put(path, body.into(), HeaderMap::new(), at));
     }
 
     /// Writes a key snapshot, as if at this time.
@@ -184,11 +186,12 @@ impl Objects {
         }
     }
 
-    fn put(&mut self, path: &str, body: Bytes, last_modified: Timestamp) {
+    fn put(&mut self, path: &str, body: Bytes, headers: HeaderMap, last_modified: Timestamp) {
         self.written += 1;
         let etag = format!("\"{:032x}\"", self.written);
         let object = StoredObject {
             body,
+            headers,
             last_modified,
             etag,
         };
@@ -256,7 +259,8 @@ impl Objects {
         if header(IF_NONE_MATCH).is_some() && etag.is_some() {
             return error(412, "PreconditionFailed");
         }
-        self.put(&path, request.body().clone(), Timestamp::now());
+        let headers = request.headers().clone();
+        self.put(&path, request.body().clone(), headers, Timestamp::now());
         response(200, &[], "")
     }
 }

@@ -1,17 +1,15 @@
-//! The targets of the deliver function at one endpoint: an EventBridge bus, a Firehose stream and a
-//! bucket of S3. This file is the server, and how a test has it fail; `targets` has what each
+//! The targets of the deliver function at one endpoint: an EventBridge bus and a Firehose stream. This file is the server, and how a test has it fail; `targets` has what each
 //! target takes.
 
 mod targets;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use anyhow::Result;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::{Method, Request, Response};
+use hyper::{Request, Response};
 use serde_json::Value;
 
 pub use self::targets::{Call, Target};
@@ -66,11 +64,6 @@ impl FakeTargets {
         self.use_targets(|targets| targets.answers.push(answer));
     }
 
-    /// The bucket takes so long for each object from here on.
-    pub fn delay_bucket(&self, delay: Duration) {
-        self.use_targets(|targets| targets.bucket_delay = delay);
-    }
-
     /// This share of calls fails from here on, some of them after they were taken, and of the
     /// entries and records of others. The seed chooses which.
     pub fn fail_at_random(&self, share: f64, seed: u64) {
@@ -104,11 +97,6 @@ impl FakeTargets {
         self.use_targets(|targets| std::mem::take(&mut targets.records))
     }
 
-    /// The objects by their paths.
-    pub fn objects(&self) -> BTreeMap<String, String> {
-        self.use_targets(|targets| targets.objects.clone())
-    }
-
     fn use_targets<T>(&self, work: impl FnOnce(&mut Targets) -> T) -> T {
         self.0.service.use_targets(work)
     }
@@ -126,10 +114,6 @@ impl Service for FakeTargetsState {
         let Some(call) = Call::read(request) else {
             return TargetAnswer::error(400, "UnknownOperationException").into_response();
         };
-        if call.target == Target::Bucket {
-            let delay = self.use_targets(|targets| targets.bucket_delay);
-            tokio::time::sleep(delay).await;
-        }
         let answer = self.use_targets(|targets| targets.answer(call));
         answer.into_response()
     }
@@ -148,12 +132,10 @@ impl Call {
         let target = match operation {
             Some("AWSEvents.PutEvents") => Target::Bus,
             Some("Firehose_20150804.PutRecordBatch") => Target::Lake,
-            None if parts.method == Method::PUT => Target::Bucket,
             _ => return None,
         };
         Some(Self {
             target,
-            path: parts.uri.path().to_owned(),
             headers,
             body: String::from_utf8_lossy(&body).into_owned(),
         })

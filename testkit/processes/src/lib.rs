@@ -10,7 +10,7 @@
 //! | [`process_clock`] | giving a process a clock that is ahead or slow | what the process does |
 //! | [`fake_dynamodb`] | answering calls and counting them | what was stored |
 //! | [`cargo_command`] | cargo, started by a program that cargo has started | what is built |
-//! | [`fake_targets`] | keeping what is delivered to a bus, a stream and a bucket | what an event is about |
+//! | [`fake_targets`] | keeping what is delivered to a bus and a stream | what an event is about |
 
 #![expect(
     clippy::indexing_slicing,

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use testkit::fake_s3::FakeS3;
 use testkit::fake_targets::{FakeTargets, Target};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
@@ -86,6 +87,7 @@ async fn unavailable_target_delays_its_records_and_loses_none() {
 #[tokio::test]
 async fn target_that_begins_to_hang_keeps_what_it_took() {
     let targets = FakeTargets::start().await.unwrap();
+    let s3 = FakeS3::start().await.unwrap();
     // Firehose takes the first call and answers no later one.
     let hanging = (2..20).map(|n| Fault::Hanging.on_call(n));
     let firehose = targets.endpoint();
@@ -94,7 +96,7 @@ async fn target_that_begins_to_hang_keeps_what_it_took() {
         .unwrap();
     let endpoint = firehose.endpoint();
     let variables = [LAKE, &[("AWS_ENDPOINT_URL_FIREHOSE", &endpoint)]].concat();
-    let (options, _log) = options(&targets, &variables);
+    let (options, _log) = options(&targets, &s3, &variables);
     let options = ProcessOptions {
         invocation_timeout: Duration::from_secs(7),
         ..options

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::fake_targets::{FakeTargets, Target};
+use testkit::fake_s3::{FakeS3, S3Fault};
 
 use crate::support::delivery::{
     BUCKET, BUS, Delivery, HANDLERS, LAKE, TestedHandler, ids_of, kept_key, signals,
@@ -49,19 +49,14 @@ async fn assert_unknown_shape_is_kept(handler: TestedHandler) {
         "{other}"
     );
     assert_eq!(object["record"], batch[2]);
-    assert_first_object_is_put(&delivery.targets, &kept_key(1));
+    assert_object_is_put(&delivery.s3, &kept_key(1));
 }
 
-/// Fails unless the first call to the failure bucket is a signed PUT of this key.
-fn assert_first_object_is_put(targets: &FakeTargets, key: &str) {
-    let put = targets
-        .take_calls()
-        .into_iter()
-        .find(|call| call.target == Target::Bucket)
-        .unwrap();
-    assert_eq!(put.path, format!("/{BUCKET}/{key}"));
+/// Fails unless a signed PUT wrote the object with this key into the failure bucket.
+fn assert_object_is_put(s3: &FakeS3, key: &str) {
+    let put = s3.object(&format!("/{BUCKET}/{key}")).unwrap();
     assert_eq!(put.headers["content-type"], "application/json");
-    let signature = &put.headers["authorization"];
+    let signature = put.headers["authorization"].to_str().unwrap();
     assert!(
         signature.starts_with("AWS4-HMAC-SHA256 Credential=ASIAIOSFODNN7EXAMPLE/"),
         "{signature}"
@@ -97,14 +92,14 @@ async fn assert_unkept_is_delivered_again(handler: TestedHandler) {
     let mut delivery = Delivery::start(handler.variables).await;
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
-    delivery.targets.set_unavailable(Target::Bucket);
+    delivery.s3.set_fault(Some(S3Fault::Unavailable));
     let undelivered = delivery.first_undelivered(&batch).await;
     assert_eq!(undelivered.as_deref(), Some("s2"));
     assert_eq!(delivery.delivered(), ids_of([0, 1]));
     let line = delivery.line().await;
     assert_eq!(line["failedTarget"], "failure bucket", "{line}");
     assert_eq!(line["cause"], "ServerError", "{line}");
-    delivery.targets.refuse_nothing();
+    delivery.s3.set_fault(None);
     assert_eq!(delivery.first_undelivered(&batch[2..]).await, None);
     assert_eq!(delivery.kept().keys().collect::<Vec<_>>(), [&kept_key(2)]);
 }
@@ -112,8 +107,8 @@ async fn assert_unkept_is_delivered_again(handler: TestedHandler) {
 #[tokio::test]
 async fn failure_bucket_that_hangs_leaves_the_targets_time_for_the_records_before() {
     let mut delivery = Delivery::start_with_timeout(BUS, Duration::from_secs(4)).await;
-    let longer_than_the_invocation = Duration::from_mins(1);
-    delivery.targets.delay_bucket(longer_than_the_invocation);
+    let longer_than_the_invocation = S3Fault::Slow(Duration::from_mins(1));
+    delivery.s3.set_fault(Some(longer_than_the_invocation));
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
     let undelivered = delivery.first_undelivered(&batch).await;
@@ -128,7 +123,8 @@ async fn failure_bucket_that_hangs_leaves_the_targets_time_for_the_records_befor
 async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
     let delivery = Delivery::start_with_timeout(LAKE, Duration::from_secs(4)).await;
     // One by one, they would take 10 seconds, and the event before them would never have a target.
-    delivery.targets.delay_bucket(Duration::from_millis(20));
+    let slow = S3Fault::Slow(Duration::from_millis(20));
+    delivery.s3.set_fault(Some(slow));
     let mut batch = signals(0..502);
     for record in &mut batch[1..501] {
         record["eventName"] = json!("UPDATE");

@@ -9,6 +9,7 @@ use aws::sdk_config::{connector, sdk_config};
 use aws::variables::Variables;
 use serde_json::json;
 use testkit::TestApp;
+use testkit::fake_s3::FakeS3;
 use testkit::fake_targets::FakeTargets;
 use testkit::function_process::FunctionProcess;
 use testkit::service_ahead::ServiceAhead;
@@ -48,6 +49,7 @@ async fn message_is_repeated_with_the_time_of_sqs() {
 #[tokio::test]
 async fn cloud_events_are_repeated_with_the_time_of_their_target() {
     let targets = FakeTargets::start().await.unwrap();
+    let s3 = FakeS3::start().await.unwrap();
     for (variable, endpoint_variable) in [
         (delivery::BUS[0], "AWS_ENDPOINT_URL_EVENTBRIDGE"),
         (delivery::LAKE[0], "AWS_ENDPOINT_URL_FIREHOSE"),
@@ -55,7 +57,7 @@ async fn cloud_events_are_repeated_with_the_time_of_their_target() {
         let target = ServiceAhead::start().await.unwrap();
         let endpoint = target.endpoint();
         let variables = [variable, (endpoint_variable, &endpoint)];
-        let (options, _log) = delivery::options(&targets, &variables);
+        let (options, _log) = delivery::options(&targets, &s3, &variables);
         let process = FunctionProcess::start(&options).await.unwrap();
         let event = json!({"Records": delivery::signals(0..1)}).to_string();
         let response = process.invoke(event).await.unwrap().json();

@@ -1,10 +1,12 @@
-//! A process of one handler of the delivery with its target, and records of its streams.
+//! A process of one handler of the delivery with its target and the failure bucket, and records of its
+//! streams.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use testkit::build_functions;
+use testkit::fake_s3::FakeS3;
 use testkit::fake_targets::{FakeTargets, Target};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use tokio::sync::mpsc;
@@ -58,6 +60,7 @@ pub(crate) const INVOCATION_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Delivery {
     pub(crate) process: FunctionProcess,
     pub(crate) targets: FakeTargets,
+    pub(crate) s3: FakeS3,
     pub(crate) log: mpsc::UnboundedReceiver<String>,
 }
 
@@ -72,7 +75,8 @@ impl Delivery {
         invocation_timeout: Duration,
     ) -> Self {
         let targets = FakeTargets::start().await.unwrap();
-        let (options, log) = options(&targets, variables);
+        let s3 = FakeS3::start().await.unwrap();
+        let (options, log) = options(&targets, &s3, variables);
         let options = ProcessOptions {
             invocation_timeout,
             ..options
@@ -82,6 +86,7 @@ impl Delivery {
         Self {
             process,
             targets,
+            s3,
             log,
         }
     }
@@ -130,15 +135,13 @@ impl Delivery {
 
     /// The objects of the failure bucket by their keys.
     pub(crate) fn kept(&self) -> BTreeMap<String, Value> {
-        let objects = self.targets.objects().into_iter();
-        let key = |path: String| {
-            path.strip_prefix(&format!("/{BUCKET}/"))
-                .unwrap()
-                .to_owned()
-        };
-        objects
-            .map(|(path, body)| (key(path), serde_json::from_str(&body).unwrap()))
-            .collect()
+        let mut kept = BTreeMap::new();
+        for path in self.s3.paths(&format!("/{BUCKET}/")) {
+            let object = self.s3.object(&path).unwrap();
+            let key = path.trim_start_matches(&format!("/{BUCKET}/")).to_owned();
+            kept.insert(key, serde_json::from_slice(&object.body).unwrap());
+        }
+        kept
     }
 
     /// The next line of the log.
@@ -165,6 +168,7 @@ pub(crate) fn delivered(targets: &FakeTargets) -> Vec<Value> {
 
 pub(crate) fn options(
     targets: &FakeTargets,
+    s3: &FakeS3,
     variables: &[(&str, &str)],
 ) -> (ProcessOptions, mpsc::UnboundedReceiver<String>) {
     let program = build_functions().unwrap().join("deliver");
@@ -179,7 +183,7 @@ pub(crate) fn options(
         ("AWS_ENDPOINT_URL", "http://127.0.0.1:1"),
         ("AWS_ENDPOINT_URL_EVENTBRIDGE", endpoint.as_str()),
         ("AWS_ENDPOINT_URL_FIREHOSE", endpoint.as_str()),
-        ("AWS_ENDPOINT_URL_S3", endpoint.as_str()),
+        ("AWS_ENDPOINT_URL_S3", &s3.endpoint()),
         ("FAILURE_BUCKET_NAME", BUCKET),
     ];
     let variables = common.into_iter().chain(variables.iter().copied());

@@ -2,7 +2,6 @@
 //! can be made to fail.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use data_encoding::BASE64;
 use http_body_util::Full;
@@ -19,15 +18,12 @@ pub enum Target {
     Bus,
     /// Firehose.
     Lake,
-    /// S3.
-    Bucket,
 }
 
 /// A call that a target received.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub target: Target,
-    pub path: String,
     pub headers: BTreeMap<String, String>,
     pub body: String,
 }
@@ -37,14 +33,11 @@ pub(super) struct Targets {
     pub(super) calls: Vec<Call>,
     pub(super) entries: Vec<Value>,
     pub(super) records: Vec<String>,
-    pub(super) objects: BTreeMap<String, String>,
     /// The share of calls, and of entries and records, that fail by chance.
     pub(super) faults: f64,
     pub(super) random: fastrand::Rng,
     pub(super) refusals: Vec<RefusedText>,
     pub(super) answers: Vec<FixedAnswer>,
-    /// How long the bucket takes for each object.
-    pub(super) bucket_delay: Duration,
 }
 
 /// Entries or records of a target that contain a text fail with this code.
@@ -92,14 +85,19 @@ impl TargetAnswer {
 
 impl Targets {
     pub(super) fn answer(&mut self, call: Call) -> TargetAnswer {
-        self.calls.push(call.clone());
+        let answer = self.answer_to(&call);
+        self.calls.push(call);
+        answer
+    }
+
+    fn answer_to(&mut self, call: &Call) -> TargetAnswer {
         let is_faulted = self.random.f64() < self.faults;
         if is_faulted && self.random.bool() {
             return TargetAnswer::error(500, "InternalFailure");
         }
         let text = match call.target {
             Target::Lake => records_of(&call.body).concat(),
-            Target::Bus | Target::Bucket => call.body.clone(),
+            Target::Bus => call.body.clone(),
         };
         let fixed = self
             .answers
@@ -108,22 +106,14 @@ impl Targets {
         if let Some(fixed) = fixed {
             return fixed.answer.clone();
         }
-        let answer = self.take(call);
+        let answer = match call.target {
+            Target::Bus => self.put_events(&call.body),
+            Target::Lake => self.put_record_batch(&call.body),
+        };
         if is_faulted {
             return TargetAnswer::error(500, "InternalFailure");
         }
         answer
-    }
-
-    fn take(&mut self, call: Call) -> TargetAnswer {
-        match call.target {
-            Target::Bus => self.put_events(&call.body),
-            Target::Lake => self.put_record_batch(&call.body),
-            Target::Bucket => {
-                self.objects.insert(call.path, call.body);
-                TargetAnswer::success(Value::Null)
-            }
-        }
     }
 
     /// The error code of an entry or a record that contains this text, if it fails.
