@@ -46,6 +46,10 @@ async fn deferred_update_wins_over_older_ones_although_another_field_is_ahead() 
     for ahead in [Ahead::Process, Ahead::Import, Ahead::Drain] {
         for seconds in [60, 290, 3600] {
             let stack = Stack::start([]);
+            // The field has a fence already, which the next update of it replaces by its own.
+            stack
+                .store_update(json!({"city": "oldest"}), earlier(1))
+                .await;
             stack.set_zip(ahead, later(seconds)).await;
             let response = stack.update(json!({"city": "old"}), later(2)).await;
             assert_result(&response, "updated");
