@@ -40,19 +40,25 @@ async fn send_batch(
     random: &mut fastrand::Rng,
 ) {
     let began = Instant::now();
-    let mut request = RecordedRequest {
-        sent: now(),
-        outcome: ClientOutcome::Unknown,
-        identifier: batch.identifier.clone(),
-        latest_clock: 0,
-        signals: batch.sent.clone(),
-    };
+    let mut request = RecordedRequest::new(&batch, now());
     while began.elapsed() < RETRY_TIMEOUT {
         let body = batch.body(request.identifier.as_deref());
         let received = group.send(client, RequestBuilder::signals(body)).await;
         request.latest_clock = request.latest_clock.max(received.latest_clock);
-        if let Some(response) = received.response {
-            note(&mut request, &response, group, &batch);
+        if let Some(Response { status, body }) = received.response {
+            let number = batch.number;
+            assert!(
+                matches!(status, 200 | 400 | 503),
+                "request {number}: {status} {body}"
+            );
+            let wrong = request.note(status, &body, now());
+            assert_eq!(wrong, None, "request {number}: {body}");
+            if status == 200 {
+                let deferred = body["deferred"].as_u64().unwrap_or_default();
+                add(&group.deferred, deferred);
+                let accepted = batch.sent.len() as u64 - request.rejected();
+                add(&group.acknowledged, accepted);
+            }
         }
         // Without an identifier, a retry could store the signals twice.
         if request.outcome != ClientOutcome::Unknown || request.identifier.is_none() {
@@ -62,39 +68,4 @@ async fn send_batch(
     }
     let requests = &mut group.record.borrow_mut().requests;
     requests.insert(batch.number, request);
-}
-
-/// Notes what a response says of a request.
-fn note(
-    request: &mut RecordedRequest,
-    response: &Response,
-    group: &ClientGroup,
-    batch: &GeneratedBatch,
-) {
-    let Response { status, body } = response;
-    let number = batch.number;
-    let sent = batch.sent.len() as u64;
-    let rejected = batch.rejected();
-    match status {
-        200 => {
-            assert_eq!(body["rejected"], rejected, "request {number}: {body}");
-            let deferred = body["deferred"].as_u64().unwrap_or_default();
-            add(&group.deferred, deferred);
-            add(&group.acknowledged, sent - rejected);
-            request.outcome = ClientOutcome::Acknowledged(now());
-        }
-        400 => {
-            // The 400 to a batch says that no signal of it is accepted.
-            assert_eq!(rejected, sent, "request {number}: {body}");
-            request.outcome = ClientOutcome::Rejected;
-        }
-        503 => {
-            // A request that named no identifier is retried with the one of its 503.
-            if request.identifier.is_none() {
-                let named = body["requestIdentifier"].as_str();
-                request.identifier = named.map(ToOwned::to_owned);
-            }
-        }
-        _ => panic!("request {number}: {status} {body}"),
-    }
 }

@@ -43,7 +43,7 @@ pub(super) struct Received {
 }
 
 pub(super) struct Response {
-    pub(super) status: u64,
+    pub(super) status: u16,
     pub(super) body: Value,
 }
 
@@ -63,15 +63,15 @@ impl ClientGroup {
         let invocation = tokio::time::timeout(RESPONSE_TIMEOUT, responding)
             .await
             .expect("every invocation ends");
-        let ahead = invocation.as_ref().map_or(MAX_AHEAD, |invocation| {
-            ahead(invocation.process_number)
-        });
+        let ahead = invocation
+            .as_ref()
+            .map_or(MAX_AHEAD, |invocation| ahead(invocation.process_number));
         let latest_clock = now() + micros(ahead);
         let response = invocation.map(|invocation| {
             let response = invocation.json();
             let body = response["body"].as_str().unwrap_or_default();
             Response {
-                status: response["statusCode"].as_u64().unwrap_or_default(),
+                status: serde_json::from_value(response["statusCode"].clone()).unwrap_or_default(),
                 body: serde_json::from_str(body).unwrap_or_default(),
             }
         });

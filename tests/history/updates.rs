@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use consistency::generated::{GeneratedUpdate, subject_number};
+use consistency::generated::GeneratedUpdate;
 use consistency::{ClientOutcome, RecordedUpdate};
 use testkit::RequestBuilder;
 
@@ -36,31 +36,24 @@ async fn send_update(
 ) -> RecordedUpdate {
     let began = Instant::now();
     let body = profile.body();
-    let mut update = RecordedUpdate {
-        customer: subject_number(client.account, profile.customer_in_account),
-        sent: now(),
-        outcome: ClientOutcome::Unknown,
-        latest_clock: 0,
-        is_deferred: false,
-        is_repeated: false,
-        fields: profile.fields,
-    };
+    let mut update = RecordedUpdate::new(profile, client.account, now());
     loop {
         let request = RequestBuilder::customer(body.clone());
         let received = group.send(client, request).await;
         update.latest_clock = update.latest_clock.max(received.latest_clock);
         if let Some(Response { status, body }) = received.response {
-            match status {
-                200 => {
-                    update.outcome = ClientOutcome::Acknowledged(now());
-                    update.is_deferred = body["result"] == "deferred";
-                    add(&group.acknowledged, 1);
-                    add(&group.deferred, u64::from(update.is_deferred));
-                    return update;
-                }
-                503 => {}
-                _ => panic!("an update of customer {}: {status} {body}", update.customer),
-            }
+            let customer = update.customer;
+            assert!(
+                matches!(status, 200 | 503),
+                "an update of customer {customer}: {status} {body}"
+            );
+            let wrong = update.note(status, &body, now());
+            assert_eq!(wrong, None, "an update of customer {customer}: {body}");
+        }
+        if update.outcome != ClientOutcome::Unknown {
+            add(&group.acknowledged, 1);
+            add(&group.deferred, u64::from(update.is_deferred));
+            return update;
         }
         if began.elapsed() >= RETRY_TIMEOUT {
             return update;

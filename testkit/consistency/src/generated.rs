@@ -79,11 +79,6 @@ impl GeneratedBatch {
         }
     }
 
-    /// How many signals break the contract.
-    pub fn rejected(&self) -> u64 {
-        self.sent.iter().filter(|sent| sent.is_rejected).count() as u64
-    }
-
     /// The body, with this identifier if there is one.
     pub fn body(&self, identifier: Option<&str>) -> String {
         let signals = &self.signals;

@@ -14,6 +14,7 @@ pub mod checker;
 pub mod generated;
 mod item;
 mod record;
+mod recording;
 mod report;
 mod signal;
 pub mod stored;

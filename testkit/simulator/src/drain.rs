@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::sleep;
 
 use crate::aws::Aws;
@@ -25,8 +26,30 @@ const REPEATED_EVERY: u8 = 20;
 /// How long a message that failed waits at most, in milliseconds. On AWS it takes six minutes.
 const LONGEST_WAIT: u64 = 10_000;
 
-/// Drains until `is_over` and no message is left, or for `limit` after that.
-pub async fn run(
+/// Starts so many drains at once. Each goes on until `is_over` and no message is left, or for `limit`
+/// after that.
+pub fn start(
+    count: usize,
+    aws: &Aws,
+    lambda: &Lambda,
+    random: &mut fastrand::Rng,
+    is_over: &Rc<Cell<bool>>,
+    limit: Duration,
+) -> Vec<JoinHandle<()>> {
+    let drain = |_| {
+        let drain = run(
+            aws.clone(),
+            lambda.clone(),
+            random.fork(),
+            is_over.clone(),
+            limit,
+        );
+        spawn_local(drain)
+    };
+    (0..count).map(drain).collect()
+}
+
+async fn run(
     aws: Aws,
     lambda: Lambda,
     mut random: fastrand::Rng,

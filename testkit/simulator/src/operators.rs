@@ -7,7 +7,6 @@ use std::time::Duration;
 use aws::deadline::Deadline;
 use consistency::generated::{
     FIELDS, GeneratedUpdate, IMPORTED_FIELD, account_id, customer_key, subject_in_account,
-    subject_number,
 };
 use consistency::{ClientOutcome, RecordedUpdate};
 use model::customer::CustomerUpdate;
@@ -93,13 +92,9 @@ async fn import_line(
         }
     };
     RecordedUpdate {
-        customer: subject_number(account, profile.customer_in_account),
-        sent,
         outcome,
         latest_clock: ended,
-        is_deferred: false,
-        is_repeated: false,
-        fields: profile.fields,
+        ..RecordedUpdate::new(profile, account, sent)
     }
 }
 
@@ -161,14 +156,14 @@ fn record_erasure(
     outcome: ClientOutcome,
 ) {
     let fields = FIELDS.into_iter().chain([IMPORTED_FIELD]);
+    let update = GeneratedUpdate {
+        customer_in_account: customer,
+        fields: fields.map(|field| (field, None)).collect(),
+    };
     clients.record.borrow_mut().updates.push(RecordedUpdate {
-        customer: subject_number(account, customer),
-        sent,
         outcome,
         latest_clock: clients.aws.micros(),
-        is_deferred: false,
-        is_repeated: false,
-        fields: fields.map(|field| (field, None)).collect(),
+        ..RecordedUpdate::new(update, account, sent)
     });
 }
 

@@ -152,19 +152,14 @@ async fn send_and_drain(
         tasks.push(spawn_local(operators::revoke(clients.clone(), at)));
     }
     let is_over = Rc::new(Cell::new(false));
-    let drains: Vec<_> = (0..DRAINS)
-        .map(|_| {
-            let aws = clients.aws.clone();
-            let draining = drain::run(
-                aws,
-                overflow.clone(),
-                random.fork(),
-                is_over.clone(),
-                DRAIN_LIMIT,
-            );
-            spawn_local(draining)
-        })
-        .collect();
+    let drains = drain::start(
+        DRAINS,
+        &clients.aws,
+        overflow,
+        random,
+        &is_over,
+        DRAIN_LIMIT,
+    );
     for task in tasks {
         task.await.expect("a client does not panic");
     }

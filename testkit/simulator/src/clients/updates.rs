@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use consistency::generated::{GeneratedUpdate, subject_number};
+use consistency::generated::GeneratedUpdate;
 use consistency::{ClientOutcome, RecordedUpdate};
 
 use super::{Client, Clients, Patience, RETRY_TIMEOUT, add};
@@ -30,50 +30,37 @@ pub async fn run(clients: Rc<Clients>, client: Client) {
 /// Sends an update, and records what came of it.
 async fn send_update(clients: &Rc<Clients>, client: &Client, profile: GeneratedUpdate) {
     let began = clients.aws.elapsed();
-    let mut update = RecordedUpdate {
-        customer: subject_number(client.account, profile.customer_in_account),
-        sent: clients.aws.micros(),
-        outcome: ClientOutcome::Unknown,
-        latest_clock: 0,
-        is_deferred: false,
-        is_repeated: false,
-        fields: Vec::new(),
-    };
+    let body = profile.body();
     let what = format!(
         "an update of {}: {:?}",
         profile.key(client.account),
         profile.fields
     );
+    let mut update = RecordedUpdate::new(profile, client.account, clients.aws.micros());
     let mut still_served = None;
     loop {
         let received = clients
-            .send(client, "/api/customers", profile.body(), &what)
+            .send(client, "/api/customers", body.clone(), &what)
             .await;
         update.latest_clock = update.latest_clock.max(received.latest_clock);
         still_served = received.still_served.or(still_served);
-        match received.response {
-            Some(response) if response.status == 200 => {
-                update.outcome = ClientOutcome::Acknowledged(clients.aws.micros());
-                update.is_deferred = response.body["result"] == "deferred";
-                add(&clients.counts.deferred, u64::from(update.is_deferred));
-                break;
-            }
-            Some(response) if response.status == 400 => {
-                let text = format!("a valid update is refused: {}", response.body);
+        if let Some(response) = received.response {
+            let wrong = update.note(response.status, &response.body, clients.aws.micros());
+            if let Some(wrong) = wrong {
+                let text = format!("{wrong}: {}", response.body);
                 let promises = &mut clients.aws.state().promises;
                 promises.note(Promise::Response, text, what.clone());
-                break;
             }
-            _ => {}
         }
         let is_over = clients.aws.elapsed() >= began + RETRY_TIMEOUT;
-        if client.patience != Patience::Retries || is_over {
+        let retries = client.patience == Patience::Retries;
+        if update.outcome != ClientOutcome::Unknown || !retries || is_over {
             break;
         }
         update.is_repeated = true;
         client.pause(RETRY_PAUSE).await;
     }
-    update.fields = profile.fields;
+    add(&clients.counts.deferred, u64::from(update.is_deferred));
     clients.record_when_served(
         update.latest_clock,
         still_served,

@@ -206,20 +206,7 @@ impl Request {
 
 async fn drain_all(aws: &Aws, overflow: &Lambda, random: &mut fastrand::Rng) {
     let is_over = Rc::new(Cell::new(true));
-    let drains: Vec<_> = (0..DRAINS)
-        .map(|_| {
-            let is_over = is_over.clone();
-            let draining = drain::run(
-                aws.clone(),
-                overflow.clone(),
-                random.fork(),
-                is_over,
-                DRAIN_LIMIT,
-            );
-            spawn_local(draining)
-        })
-        .collect();
-    for drain in drains {
+    for drain in drain::start(DRAINS, aws, overflow, random, &is_over, DRAIN_LIMIT) {
         drain.await.expect("a drain does not panic");
     }
 }
