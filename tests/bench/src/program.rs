@@ -19,7 +19,7 @@ const TARGET_CPU: &str = if cfg!(target_arch = "aarch64") {
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     /// How messages name the program.
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) path: PathBuf,
     /// The program that runs it. Empty for none.
     pub(crate) wrapper: Vec<OsString>,
@@ -55,7 +55,7 @@ pub(crate) fn build_functions() -> Result<()> {
 }
 
 /// A function that was built, with what template.yaml sets for the C library.
-pub(crate) fn function(name: &'static str) -> Result<Program> {
+pub(crate) fn function(name: &str) -> Result<Program> {
     const TUNABLES: &str = "GLIBC_TUNABLES";
     let template = std::fs::read_to_string(root().join("template.yaml"))
         .context("template.yaml cannot be read")?;
@@ -69,7 +69,7 @@ pub(crate) fn function(name: &'static str) -> Result<Program> {
         .context("template.yaml sets no GLIBC_TUNABLES")?;
     let path = root().join("target/measured").join(name);
     Ok(Program {
-        name,
+        name: name.to_owned(),
         path,
         wrapper: Vec::new(),
         variables: vec![(TUNABLES.to_owned(), tunables.into())],
