@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use simulator::cut::Cut;
 use simulator::outages::{self, OutageOptions};
 use simulator::run::{RunOptions, RunResult, run_seed};
@@ -54,7 +54,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Outages(Outages),
+    Outages(OutageOptions),
     /// Prints the table of the waiting rule's choices with the row of the constants as they are
     Choices {
         /// What the row is called
@@ -63,25 +63,10 @@ enum Command {
     },
 }
 
-/// Prints the table of outages: what requests get while DynamoDB fails, and how many environments they
-/// hold. Ends with 1 when a request was lost or refused, or deferred without a fault.
-#[derive(Debug, Args)]
-struct Outages {
-    /// Requests a second; several, with commas between them, are columns of one table
-    #[arg(long, value_delimiter = ',', default_values_t = [100])]
-    rate: Vec<u64>,
-    /// How long a fault lasts, or is repeated
-    #[arg(long, default_value_t = 6)]
-    seconds: u64,
-    /// Only rows whose condition has this text
-    #[arg(long, default_value = "")]
-    only: String,
-}
-
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match arguments.command {
-        Some(Command::Outages(outages)) => return print_outages(outages),
+        Some(Command::Outages(options)) => return exit_code(outages::print(&options)),
         Some(Command::Choices { name }) => {
             println!("{}", outages::table_of_choices(&name));
             return ExitCode::SUCCESS;
@@ -97,7 +82,7 @@ fn main() -> ExitCode {
         let result = replay(seed, cuts, arguments.all_lines);
         return match arguments.record {
             Some(path) => record(&result, &path),
-            None => exit_code(&result),
+            None => exit_code(result.broken.is_empty()),
         };
     }
     let first = arguments
@@ -105,25 +90,6 @@ fn main() -> ExitCode {
         .unwrap_or_else(|| fastrand::u64(..1_000_000_000));
     let limit = arguments.seconds.map(Duration::from_secs);
     run_seeds(first, limit)
-}
-
-fn print_outages(options: Outages) -> ExitCode {
-    let Outages {
-        rate,
-        seconds,
-        only,
-    } = options;
-    let options = OutageOptions {
-        rates: rate,
-        seconds,
-        only,
-    };
-    let holds = outages::print(&options, |line| println!("{line}"));
-    if holds {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
 }
 
 /// Runs seeds until a promise is broken or the time is over.
@@ -189,8 +155,8 @@ fn summary(first: u64, seed: u64, total: &RunResult, began: Instant) -> String {
     )
 }
 
-fn exit_code(result: &RunResult) -> ExitCode {
-    if result.broken.is_empty() {
+fn exit_code(holds: bool) -> ExitCode {
+    if holds {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -201,7 +167,7 @@ fn exit_code(result: &RunResult) -> ExitCode {
 fn record(result: &RunResult, path: &Path) -> ExitCode {
     let lines: Vec<_> = result.recorded.iter().map(ToString::to_string).collect();
     match std::fs::write(path, lines.join("\n")) {
-        Ok(()) => exit_code(result),
+        Ok(()) => exit_code(result.broken.is_empty()),
         Err(error) => {
             eprintln!("error: {} cannot be written: {error}", path.display());
             ExitCode::FAILURE
@@ -239,8 +205,7 @@ fn replay(seed: u64, cuts: Vec<Cut>, all_lines: bool) -> RunResult {
     let began = Instant::now();
     let options = RunOptions {
         cuts,
-        keeps_lines: true,
-        records_calls: true,
+        keeps_all: true,
     };
     let result = run_seed(seed, &options);
     if all_lines {

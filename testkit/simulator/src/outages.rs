@@ -10,6 +10,8 @@ mod conditions;
 mod measurement;
 mod table;
 
+use clap::Args;
+
 pub use self::choices::table as table_of_choices;
 use self::conditions::Condition;
 use self::measurement::Measurement;
@@ -25,15 +27,19 @@ pub(crate) enum RequestKind {
     LargeBatches,
 }
 
-/// What is to be measured.
-#[derive(Clone, Debug)]
+/// Prints the table of outages: what requests get while DynamoDB fails, and how many environments they
+/// hold. Ends with 1 when a request was lost or refused, or deferred without a fault.
+#[derive(Debug, Args)]
 pub struct OutageOptions {
-    /// Requests a second, of one row after another.
-    pub rates: Vec<u64>,
-    /// How long a fault lasts, or is repeated, in seconds.
-    pub seconds: u64,
-    /// Rows whose name has this text.
-    pub only: String,
+    /// Requests a second; several, with commas between them, are columns of one table
+    #[arg(long, value_delimiter = ',', default_values_t = [100])]
+    rate: Vec<u64>,
+    /// How long a fault lasts, or is repeated
+    #[arg(long, default_value_t = 6)]
+    seconds: u64,
+    /// Only rows whose condition has this text
+    #[arg(long, default_value = "")]
+    only: String,
 }
 
 impl RequestKind {
@@ -46,23 +52,22 @@ impl RequestKind {
     }
 }
 
-/// Measures all rows, and hands each to `report`. Returns whether nothing was lost and nothing
-/// refused.
-pub fn print(options: &OutageOptions, mut report: impl FnMut(&str)) -> bool {
+/// Measures and prints all rows. Returns whether nothing was lost and nothing refused.
+pub fn print(options: &OutageOptions) -> bool {
     let mut holds = true;
     for kind in [RequestKind::Updates, RequestKind::Batches] {
-        report(&table::header(kind, options));
+        println!("{}", table::header(kind, options));
         for condition in Condition::all(kind) {
             if !condition.name.contains(&options.only) {
                 continue;
             }
-            let rates = options.rates.iter();
+            let rates = options.rate.iter();
             let measure = |rate: &u64| Measurement::take(kind, *rate, options.seconds, &condition);
             let measured: Vec<_> = rates.map(measure).collect();
-            report(&table::row(&condition, &measured));
+            println!("{}", table::row(&condition, &measured));
             holds &= measured.iter().all(|row| row.holds(&condition));
         }
-        report("");
+        println!();
     }
     holds
 }

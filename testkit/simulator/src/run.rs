@@ -56,10 +56,8 @@ pub struct RunResult {
 pub struct RunOptions {
     /// What is left out.
     pub cuts: Vec<Cut>,
-    /// Whether the lines of its story are kept.
-    pub keeps_lines: bool,
-    /// Whether the calls on DynamoDB are recorded.
-    pub records_calls: bool,
+    /// Whether what happened is kept: the lines of its story, and the calls on DynamoDB.
+    pub keeps_all: bool,
 }
 
 /// Runs a seed.
@@ -84,13 +82,13 @@ async fn run(mut random: fastrand::Rng, options: &RunOptions) -> RunResult {
     for cut in &options.cuts {
         cut.apply(&mut scenario);
     }
-    let trace = if options.keeps_lines {
+    let trace = if options.keeps_all {
         Trace::with_lines()
     } else {
         Trace::default()
     };
     let aws = Aws::new(scenario.faults.clone(), random.u64(..), trace);
-    if options.records_calls {
+    if options.keeps_all {
         aws.state().tables.record();
     }
     let _events = log_check::read_events(aws.clone());
@@ -237,9 +235,9 @@ mod tests {
     #[test]
     fn seed_is_the_same_run_again_call_by_call_with_and_without_its_story() {
         for seed in [1, 3] {
-            let [first, second] = [false, true].map(|keeps_lines| {
+            let [first, second] = [false, true].map(|keeps_all| {
                 let options = RunOptions {
-                    keeps_lines,
+                    keeps_all,
                     ..RunOptions::default()
                 };
                 run_seed(seed, &options)

@@ -22,18 +22,10 @@ const BURSTS_EVERY: Duration = Duration::from_secs(5);
 /// A way in which DynamoDB fails, or that it does not fail.
 pub(super) struct Condition {
     pub(super) name: String,
-    faults: Vec<PartialFault>,
+    faults: Vec<Rule>,
     /// How long a burst lasts; without it, the fault lasts as long as the run.
     burst: Option<Duration>,
     pub(super) has_hot_customer: bool,
-}
-
-/// A fault of a share of the calls that none before it met.
-#[derive(Clone)]
-struct PartialFault {
-    target: Target,
-    share: f64,
-    fault: Fault,
 }
 
 impl Condition {
@@ -118,11 +110,7 @@ impl Condition {
 
     /// The partition of one customer is throttled, and the table is slow.
     fn hot_customer() -> Self {
-        let hot = PartialFault {
-            target: Target::Mentioning(HOT_CUSTOMER),
-            share: 1.0,
-            fault: Fault::Hot(HOT_CUSTOMER),
-        };
+        let hot = Fault::Hot(HOT_CUSTOMER).where_body_has(HOT_CUSTOMER);
         let name =
             "a hot customer is throttled, the table takes 200 to 1,500 ms: the other customers";
         let mut condition = Self::new(name, &[(1.0, Fault::Slow(200..1_500))]);
@@ -132,10 +120,10 @@ impl Condition {
     }
 
     fn new(name: impl Into<String>, faults: &[(f64, Fault)]) -> Self {
-        let faults = faults.iter().map(|(share, fault)| PartialFault {
+        let faults = faults.iter().map(|(share, fault)| Rule {
             target: Target::Tables,
             share: *share,
-            fault: fault.clone(),
+            ..fault.clone().always()
         });
         Self {
             name: name.into(),
@@ -177,19 +165,10 @@ impl Condition {
     pub(super) fn plan(&self, windows: &[Range<Duration>]) -> FaultPlan {
         let mut rules = Vec::new();
         for during in windows {
-            for PartialFault {
-                target,
-                share,
-                fault,
-            } in &self.faults
-            {
-                rules.push(Rule {
-                    target: target.clone(),
-                    during: during.clone(),
-                    share: *share,
-                    ..fault.clone().always()
-                });
-            }
+            rules.extend(self.faults.iter().map(|rule| Rule {
+                during: during.clone(),
+                ..rule.clone()
+            }));
         }
         FaultPlan(rules)
     }

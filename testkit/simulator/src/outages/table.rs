@@ -10,7 +10,7 @@ use super::{OutageOptions, RequestKind};
 pub(super) fn header(kind: RequestKind, options: &OutageOptions) -> String {
     let mut names = format!("| {}: DynamoDB, for {} s |", kind.name(), options.seconds);
     let mut line = "|---|".to_owned();
-    for rate in &options.rates {
+    for rate in &options.rate {
         let _ = write!(names, " deferred at {rate}/s | environments at {rate}/s |");
         line += "---|---|";
     }
