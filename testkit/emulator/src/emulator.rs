@@ -5,7 +5,7 @@
 //! own. What the emulator does not do: it never throttles, never returns unprocessed items, and
 //! checks no permissions. It answers no page of a browser.
 
-mod data_file;
+pub(crate) mod data_file;
 mod guarded;
 mod items;
 mod tables;
@@ -26,6 +26,9 @@ use crate::template::Template;
 
 /// How long requests that are under way may take when the emulator stops.
 const TIME_TO_FINISH: Duration = Duration::from_secs(1);
+
+/// The table in which the emulator lists its tables.
+const LIST_OF_TABLES: &str = "_tables";
 
 const CANNOT_START: &str = "Cannot start the DynamoDB emulator";
 
@@ -85,7 +88,7 @@ impl Emulator {
         let lock = match storage {
             Storage::Memory => None,
             Storage::File(path) => {
-                data_file::ensure_own(path)?;
+                data_file::ensure_own(path, LIST_OF_TABLES)?;
                 Some(data_file::lock(path)?)
             }
         };

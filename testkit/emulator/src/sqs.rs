@@ -3,7 +3,6 @@
 //! count.
 
 mod calls;
-mod journal;
 mod lambda_event;
 mod queues;
 
@@ -29,7 +28,7 @@ use self::queues::Queues;
 #[derive(Debug)]
 pub struct FakeSqs(HttpServer<SqsState>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct SqsState(Mutex<Queues>);
 
 impl FakeSqs {
@@ -38,17 +37,18 @@ impl FakeSqs {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        let server = HttpServer::start(SqsState::default(), None).await?;
-        Ok(Self(server))
+        Self::start_with(Queues::in_memory()?).await
     }
 
-    /// Starts a server whose queues a file keeps. `note` takes a sentence about a message that was not
-    /// written to its end.
+    /// Starts a server whose queues a file keeps.
     ///
     /// # Errors
     /// The file cannot be read or written, or is not such a file; or loopback has no free port.
-    pub async fn start_in(file: &Path, note: impl FnOnce(&str)) -> Result<Self> {
-        let queues = Queues::open(file, note)?;
+    pub async fn start_in(file: &Path) -> Result<Self> {
+        Self::start_with(Queues::open(file)?).await
+    }
+
+    async fn start_with(queues: Queues) -> Result<Self> {
         let state = SqsState(Mutex::new(queues));
         let server = HttpServer::start(state, None).await?;
         Ok(Self(server))
@@ -67,7 +67,9 @@ impl FakeSqs {
     /// Up to `most` messages of the overflow queue. They are hidden for so long, and then received
     /// again, unless they are deleted.
     pub fn receive(&self, most: usize, hidden: Duration) -> Vec<QueueMessage> {
-        self.use_queues(|queues| queues.receive(most, hidden, Instant::now()))
+        let received = self.use_queues(|queues| queues.receive(most, hidden, Instant::now()));
+        // On a full disk nothing can be marked as received, until there is room again.
+        received.unwrap_or_default()
     }
 
     /// Gives a function up to `most` messages as an event, as Lambda does ("Using Lambda with Amazon
@@ -96,12 +98,13 @@ impl FakeSqs {
 
     /// Deletes a message of the overflow queue.
     pub fn delete(&self, id: &str) {
-        self.use_queues(|queues| queues.delete(id));
+        // On AWS, too, a message may come back after it was deleted.
+        let _ = self.use_queues(|queues| queues.delete(id));
     }
 
     /// Deletes every message of both queues.
     pub fn clear(&self) {
-        self.use_queues(Queues::clear);
+        let _ = self.use_queues(|queues| queues.clear());
     }
 
     /// How many messages were sent.
@@ -110,30 +113,36 @@ impl FakeSqs {
     }
 
     /// How many messages of the overflow queue were not deleted yet.
-    pub fn remaining(&self) -> usize {
-        self.use_queues(|queues| queues.overflow.messages.len())
+    pub fn remaining(&self) -> u64 {
+        self.count(false)
+    }
+
+    /// How many messages the dead-letter queue has.
+    pub fn dead_letters(&self) -> u64 {
+        self.count(true)
+    }
+
+    fn count(&self, is_dead: bool) -> u64 {
+        let counts =
+            self.use_queues(|queues| queues.waiting_and_in_flight(is_dead, Instant::now()));
+        let counts = counts.expect("a database that was opened can be read");
+        counts.iter().sum()
     }
 
     /// Takes the messages of the overflow queue.
     pub fn take_messages(&self) -> Vec<String> {
-        self.use_queues(|queues| {
-            queues
-                .overflow
-                .messages
-                .drain(..)
-                .map(|message| message.body)
-                .collect()
-        })
-    }
-
-    /// How many messages the dead-letter queue has.
-    pub fn dead_letters(&self) -> usize {
-        self.use_queues(|queues| queues.dead_letters.messages.len())
+        let messages = self.take(false).into_iter();
+        messages.map(|message| message.body).collect()
     }
 
     /// Takes all messages of the dead-letter queue.
     pub fn take_dead_letters(&self) -> Vec<QueueMessage> {
-        self.use_queues(|queues| std::mem::take(&mut queues.dead_letters.messages))
+        self.take(true)
+    }
+
+    fn take(&self, is_dead: bool) -> Vec<QueueMessage> {
+        let taken = self.use_queues(|queues| queues.take(is_dead));
+        taken.expect("a database that was opened can be read and written")
     }
 
     /// What the queues count from here on, call after call: waiting, in flight, delayed.
@@ -143,8 +152,8 @@ impl FakeSqs {
         dead_letters: [[u64; 3]; M],
     ) {
         self.use_queues(|queues| {
-            queues.overflow.counts = overflow.into();
-            queues.dead_letters.counts = dead_letters.into();
+            queues.overflow_counts = overflow.into();
+            queues.dead_letter_counts = dead_letters.into();
         });
     }
 

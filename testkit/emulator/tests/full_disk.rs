@@ -14,7 +14,7 @@ const FILE_VARIABLE: &str = "FILE_OF_QUEUE";
 #[tokio::test]
 async fn message_that_does_not_fit_on_the_disk_leaves_nothing_in_the_file() {
     if let Some(path) = std::env::var_os(FILE_VARIABLE) {
-        let queue = FakeSqs::start_in(path.as_ref(), |_| {}).await.unwrap();
+        let queue = FakeSqs::start_in(path.as_ref()).await.unwrap();
         let endpoint = queue.endpoint();
         tokio::task::spawn_blocking(move || send_messages(&endpoint))
             .await
@@ -23,8 +23,8 @@ async fn message_that_does_not_fit_on_the_disk_leaves_nothing_in_the_file() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dev.sqlite.queue");
-    // Without the trap, the first large write would end the process.
-    let limited = "trap '' XFSZ; ulimit -f 1; exec \"$0\"";
+    // So many blocks, of 512 or 1,024 bytes, hold the database without the large message. Without the trap, the first large write would end the process.
+    let limited = "trap '' XFSZ; ulimit -f 100; exec \"$0\"";
     let status = Command::new("sh")
         .args(["-c", limited])
         .arg(std::env::current_exe().unwrap())
@@ -34,13 +34,13 @@ async fn message_that_does_not_fit_on_the_disk_leaves_nothing_in_the_file() {
         .unwrap();
     assert!(status.success());
 
-    let queue = FakeSqs::start_in(&path, |_| {}).await.unwrap();
+    let queue = FakeSqs::start_in(&path).await.unwrap();
     assert_eq!(queue.take_messages(), ["before", "after"]);
 }
 
 fn send_messages(endpoint: &str) {
     assert!(send(endpoint, "before").starts_with("HTTP/1.1 200 "));
-    let too_large = "x".repeat(10_000);
+    let too_large = "x".repeat(500_000);
     assert!(send(endpoint, &too_large).starts_with("HTTP/1.1 500 "));
     assert!(send(endpoint, "after").starts_with("HTTP/1.1 200 "));
 }

@@ -14,8 +14,8 @@ use crate::owner_only;
 /// What every database of SQLite begins with ("Database File Format").
 const FIRST_BYTES: &[u8] = b"SQLite format 3\0";
 
-/// Whether a database has no table, or the one in which the emulator lists its tables.
-const IS_OWN_DATABASE: &str = "SELECT count(*) = 0 OR max(name = '_tables') FROM sqlite_schema";
+/// Whether a database has no table, or this one.
+const IS_OWN_DATABASE: &str = "SELECT count(*) = 0 OR max(name = ?1) FROM sqlite_schema";
 
 /// The one path of a data file: without symbolic links, so that two stacks that name the file in two
 /// ways meet at the same lock, and have the same files beside it.
@@ -47,11 +47,12 @@ pub(super) fn canonical(path: &Path) -> Result<PathBuf> {
     Ok(folder.join(name))
 }
 
-/// Checks that the file is a data file, if it is there. Nothing is written to it, nor beside it.
+/// Checks that the file is a database with this table, if it is there and not empty. Nothing is
+/// written to it, nor beside it.
 ///
 /// # Errors
 /// It cannot be read, or another program has made it.
-pub(super) fn ensure_own(path: &Path) -> Result<()> {
+pub(crate) fn ensure_own(path: &Path, table: &str) -> Result<()> {
     let cannot_use = || format!("Cannot use the data file {}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
@@ -64,7 +65,7 @@ pub(super) fn ensure_own(path: &Path) -> Result<()> {
         .with_context(cannot_use)?;
     let is_own = match begin.as_slice() {
         [] => true,
-        FIRST_BYTES => is_own_database(path).with_context(cannot_use)?,
+        FIRST_BYTES => is_own_database(path, table).with_context(cannot_use)?,
         _ => false,
     };
     ensure!(
@@ -75,9 +76,9 @@ pub(super) fn ensure_own(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn is_own_database(path: &Path) -> rusqlite::Result<bool> {
+fn is_own_database(path: &Path, table: &str) -> rusqlite::Result<bool> {
     let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    database.query_row(IS_OWN_DATABASE, [], |row| row.get(0))
+    database.query_row(IS_OWN_DATABASE, [table], |row| row.get(0))
 }
 
 /// Takes the file for this process. The lock is on a file beside it: on some systems, one on the

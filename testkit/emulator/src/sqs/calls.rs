@@ -6,7 +6,7 @@ use data_encoding::HEXLOWER;
 use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
 
-use super::queues::{Change, MAX_BYTES, Queues};
+use super::queues::{MAX_BYTES, Queues};
 
 /// The URL of the overflow queue.
 pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/000000000000/overflow";
@@ -65,10 +65,10 @@ impl Queues {
         }
         let answer = match operation {
             "GetQueueAttributes" => self.attributes(&call),
-            "StartMessageMoveTask" => {
-                self.change(Change::Redriven);
-                Ok(json!({"TaskHandle": "handle"}))
-            }
+            "StartMessageMoveTask" => self
+                .redrive()
+                .map(|()| json!({"TaskHandle": "handle"}))
+                .map_err(|_| CallError::INTERNAL),
             _ => Err(CallError::invalid("UnsupportedOperation")),
         };
         // The call of a message that was sent is not recorded: its queue has the message.
@@ -86,47 +86,57 @@ impl Queues {
         if group.is_some_and(|group| !is_message_group_id(group)) {
             return Err(CallError::invalid("InvalidParameterValue"));
         }
-        let id = self.sent.to_string();
-        let reason = call
-            .pointer("/MessageAttributes/reason/StringValue")
-            .and_then(Value::as_str)
-            .map(ToOwned::to_owned);
-        let is_dead = match call["QueueUrl"].as_str().unwrap_or_default() {
-            OVERFLOW_QUEUE => false,
-            DEAD_LETTER_QUEUE => true,
-            _ => return Err(CallError::UNKNOWN_QUEUE),
-        };
-        let change = Change::Sent {
-            id: id.clone(),
-            body: body.to_owned(),
-            reason,
-            is_dead,
-        };
-        if self.write_to_journal(&change).is_err() {
-            return Err(CallError::INTERNAL);
-        }
-        self.apply(change);
+        let is_dead = is_dead_letter_queue(call)?;
+        let reason = call.pointer("/MessageAttributes/reason/StringValue");
+        let added = self.add(body, reason.and_then(Value::as_str), is_dead);
+        // Such as on a full disk.
+        let id = added.map_err(|_| CallError::INTERNAL)?;
         let body_md5 = HEXLOWER.encode(&Md5::digest(body));
-        Ok(json!({"MessageId": id, "MD5OfMessageBody": body_md5}))
+        Ok(json!({"MessageId": id.to_string(), "MD5OfMessageBody": body_md5}))
     }
 
     /// The attributes that a call names, as SQS writes them.
     fn attributes(&mut self, call: &Value) -> Result<Value, CallError> {
-        let url = call["QueueUrl"].as_str().unwrap_or_default();
         if call["AttributeNames"] == json!(["QueueArn"]) {
+            let url = call["QueueUrl"].as_str().unwrap_or_default();
             return Ok(json!({"Attributes": {"QueueArn": arn(url)}}));
         }
-        let queue = match url {
-            OVERFLOW_QUEUE => &mut self.overflow,
-            DEAD_LETTER_QUEUE => &mut self.dead_letters,
-            _ => return Err(CallError::UNKNOWN_QUEUE),
-        };
-        let [waiting, in_flight, delayed] = queue.counts(Instant::now());
+        let is_dead = is_dead_letter_queue(call)?;
+        let [waiting, in_flight, delayed] = self.counts(is_dead)?;
         Ok(json!({"Attributes": {
             "ApproximateNumberOfMessages": waiting.to_string(),
             "ApproximateNumberOfMessagesNotVisible": in_flight.to_string(),
             "ApproximateNumberOfMessagesDelayed": delayed.to_string(),
         }}))
+    }
+
+    /// Messages of a queue that wait, are in flight and are delayed, or what a test says.
+    fn counts(&mut self, is_dead: bool) -> Result<[u64; 3], CallError> {
+        let of_test = if is_dead {
+            &mut self.dead_letter_counts
+        } else {
+            &mut self.overflow_counts
+        };
+        let said = if of_test.len() > 1 {
+            of_test.pop_front()
+        } else {
+            of_test.front().copied()
+        };
+        if let Some(counts) = said {
+            return Ok(counts);
+        }
+        let counts = self.waiting_and_in_flight(is_dead, Instant::now());
+        let [waiting, in_flight] = counts.map_err(|_| CallError::INTERNAL)?;
+        Ok([waiting, in_flight, 0])
+    }
+}
+
+/// Whether a call is about the dead-letter queue.
+fn is_dead_letter_queue(call: &Value) -> Result<bool, CallError> {
+    match call["QueueUrl"].as_str().unwrap_or_default() {
+        OVERFLOW_QUEUE => Ok(false),
+        DEAD_LETTER_QUEUE => Ok(true),
+        _ => Err(CallError::UNKNOWN_QUEUE),
     }
 }
 

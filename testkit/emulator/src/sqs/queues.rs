@@ -1,16 +1,16 @@
-//! The queues and what changes them, in memory or kept in a file. This module must not know what is
-//! in a message, nor how a call is written.
+//! The queues, in a database in memory or in a file. This module must not know what is in a message,
+//! nor how a call is written.
 
 use std::collections::VecDeque;
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use serde::{Deserialize, Serialize};
+use anyhow::{Context as _, Result};
+use rusqlite::{Connection, Row, params};
 use serde_json::Value;
 
-use super::journal::{Changes, Journal};
+use crate::emulator::data_file;
+use crate::owner_only;
 
 /// The largest message with its attributes, in bytes ("Amazon SQS message quotas").
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
@@ -23,6 +23,17 @@ const MAX_RECEIVES: u32 = 24;
 /// for which Lambda's limit is 6 MB.
 const MAX_RECEIVED_BYTES: usize = 3 * MAX_BYTES;
 
+/// The table of the messages. Those that a process had received when it was killed are visible again.
+/// `visible_at` is in milliseconds since the database was opened. A process that is killed has handed
+/// to the operating system what it wrote, so nothing has to wait for the disk.
+const OPEN: &str = "
+    PRAGMA synchronous = OFF;
+    CREATE TABLE IF NOT EXISTS messages (
+        id INTEGER PRIMARY KEY, body TEXT NOT NULL, reason TEXT, is_dead INTEGER NOT NULL,
+        receives INTEGER NOT NULL DEFAULT 0, visible_at INTEGER NOT NULL DEFAULT 0
+    );
+    UPDATE messages SET receives = 0, visible_at = 0;";
+
 /// A message that was received.
 #[derive(Clone, Debug)]
 pub struct QueueMessage {
@@ -30,214 +41,157 @@ pub struct QueueMessage {
     pub body: String,
     /// Why it is a dead letter, if the overflow function said so.
     pub reason: Option<String>,
-    receives: u32,
-    pub(super) visible_at: Instant,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Queues {
-    pub(super) overflow: Queue,
-    pub(super) dead_letters: Queue,
+    messages: Connection,
+    opened: Instant,
+    /// The id of the next message.
     pub(super) sent: u64,
     pub(super) is_unavailable: bool,
     pub(super) calls: Vec<(String, Value)>,
-    journal: Option<Journal>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    pub(super) messages: Vec<QueueMessage>,
-    /// What a test says that it counts, one after another; the last one stays.
-    pub(super) counts: VecDeque<[u64; 3]>,
-}
-
-/// A change of the queues, as their file has it.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) enum Change {
-    Sent {
-        id: String,
-        body: String,
-        reason: Option<String>,
-        is_dead: bool,
-    },
-    /// A message became a dead letter.
-    Dead(String),
-    Deleted(String),
-    Cleared,
-    /// All dead letters are back in the overflow queue.
-    Redriven,
+    /// What a test says that a queue counts, one after another; the last one stays.
+    pub(super) overflow_counts: VecDeque<[u64; 3]>,
+    pub(super) dead_letter_counts: VecDeque<[u64; 3]>,
 }
 
 impl Queues {
-    /// The queues that a file has, which keeps them: it is written anew with only what is left in
-    /// them. `note` takes a sentence about a message that was not written to its end.
+    pub(super) fn in_memory() -> Result<Self> {
+        let messages = Connection::open_in_memory();
+        Self::new(messages.context("Cannot open a queue in memory")?)
+    }
+
+    /// The queues that a file has. It is created when there is none, and only its owner can read it.
     ///
     /// # Errors
-    /// The file cannot be read or written, or has a line that is no change. The file then stays as
-    /// it is.
-    pub(super) fn open(path: &Path, note: impl FnOnce(&str)) -> Result<Self> {
-        let mut queues = Self::default();
-        let Changes {
-            changes,
-            unfinished_line,
-        } = Journal::read(path)?;
-        for change in changes {
-            queues.apply(change);
-        }
-        if let Some(number) = unfinished_line {
-            note(&format!(
-                "Line {number}, the last one of the queue's file {}, is left out: it has no end, as when the stack was \
-                 killed before it acknowledged a message.",
-                path.display()
-            ));
-        }
-        let overflow = &queues.overflow.messages;
-        let dead_letters = &queues.dead_letters.messages;
-        let messages_left = overflow
-            .iter()
-            .map(|message| message.as_sent(false))
-            .chain(dead_letters.iter().map(|message| message.as_sent(true)));
-        let journal = Journal::create(path, messages_left)?;
-        queues.journal = Some(journal);
-        Ok(queues)
+    /// The file cannot be read or written, or another program has made it. It then stays as it is.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        data_file::ensure_own(path, "messages")?;
+        let cannot_open = || format!("Cannot use the queue's file {}", path.display());
+        owner_only().open(path).with_context(cannot_open)?;
+        let messages = Connection::open(path).with_context(cannot_open)?;
+        Self::new(messages).with_context(cannot_open)
     }
 
-    /// Makes a change, and writes it to the file if there is one. When the file loses the change,
-    /// the caller makes it again later: on AWS, too, a message may come back after it was deleted.
-    pub(super) fn change(&mut self, change: Change) {
-        let _ = self.write_to_journal(&change);
-        self.apply(change);
+    fn new(messages: Connection) -> Result<Self> {
+        messages.execute_batch(OPEN)?;
+        let next_id = "SELECT ifnull(max(id) + 1, 0) FROM messages";
+        Ok(Self {
+            sent: messages.query_row(next_id, [], |row| row.get(0))?,
+            messages,
+            opened: Instant::now(),
+            is_unavailable: false,
+            calls: Vec::new(),
+            overflow_counts: VecDeque::new(),
+            dead_letter_counts: VecDeque::new(),
+        })
     }
 
-    pub(super) fn write_to_journal(&mut self, change: &Change) -> io::Result<()> {
-        match &mut self.journal {
-            Some(journal) => journal.append(change),
-            None => Ok(()),
-        }
+    /// Adds a message, and returns its id.
+    pub(super) fn add(
+        &mut self,
+        body: &str,
+        reason: Option<&str>,
+        is_dead: bool,
+    ) -> rusqlite::Result<u64> {
+        let id = self.sent;
+        let insert = "INSERT INTO messages (id, body, reason, is_dead) VALUES (?1, ?2, ?3, ?4)";
+        self.messages
+            .execute(insert, params![id, body, reason, is_dead])?;
+        self.sent += 1;
+        Ok(id)
     }
 
-    pub(super) fn apply(&mut self, change: Change) {
-        let overflow = &mut self.overflow.messages;
-        let dead_letters = &mut self.dead_letters.messages;
-        let now = Instant::now();
-        match change {
-            Change::Sent {
-                id,
-                body,
-                reason,
-                is_dead,
-            } => {
-                // Ids are numbers that count up.
-                let next_number = id.parse::<u64>().map_or(0, |number| number + 1);
-                self.sent = self.sent.max(next_number);
-                let queue = if is_dead { dead_letters } else { overflow };
-                queue.push(QueueMessage {
-                    id,
-                    body,
-                    reason,
-                    receives: 0,
-                    visible_at: now,
-                });
-            }
-            Change::Dead(id) => {
-                dead_letters.extend(overflow.extract_if(.., |message| message.id == id));
-            }
-            Change::Deleted(id) => overflow.retain(|message| message.id != id),
-            Change::Cleared => {
-                overflow.clear();
-                dead_letters.clear();
-            }
-            Change::Redriven => {
-                for message in dead_letters.drain(..) {
-                    overflow.push(QueueMessage {
-                        receives: 0,
-                        visible_at: now,
-                        ..message
-                    });
-                }
-            }
-        }
+    /// Deletes a message.
+    pub(super) fn delete(&self, id: &str) -> rusqlite::Result<()> {
+        self.change("DELETE FROM messages WHERE id = ?1", [id])
     }
 
-    pub(super) fn delete(&mut self, id: &str) {
-        self.change(Change::Deleted(id.to_owned()));
+    /// Deletes all messages.
+    pub(super) fn clear(&self) -> rusqlite::Result<()> {
+        self.change("DELETE FROM messages", [])
     }
 
-    pub(super) fn clear(&mut self) {
-        self.change(Change::Cleared);
+    /// Moves all dead letters to the overflow queue.
+    pub(super) fn redrive(&self) -> rusqlite::Result<()> {
+        let redrive =
+            "UPDATE messages SET is_dead = FALSE, receives = 0, visible_at = 0 WHERE is_dead";
+        self.change(redrive, [])
     }
 
     /// Up to `most` messages that are visible, which are hidden for this long from `now` on.
     pub(super) fn receive(
-        &mut self,
+        &self,
         most: usize,
         hidden: Duration,
         now: Instant,
-    ) -> Vec<QueueMessage> {
-        self.move_dead_letters(now);
-        let messages = &mut self.overflow.messages;
-        let visible = messages
-            .iter_mut()
-            .filter(|message| message.visible_at <= now);
+    ) -> rusqlite::Result<Vec<QueueMessage>> {
+        let visible_at = self.since_opened(now + hidden);
+        let now = self.since_opened(now);
+        let move_dead_letters = "UPDATE messages SET is_dead = TRUE
+            WHERE NOT is_dead AND visible_at <= ?1 AND receives >= ?2";
+        self.change(move_dead_letters, params![now, MAX_RECEIVES])?;
+        let visible = "SELECT id, body, reason FROM messages
+            WHERE NOT is_dead AND visible_at <= ?1 ORDER BY id LIMIT ?2";
         let mut received = Vec::new();
         let mut bytes = 0;
-        for message in visible.take(most) {
+        for message in self.read(visible, params![now, most])? {
             bytes += message.body.len();
             if bytes > MAX_RECEIVED_BYTES {
                 break;
             }
-            message.visible_at = now + hidden;
-            message.receives += 1;
-            received.push(message.clone());
+            let hide = "UPDATE messages SET visible_at = ?1, receives = receives + 1 WHERE id = ?2";
+            self.change(hide, params![visible_at, message.id])?;
+            received.push(message);
         }
-        received
+        Ok(received)
     }
 
-    /// Moves the messages that were received too often to the dead-letter queue.
-    fn move_dead_letters(&mut self, now: Instant) {
-        let messages = &self.overflow.messages;
-        let dead: Vec<String> = messages
-            .iter()
-            .filter(|message| message.visible_at <= now && message.receives >= MAX_RECEIVES)
-            .map(|message| message.id.clone())
-            .collect();
-        for id in dead {
-            self.change(Change::Dead(id));
-        }
+    /// Takes all messages of a queue.
+    pub(super) fn take(&self, is_dead: bool) -> rusqlite::Result<Vec<QueueMessage>> {
+        let all = "SELECT id, body, reason FROM messages WHERE is_dead = ?1 ORDER BY id";
+        let messages = self.read(all, [is_dead])?;
+        self.change("DELETE FROM messages WHERE is_dead = ?1", [is_dead])?;
+        Ok(messages)
     }
-}
 
-impl Queue {
-    /// Messages that wait, are in flight and are delayed.
-    pub(super) fn counts(&mut self, now: Instant) -> [u64; 3] {
-        let said_by_test = if self.counts.len() > 1 {
-            self.counts.pop_front()
-        } else {
-            self.counts.front().copied()
+    /// How many messages of a queue wait, and how many are in flight.
+    pub(super) fn waiting_and_in_flight(
+        &self,
+        is_dead: bool,
+        now: Instant,
+    ) -> rusqlite::Result<[u64; 2]> {
+        let count = "SELECT count(*) FILTER (WHERE visible_at <= ?2), count(*) FILTER (WHERE visible_at > ?2)
+            FROM messages WHERE is_dead = ?1";
+        let counted = params![is_dead, self.since_opened(now)];
+        self.messages
+            .query_row(count, counted, |row| Ok([row.get(0)?, row.get(1)?]))
+    }
+
+    fn change(&self, statement: &str, values: impl rusqlite::Params) -> rusqlite::Result<()> {
+        self.messages.execute(statement, values).map(drop)
+    }
+
+    fn read(
+        &self,
+        query: &str,
+        values: impl rusqlite::Params,
+    ) -> rusqlite::Result<Vec<QueueMessage>> {
+        let message = |row: &Row<'_>| {
+            Ok(QueueMessage {
+                id: row.get::<_, u64>(0)?.to_string(),
+                body: row.get(1)?,
+                reason: row.get(2)?,
+            })
         };
-        if let Some(counts) = said_by_test {
-            return counts;
-        }
-        let messages = &self.messages;
-        let waiting = messages
-            .iter()
-            .filter(|message| message.visible_at <= now)
-            .count();
-        let in_flight = messages.len() - waiting;
-        [waiting as u64, in_flight as u64, 0]
+        let mut query = self.messages.prepare_cached(query)?;
+        query.query_map(values, message)?.collect()
     }
-}
 
-impl QueueMessage {
-    /// The change that brings it back.
-    fn as_sent(&self, is_dead: bool) -> Change {
-        Change::Sent {
-            id: self.id.clone(),
-            body: self.body.clone(),
-            reason: self.reason.clone(),
-            is_dead,
-        }
+    fn since_opened(&self, time: Instant) -> i64 {
+        let millis = time.duration_since(self.opened).as_millis();
+        i64::try_from(millis).unwrap_or(i64::MAX)
     }
 }
 

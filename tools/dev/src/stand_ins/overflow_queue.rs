@@ -70,7 +70,7 @@ impl OverflowQueue {
             Storage::Memory => None,
         };
         let sqs = match &file {
-            Some(file) => FakeSqs::start_in(file, status).await?,
+            Some(file) => FakeSqs::start_in(file).await?,
             None => FakeSqs::start().await?,
         };
         let queue = QueueHandle {
