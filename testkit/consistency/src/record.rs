@@ -3,9 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::Duration;
 
 /// Microseconds since 1970.
 pub type Micros = u64;
+
+/// Longer than a call that its caller has given up may wait for its effect.
+pub const LATE_CALLS: Duration = Duration::from_secs(5);
 
 /// A hash of a content that is too large to be kept for a million signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -71,6 +75,8 @@ pub struct RecordedUpdate {
     /// Whether the client sent it again: then the clocks of the processes order an earlier attempt,
     /// which may take effect late, and the direct updates of its fields.
     pub is_repeated: bool,
+    /// Whether it erased the customer, when it was sent and when it was acknowledged.
+    pub is_erasure: bool,
     /// What each field was set to, or that it was removed.
     pub fields: Vec<(&'static str, Option<String>)>,
 }

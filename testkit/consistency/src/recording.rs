@@ -60,6 +60,7 @@ impl RecordedUpdate {
             latest_clock: 0,
             is_deferred: false,
             is_repeated: false,
+            is_erasure: false,
             fields: update.fields,
         }
     }

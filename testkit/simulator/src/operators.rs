@@ -8,7 +8,7 @@ use aws::deadline::Deadline;
 use consistency::generated::{
     FIELDS, GeneratedUpdate, IMPORTED_FIELD, account_id, customer_key, subject_in_account,
 };
-use consistency::{ClientOutcome, RecordedUpdate};
+use consistency::{ClientOutcome, LATE_CALLS, RecordedUpdate};
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
@@ -28,9 +28,6 @@ const MAX_SECONDS_AHEAD: u64 = 5 * 60;
 
 /// How long a write of an import is repeated.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Longer than a call of a function that has no answer may wait for its effect.
-const LATE_CALLS: Duration = Duration::from_secs(5);
 
 /// The updates among whose customers an operator chooses.
 const RECENT_UPDATES: usize = 10;
@@ -98,8 +95,8 @@ async fn import_line(
     }
 }
 
-/// Erases customers now and then, as `cargo intake customers erase` does: while nothing is queued, and
-/// a second time when no request is under way any more that came before.
+/// Erases customers now and then: while nothing is queued, and a second time when no request is under
+/// way any more that came before. `cargo intake customers erase` deletes only then.
 pub async fn erase(clients: Rc<Clients>, mut random: fastrand::Rng) {
     loop {
         sleep(Duration::from_millis(random.u64(1_000..15_000))).await;
@@ -163,6 +160,7 @@ fn record_erasure(
     clients.record.borrow_mut().updates.push(RecordedUpdate {
         outcome,
         latest_clock: clients.aws.micros(),
+        is_erasure: true,
         ..RecordedUpdate::new(update, account, sent)
     });
 }

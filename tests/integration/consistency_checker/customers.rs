@@ -28,6 +28,7 @@ fn may_be_stored(value: Option<&str>, writes: &[SentWrite]) -> bool {
         latest_clock: write.acknowledged.unwrap_or(write.sent),
         is_deferred: false,
         is_repeated: false,
+        is_erasure: false,
         fields: vec![("city", write.value.map(ToOwned::to_owned))],
     };
     let record = RunRecord {
@@ -120,6 +121,7 @@ fn direct(field: &'static str, sent: Micros) -> RecordedUpdate {
         latest_clock: sent + 10,
         is_deferred: false,
         is_repeated: false,
+        is_erasure: false,
         fields: vec![(field, Some(sent.to_string()))],
     }
 }
@@ -167,6 +169,33 @@ fn deferred_or_repeated_write_may_win_over_a_later_one_when_its_clock_was_as_far
     assert!(!may_win(direct_with_clock(50)), "both were direct");
 }
 
+/// Seed 7000483 of the simulator: of an update that was attempted twice, the second attempt came after
+/// newer updates and an erasure.
+#[test]
+fn erased_customer_may_be_what_an_attempt_from_before_makes_of_it() {
+    const SECOND: Micros = 1_000_000;
+    let may_end_with_first = |first_sent, erased_at, created_at| {
+        let erasure = RecordedUpdate {
+            is_erasure: true,
+            outcome: ClientOutcome::Acknowledged(erased_at),
+            latest_clock: erased_at,
+            fields: vec![("city", Some("erased".to_owned()))],
+            ..direct("city", erased_at)
+        };
+        let updates = [first_sent, 20 * SECOND, created_at].map(|sent| direct("city", sent));
+        may_end_with(first_sent, [updates.to_vec(), vec![erasure]].concat())
+    };
+    assert!(may_end_with_first(19 * SECOND, 23 * SECOND, 21 * SECOND));
+    assert!(
+        !may_end_with_first(19 * SECOND, 25 * SECOND, 21 * SECOND),
+        "no call takes so long"
+    );
+    assert!(
+        !may_end_with_first(19 * SECOND, 23 * SECOND, 24 * SECOND),
+        "the customer was created anew"
+    );
+}
+
 #[test]
 fn clock_ahead_counts_for_later_writes_of_the_field_that_it_wrote_and_for_no_other() {
     let after_one_ahead = |field| {
@@ -193,6 +222,7 @@ fn customer_or_field_that_was_not_sent_is_a_phantom() {
         latest_clock: 10,
         is_deferred: false,
         is_repeated: false,
+        is_erasure: false,
         fields: vec![("city", None)],
     };
     let record = RunRecord {

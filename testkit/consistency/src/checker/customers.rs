@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::{ClientOutcome, Micros, RecordedUpdate, RunRecord, Stored};
+use crate::record::{ClientOutcome, LATE_CALLS, Micros, RecordedUpdate, RunRecord, Stored};
 use crate::report::{Report, Subject, Violation};
 
 /// A write of one field.
@@ -16,6 +16,7 @@ struct Write<'a> {
     latest_clock: Micros,
     is_deferred: bool,
     is_repeated: bool,
+    is_erasure: bool,
 }
 
 impl<'a> Write<'a> {
@@ -32,6 +33,7 @@ impl<'a> Write<'a> {
             latest_clock: update.latest_clock,
             is_deferred: update.is_deferred,
             is_repeated: update.is_repeated,
+            is_erasure: update.is_erasure,
         }
     }
 
@@ -40,6 +42,7 @@ impl<'a> Write<'a> {
         let Some(acknowledged_at) = self.acknowledged_at else {
             return true;
         };
+        let acknowledged_at = self.latest_effect(acknowledged_at, all);
         // A write goes above the fence that the field has, so an earlier write by a clock that is
         // ahead counts, too.
         let clocks_before = all
@@ -59,6 +62,19 @@ impl<'a> Write<'a> {
         all.iter()
             .filter(|other| other.acknowledged_at.is_some())
             .all(may_follow)
+    }
+
+    /// When a write that was acknowledged may have taken effect last. After an erasure, an attempt
+    /// that is still on its way creates the customer again (docs/outages.md, What is not promised).
+    fn latest_effect(&self, acknowledged_at: Micros, all: &[Self]) -> Micros {
+        let late_calls = Micros::try_from(LATE_CALLS.as_micros()).expect("it is a few seconds");
+        let on_its_way = self.sent..=acknowledged_at + late_calls;
+        all.iter()
+            .filter(|other| other.is_erasure)
+            .flat_map(|erasure| [Some(erasure.sent), erasure.acknowledged_at])
+            .flatten()
+            .filter(|erased_at| on_its_way.contains(erased_at))
+            .fold(acknowledged_at, Micros::max)
     }
 }
 
