@@ -13,7 +13,7 @@ use crate::suggestion::{SIGNAL_SYNONYMS, Vocabulary};
 use crate::validation::{FieldError, Warning};
 
 /// The fields of a signal in the contract, of both shapes.
-const SIGNAL_FIELDS: [&str; 6] = [
+pub const SIGNAL_FIELDS: [&str; 6] = [
     "customerId",
     "eventType",
     "emitterId",

@@ -13,6 +13,7 @@ use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::customer::{FENCE, is_reserved};
+use model::signal::SIGNAL_FIELDS;
 use model::timestamp::Timestamp;
 use operator::items::{Json, json_object, scan_table, text};
 use serde::Serialize;
@@ -28,17 +29,6 @@ use crate::time_args::time_or_age;
 
 /// How many bytes of events are kept before they are written: a table may be larger than the memory.
 const MAX_KEPT_BYTES: usize = 64 * 1024 * 1024;
-
-/// The attributes of a signal that the client sent. Those without a name in the contract are in
-/// `undocumented`.
-const SENT_FIELDS: [&str; 6] = [
-    "customerId",
-    "eventType",
-    "emitterId",
-    "stepNodeId",
-    "eventflowIdentifier",
-    "data",
-];
 
 #[derive(Args, Debug)]
 pub(crate) struct Backfill {
@@ -162,7 +152,7 @@ fn signal_event(item: &Item) -> Option<CloudEvent<'_>> {
         (Some(event_type), Some(customer_id)) => (event_type, customer_id),
         _ => (text(item, "stepNodeId")?, text(item, "emitterId")?),
     };
-    let mut data: BTreeMap<&str, Json<'_>> = SENT_FIELDS
+    let mut data: BTreeMap<&str, Json<'_>> = SIGNAL_FIELDS
         .iter()
         .filter_map(|name| Some((*name, Json(item.get(*name)?))))
         .collect();
