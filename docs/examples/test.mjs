@@ -10,5 +10,6 @@ await fetch(`${BASE_URL}/api/event-flows/signal`, {   // your client
 
 const response = await fetch(`${INSPECTOR_URL}/signals?type=purchase&wait=10s`);
 const { signals } = await response.json();
-const arrived = signals.map(({ subject, errors, data }) => ({ subject, errors, data }));
+const arrived = [];
+for (const { subject, errors, data } of signals) arrived.push({ subject, errors, data });
 assert.deepEqual(arrived, [{ subject: "c1", errors: [], data: { price: 49.9 } }]);
