@@ -159,8 +159,9 @@ where
     let answering = service_fn(|request| Box::pin(answer(&*service, number, request)));
     let mut connection = http1::Builder::new().serve_connection(TokioIo::new(stream), answering);
     let served = poll_fn(|context| connection.poll_without_shutdown(context)).await;
-    // Another error is a process that is stopped, which drops its connections.
-    let is_to_be_reset = served.is_err_and(|error| error.is_user());
+    // Another error is a cut body, or a process that is stopped, which drops its connections.
+    let is_to_be_reset =
+        served.is_err_and(|error| error.is_user() && !error.is_body_write_aborted());
     let stream = connection.into_parts().io.into_inner();
     service.disconnected();
     is_to_be_reset.then_some(stream)
@@ -263,4 +264,48 @@ pub fn response(
         }
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read as _, Write as _};
+
+    use super::*;
+
+    /// Answers with a body, and ends the connection in this way.
+    struct Breaking(Break);
+
+    impl Service for Breaking {
+        async fn answer(&self, _: Request<Bytes>) -> Response<Full<Bytes>> {
+            let mut answer = response(200, &[], "{\"a\":1}");
+            answer.extensions_mut().insert(self.0);
+            answer
+        }
+    }
+
+    /// What a client reads until the connection ends, and the error with which it ends.
+    async fn read(ending: Break) -> (String, Option<ErrorKind>) {
+        let server = HttpServer::start(Breaking(ending), None).await.unwrap();
+        let address = server.address();
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            stream
+                .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                .unwrap();
+            let mut read = String::new();
+            let error = stream.read_to_string(&mut read).err();
+            (read, error.map(|error| error.kind()))
+        });
+        reading.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn connection_is_reset_or_ends_before_the_last_byte() {
+        let reset = read(Break::Reset).await;
+        assert_eq!(reset, (String::new(), Some(ErrorKind::ConnectionReset)));
+        let (cut, error) = read(Break::BeforeLastByte).await;
+        assert!(cut.contains("\r\ncontent-length: 7\r\n"), "{cut}");
+        assert!(cut.ends_with("\r\n\r\n{\"a\":1"), "{cut}");
+        assert_eq!(error, None);
+    }
 }
