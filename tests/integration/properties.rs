@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::number::for_dynamodb;
+use model::signal::SIGNAL_FIELDS;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};
@@ -29,16 +30,6 @@ const SEED: u64 = 20_261_120;
 
 /// Lambda's limit for a response is 6 MB. The rest is for the headers and the JSON around the body.
 const MAX_RESPONSE_BYTES: usize = 5_500_000;
-
-/// The fields of a signal.
-const SIGNAL_FIELDS: [&str; 6] = [
-    "customerId",
-    "eventType",
-    "emitterId",
-    "stepNodeId",
-    "data",
-    "eventflowIdentifier",
-];
 
 /// Checks `property` on `cases` cases of `strategy`, or on `INTAKE_PROPERTY_FACTOR` times as many.
 #[track_caller]

@@ -158,7 +158,7 @@ fn write_timeout_on_the_pages_is_that_of_the_code() {
         ),
         (
             "docs/internals/design.md",
-            format!("Throttling of {with_queue} to {without_queue} seconds"),
+            format!("throttling of {with_queue} to {without_queue} seconds"),
         ),
         (
             "docs/outages.md",
