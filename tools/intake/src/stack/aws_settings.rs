@@ -163,11 +163,12 @@ impl AwsSettings {
     }
 
     fn ensure_profiles_exist(&self) -> Result<()> {
-        let is_chosen = environment("AWS_PROFILE").is_some();
         let name = self.profile_name();
-        if is_chosen && self.profiles.get_profile(name).is_none() {
+        if let Some(variable) = profile_variable()
+            && self.profiles.get_profile(name).is_none()
+        {
             bail!(
-                "The AWS profile {name} does not exist: {}. Check AWS_PROFILE.",
+                "The AWS profile {name} does not exist: {}. Check {variable}.",
                 self.known_profiles()
             );
         }
@@ -404,9 +405,21 @@ fn reason_of_chain(error: &CredentialsError) -> Option<String> {
     (!reasons.is_empty()).then(|| format!("({})", reasons.join("; ")))
 }
 
+/// The variables that name a profile. The AWS command line reads both in this order; the SDK knows only
+/// the second one.
+const PROFILE_VARIABLES: [&str; 2] = ["AWS_DEFAULT_PROFILE", "AWS_PROFILE"];
+
+/// The variable that names the profile.
+fn profile_variable() -> Option<&'static str> {
+    PROFILE_VARIABLES
+        .into_iter()
+        .find(|variable| environment(variable).is_some())
+}
+
 /// The name of the profile to load. The SDK would take an empty `AWS_PROFILE` for a name.
 fn chosen_profile() -> Option<String> {
-    environment("AWS_PROFILE")
+    profile_variable()
+        .and_then(environment)
         .or_else(|| std::env::var_os("AWS_PROFILE").map(|_| "default".to_owned()))
 }
 

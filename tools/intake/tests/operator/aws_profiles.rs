@@ -24,7 +24,7 @@ pub(crate) const STATIC_KEYS: &str =
     "region = eu-central-1\naws_access_key_id = Static\naws_secret_access_key = s\n";
 
 /// `{aws}` is the address of the stand-in.
-const PROFILES: [Profile; 15] = [
+const PROFILES: [Profile; 16] = [
     Profile {
         name: "keys of the default profile",
         config: "[default]\n{keys}endpoint_url = {aws}\n",
@@ -136,6 +136,13 @@ const PROFILES: [Profile; 15] = [
             ("AWS_CA_BUNDLE", ""),
             ("AWS_USE_FIPS_ENDPOINT", ""),
         ],
+        access_key: "Static",
+        asked_once: None,
+    },
+    Profile {
+        name: "the variable that the AWS command line reads first",
+        config: "[profile ops]\n{keys}endpoint_url = {aws}\n",
+        variables: &[("AWS_DEFAULT_PROFILE", "ops"), ("AWS_PROFILE", "elsewhere")],
         access_key: "Static",
         asked_once: None,
     },
