@@ -184,9 +184,8 @@ impl Aws {
     /// Does what was decided about a call, and says what its caller gets.
     fn apply(&self, who: &str, call: &Call, fate: &Fate) -> Outcome {
         let at = self.elapsed();
-        let now = self.now();
         let state = &mut *self.state();
-        let done = state.apply(call, &fate.effect, now);
+        let done = state.apply(call, &fate.effect);
         let made_at = at.saturating_sub(fate.before);
         if let Some(Outcome::Answer(answer)) = &done
             && answer.status == 200
@@ -229,7 +228,7 @@ impl State {
     }
 
     /// Lets a call take effect. `None` if it has none.
-    fn apply(&mut self, call: &Call, effect: &Effect, now: Timestamp) -> Option<Outcome> {
+    fn apply(&mut self, call: &Call, effect: &Effect) -> Option<Outcome> {
         if matches!(effect, Effect::None) {
             return None;
         }
@@ -256,7 +255,7 @@ impl State {
                 Outcome::Answer(answer)
             }
             Service::Sqs => Outcome::Answer(self.queues.send(&call.body)),
-            Service::S3 => self.objects.get(&call.target, now),
+            Service::S3 => self.objects.get(&call.target),
         })
     }
 }

@@ -118,7 +118,6 @@ impl Clients {
             .keys
             .key_of(client.account, client.number, self.aws.elapsed());
         let request = HttpRequest {
-            method: "POST",
             path,
             key: used.secret.clone(),
             body,

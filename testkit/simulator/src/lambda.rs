@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lambda_http::http::Method;
 use lambda_http::{Body, Context, Request, RequestExt as _};
 use overflow::{SqsEvent, SqsMessage};
 use serde_json::Value;
@@ -54,10 +55,9 @@ struct Shared {
     kills: Cell<u64>,
 }
 
-/// A request to a function behind the HTTP API.
+/// A POST to a function behind the HTTP API.
 #[derive(Clone, Debug)]
 pub struct HttpRequest {
-    pub method: &'static str,
     pub path: &'static str,
     pub key: String,
     pub body: String,
@@ -232,7 +232,7 @@ impl Lambda {
 impl HttpRequest {
     fn with_context(self, context: Context) -> Request {
         let mut request = Request::new(Body::Text(self.body));
-        *request.method_mut() = self.method.parse().expect("a method of HTTP");
+        *request.method_mut() = Method::POST;
         let headers = request.headers_mut();
         let bearer = format!("Bearer {}", self.key);
         headers.insert("authorization", bearer.parse().expect("a key is ASCII"));

@@ -65,16 +65,19 @@ pub struct RunOptions {
 /// # Panics
 /// When the simulation itself has a defect.
 pub fn run_seed(seed: u64, options: &RunOptions) -> RunResult {
-    // What the functions draw, too.
+    let random = fastrand::Rng::with_seed(seed);
+    in_virtual_time(seed, run(random, options))
+}
+
+/// Does this in one thread and in virtual time. What the functions draw follows from the seed.
+pub(crate) fn in_virtual_time<T>(seed: u64, work: impl Future<Output = T>) -> T {
     fastrand::seed(seed);
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .expect("a runtime without I/O");
-    let local = LocalSet::new();
-    let random = fastrand::Rng::with_seed(seed);
-    runtime.block_on(local.run_until(run(random, options)))
+    LocalSet::new().block_on(&runtime, work)
 }
 
 async fn run(mut random: fastrand::Rng, options: &RunOptions) -> RunResult {

@@ -35,7 +35,7 @@ impl Objects {
         });
     }
 
-    pub(super) fn get(&self, path: &str, _: Timestamp) -> Outcome {
+    pub(super) fn get(&self, path: &str) -> Outcome {
         let object = self.snapshot.as_ref().filter(|object| object.path == path);
         let Some(object) = object else {
             return Outcome::Answer(Answer {

@@ -8,8 +8,7 @@ use std::time::Duration;
 use consistency::generated::account_id;
 use model::limits::MAX_SIGNALS_PER_REQUEST;
 use serde_json::json;
-use tokio::runtime::Builder;
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::spawn_local;
 use tokio::time::sleep;
 
 use super::RequestKind;
@@ -20,6 +19,7 @@ use crate::drain;
 use crate::environment::FunctionKind;
 use crate::keys::Keys;
 use crate::lambda::{HttpRequest, Lambda, Lifetimes};
+use crate::run::in_virtual_time;
 use crate::trace::Trace;
 
 /// How long requests are sent before the first fault, so that warm environments are there.
@@ -69,14 +69,8 @@ struct Sent {
 impl Measurement {
     /// Measures a row.
     pub(super) fn take(kind: RequestKind, rate: u64, seconds: u64, condition: &Condition) -> Self {
-        fastrand::seed(SEED);
-        let runtime = Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .expect("a runtime without I/O");
         let whole = BEFORE..BEFORE + Duration::from_secs(seconds);
-        LocalSet::new().block_on(&runtime, measure(kind, rate, &whole, condition))
+        in_virtual_time(SEED, measure(kind, rate, &whole, condition))
     }
 
     /// Whether nothing was lost and nothing refused and, without a fault, nothing deferred.
@@ -196,7 +190,6 @@ impl Request {
             }
         };
         HttpRequest {
-            method: "POST",
             path,
             key: key.to_owned(),
             body: body.to_string(),
