@@ -19,11 +19,11 @@ use crate::support::requests::{
 #[tokio::test]
 async fn dropped_connections_fail_no_request() {
     join_all(
-        [(customer(), 0), (request_without_identifier(400), 400)].map(async |(call, again)| {
+        [(customer(), 0), (request_without_identifier(100), 100)].map(async |(call, again)| {
             let AppBehindProxy { app, proxy, key } = app_behind_proxy(Plan::none()).await;
-            // Sixteen calls run concurrently, each on a connection of its own.
+            // Four calls run concurrently, each on a connection of its own.
             assert_eq!(
-                app.send(request_without_identifier(400).key(&key))
+                app.send(request_without_identifier(100).key(&key))
                     .await
                     .status,
                 200
@@ -35,7 +35,7 @@ async fn dropped_connections_fail_no_request() {
             assert_eq!(response.status, 200, "{}", response.text);
             // A call on a dropped connection counts as faulted.
             assert_faulted(&proxy);
-            assert_eq!(stored_numbers(&app).await.len(), 400 + again);
+            assert_eq!(stored_numbers(&app).await.len(), 100 + again);
             let before = proxy.counts().calls();
             assert_eq!(app.send(RequestBuilder::ping().key(&key)).await.status, 200);
             assert_eq!(app.send(customer().key(&key)).await.status, 200);
@@ -56,7 +56,7 @@ async fn dropped_connections_fail_no_request() {
 async fn dropped_connections_are_met_by_one_request_with_a_queue() {
     let stack = OverflowStack::start(Plan::none()).await;
     let send = async || {
-        let batch = json!({"signals": signals(400)});
+        let batch = json!({"signals": signals(100)});
         let response = stack.send(&batch, Timestamp::now()).await;
         assert_eq!(response.status, 200, "{response:?}");
     };
