@@ -188,11 +188,13 @@ async fn revoke_all(key_table: &KeyTable<'_>, api_keys: &[StoredKey]) -> Result<
     Ok(last_revocation)
 }
 
-/// Waits while functions may still accept a key of the account.
+/// Waits while functions may still accept a key of the account, and for requests that came before: a
+/// key that was not revoked may have expired a moment ago.
 fn while_keys_are_cached(last_revocation: Option<Timestamp>) -> Wait {
+    let end_of_requests = Timestamp::now().plus(MAX_REQUEST_DURATION);
     let until = match last_revocation {
-        Some(revoked_at) => revoked_at.plus(REVOCATION_DELAY),
-        None => Timestamp::now(),
+        Some(revoked_at) => revoked_at.plus(REVOCATION_DELAY).max(end_of_requests),
+        None => end_of_requests,
     };
     Wait {
         until,
