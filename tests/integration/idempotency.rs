@@ -14,7 +14,7 @@ use crate::support::requests::{
 #[tokio::test]
 async fn twelve_concurrent_attempts_are_stored_once() {
     let (app, key) = TestApp::with_key("shop").await;
-    let body = batch_with_identifier(125);
+    let body = batch_with_identifier(30);
     let responses =
         join_all((0..12).map(|_| app.send(RequestBuilder::signals(&body).key(&key)))).await;
     assert!(responses.iter().all(|response| response.status == 200));
@@ -25,7 +25,7 @@ async fn twelve_concurrent_attempts_are_stored_once() {
             .count(),
         1
     );
-    assert_eq!(app.items("SignalsTable").await.len(), 125);
+    assert_eq!(app.items("SignalsTable").await.len(), 30);
 }
 
 #[tokio::test]
