@@ -188,19 +188,19 @@ async fn revoke_all(key_table: &KeyTable<'_>, api_keys: &[StoredKey]) -> Result<
     Ok(last_revocation)
 }
 
-/// Waits while functions may still accept a key of the account, and for requests that came before: a
-/// key that was not revoked may have expired a moment ago.
+/// Waits while functions may still accept a key of the account, and in any case for requests under way:
+/// a key that was not revoked may have expired a moment ago.
 fn while_keys_are_cached(last_revocation: Option<Timestamp>) -> Wait {
-    let end_of_requests = Timestamp::now().plus(MAX_REQUEST_DURATION);
-    let until = match last_revocation {
-        Some(revoked_at) => revoked_at.plus(REVOCATION_DELAY).max(end_of_requests),
-        None => end_of_requests,
-    };
-    Wait {
-        until,
-        reason: format!(
-            "functions accept a key for up to {} s after its revocation.",
-            VALID_KEY_CACHE_TTL.as_secs()
-        ),
+    let for_requests = Wait::for_requests_before(Timestamp::now(), "");
+    let until = last_revocation.map(|revoked_at| revoked_at.plus(REVOCATION_DELAY));
+    match until {
+        Some(until) if until > for_requests.until => Wait {
+            until,
+            reason: format!(
+                "functions accept a key for up to {} s after its revocation.",
+                VALID_KEY_CACHE_TTL.as_secs()
+            ),
+        },
+        _ => for_requests,
     }
 }

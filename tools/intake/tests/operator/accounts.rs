@@ -64,6 +64,28 @@ async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
     assert_eq!(items(&app).await, [0; 4]);
 }
 
+/// The key may have expired a moment before, with a request under way.
+#[tokio::test]
+async fn erasure_of_an_account_without_an_active_key_waits_for_requests_under_way() {
+    let app = TestApp::start();
+    fill(&app, "shop").await;
+    revoke_an_hour_ago(&app, "shop").await;
+    let operator = Operator::new(&app);
+    let erasing = RunningCommand::start(&operator, &[&ERASE[..], &["--yes"]].concat());
+    let waiting = loop {
+        let note = erasing.note();
+        if note.starts_with("Waiting ") {
+            break note;
+        }
+    };
+    assert_eq!(
+        waiting,
+        "Waiting 10 s: a request that a function received before may store something until then."
+    );
+    assert_eq!(erasing.interrupt().code, Some(1));
+    assert_eq!(items(&app).await, [1, 60, 1, 1]);
+}
+
 #[tokio::test]
 async fn interrupted_erasure_of_an_account_has_revoked_its_keys_and_deleted_nothing() {
     let app = TestApp::start();
