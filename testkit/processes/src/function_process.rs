@@ -82,7 +82,8 @@ impl FunctionProcess {
     /// # Errors
     /// When the program cannot be started.
     pub async fn start(options: &ProcessOptions) -> Result<Self> {
-        let api = RuntimeApi::start(options).await?;
+        let events = options.events.clone();
+        let api = RuntimeApi::start(events, options.number, options.invocation_timeout).await?;
         let mut command = command(options, &api.address().to_string());
         let mut child = command.spawn().with_context(|| {
             let program = command.as_std().get_program().display();

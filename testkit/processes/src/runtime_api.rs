@@ -14,7 +14,6 @@ use hyper::{Method, Request, Response};
 use serde_json::Value;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot, watch};
 
-use crate::function_process::ProcessOptions;
 use crate::http_server::{HttpServer, Service, response};
 
 /// The events of one function, for whichever of its processes asks first.
@@ -111,15 +110,16 @@ struct OpenInvocation {
 }
 
 impl RuntimeApi {
-    /// Starts one that gives a process its events.
+    /// Starts one that gives the process with this number its events, each with the timeout of the
+    /// function.
     ///
     /// # Errors
     /// When loopback has no free port.
-    pub async fn start(options: &ProcessOptions) -> Result<Self> {
+    pub async fn start(events: EventQueue, process_number: u64, timeout: Duration) -> Result<Self> {
         let state = RuntimeApiState {
-            events: options.events.clone(),
-            process_number: options.number,
-            timeout: options.invocation_timeout,
+            events,
+            process_number,
+            timeout,
             open: Mutex::default(),
             waiting: watch::Sender::new(0),
             errors: AtomicU64::new(0),
