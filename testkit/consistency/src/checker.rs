@@ -18,7 +18,7 @@ mod customers;
 mod signals;
 
 use super::record::{RunRecord, Stored};
-pub use super::report::{Report, Subject, Violation};
+pub use super::report::{FoundViolation, Report, Subject, Violation};
 
 /// Compares what the clients recorded with what is stored.
 pub fn check(record: &RunRecord, stored: &Stored) -> Report {

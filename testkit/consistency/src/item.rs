@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::timestamp::Timestamp;
 use serde_json::Value;
 
-use super::record::{Fingerprint, KeptSignal, StoredSignal};
+use super::record::{KeptSignal, StoredSignal};
 
 /// The signal in `item`, DynamoDB's JSON of it, which loses the attributes that the service adds.
 /// Its request and its index are the numbers `request` and `n` in its `data`. `subject` is its customer
@@ -30,7 +30,7 @@ pub(crate) fn stored_signal(
         subject,
         request,
         index,
-        content: Fingerprint::new(&item.to_string()),
+        content: item.to_string(),
         identifier,
         received_at,
         contradiction,
@@ -81,7 +81,7 @@ pub(crate) fn kept_signal(payload: &str) -> KeptSignal {
     KeptSignal {
         request: number("request"),
         index: number("n"),
-        content: Fingerprint::new(payload),
+        content: payload.to_owned(),
     }
 }
 

@@ -20,7 +20,7 @@ mod signal;
 pub mod stored;
 
 pub use record::{
-    ClientOutcome, Fingerprint, KeptSignal, LATE_CALLS, Micros, RecordedRequest, RecordedUpdate,
-    RunRecord, SentSignal, Stored, StoredSignal,
+    ClientOutcome, KeptSignal, LATE_CALLS, Micros, RecordedRequest, RecordedUpdate, RunRecord,
+    SentSignal, Stored, StoredSignal,
 };
 pub use signal::GeneratedSignal;

@@ -2,7 +2,6 @@
 //! correct.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 /// Microseconds since 1970.
@@ -10,19 +9,6 @@ pub type Micros = u64;
 
 /// Longer than a call that its caller has given up may wait for its effect.
 pub const LATE_CALLS: Duration = Duration::from_secs(5);
-
-/// A hash of a content that is too large to be kept for a million signals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Fingerprint(u64);
-
-impl Fingerprint {
-    /// The fingerprint of this text.
-    pub fn new(text: &str) -> Self {
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
-        Self(hasher.finish())
-    }
-}
 
 /// What a client knows about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +36,14 @@ pub struct RecordedRequest {
 }
 
 /// A signal of a request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SentSignal {
     /// The customer or emitter.
     pub subject: u32,
     /// Whether the response says that it was rejected.
     pub is_rejected: bool,
     /// What its item, or its rejected signal, has to hold.
-    pub content: Fingerprint,
+    pub content: String,
 }
 
 /// An update of a customer, all its attempts together.
@@ -102,7 +88,7 @@ pub struct StoredSignal {
     /// Its index in the request.
     pub index: u64,
     /// What its item holds.
-    pub content: Fingerprint,
+    pub content: String,
     /// Its requestIdentifier.
     pub identifier: String,
     /// The time of its arrival.
@@ -112,14 +98,14 @@ pub struct StoredSignal {
 }
 
 /// A rejected signal as it was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptSignal {
     /// The number of its request.
     pub request: u64,
     /// Its index in the request.
     pub index: u64,
     /// Its text.
-    pub content: Fingerprint,
+    pub content: String,
 }
 
 /// All that was found stored at the end of a run.

@@ -4,8 +4,6 @@
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
 
-use super::record::Fingerprint;
-
 /// A signal that a client generates.
 #[derive(Debug)]
 pub struct GeneratedSignal<'a> {
@@ -80,13 +78,12 @@ impl GeneratedSignal<'_> {
     }
 
     /// What has to be stored of it. A rejected signal is kept as it was sent.
-    pub fn stored(&self, is_rejected: bool) -> Fingerprint {
-        let content = if is_rejected {
+    pub fn stored(&self, is_rejected: bool) -> String {
+        if is_rejected {
             self.text()
         } else {
             self.item().to_string()
-        };
-        Fingerprint::new(&content)
+        }
     }
 
     /// The attributes of its item that follow from its text, as DynamoDB's JSON.

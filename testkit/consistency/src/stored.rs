@@ -29,12 +29,10 @@ const FENCE_PREFIX: &str = "fence:";
 /// the table with this logical id, as DynamoDB's JSON, to a function. Signals have to expire after
 /// `retention`.
 pub fn read(for_each: impl Fn(&str, &mut dyn FnMut(&mut Value)), retention: Duration) -> Stored {
-    let mut signals = Vec::new();
-    for_each("SignalsTable", &mut |item| {
-        signals.push(KeyedSignal::read(item, retention));
-    });
-    // A query reads a history by the bytes of the sort key.
-    signals.sort_unstable_by(|a, b| (&a.partition, &a.sort).cmp(&(&b.partition, &b.sort)));
+    let mut items = Vec::new();
+    for_each("SignalsTable", &mut |item| items.push(item.take()));
+    items.sort_unstable_by(|a, b| keys(a).cmp(&keys(b)));
+    let signals = items.iter_mut().map(|item| signal(item, retention));
     let mut rejected = Vec::new();
     for_each("RejectedSignalsTable", &mut |item| {
         rejected.push(kept_signal(text(&item["payload"])));
@@ -45,32 +43,22 @@ pub fn read(for_each: impl Fn(&str, &mut dyn FnMut(&mut Value)), retention: Dura
         customers.insert(subject.unwrap_or(u32::MAX), profile_fields(item));
     });
     Stored {
-        signals: signals.into_iter().map(|keyed| keyed.signal).collect(),
+        signals: signals.collect(),
         rejected,
         customers,
     }
 }
 
-/// A signal with the keys of its item, by which it is sorted.
-struct KeyedSignal {
-    partition: String,
-    sort: String,
-    signal: StoredSignal,
+/// A query reads a history by the bytes of the sort key.
+fn keys(item: &Value) -> [&str; 2] {
+    [text(&item["pk"]), text(&item["sk"])]
 }
 
-impl KeyedSignal {
-    fn read(item: &mut Value, retention: Duration) -> Self {
-        let partition = text(&item["pk"]).to_owned();
-        let sort = text(&item["sk"]).to_owned();
-        // An item has only one of them.
-        let subject_id = text(&item["customerId"]).max(text(&item["emitterId"]));
-        let subject = subject_of(text(&item["accountId"]), subject_id);
-        Self {
-            partition,
-            sort,
-            signal: stored_signal(item, subject, retention),
-        }
-    }
+fn signal(item: &mut Value, retention: Duration) -> StoredSignal {
+    // An item has only one of them.
+    let subject_id = text(&item["customerId"]).max(text(&item["emitterId"]));
+    let subject = subject_of(text(&item["accountId"]), subject_id);
+    stored_signal(item, subject, retention)
 }
 
 /// The fields of a profile in the item of a customer.

@@ -201,10 +201,10 @@ fn result(clients: &Clients, functions: &[Lambda; 3], report: &Report) -> RunRes
         let about = "overflow".to_owned();
         state.promises.note(Promise::Drained, text, about);
     }
-    if let Some((violation, subject)) = report.first_violation() {
-        let promise = Promise::Stored(violation);
+    if let Some(first) = report.0.first() {
+        let promise = Promise::Stored(first.violation);
         let text = report.to_string();
-        state.promises.note(promise, text, about(subject));
+        state.promises.note(promise, text, about(first.subject));
     }
     RunResult {
         requests: clients.counts.requests.get(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use consistency::checker::{Violation, check};
 use consistency::{ClientOutcome, Micros, RecordedUpdate, RunRecord, Stored};
 
-use super::assert_only;
+use super::{assert_only, count};
 
 /// A write of one field, by an update that was sent once.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ fn may_be_stored(value: Option<&str>, writes: &[SentWrite]) -> bool {
         ..Stored::default()
     };
     let report = check(&record, &stored);
-    assert_eq!(report.holds(), report.count(Violation::Stale) == 0);
+    assert_eq!(report.holds(), count(&report, Violation::Stale) == 0);
     report.holds()
 }
 

@@ -2,11 +2,10 @@
 
 use consistency::checker::{Report, Violation, check};
 use consistency::{
-    ClientOutcome, Fingerprint, KeptSignal, Micros, RecordedRequest, RunRecord, SentSignal, Stored,
-    StoredSignal,
+    ClientOutcome, KeptSignal, Micros, RecordedRequest, RunRecord, SentSignal, Stored, StoredSignal,
 };
 
-use super::{assert_consistent, assert_only};
+use super::{assert_consistent, assert_only, count};
 
 /// The requestIdentifier that the client named for request 7.
 const NAMED: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
@@ -27,8 +26,8 @@ fn sent_at(request: u64) -> Micros {
     })
 }
 
-fn content(request: u64, index: u64) -> Fingerprint {
-    Fingerprint::new(&format!("{request} {index}"))
+fn content(request: u64, index: u64) -> String {
+    format!("{request} {index}")
 }
 
 /// A signal of this customer in a request, which the response does not reject.
@@ -133,11 +132,7 @@ fn report_on(change: impl FnOnce(&mut Stored)) -> Report {
 
 #[test]
 fn consistent_history_has_no_violation() {
-    let report = report_on(|_| {});
-    assert_consistent(&report);
-    assert_eq!(report.acknowledged, 4);
-    assert_eq!(report.rejected, 3);
-    assert_eq!(report.unknown, 1);
+    assert_consistent(&report_on(|_| {}));
     let with_eighth = report_on(|stored| stored.signals.insert(1, item(1, 8, 0)));
     assert_consistent(&with_eighth);
 }
@@ -157,7 +152,7 @@ fn signal_stored_twice_is_a_duplicate_acknowledged_or_not() {
             .signals
             .extend([item(2, 10, 1), item(1, 8, 0), item(1, 8, 0)]);
     });
-    assert_eq!(report.count(Violation::Duplicate), 2, "{report}");
+    assert_eq!(count(&report, Violation::Duplicate), 2, "{report}");
 }
 
 #[test]
@@ -190,17 +185,17 @@ fn signals_in_another_order_are_out_of_order() {
             stored.rejected.clear();
         });
         assert!(
-            report.count(Violation::OutOfOrder) > 0,
+            count(&report, Violation::OutOfOrder) > 0,
             "{order:?}: {report}"
         );
-        assert_eq!(report.count(Violation::Lost), 0, "{order:?}: {report}");
+        assert_eq!(count(&report, Violation::Lost), 0, "{order:?}: {report}");
     }
     // Request 8, which has no answer, may stand anywhere.
     let with_eighth_between = report_on(|stored| {
         let first = [item(1, 10, 0), item(1, 8, 0), item(1, 7, 0), item(1, 7, 2)];
         stored.signals.splice(..3, first);
     });
-    assert_eq!(with_eighth_between.count(Violation::OutOfOrder), 2);
+    assert_eq!(count(&with_eighth_between, Violation::OutOfOrder), 2);
 }
 
 #[test]
@@ -209,7 +204,7 @@ fn signals_of_two_requests_are_in_order_when_clocks_that_differ_may_explain_it()
     let mut stored = consistent_items();
     stored.signals.swap(1, 2);
     stored.signals.swap(0, 1);
-    assert!(check(&record, &stored).count(Violation::OutOfOrder) > 0);
+    assert!(count(&check(&record, &stored), Violation::OutOfOrder) > 0);
     for request in record.requests.values_mut() {
         request.latest_clock += millis(11);
     }
@@ -229,9 +224,9 @@ fn item_that_differs_from_what_was_sent_is_wrong() {
 }
 
 /// How many items are wrong when both signals of request 7 are changed.
-fn wrong_of_seventh(change: impl FnMut(&mut StoredSignal)) -> u64 {
+fn wrong_of_seventh(change: impl FnMut(&mut StoredSignal)) -> usize {
     let report = report_on(|stored| stored.signals.iter_mut().take(2).for_each(change));
-    report.count(Violation::Wrong)
+    count(&report, Violation::Wrong)
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! rejected one is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use crate::record::{
     ClientOutcome, Micros, RecordedRequest, RunRecord, SentSignal, Stored, StoredSignal,
@@ -42,12 +43,6 @@ struct FoundSignal<'a> {
     sent: &'a SentSignal,
 }
 
-/// How often a signal may be stored, by what its client knows.
-struct ExpectedCopies {
-    at_least: u64,
-    at_most: u64,
-}
-
 /// Every stored signal was sent and holds what was sent; every sent signal is stored as often as
 /// its client was told.
 pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Report) {
@@ -59,9 +54,8 @@ pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Rep
             .find(record)
             .filter(|found| Some(found.sent.subject) == item.subject);
         let Some(found) = found else {
-            report.add(Violation::Phantom, Subject::Request(item.request), || {
-                format!("{item:?} was not sent")
-            });
+            let text = format!("{item:?} was not sent");
+            report.add(Violation::Phantom, Subject::Request(item.request), text);
             continue;
         };
         let what = contradiction(found, item).or_else(|| {
@@ -72,9 +66,8 @@ pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Rep
             (!is_as_first).then_some(what)
         });
         if let Some(what) = what {
-            report.add(Violation::Wrong, Subject::Request(item.request), || {
-                format!("{item:?}: {what}")
-            });
+            let text = format!("{item:?}: {what}");
+            report.add(Violation::Wrong, Subject::Request(item.request), text);
         }
         *copies.entry(id).or_default() += 1;
     }
@@ -85,64 +78,40 @@ pub(super) fn check_copies(record: &RunRecord, stored: &Stored, report: &mut Rep
                 index,
             };
             let copies = copies.get(&id).copied().unwrap_or_default();
-            let expected = count_outcome(FoundSignal { request, sent }, report);
-            let Some(violation) = expected.violation(copies) else {
-                continue;
-            };
-            report.add(violation, Subject::Request(*number), || {
+            let expected = expected_copies(FoundSignal { request, sent });
+            if let Some(violation) = violation(copies, &expected) {
                 let outcome = request.outcome;
-                format!("signal {index} of request {number}, {outcome:?}: stored {copies} times")
-            });
+                let text = format!(
+                    "signal {index} of request {number}, {outcome:?}: stored {copies} times"
+                );
+                report.add(violation, Subject::Request(*number), text);
+            }
         }
     }
 }
 
-/// Counts the outcome of a signal, and returns how often it may be stored.
-fn count_outcome(signal: FoundSignal<'_>, report: &mut Report) -> ExpectedCopies {
+/// How often a signal may be stored, by what its client knows.
+fn expected_copies(signal: FoundSignal<'_>) -> RangeInclusive<u64> {
+    if signal.sent.is_rejected {
+        return 0..=0;
+    }
     match signal.request.outcome {
-        ClientOutcome::Acknowledged(_) | ClientOutcome::Unknown if signal.sent.is_rejected => {
-            report.rejected += 1;
-            ExpectedCopies::never()
-        }
-        ClientOutcome::Rejected => {
-            report.rejected += 1;
-            ExpectedCopies::never()
-        }
-        ClientOutcome::Acknowledged(_) => {
-            report.acknowledged += 1;
-            ExpectedCopies {
-                at_least: 1,
-                at_most: 1,
-            }
-        }
-        ClientOutcome::Unknown => {
-            report.unknown += 1;
-            ExpectedCopies {
-                at_least: 0,
-                at_most: 1,
-            }
-        }
+        ClientOutcome::Rejected => 0..=0,
+        ClientOutcome::Acknowledged(_) => 1..=1,
+        ClientOutcome::Unknown => 0..=1,
     }
 }
 
-impl ExpectedCopies {
-    fn never() -> Self {
-        Self {
-            at_least: 0,
-            at_most: 0,
-        }
-    }
-
-    fn violation(&self, copies: u64) -> Option<Violation> {
-        if copies < self.at_least {
-            Some(Violation::Lost)
-        } else if copies <= self.at_most {
-            None
-        } else if self.at_most == 0 {
-            Some(Violation::Phantom)
-        } else {
-            Some(Violation::Duplicate)
-        }
+/// What is wrong with the number of copies of a signal, if anything is.
+fn violation(copies: u64, expected: &RangeInclusive<u64>) -> Option<Violation> {
+    if expected.contains(&copies) {
+        None
+    } else if copies < *expected.start() {
+        Some(Violation::Lost)
+    } else if *expected.end() == 0 {
+        Some(Violation::Phantom)
+    } else {
+        Some(Violation::Duplicate)
     }
 }
 
@@ -180,16 +149,14 @@ pub(super) fn check_rejected(record: &RunRecord, stored: &Stored, report: &mut R
             .find(record)
             .is_some_and(|found| found.sent.is_rejected && found.sent.content == item.content);
         if !is_as_sent {
-            report.add(Violation::Phantom, Subject::Request(item.request), || {
-                format!("{item:?} was not rejected as it was sent")
-            });
+            let text = format!("{item:?} was not rejected as it was sent");
+            report.add(Violation::Phantom, Subject::Request(item.request), text);
             continue;
         }
         let is_first = kept.insert(id);
         if !is_first {
-            report.add(Violation::Duplicate, Subject::Request(item.request), || {
-                format!("{item:?} is kept twice")
-            });
+            let text = format!("{item:?} is kept twice");
+            report.add(Violation::Duplicate, Subject::Request(item.request), text);
         }
     }
     let mut requests_with_unkept = Vec::new();
@@ -210,9 +177,8 @@ pub(super) fn check_rejected(record: &RunRecord, stored: &Stored, report: &mut R
     // The log does not name signals: as many requests may lack some as the log has lines.
     let logged = usize::try_from(record.unkept).unwrap_or(usize::MAX);
     for number in requests_with_unkept.into_iter().skip(logged) {
-        report.add(Violation::Unkept, Subject::Request(*number), || {
-            format!("request {number}")
-        });
+        let text = format!("request {number}");
+        report.add(Violation::Unkept, Subject::Request(*number), text);
     }
 }
 
@@ -241,11 +207,8 @@ fn check_order_of_one(record: &RunRecord, signals: &[StoredSignal], report: &mut
             ClientOutcome::Rejected | ClientOutcome::Unknown => true,
         };
         if !is_after_its_request_so_far || !is_after_earlier_requests {
-            report.add(
-                Violation::OutOfOrder,
-                Subject::Request(found.request),
-                || format!("{found:?} stands after {before:?}"),
-            );
+            let text = format!("{found:?} stands after {before:?}");
+            report.add(Violation::OutOfOrder, Subject::Request(found.request), text);
         }
         latest_sent = latest_sent.max(request.sent);
         before = Some(found);
