@@ -59,6 +59,20 @@ pub struct Aws {
     state: Arc<Mutex<State>>,
 }
 
+/// What is counted in a run.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Requests of clients, each attempt counted.
+    pub requests: u64,
+    /// Calls to AWS, and those of them that a fault met.
+    pub calls: u64,
+    pub faulted: u64,
+    /// Environments that were killed.
+    pub kills: u64,
+    /// Signals and updates that were deferred.
+    pub deferred: u64,
+}
+
 /// What the AWS of a run keeps.
 #[derive(Debug)]
 pub struct State {
@@ -68,10 +82,9 @@ pub struct State {
     pub plan: FaultPlan,
     pub promises: Promises,
     pub trace: Trace,
-    /// Calls so far, those of them to DynamoDB, and those that a fault met.
-    pub calls: u64,
+    pub counts: Counts,
+    /// Calls to DynamoDB so far.
     pub table_calls: u64,
-    pub faulted: u64,
     /// Calls so far by their operation, such as `PutItem`, or the method of a call to S3.
     pub calls_of_operation: BTreeMap<String, u64>,
     /// How long a call takes that nothing is wrong with. Without it, the seed says so.
@@ -100,9 +113,8 @@ impl Aws {
             plan,
             promises: Promises::default(),
             trace,
-            calls: 0,
+            counts: Counts::default(),
             table_calls: 0,
-            faulted: 0,
             calls_of_operation: BTreeMap::new(),
             latency: None,
             unkept: 0,
@@ -155,12 +167,12 @@ impl Aws {
     fn decide(&self, who: &Arc<str>, call: &Call) -> Fate {
         let at = self.elapsed();
         let state = &mut *self.state();
-        state.calls += 1;
+        state.counts.calls += 1;
         let of_operation = state.calls_of_operation.entry(call.operation.clone());
         *of_operation.or_default() += 1;
         state.table_calls += u64::from(call.service == Service::DynamoDb);
         assert!(
-            state.calls < MAX_CALLS,
+            state.counts.calls < MAX_CALLS,
             "a run makes so many calls only in a loop that does not end: {call}"
         );
         let calls = state.calls_of.entry(who.clone()).or_default();
@@ -171,7 +183,7 @@ impl Aws {
         let usual = Fate::usual(state.latency, seed);
         let fate = state.plan.decide(call, at, seed, usual);
         if fate.is_fault {
-            state.faulted += 1;
+            state.counts.faulted += 1;
             state.key_table_has_failed |= call.target == API_KEYS;
             if call.service != Service::DynamoDb {
                 let heard_at = at + fate.before + fate.after;

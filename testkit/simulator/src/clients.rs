@@ -4,7 +4,7 @@
 pub mod batches;
 pub mod updates;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -31,14 +31,6 @@ pub struct Clients {
     pub scenario: Scenario,
     pub keys: Rc<Keys>,
     pub record: RefCell<RunRecord>,
-    pub counts: Counts,
-}
-
-/// What clients count.
-#[derive(Debug, Default)]
-pub struct Counts {
-    pub requests: Cell<u64>,
-    pub deferred: Cell<u64>,
 }
 
 /// What a client does when it gets a 503, or no response.
@@ -113,7 +105,7 @@ impl Clients {
         body: String,
         what: &str,
     ) -> Received {
-        add(&self.counts.requests, 1);
+        self.aws.state().counts.requests += 1;
         let used = self
             .keys
             .key_of(client.account, client.number, self.aws.elapsed());
@@ -211,8 +203,4 @@ impl Clients {
             _ => Some("a status that no request of a client gets"),
         }
     }
-}
-
-pub fn add(count: &Cell<u64>, more: u64) {
-    count.set(count.get() + more);
 }

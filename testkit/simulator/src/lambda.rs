@@ -52,7 +52,6 @@ struct Shared {
     idle: RefCell<Vec<Environment>>,
     random: RefCell<fastrand::Rng>,
     started: Cell<u64>,
-    kills: Cell<u64>,
 }
 
 /// A POST to a function behind the HTTP API.
@@ -91,13 +90,7 @@ impl Lambda {
             idle: RefCell::default(),
             random: RefCell::new(random),
             started: Cell::new(0),
-            kills: Cell::new(0),
         }))
-    }
-
-    /// Environments that were killed.
-    pub fn kills(&self) -> u64 {
-        self.0.kills.get()
     }
 
     /// Sends a request. The invocation goes on when the handle is dropped.
@@ -216,7 +209,7 @@ impl Lambda {
     fn put_back(&self, mut environment: Environment, survived: bool) {
         environment.left = environment.left.saturating_sub(1);
         if !survived {
-            self.0.kills.set(self.0.kills.get() + 1);
+            self.0.aws.state().counts.kills += 1;
             self.0
                 .aws
                 .note(&environment.name, || "is killed".to_owned());

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
+use simulator::aws::Counts;
 use simulator::cut::Cut;
 use simulator::outages::{self, OutageOptions};
 use simulator::run::{RunOptions, RunResult, run_seed};
@@ -36,9 +37,6 @@ struct Arguments {
     /// How long to go on, in seconds [default: until Ctrl-C]
     #[arg(long, conflicts_with = "seed")]
     seconds: Option<u64>,
-    /// Prints every line of the run
-    #[arg(long, requires = "seed")]
-    all_lines: bool,
     /// Looks for a shorter run that breaks the same promise, some minutes long
     #[arg(long, requires = "seed")]
     shrink: bool,
@@ -79,7 +77,7 @@ fn main() -> ExitCode {
         } else {
             arguments.without
         };
-        let result = replay(seed, cuts, arguments.all_lines);
+        let result = replay(seed, cuts);
         return match arguments.record {
             Some(path) => record(&result, &path),
             None => exit_code(result.broken.is_empty()),
@@ -105,7 +103,7 @@ fn run_seeds(first: u64, limit: Option<Duration>) -> ExitCode {
         add(&mut total, &result);
         if is_broken {
             println!("{}", summary(first, seed, &total, began));
-            if replay(seed, Vec::new(), false).broken.is_empty() {
+            if replay(seed, Vec::new()).broken.is_empty() {
                 println!("Seed {seed} broke a promise, and did not when it was run again.");
             }
             return ExitCode::FAILURE;
@@ -134,23 +132,33 @@ impl Drop for SeedOnPanic {
 }
 
 fn add(total: &mut RunResult, result: &RunResult) {
-    total.requests += result.requests;
-    total.calls += result.calls;
-    total.faulted += result.faulted;
-    total.kills += result.kills;
-    total.deferred += result.deferred;
     total.simulated += result.simulated;
+    let total = &mut total.counts;
+    let Counts {
+        requests,
+        calls,
+        faulted,
+        kills,
+        deferred,
+    } = result.counts;
+    total.requests += requests;
+    total.calls += calls;
+    total.faulted += faulted;
+    total.kills += kills;
+    total.deferred += deferred;
 }
 
 fn summary(first: u64, seed: u64, total: &RunResult, began: Instant) -> String {
+    let Counts {
+        requests,
+        calls,
+        faulted,
+        kills,
+        deferred,
+    } = total.counts;
     format!(
-        "seeds {first} to {seed}, {} s: {} requests, {} calls, {} of them with a fault, {} kills, {} deferred, {} s simulated",
+        "seeds {first} to {seed}, {} s: {requests} requests, {calls} calls, {faulted} of them with a fault, {kills} kills, {deferred} deferred, {} s simulated",
         began.elapsed().as_secs(),
-        total.requests,
-        total.calls,
-        total.faulted,
-        total.kills,
-        total.deferred,
         total.simulated.as_secs()
     )
 }
@@ -185,7 +193,11 @@ fn shrink(seed: u64, first: Vec<Cut>) -> Vec<Cut> {
         return first;
     }
     simulator::shrink::shrink(seed, first, |result, cuts| {
-        println!("{} requests: {}", result.requests, same_run(seed, cuts));
+        println!(
+            "{} requests: {}",
+            result.counts.requests,
+            same_run(seed, cuts)
+        );
     })
 }
 
@@ -201,23 +213,13 @@ fn same_run(seed: u64, cuts: &[Cut]) -> String {
 }
 
 /// Runs a seed, and tells the story of the first broken promise.
-fn replay(seed: u64, cuts: Vec<Cut>, all_lines: bool) -> RunResult {
+fn replay(seed: u64, cuts: Vec<Cut>) -> RunResult {
     let began = Instant::now();
     let options = RunOptions {
         cuts,
         keeps_all: true,
     };
     let result = run_seed(seed, &options);
-    if all_lines {
-        for line in &result.lines {
-            println!(
-                "{:9.3} s  {:<14} {}",
-                line.at.as_secs_f64(),
-                line.who,
-                line.text
-            );
-        }
-    }
     println!(
         "{}, trace {:016x}",
         summary(seed, seed, &result, began),

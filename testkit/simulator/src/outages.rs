@@ -15,6 +15,7 @@ use clap::Args;
 pub use self::choices::table as table_of_choices;
 use self::conditions::Condition;
 use self::measurement::Measurement;
+use crate::aws::dynamodb::{CUSTOMERS, SIGNALS};
 
 /// What the requests of a row are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,14 @@ impl RequestKind {
             Self::Updates => "updates",
             Self::Batches => "batches",
             Self::LargeBatches => "batches of 500",
+        }
+    }
+
+    /// The table that has what is sent.
+    fn table(self) -> &'static str {
+        match self {
+            Self::Updates => CUSTOMERS,
+            Self::Batches | Self::LargeBatches => SIGNALS,
         }
     }
 }

@@ -11,8 +11,8 @@ use serde_json::Value;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
-use crate::aws::Aws;
-use crate::clients::{Client, Clients, Counts, batches, updates};
+use crate::aws::{Aws, Counts};
+use crate::clients::{Client, Clients, batches, updates};
 use crate::cut::Cut;
 use crate::drain;
 use crate::environment::{FunctionKind, RETENTION};
@@ -33,12 +33,7 @@ const DRAIN_LIMIT: Duration = Duration::from_mins(10);
 /// What a run was like.
 #[derive(Debug, Default)]
 pub struct RunResult {
-    pub requests: u64,
-    pub calls: u64,
-    pub faulted: u64,
-    pub kills: u64,
-    /// Signals and updates that were deferred.
-    pub deferred: u64,
+    pub counts: Counts,
     /// The time that was simulated.
     pub simulated: Duration,
     /// A hash of every call of the run.
@@ -107,12 +102,11 @@ async fn run(mut random: fastrand::Rng, options: &RunOptions) -> RunResult {
         aws: aws.clone(),
         keys: Rc::new(Keys::create(&aws, &mut random)),
         record: RefCell::default(),
-        counts: Counts::default(),
         scenario,
     });
     send_and_drain(&clients, &functions, &mut random).await;
     let report = check(&clients);
-    result(&clients, &functions, &report)
+    result(&clients, &report)
 }
 
 /// Runs all clients and operators to their end, and drains the queue.
@@ -187,7 +181,7 @@ fn check(clients: &Clients) -> Report {
     checker::check(record, &stored)
 }
 
-fn result(clients: &Clients, functions: &[Lambda; 3], report: &Report) -> RunResult {
+fn result(clients: &Clients, report: &Report) -> RunResult {
     let simulated = clients.aws.elapsed();
     let state = &mut *clients.aws.state();
     let remaining = state.queues.remaining();
@@ -207,11 +201,7 @@ fn result(clients: &Clients, functions: &[Lambda; 3], report: &Report) -> RunRes
         state.promises.note(promise, text, about(first.subject));
     }
     RunResult {
-        requests: clients.counts.requests.get(),
-        calls: state.calls,
-        faulted: state.faulted,
-        kills: functions.iter().map(Lambda::kills).sum(),
-        deferred: clients.counts.deferred.get(),
+        counts: state.counts.clone(),
         simulated,
         trace: state.trace.hash(),
         broken: state.promises.broken().to_vec(),
@@ -246,12 +236,12 @@ mod tests {
                 run_seed(seed, &options)
             });
             assert_eq!(
-                [first.trace, first.calls, first.requests],
-                [second.trace, second.calls, second.requests],
+                [first.trace, first.counts.calls, first.counts.requests],
+                [second.trace, second.counts.calls, second.counts.requests],
                 "seed {seed}"
             );
             assert!(
-                first.calls > 100 && first.broken.is_empty(),
+                first.counts.calls > 100 && first.broken.is_empty(),
                 "{:?}",
                 first.broken
             );

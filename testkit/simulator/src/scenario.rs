@@ -10,9 +10,6 @@ use crate::aws::dynamodb::{API_KEYS, CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, S
 use crate::aws::faults::{CUT_ANSWER, Fault, FaultPlan, Rule, Target};
 use crate::lambda::Lifetimes;
 
-/// Later than any run ends.
-const FOREVER: Range<Duration> = Duration::ZERO..Duration::from_hours(24);
-
 /// Keys of one customer or emitter, and of more than a quarter of them.
 const HOT_KEYS: [&str; 3] = ["#canary-7e1d-7", "#canary-7e1d-3", "#canary-7e1d-1"];
 
@@ -127,7 +124,7 @@ impl Scenario {
                 let fault = faults[random.usize(..3)].clone();
                 rules.insert(
                     0,
-                    always(Target::Table(API_KEYS), begin..FOREVER.end, fault),
+                    always(Target::Table(API_KEYS), begin..Duration::MAX, fault),
                 );
             }
             _ => {}
@@ -278,7 +275,6 @@ impl Scenario {
 fn late_parts(share: f64) -> Rule {
     Rule {
         target: Target::Mentioning(WRITE_OF_PART),
-        during: FOREVER,
         share,
         ..Fault::Late(16_000..19_000).always()
     }
@@ -403,7 +399,6 @@ fn single_faults(share: f64) -> Vec<Rule> {
     let mut add = |target, share, fault: Fault| {
         rules.push(Rule {
             target,
-            during: FOREVER,
             share,
             ..fault.always()
         });

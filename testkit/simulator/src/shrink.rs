@@ -97,10 +97,10 @@ mod tests {
             run_seed(3, &options)
         };
         let whole = run(Vec::new());
-        assert!(whole.faulted > 0);
+        assert!(whole.counts.faulted > 0);
         let rules = Scenario::of_seed(3).faults.0.len();
-        assert_eq!(run((0..rules).map(Cut::Rule).collect()).faulted, 0);
+        assert_eq!(run((0..rules).map(Cut::Rule).collect()).counts.faulted, 0);
         let ends_early = run(vec![Cut::After(500)]);
-        assert!(ends_early.requests < whole.requests);
+        assert!(ends_early.counts.requests < whole.counts.requests);
     }
 }

@@ -92,7 +92,7 @@ impl fmt::Display for Call {
             }
         }
         if let Some(condition) = body["ConditionExpression"].as_str() {
-            write!(f, ", if {}", shortened(condition))?;
+            write!(f, ", if {condition:.90}")?;
         }
         let values = &body["ExpressionAttributeValues"];
         for name in [":fence", ":fieldFence"] {
@@ -109,15 +109,6 @@ impl fmt::Display for Call {
         }
         Ok(())
     }
-}
-
-fn shortened(condition: &str) -> String {
-    const LENGTH: usize = 90;
-    let mut text: String = condition.chars().take(LENGTH).collect();
-    if text.len() < condition.len() {
-        text.push('…');
-    }
-    text
 }
 
 /// The numbers of the clients' requests in a text: each signal has that of its request in its data.

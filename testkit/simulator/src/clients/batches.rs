@@ -5,7 +5,7 @@ use std::rc::Rc;
 use consistency::generated::GeneratedBatch;
 use consistency::{ClientOutcome, RecordedRequest};
 
-use super::{Client, Clients, Patience, RETRY_TIMEOUT, add};
+use super::{Client, Clients, Patience, RETRY_TIMEOUT};
 use crate::promises::Promise;
 
 /// More batches than a client sends in a run: each has a number that no other client uses.
@@ -48,7 +48,7 @@ async fn send_batch(clients: &Rc<Clients>, client: &Client, batch: GeneratedBatc
         still_served = received.still_served.or(still_served);
         if let Some(response) = &received.response {
             let deferred = response.body["deferred"].as_u64().unwrap_or_default();
-            add(&clients.counts.deferred, deferred);
+            clients.aws.state().counts.deferred += deferred;
             let wrong = request.note(response.status, &response.body, clients.aws.micros());
             if let Some(wrong) = wrong {
                 let about = format!("request {};", batch.number);

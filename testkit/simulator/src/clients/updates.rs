@@ -5,7 +5,7 @@ use std::rc::Rc;
 use consistency::generated::GeneratedUpdate;
 use consistency::{ClientOutcome, RecordedUpdate};
 
-use super::{Client, Clients, Patience, RETRY_TIMEOUT, add};
+use super::{Client, Clients, Patience, RETRY_TIMEOUT};
 use crate::promises::Promise;
 
 /// How long a client waits before it sends an update again, in milliseconds.
@@ -60,7 +60,7 @@ async fn send_update(clients: &Rc<Clients>, client: &Client, profile: GeneratedU
         update.is_repeated = true;
         client.pause(RETRY_PAUSE).await;
     }
-    add(&clients.counts.deferred, u64::from(update.is_deferred));
+    clients.aws.state().counts.deferred += u64::from(update.is_deferred);
     clients.record_when_served(
         update.latest_clock,
         still_served,

@@ -4,11 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::RequestKind;
-use crate::aws::dynamodb::{CUSTOMERS, SIGNALS};
 use crate::aws::faults::{Fault, FaultPlan, Rule, Target};
-
-/// The customer of every tenth request, where its partition is hot.
-pub(super) const HOT_CUSTOMER: &str = "hot-customer";
 
 pub(super) const A_TENTH_HANGS: &str = "a tenth of the calls hangs, the others take 200 to 600 ms";
 
@@ -25,98 +21,57 @@ pub(super) struct Condition {
     faults: Vec<Rule>,
     /// How long a burst lasts; without it, the fault lasts as long as the run.
     burst: Option<Duration>,
-    pub(super) has_hot_customer: bool,
 }
 
 impl Condition {
     /// All conditions, the one without a fault first.
     pub(super) fn all(kind: RequestKind) -> Vec<Self> {
-        let mut all = vec![Self::new("no fault", &[])];
-        all.extend(Self::partial_faults());
-        all.extend(Self::outages(kind));
-        all.extend(Self::bursts());
-        all.push(Self::hot_customer());
-        all
-    }
-
-    pub(super) fn is_control(&self) -> bool {
-        self.faults.is_empty()
-    }
-
-    fn partial_faults() -> Vec<Self> {
-        let slow = |millis| [(1.0, Fault::Slow(millis))];
-        vec![
-            Self::new(
-                USUAL_TAIL,
-                &[
-                    (0.001, Fault::Slow(200..1_000)),
-                    (0.01, Fault::Slow(20..200)),
-                ],
-            ),
-            Self::new(
-                A_TENTH_HANGS,
-                &[(0.1, Fault::Hangs), (1.0, Fault::Slow(200..600))],
-            ),
+        let seconds = Duration::from_secs_f64;
+        let always = |fault| [(1.0, fault)];
+        let usual_tail = [
+            (0.001, Fault::Slow(200..1_000)),
+            (0.01, Fault::Slow(20..200)),
+        ];
+        let a_tenth_hangs = [(0.1, Fault::Hangs), (1.0, Fault::Slow(200..600))];
+        let mut all = vec![
+            Self::new("no fault", &[]),
+            Self::new(USUAL_TAIL, &usual_tail),
+            Self::new(A_TENTH_HANGS, &a_tenth_hangs),
             Self::new("throttles 90 %", &[(0.9, Fault::Throttled)]),
             Self::new("throttles 70 %", &[(0.7, Fault::Throttled)]),
-            Self::new("500s for 4 of 5 seconds", &[(1.0, Fault::ServerError)])
-                .for_burst(Duration::from_secs(4)),
-            Self::new("takes 200 to 900 ms", &slow(200..900)),
-            Self::new("takes 600 to 1,500 ms", &slow(600..1_500)),
-        ]
-    }
-
-    /// Every call fails: of all tables, and of the one that has what is sent.
-    fn outages(kind: RequestKind) -> Vec<Self> {
+            Self::new("500s for 4 of 5 seconds", &always(Fault::ServerError))
+                .for_burst(seconds(4.0)),
+            Self::new("takes 200 to 900 ms", &always(Fault::Slow(200..900))),
+            Self::new("takes 600 to 1,500 ms", &always(Fault::Slow(600..1_500))),
+        ];
         let failures = [
             ("hangs", Fault::Hangs),
             ("throttles", Fault::Throttled),
             ("500s", Fault::ServerError),
         ];
-        let (table, logical_id) = match kind {
-            RequestKind::Updates => (CUSTOMERS, "CustomersTable"),
-            RequestKind::Batches | RequestKind::LargeBatches => (SIGNALS, "SignalsTable"),
-        };
-        let mut outages = Vec::new();
-        for (name, fault) in &failures {
-            outages.push(Self::new(
-                format!("outage: {name}"),
-                &[(1.0, fault.clone())],
-            ));
+        for (name, fault) in failures.clone() {
+            all.push(Self::new(format!("outage: {name}"), &always(fault)));
         }
+        let table = kind.table();
         for (name, fault) in failures {
-            let name = format!("outage of {logical_id} alone: {name}");
-            outages.push(Self::new(name, &[(1.0, fault)]).of(&Target::Table(table)));
+            let name = format!("outage of {table} alone: {name}");
+            all.push(Self::new(name, &always(fault)).of(&Target::Table(table)));
         }
-        outages
-    }
-
-    fn bursts() -> Vec<Self> {
-        let mut bursts = Vec::new();
-        for millis in [200, 500, 1_000, 2_000] {
-            let failures = [
+        for duration in [0.2, 0.5, 1.0, 2.0] {
+            for (name, fault) in [
                 ("500s", Fault::ServerError),
                 ("resets connections", Fault::Lost),
                 ("throttles", Fault::Throttled),
-            ];
-            for (name, fault) in failures {
-                let duration = Duration::from_millis(millis);
-                let name = format!("burst of {} s: {name}", duration.as_secs_f64());
-                bursts.push(Self::new(name, &[(1.0, fault)]).for_burst(duration));
+            ] {
+                let name = format!("burst of {duration} s: {name}");
+                all.push(Self::new(name, &always(fault)).for_burst(seconds(duration)));
             }
         }
-        bursts
+        all
     }
 
-    /// The partition of one customer is throttled, and the table is slow.
-    fn hot_customer() -> Self {
-        let hot = Fault::Hot(HOT_CUSTOMER).where_body_has(HOT_CUSTOMER);
-        let name =
-            "a hot customer is throttled, the table takes 200 to 1,500 ms: the other customers";
-        let mut condition = Self::new(name, &[(1.0, Fault::Slow(200..1_500))]);
-        condition.faults.insert(0, hot);
-        condition.has_hot_customer = true;
-        condition
+    pub(super) fn is_control(&self) -> bool {
+        self.faults.is_empty()
     }
 
     fn new(name: impl Into<String>, faults: &[(f64, Fault)]) -> Self {
@@ -129,7 +84,6 @@ impl Condition {
             name: name.into(),
             faults: faults.collect(),
             burst: None,
-            has_hot_customer: false,
         }
     }
 

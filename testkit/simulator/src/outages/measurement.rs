@@ -12,9 +12,8 @@ use tokio::task::spawn_local;
 use tokio::time::sleep;
 
 use super::RequestKind;
-use super::conditions::{Condition, HOT_CUSTOMER};
+use super::conditions::Condition;
 use crate::aws::Aws;
-use crate::aws::dynamodb::{CUSTOMERS, SIGNALS};
 use crate::drain;
 use crate::environment::FunctionKind;
 use crate::keys::Keys;
@@ -31,9 +30,6 @@ const AFTER: Duration = Duration::from_secs(3);
 /// Drains at once, and how long they have: what thousands of requests have left takes a while.
 const DRAINS: usize = 20;
 const DRAIN_LIMIT: Duration = Duration::from_hours(1);
-
-/// Every request of this many is for the hot customer.
-const HOT_EVERY: u64 = 10;
 
 /// The signals of a large batch.
 const LARGE_BATCH: u64 = MAX_SIGNALS_PER_REQUEST as u64;
@@ -111,15 +107,9 @@ async fn measure(
         if at >= end {
             break;
         }
-        let is_hot = condition.has_hot_customer && number % HOT_EVERY == 0;
-        let customer_id = if is_hot {
-            HOT_CUSTOMER.to_owned()
-        } else {
-            format!("c-{number}")
-        };
         let request = Request {
             number,
-            customer_id,
+            customer_id: format!("c-{number}"),
             items: match kind {
                 RequestKind::Updates => 1,
                 RequestKind::Batches => number % 5 + 1,
@@ -207,19 +197,12 @@ async fn drain_all(aws: &Aws, overflow: &Lambda, random: &mut fastrand::Rng) {
 fn count(kind: RequestKind, aws: &Aws, sent: &[Sent], windows: &[Range<Duration>]) -> Measurement {
     let mut measurement = Measurement::default();
     let state = aws.state();
-    let table = match kind {
-        RequestKind::Updates => CUSTOMERS,
-        RequestKind::Batches | RequestKind::LargeBatches => SIGNALS,
-    };
     let mut stored = std::collections::BTreeMap::new();
-    for item in state.tables.items(table) {
+    for item in state.tables.items(kind.table()) {
         let key = item["pk"]["S"].as_str().unwrap_or_default();
         *stored.entry(key).or_insert(0) += 1;
     }
-    for request in sent
-        .iter()
-        .filter(|request| request.customer_id != HOT_CUSTOMER)
-    {
+    for request in sent {
         let is_during = |window: &Range<Duration>| {
             request.busy.start < window.end && request.busy.end > window.start
         };

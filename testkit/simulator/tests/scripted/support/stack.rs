@@ -144,7 +144,7 @@ impl Stack {
 
     /// How many calls a rule was about, that were on their way to fail.
     pub(crate) fn faulted(&self) -> u64 {
-        self.aws.state().faulted
+        self.aws.state().counts.faulted
     }
 
     /// Lets a minute pass, after which each late call has taken effect.
