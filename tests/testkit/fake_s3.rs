@@ -34,6 +34,8 @@ pub struct FakeS3(HttpServer<FakeS3State>);
 pub enum S3Fault {
     /// A 500.
     Unavailable,
+    /// A 503 for each read of an object. Other requests meet nothing.
+    SlowDownForReads,
     /// A 403, as for a missing object without the permission to list.
     Forbidden,
     /// The answer comes this much later.
@@ -148,14 +150,14 @@ impl FakeS3State {
 impl Service for FakeS3State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let method_and_path = format!("{} {}", request.method(), path_of(&request));
-        let is_write = *request.method() == Method::PUT;
         let fault = self.use_objects(|objects| {
             objects.requests.push(method_and_path);
-            objects.take_fault(is_write)
+            objects.take_fault(&request)
         });
         match fault {
             None => self.use_objects(|objects| objects.answer(&request)),
             Some(S3Fault::Unavailable) => error(500, "InternalError"),
+            Some(S3Fault::SlowDownForReads) => error(503, "SlowDown"),
             Some(S3Fault::Forbidden) => error(403, "AccessDenied"),
             Some(S3Fault::Slow(duration)) => {
                 tokio::time::sleep(duration).await;
@@ -176,8 +178,10 @@ impl Service for FakeS3State {
 
 impl Objects {
     /// The fault that a request meets.
-    fn take_fault(&mut self, is_write: bool) -> Option<S3Fault> {
+    fn take_fault(&mut self, request: &Request<Bytes>) -> Option<S3Fault> {
+        let is_write = *request.method() == Method::PUT;
         match self.fault {
+            Some(S3Fault::SlowDownForReads) if is_write || is_list(request) => None,
             Some(S3Fault::ErrorAfterWrite | S3Fault::LateAfterWrite(_)) if is_write => {
                 self.fault.take()
             }
@@ -202,9 +206,8 @@ impl Objects {
         if !request.headers().contains_key("authorization") {
             return error(403, "AccessDenied");
         }
-        let query = request.uri().query().unwrap_or_default();
         match *request.method() {
-            Method::GET if query.contains("list-type=2") => self.list(request.uri().path()),
+            Method::GET if is_list(request) => self.list(request.uri().path()),
             Method::GET | Method::HEAD => self.read(request),
             Method::PUT => self.write(request),
             _ => error(405, "MethodNotAllowed"),
@@ -274,6 +277,12 @@ fn path_of(request: &Request<Bytes>) -> String {
 fn http_date(time: Timestamp) -> String {
     let date = DateTime::from_secs(i64::try_from(time.seconds()).unwrap());
     date.fmt(DateTimeFormat::HttpDate).unwrap()
+}
+
+/// Whether a request is for the keys of a bucket (`ListObjectsV2`).
+fn is_list(request: &Request<Bytes>) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    query.contains("list-type=2")
 }
 
 fn error(status: u16, code: &str) -> Response<Full<Bytes>> {

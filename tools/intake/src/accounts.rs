@@ -170,7 +170,7 @@ async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<V
         .start_time(i64::try_from(since.seconds())?)
         .end_time(i64::try_from(Timestamp::now().seconds())?)
         .query_string(QUERY);
-    let started = read_patiently("CloudWatch Logs", note, || call.clone().send()).await;
+    let started = read_patiently("CloudWatch Logs", note, PATIENCE, || call.clone().send()).await;
     let started = started.map_err(|error| service_error("CloudWatch Logs", &error))?;
     let mut waits = Waits::new("CloudWatch Logs", note, PATIENCE);
     loop {

@@ -14,7 +14,7 @@ use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
 use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
 use operator::error::{causes, explain_signature};
-use operator::patience::read_patiently;
+use operator::patience::{PATIENCE, read_patiently};
 
 use crate::output::note;
 use crate::stack::Stack;
@@ -74,7 +74,7 @@ impl Bucket {
         let mut call = list.bucket(&self.name).prefix(prefix);
         let mut keys = Vec::new();
         loop {
-            let page = read_patiently("S3", note, || call.clone().send()).await;
+            let page = read_patiently("S3", note, PATIENCE, || call.clone().send()).await;
             let page = page.map_err(|error| self.explain(&error))?;
             let objects = page.contents.unwrap_or_default();
             keys.extend(objects.into_iter().filter_map(|object| object.key));
@@ -85,13 +85,15 @@ impl Bucket {
         }
     }
 
-    /// Reads an object. `None` when there is none, such as one that has expired meanwhile.
+    /// Reads an object, again while S3 throttles the read or fails, until `patience` is over. `None` when there
+    /// is none, such as one that has expired meanwhile.
     ///
     /// # Errors
     /// S3 does not answer, or refuses the call.
-    pub(crate) async fn get(&self, key: &str) -> Result<Option<StoredObject>> {
+    pub(crate) async fn get(&self, key: &str, patience: Duration) -> Result<Option<StoredObject>> {
         let call = self.client.get_object().bucket(&self.name).key(key);
-        let mut answer = match call.send().await {
+        let answer = read_patiently("S3", note, patience, || call.clone().send()).await;
+        let mut answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
                 let is_missing = error

@@ -20,7 +20,7 @@ use self::export::ExportCustomer;
 use self::find::FindCustomers;
 use crate::confirm::confirm;
 use crate::erasure::{DoubtfulArgs, Erasure, ErasureArgs, Reach, Wait};
-use crate::output::{Format, PrintedTable, print_json};
+use crate::output::{Format, PrintedTable, note, print_json};
 use crate::stack::Stack;
 use crate::stack::variables::CUSTOMERS_TABLE;
 use crate::subject_id::subject_id;
@@ -80,7 +80,7 @@ impl CustomersCommand {
 async fn find_profile(stack: &Stack, target: &Target) -> Result<Option<Item>> {
     let key = target.account.partition_key(&target.subject_id);
     let table_name = stack.table_name(CUSTOMERS_TABLE)?;
-    get_item(&stack.dynamodb, table_name, key_of_partition(key)).await
+    get_item(&stack.dynamodb, table_name, key_of_partition(key), note).await
 }
 
 /// The attributes of a customer, without those that only the table needs.

@@ -25,19 +25,22 @@ const MAX_PAUSE: Duration = Duration::from_secs(4);
 /// When a wait was last told. Many calls wait at the same time, and one note is enough for all.
 static NOTED_AT: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Makes a call that changes nothing, again while AWS throttles it or fails, for [`PATIENCE`].
+/// Makes a call that changes nothing, again while AWS throttles it or fails, until `patience` is over.
+/// The call is told to the operator as `what`.
 ///
 /// # Errors
 /// The same call would fail again, or the patience is over.
-pub async fn read_patiently<T, E>(
-    service: &str,
+pub async fn read_patiently<T, E, F>(
+    what: &str,
     note: Note,
-    call: impl AsyncFn() -> Result<T, SdkError<E, HttpResponse>>,
+    patience: Duration,
+    call: impl Fn() -> F,
 ) -> Result<T, SdkError<E, HttpResponse>>
 where
+    F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     E: ProvideErrorMetadata + Error + 'static,
 {
-    let mut waits = Waits::new(service, note, PATIENCE);
+    let mut waits = Waits::new(what, note, patience);
     loop {
         let error = match call().await {
             Ok(answer) => return Ok(answer),
@@ -159,6 +162,7 @@ mod tests {
         let answer = read_patiently(
             "S3",
             |_| {},
+            PATIENCE,
             async || {
                 calls.update(|calls| calls + 1);
                 match calls.get() {
@@ -172,6 +176,7 @@ mod tests {
         let refused = read_patiently(
             "S3",
             |_| {},
+            PATIENCE,
             async || {
                 calls.update(|calls| calls + 1);
                 Err::<(), _>(failed(400, "ValidationException"))

@@ -92,7 +92,8 @@ fn read_rejected_signals(
     keys: Vec<Item>,
 ) -> Result<impl Stream<Item = Result<Item>>> {
     let table_name = stack.table_name(REJECTED_SIGNALS_TABLE)?;
-    let items = stream::iter(keys).then(move |key| get_item(&stack.dynamodb, table_name, key));
+    let items =
+        stream::iter(keys).then(move |key| get_item(&stack.dynamodb, table_name, key, note));
     Ok(items.try_filter_map(async |item| Ok(item)))
 }
 

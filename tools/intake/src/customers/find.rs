@@ -55,7 +55,7 @@ impl FindCustomers {
         let mut rows = PrintedTable::new(format, heading);
         let table_name = stack.table_name(CUSTOMERS_TABLE)?;
         for key in keys {
-            let Some(customer) = get_item(&stack.dynamodb, table_name, key).await? else {
+            let Some(customer) = get_item(&stack.dynamodb, table_name, key, note).await? else {
                 // It was erased meanwhile.
                 continue;
             };

@@ -191,7 +191,7 @@ impl<'a> KeyTable<'a> {
     async fn find_by_hash(&self, hash: &KeyHash) -> Result<Option<StoredKey>> {
         let partition = AttributeValue::S(hash.partition_key());
         let key = Item::from([(PARTITION_KEY.to_owned(), partition)]);
-        let item = get_item(&self.stack.dynamodb, self.table_name, key).await?;
+        let item = get_item(&self.stack.dynamodb, self.table_name, key, note).await?;
         Ok(item.and_then(StoredKey::from_item))
     }
 

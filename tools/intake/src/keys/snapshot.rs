@@ -158,7 +158,8 @@ struct ReadSnapshot {
 /// # Errors
 /// S3 does not answer or refuses the call, or the object is larger than a function reads.
 async fn read_object(bucket: &Bucket) -> Result<Option<ReadSnapshot>> {
-    let Some(StoredObject { body, before }) = bucket.get(OBJECT_KEY).await? else {
+    // The command tells at once that the snapshot is not written, and can be run again.
+    let Some(StoredObject { body, before }) = bucket.get(OBJECT_KEY, Duration::ZERO).await? else {
         return Ok(None);
     };
     ensure!(

@@ -12,6 +12,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use operator::NOTE_INTERVAL;
+use operator::patience::PATIENCE;
 use serde_json::{Map, Value, json};
 
 use super::selection::{Remaining, SelectedEvents, Selection};
@@ -273,7 +274,7 @@ impl LakeErasureArgs {
         // An attempt whose answer was lost has removed them.
         let mut removed_before = 0;
         for attempt in 1..=ATTEMPTS {
-            let Some(StoredObject { body, before }) = bucket.get(key).await? else {
+            let Some(StoredObject { body, before }) = bucket.get(key, PATIENCE).await? else {
                 return Ok(Removal::default());
             };
             let selection = Arc::clone(selection);

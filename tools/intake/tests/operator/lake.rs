@@ -115,6 +115,22 @@ async fn events_of_customers_are_erased_and_objects_without_any_are_not_written(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn erasure_waits_while_s3_fails_the_reads_of_objects() {
+    let s3 = lake().await;
+    s3.set_fault(Some(S3Fault::SlowDownForReads));
+    let arguments = [&CUSTOMER[..], &["--id=ada", "--yes"]].concat();
+    let running = RunningCommand::start(&operator(&s3), &arguments);
+    assert!(running.note().starts_with("Reading the 2 object(s)"));
+    let waiting = running.note();
+    let expected = "S3: AWS fails. Waiting, for ";
+    assert!(waiting.starts_with(expected), "{waiting}");
+    s3.set_fault(None);
+    let ended = running.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ids(&s3), ["3", "4", "5", "6", "7"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn id_that_looks_like_an_option_or_a_pattern_is_an_id() {
     let s3 = lake().await;
     for (arguments, left) in [

@@ -8,13 +8,14 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Request, Response};
 use serde_json::{Value, json};
-use testkit::TestApp;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::http_server::{HttpServer, Service, response};
+use testkit::{RequestBuilder, TestApp};
 
 use crate::support::fake_aws::key_item;
 use crate::support::fault::operator_behind_proxy;
 use crate::support::operator::Operator;
+use crate::support::requests::send;
 use crate::support::running_command::RunningCommand;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,6 +63,27 @@ async fn query_survives_throttling_and_says_that_it_waits() {
     let listed = faulted.operator.run(&list).success();
     let waiting = ": AWS throttles the calls. Waiting, for ";
     assert!(listed.stderr.contains(waiting), "{listed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn read_of_one_item_waits_while_dynamodb_throttles_it() {
+    let app = TestApp::start();
+    let key = app.key("shop").await;
+    let customer = json!({"customerId": "1001", "customerData": {}});
+    send(&app, &key, RequestBuilder::customer(customer)).await;
+    let throttled = Fault::Throttled.always().for_operation("GetItem");
+    let faulted = operator_behind_proxy(&app, throttled).await;
+    let show = ["customers", "show", "--account", "shop", "1001", "--json"];
+    let running = RunningCommand::start(&faulted.operator, &show);
+    let waiting = running.note();
+    assert!(
+        waiting.contains(": AWS throttles the calls. Waiting, for "),
+        "{waiting}"
+    );
+    faulted.proxy.set(Plan::none());
+    let ended = running.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stdout.len(), 1);
 }
 
 /// The read units of a page of 1 MiB, consistently read ("Read/write capacity" in the DynamoDB developer

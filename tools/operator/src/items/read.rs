@@ -17,26 +17,33 @@ use futures_util::{Stream, StreamExt as _};
 use store::attributes::Item;
 
 use crate::error::call_error;
-use crate::patience::{PATIENCE, Waits};
+use crate::patience::{PATIENCE, read_patiently};
 use crate::{NOTE_INTERVAL, Note};
 
 /// How many segments of a table are read at once. One after the other, the pages of a large table
 /// take many times as long.
 const SEGMENTS: i32 = 8;
 
-/// Reads the item with this key, consistently.
+/// Reads the item with this key, consistently. While DynamoDB throttles the read or fails, it waits, for
+/// minutes or as long as a call of `client` may take, and says so by `note`.
 ///
 /// # Errors
 /// DynamoDB failed.
-pub async fn get_item(client: &Client, table_name: &str, key: Item) -> Result<Option<Item>> {
-    let response = client
+pub async fn get_item(
+    client: &Client,
+    table_name: &str,
+    key: Item,
+    note: Note,
+) -> Result<Option<Item>> {
+    let call = client
         .get_item()
         .table_name(table_name)
         .set_key(Some(key))
-        .consistent_read(true)
-        .send()
-        .await
-        .map_err(|error| call_error(table_name, error))?;
+        .consistent_read(true);
+    let table = format!("Table {table_name}");
+    let patience = patience_of(client);
+    let response = read_patiently(&table, note, patience, || call.clone().send()).await;
+    let response = response.map_err(|error| call_error(table_name, error))?;
     Ok(response.item)
 }
 
@@ -120,18 +127,10 @@ async fn query_page(
     patience: Duration,
 ) -> Result<QueryOutput> {
     let table_name = query.get_table_name().clone().unwrap_or_default();
-    let mut waits = Waits::new(format!("Table {table_name}"), note, patience);
-    loop {
-        let call = query.clone().set_exclusive_start_key(key.clone());
-        let error = match call.send().await {
-            Ok(page) => return Ok(page),
-            Err(error) => error,
-        };
-        let is_worth_another = waits.wait(&error).await;
-        if !is_worth_another {
-            return Err(call_error(&table_name, error));
-        }
-    }
+    let table = format!("Table {table_name}");
+    let call = query.clone().set_exclusive_start_key(key);
+    let page = read_patiently(&table, note, patience, || call.clone().send()).await;
+    page.map_err(|error| call_error(&table_name, error))
 }
 
 /// Reads the whole of the table `table_name` and hands each page to `take`, in no order. `configure` completes the
@@ -196,20 +195,11 @@ fn scan_pages(
                 return Ok(None);
             }
             let call = call.set_exclusive_start_key(position.key());
-            let mut waits = Waits::new(format!("Table {table_name}"), note, patience);
-            loop {
-                let error = match call.clone().send().await {
-                    Ok(page) => {
-                        let next = Position::after(page.last_evaluated_key.clone());
-                        return Ok(Some((page, next)));
-                    }
-                    Err(error) => error,
-                };
-                let is_worth_another = waits.wait(&error).await;
-                if !is_worth_another {
-                    return Err(call_error(table_name, error));
-                }
-            }
+            let table = format!("Table {table_name}");
+            let page = read_patiently(&table, note, patience, || call.clone().send()).await;
+            let page = page.map_err(|error| call_error(table_name, error))?;
+            let next = Position::after(page.last_evaluated_key.clone());
+            Ok(Some((page, next)))
         }
     })
 }

@@ -121,7 +121,7 @@ impl RejectedTable {
         account: &AccountId,
         id: &RejectedSignalId,
     ) -> Result<Option<RejectedSignal>> {
-        let item = get_item(&self.client, &self.table_name, id.key(account)).await?;
+        let item = get_item(&self.client, &self.table_name, id.key(account), self.note).await?;
         let Some(item) = item else {
             return Ok(None);
         };
