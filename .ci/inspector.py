@@ -47,6 +47,7 @@ HOSTILE_REQUESTS = [
     ("POST", SIGNALS_PATH, JSON, "'%\\" * 100_000),
     ("POST", "/api/[1-9]{a,b}/../$HOME'$(touch$IFS'ran')", JSON, "{}"),
     ("X'`touch$IFS!ran`", "/api/customers", {}, ""),
+    ("HEAD", "/api/sdk/ping", {}, ""),
 ]
 
 
@@ -462,6 +463,14 @@ class Inspector:
         rejected = self.page.locator("#rejected")
         expect(rejected.locator("mark.note").first).to_contain_text(re.compile("required|blank"))
         payloads = rejected.get_by_label("Payload")
+        # Deeper than the page can indent.
+        nested = '{"customerId":"deep","eventType":"e","data":{"a":' + "[" * 20_000 + "]" * 20_000 + "}}"
+        self.client.signals('{"signals":[' + nested + "]}")
+        self.page.reload()
+        expect(payloads.first).to_have_value(nested)
+        payloads.first.fill('{"customerId":"c-1001","eventType":"flat"}')
+        rejected.get_by_role("button", name="Redrive").first.click()
+        expect(rejected).to_contain_text("Redriven: the signal is stored.")
         count = payloads.count()
         payloads.first.fill('{"customerId":"c-1001","eventType":"mended","eventflowIdentifier":"no UUID"}')
         rejected.get_by_role("button", name="Redrive").first.click()

@@ -154,6 +154,14 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
             "unknown field `customer`, expected `account`",
         ),
         ("/requests/1?a=b", "unknown field `a`"),
+        (
+            "/requests/%ff",
+            "The path cannot be used: Invalid UTF-8 in ",
+        ),
+        (
+            "/customers/%ff",
+            "The path cannot be used: Invalid UTF-8 in ",
+        ),
     ] {
         let message = error_message(&inspector, "GET", path, 400, b"");
         assert!(message.contains(sentence), "{path}: {message}");

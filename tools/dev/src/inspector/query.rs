@@ -1,10 +1,11 @@
-//! The parameters of the inspector's API. An unknown name or an invalid value is an error, which
-//! says what is valid. Must not know what is answered.
+//! What a request to the inspector's API asks for: its parameters, and the last part of its path. An
+//! unknown name or an invalid value is an error, which says what is valid. Must not know what is
+//! answered.
 
 use std::error::Error as _;
 use std::time::Duration;
 
-use axum::extract::{FromRequestParts, Query};
+use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use emulator::development_key::ACCOUNT_ID;
 use model::account::AccountId;
@@ -35,6 +36,22 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
                     "The parameters cannot be used: {why}."
                 )))
             }
+        }
+    }
+}
+
+/// The part of the path that says what is asked for, such as the id of a customer.
+pub(super) struct PathPart(pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathPart {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path(part)) => Ok(Self(part)),
+            Err(rejection) => Err(ApiError::bad_request(format!(
+                "The path cannot be used: {rejection}."
+            ))),
         }
     }
 }

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use emulator::development_key::API_KEY;
 use serde_json::json;
 
 use super::accounts::ensure_known_account;
-use super::query::{NoParameters, Parameters, RequestsQuery};
+use super::query::{NoParameters, Parameters, PathPart, RequestsQuery};
 use super::response::{Answered, ApiError, json_response, json_text_response};
 use super::{Inspector, Shared, read_body};
 use crate::exchange::api_key::without_other_keys;
@@ -42,7 +42,7 @@ pub(super) async fn list(
 /// One request with its headers and bodies.
 pub(super) async fn one(
     State(inspector): Shared,
-    Path(n): Path<String>,
+    PathPart(n): PathPart,
     Parameters(NoParameters {}): Parameters<NoParameters>,
 ) -> Answered {
     let kept = find(&inspector, &n)?;
@@ -53,7 +53,7 @@ pub(super) async fn one(
 /// key in it is the development key, which is public.
 pub(super) async fn lambda_event(
     State(inspector): Shared,
-    Path(n): Path<String>,
+    PathPart(n): PathPart,
     Parameters(NoParameters {}): Parameters<NoParameters>,
 ) -> Answered {
     let kept = find(&inspector, &n)?;
@@ -83,7 +83,7 @@ pub(super) async fn clear(
 /// Sends a request again: as it was, or with the body of this one.
 pub(super) async fn replay(
     State(inspector): Shared,
-    Path(n): Path<String>,
+    PathPart(n): PathPart,
     Parameters(NoParameters {}): Parameters<NoParameters>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answered {

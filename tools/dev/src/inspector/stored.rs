@@ -1,16 +1,16 @@
 //! The inspector's answers about what is stored of an account. Must not know how it is stored.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 use super::Shared;
 use super::accounts::ensure_known_account;
-use super::query::{AccountQuery, Parameters};
+use super::query::{AccountQuery, Parameters, PathPart};
 use super::response::{Answered, json_text_response};
 
 /// The profile and the newest signals of a customer, or the signals of an emitter.
 pub(super) async fn customer(
     State(inspector): Shared,
-    Path(id): Path<String>,
+    PathPart(id): PathPart,
     Parameters(wanted): Parameters<AccountQuery>,
 ) -> Answered {
     ensure_known_account(&inspector, Some(wanted.account.as_str()))?;

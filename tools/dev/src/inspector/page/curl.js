@@ -16,7 +16,9 @@ function curl(request) {
     [authorization] = sent("authorization");
   if (/[[\]{}]/.test(path)) line.push("--globoff");
   if (path.includes("/.")) line.push("--path-as-is");
-  line.push(`-X ${quote(request.method)} "$BASE_URL"${quote(path.replace(/^\/?/, "/"))}`);
+  // With -X HEAD, curl would wait for a body.
+  const method = request.method === "HEAD" ? "--head" : `-X ${quote(request.method)}`;
+  line.push(`${method} "$BASE_URL"${quote(path.replace(/^\/?/, "/"))}`);
   if (authorization === "Bearer $API_KEY") line.push('-H "Authorization: Bearer $API_KEY"');
   else if (authorization === "Bearer (no key)") line.push("-H 'Authorization: Bearer'");
   else if (authorization)

@@ -29,15 +29,12 @@ function edit(request, pane, said) {
   const sent = request.requestBody ?? "",
     isBatch = request.path.includes("signal");
   Object.assign(text, {
-    value: sent,
+    value: indented(sent),
     rows: Math.min(Math.max(sent.length / 30, 6), 20),
     hidden: !sent,
     ariaLabel: "Body",
     spellcheck: false,
   });
-  try {
-    text.value = indented(sent);
-  } catch (error) {} // It is nested too deeply.
   const before = text.value; // Which has other line breaks than the body.
   // With the same identifier, a changed body is a conflict.
   Object.assign(box, { type: "checkbox", checked: isBatch && Boolean(identifier(sent)) });

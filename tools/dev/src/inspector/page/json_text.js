@@ -53,7 +53,7 @@ function mark(root, marks) {
     (node.marks ??= []).push(one);
   }
 }
-/* Shows JSON, a text or what parse() made of it, with its marks. */
+/* Shows JSON with its marks. */
 function pretty(json, marks = []) {
   const pre = make("pre");
   let lines = 0;
@@ -91,25 +91,26 @@ function pretty(json, marks = []) {
     into.append(indent + node.close + tail + "\n");
   };
   try {
-    const root = typeof json === "string" ? parse(json) : json;
+    const root = parse(json);
     mark(root, marks);
     write(root, "", "", "", pre);
   } catch (error) {
-    pre.textContent = String(json).slice(0, 100000);
+    pre.textContent = json.slice(0, 100000);
   } // No JSON, or nested too deeply.
   return pre;
 }
-/* The text of JSON, or of what parse() made of it, indented and with every digit; any other text as it is. */
-function indented(json, indent = "") {
-  let node = json;
+/* The text of JSON, indented and with every digit; any other text as it is. */
+function indented(json) {
+  const write = (node, indent) => {
+    if (!node.items?.length) return node.text ?? node.open + node.close;
+    const items = node.items.map(
+      ({ key, node: inside }) => `${indent}  ${key === null ? "" : `${key}: `}${write(inside, `${indent}  `)}`,
+    );
+    return `${node.open}\n${items.join(",\n")}\n${indent}${node.close}`;
+  };
   try {
-    if (typeof json === "string") node = parse(json);
+    return write(parse(json), "");
   } catch (error) {
     return json;
-  }
-  if (!node.items?.length) return node.text ?? node.open + node.close;
-  const items = node.items.map(
-    ({ key, node: inside }) => `${indent}  ${key === null ? "" : `${key}: `}${indented(inside, `${indent}  `)}`,
-  );
-  return `${node.open}\n${items.join(",\n")}\n${indent}${node.close}`;
+  } // No JSON, or nested too deeply.
 }

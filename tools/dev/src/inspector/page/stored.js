@@ -50,11 +50,12 @@ async function refreshRejected(outcome = "") {
 /* A rejected signal, which can be edited and redriven. Its entry is a part of the text of the list. */
 function rejectedCard(signal, entry, text) {
   const payload = entry.items.find(({ key }) => key === '"payload"').node;
+  const stored = text.slice(payload.start, payload.end);
   const card = make("div", "", "card");
-  const edited = make("textarea", indented(payload));
+  const edited = make("textarea", indented(stored));
   const actions = make("p", "", "actions");
   const said = make("p", "", "bad said");
-  let shown = pretty(payload, marksIn(signal.errors));
+  let shown = pretty(stored, marksIn(signal.errors));
   Object.assign(edited, { rows: 5, ariaLabel: "Payload", spellcheck: false });
   const redrive = async () => {
     const sent = text.slice(entry.start, payload.start) + edited.value + text.slice(payload.end, entry.end);
