@@ -15,9 +15,9 @@ use crate::owner_only;
 /// The largest message with its attributes, in bytes ("Amazon SQS message quotas").
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
 
-/// A message that was received this often and not deleted becomes a dead letter. In template.yaml
-/// it is more often, over days.
-const MAX_RECEIVES: u32 = 24;
+/// A message that was received this often and not deleted becomes a dead letter: the
+/// `maxReceiveCount` of template.yaml.
+const MAX_RECEIVES: u32 = 1_000;
 
 /// The bodies of the messages that are received together, in bytes. A body may double in an event,
 /// for which Lambda's limit is 6 MB.

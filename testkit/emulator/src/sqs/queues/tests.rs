@@ -56,6 +56,13 @@ fn messages_that_would_exceed_an_event_are_received_later() {
 }
 
 #[test]
+fn dead_letters_have_as_many_receives_as_in_the_template() {
+    let template = include_str!("../../../../../template.yaml");
+    let expected = format!("maxReceiveCount: {MAX_RECEIVES}\n");
+    assert!(template.contains(&expected));
+}
+
+#[test]
 fn message_that_is_never_deleted_becomes_a_dead_letter_and_is_redriven() {
     let mut queues = queues(&["a"]);
     let mut now = Instant::now();
