@@ -1,6 +1,7 @@
 //! How this program reaches servers: by the SDK's own HTTP client, with the certificate authorities of the
 //! system and the proxies of the environment. Must not know what is called.
 
+use std::env;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
@@ -11,6 +12,7 @@ use aws_smithy_http_client::{Builder, Connector};
 use aws_smithy_runtime_api::client::http::{
     HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
 };
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use data_encoding::BASE64;
 use rustls::RootCertStore;
@@ -18,6 +20,16 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 use crate::output::note;
+
+/// The variables from which the SDK takes proxies.
+const PROXIES: [&str; 6] = [
+    "ALL_PROXY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "all_proxy",
+    "https_proxy",
+    "http_proxy",
+];
 
 /// Whom connections trust, and through which proxies they go.
 #[derive(Clone, Debug)]
@@ -29,12 +41,12 @@ pub(crate) struct Network {
 impl Network {
     /// Trusts the authorities of the system.
     pub(crate) fn trusting_system() -> Result<Self> {
-        Self::new(system_authorities(), ProxyConfig::from_env())
+        Self::new(system_authorities(), proxies_of_environment()?)
     }
 
     /// Trusts only the authorities in this file, as PEM.
     pub(super) fn trusting(ca_bundle: &Path) -> Result<Self> {
-        Self::new(authorities_in(ca_bundle)?, ProxyConfig::from_env())
+        Self::new(authorities_in(ca_bundle)?, proxies_of_environment()?)
     }
 
     /// Servers on this machine: without TLS, and past every proxy.
@@ -76,6 +88,30 @@ impl Network {
         connector.set_sleep_impl(components.and_then(RuntimeComponents::sleep_impl));
         connector.build()
     }
+}
+
+/// The proxies of the environment.
+///
+/// # Errors
+/// A variable has a value that is no URL: the SDK would go past the proxy. The error does not show the value,
+/// which may have a password.
+fn proxies_of_environment() -> Result<ProxyConfig> {
+    for variable in PROXIES {
+        let value = env::var_os(variable).unwrap_or_default();
+        ensure!(
+            value.is_empty() || value.to_str().is_some_and(is_proxy),
+            "{variable} is no URL of a proxy, such as http://proxy.example.com:3128."
+        );
+    }
+    Ok(ProxyConfig::from_env())
+}
+
+/// Whether the SDK can read the URL of a proxy. Its scheme may be missing.
+fn is_proxy(value: &str) -> bool {
+    let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
+    let url = HttpRequest::get(format!("http://{rest}"));
+    let is_known = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"].contains(&scheme);
+    is_known && url.is_ok()
 }
 
 /// The authorities of the system, or none where none can be loaded: a debug build of the SDK's client panics

@@ -161,6 +161,21 @@ fn hindrances_of_settings() -> Vec<Hindrance> {
             ..NOTHING
         },
         Hindrance {
+            variables: &[("AWS_ENDPOINT_URL_DYNAMODB", "http://[bad")],
+            told: &["AWS_ENDPOINT_URL_DYNAMODB is \"http://[bad\", which is no URL"],
+            ..NOTHING
+        },
+        Hindrance {
+            variables: &[("HTTPS_PROXY", "http://ops:secret@a b:1")],
+            told: &["HTTPS_PROXY is no URL of a proxy, such as http://proxy.example.com:3128."],
+            ..NOTHING
+        },
+        Hindrance {
+            variables: &[("all_proxy", "ftp://proxy.example.com")],
+            told: &["all_proxy is no URL of a proxy"],
+            ..NOTHING
+        },
+        Hindrance {
             config: "[default]\n{keys}ca_bundle = /nonexistent/bundle.pem\n",
             told: &["The bundle of certificate authorities /nonexistent/bundle.pem cannot be read"],
             ..NOTHING
