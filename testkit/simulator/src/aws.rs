@@ -212,6 +212,7 @@ impl Aws {
             Reply::Result => done.unwrap_or(Outcome::Never),
             Reply::Error { status, code } => Outcome::Answer(error(status, code)),
             Reply::Body(body) => Outcome::Bytes {
+                status: 200,
                 headers: Vec::new(),
                 body: body.into(),
             },

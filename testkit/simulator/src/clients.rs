@@ -54,6 +54,16 @@ pub struct Client {
     pub random: RefCell<fastrand::Rng>,
 }
 
+/// An attempt to send a request.
+pub struct Attempt<'a> {
+    pub path: &'static str,
+    pub body: String,
+    /// What the lines of the client say of it.
+    pub what: &'a str,
+    /// A text that these lines have in them, and those of the calls that it leads to.
+    pub about: &'a str,
+}
+
 /// What a client got after one attempt.
 pub struct Received {
     /// `None` when the environment was killed, or the client hung up.
@@ -98,13 +108,13 @@ impl Client {
 
 impl Clients {
     /// Sends a request, and checks what a client can see of the promises.
-    pub async fn send(
-        &self,
-        client: &Client,
-        path: &'static str,
-        body: String,
-        what: &str,
-    ) -> Received {
+    pub async fn send(&self, client: &Client, attempt: Attempt<'_>) -> Received {
+        let Attempt {
+            path,
+            body,
+            what,
+            about,
+        } = attempt;
         self.aws.state().counts.requests += 1;
         let used = self
             .keys
@@ -143,7 +153,7 @@ impl Clients {
             if let Some(broken) = broken {
                 let text = format!("{name}, {what}: {broken}: {}", response.body);
                 let promises = &mut self.aws.state().promises;
-                promises.note(Promise::Response, text, what.to_owned());
+                promises.note(Promise::Response, text, about.to_owned());
             }
         }
         let is_lost = client.random.borrow_mut().f64() < self.scenario.lost_responses;

@@ -18,7 +18,7 @@ const INVISIBLE: Duration = Duration::from_secs(70);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Messages of one event, at most: template.yaml's `BatchSize`.
-const BATCH_SIZE: usize = 10;
+pub(crate) const BATCH_SIZE: usize = 10;
 
 /// One drained message of this many is delivered again.
 const REPEATED_EVERY: u8 = 20;

@@ -18,12 +18,13 @@ use tokio::time::{sleep, timeout};
 use crate::aws::Aws;
 use crate::aws::sqs::Received;
 use crate::environment::{Environment, Function, FunctionKind};
+use crate::log_check;
 use crate::promises::Promise;
 
 /// How long an invocation may take: template.yaml's `Timeout` of the functions, and of the overflow
 /// function.
-const TIMEOUT: Duration = Duration::from_secs(15);
-const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(15);
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long a request may take (docs/outages.md, How long a request waits), and some milliseconds.
 const REQUEST_LIMIT: Duration = Duration::from_millis(10_100);
@@ -109,7 +110,7 @@ impl Lambda {
                     Function::Overflow(_) => panic!("no client reaches the overflow function"),
                 }
             };
-            let response = lambda.run(serving, REQUEST_LIMIT).await;
+            let response = lambda.run(&environment.name, serving, REQUEST_LIMIT).await;
             let ahead = u64::try_from(environment.ahead.as_micros()).expect("a minute at most");
             let latest_clock = lambda.0.aws.micros() + ahead;
             let name = environment.name.clone();
@@ -139,7 +140,7 @@ impl Lambda {
             panic!("only the overflow function drains")
         };
         let draining = function.drain(event, &context, now, &environment.log);
-        let outcome = self.run(draining, DRAIN_TIMEOUT).await;
+        let outcome = self.run(&environment.name, draining, DRAIN_TIMEOUT).await;
         self.put_back(environment, outcome.is_some());
         let failures = outcome?.response.batch_item_failures;
         let ids = failures
@@ -186,7 +187,13 @@ impl Lambda {
 
     /// Runs an invocation. `None` if its environment is killed, or if it takes longer than it may,
     /// which breaks a promise.
-    async fn run<T>(&self, invocation: impl Future<Output = T>, limit: Duration) -> Option<T> {
+    async fn run<T>(
+        &self,
+        environment: &Arc<str>,
+        invocation: impl Future<Output = T>,
+        limit: Duration,
+    ) -> Option<T> {
+        let invocation = log_check::WRITER.scope(environment.clone(), invocation);
         let killed_after = {
             let mut random = self.0.random.borrow_mut();
             // Mostly between its first calls; that of a drain may be later.
@@ -200,7 +207,7 @@ impl Lambda {
         if outcome.is_none() && killed_after.is_none() {
             let text = format!("an invocation takes longer than {limit:?}");
             let promises = &mut self.0.aws.state().promises;
-            promises.note(Promise::RequestTime, text, "none".to_owned());
+            promises.note(Promise::RequestTime, text, environment.to_string());
         }
         outcome
     }

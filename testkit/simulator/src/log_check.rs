@@ -2,12 +2,14 @@
 //! error is one that an outage explains, and some lines say what no response tells.
 
 use std::io;
+use std::sync::Arc;
 
 use consistency::generated::CANARY;
 use model::api_key::KEY_PREFIX;
 use serde_json::Value;
 use service::telemetry;
 use service::telemetry::log::Log;
+use tokio::task_local;
 use tracing::subscriber::DefaultGuard;
 
 use crate::aws::Aws;
@@ -27,6 +29,11 @@ const EXPECTED: [&str; 7] = [
 
 /// Reasons that no outage explains.
 const UNEXPECTED_REASONS: [&str; 4] = ["Corrupt", "Invalid", "Panic", "ValidationException"];
+
+task_local! {
+    /// The name of the environment whose invocation writes to the log.
+    pub(crate) static WRITER: Arc<str>;
+}
 
 /// The log of an environment.
 pub fn log(aws: Aws) -> Log {
@@ -61,7 +68,10 @@ fn check(aws: &Aws, line: &str) {
     }
     if let Some(broken) = broken_by(line) {
         let text = format!("{broken}: {line}");
-        state.promises.note(Promise::Log, text, "none".to_owned());
+        let writer = WRITER.try_with(ToString::to_string);
+        // A task beside the invocations, such as one that reads the key snapshot, has no name.
+        let about = writer.unwrap_or_default();
+        state.promises.note(Promise::Log, text, about);
     }
 }
 
@@ -84,6 +94,24 @@ fn broken_by(line: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aws::faults::FaultPlan;
+    use crate::trace::Trace;
+
+    #[tokio::test(start_paused = true)]
+    async fn broken_promise_of_a_log_is_about_the_environment_that_wrote_the_line() {
+        let aws = Aws::new(FaultPlan::default(), 0, Trace::default());
+        let write = async { check(&aws, "panicked") };
+        WRITER.scope("signals 3".into(), write).await;
+        check(&aws, "panicked");
+        let state = aws.state();
+        let about: Vec<_> = state
+            .promises
+            .broken()
+            .iter()
+            .map(|broken| &broken.about)
+            .collect();
+        assert_eq!(about, ["signals 3", ""]);
+    }
 
     #[test]
     fn warning_that_no_outage_explains_and_line_with_a_value_break_a_promise() {

@@ -10,7 +10,7 @@ mod conditions;
 mod measurement;
 mod table;
 
-use clap::Args;
+use clap::{Args, value_parser};
 
 pub use self::choices::table as table_of_choices;
 use self::conditions::Condition;
@@ -34,13 +34,27 @@ pub(crate) enum RequestKind {
 pub struct OutageOptions {
     /// Requests a second; several, with commas between them, are columns of one table
     #[arg(long, value_delimiter = ',', default_values_t = [100])]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
     rate: Vec<u64>,
     /// How long a fault lasts, or is repeated
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 6, value_parser = value_parser!(u64).range(1..))]
     seconds: u64,
     /// Only rows whose condition has this text
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = "", value_parser = part_of_a_condition)]
     only: String,
+}
+
+/// The kinds that have a table each.
+const TABLES: [RequestKind; 2] = [RequestKind::Updates, RequestKind::Batches];
+
+/// A text that the condition of some row has in it.
+fn part_of_a_condition(text: &str) -> Result<String, &'static str> {
+    let mut conditions = TABLES.into_iter().flat_map(Condition::all);
+    if conditions.any(|condition| condition.name.contains(text)) {
+        Ok(text.to_owned())
+    } else {
+        Err("no row has a condition with this text: without --only, all rows are printed")
+    }
 }
 
 impl RequestKind {
@@ -64,7 +78,7 @@ impl RequestKind {
 /// Measures and prints all rows. Returns whether nothing was lost and nothing refused.
 pub fn print(options: &OutageOptions) -> bool {
     let mut holds = true;
-    for kind in [RequestKind::Updates, RequestKind::Batches] {
+    for kind in TABLES {
         println!("{}", table::header(kind, options));
         for condition in Condition::all(kind) {
             if !condition.name.contains(&options.only) {
@@ -79,4 +93,26 @@ pub fn print(options: &OutageOptions) -> bool {
         println!();
     }
     holds
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+
+    use super::*;
+
+    #[test]
+    fn options_that_measure_nothing_are_refused() {
+        let parse = |option, value| {
+            let command = OutageOptions::augment_args(Command::new("outages"));
+            command.try_get_matches_from(["outages", option, value])
+        };
+        for (option, value) in [("--rate", "0"), ("--seconds", "0"), ("--only", "typo")] {
+            let refused = parse(option, value).unwrap_err().to_string();
+            assert!(refused.contains(option), "{refused}");
+        }
+        for (option, value) in [("--rate", "1,200"), ("--seconds", "1"), ("--only", "burst")] {
+            assert!(parse(option, value).is_ok(), "{option} {value}");
+        }
+    }
 }

@@ -47,7 +47,8 @@ pub struct BrokenPromise {
     pub promise: Promise,
     /// What is wrong, in one line.
     pub text: String,
-    /// A text that the lines of its story have in them.
+    /// What its story is about: a text that its lines have in them, or the name of an environment or a
+    /// client. Empty: the whole run.
     pub about: String,
 }
 

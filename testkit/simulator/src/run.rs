@@ -224,6 +224,23 @@ fn about(subject: Subject) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drain::BATCH_SIZE;
+    use crate::lambda::{DRAIN_TIMEOUT, TIMEOUT};
+
+    #[test]
+    fn functions_and_their_queue_are_configured_as_in_the_template() {
+        let template = include_str!("../../../template.yaml");
+        let values = |name| {
+            let lines = template.lines().map(str::trim);
+            let values: Vec<&str> = lines.filter_map(|line| line.strip_prefix(name)).collect();
+            values
+        };
+        let timeouts = [TIMEOUT, DRAIN_TIMEOUT].map(|timeout| timeout.as_secs().to_string());
+        assert_eq!(values("Timeout: "), timeouts);
+        assert_eq!(values("BatchSize: "), [BATCH_SIZE.to_string()]);
+        let scaling = format!("{{MaximumConcurrency: {DRAINS}}}");
+        assert_eq!(values("ScalingConfig: "), [scaling]);
+    }
 
     #[test]
     fn seed_is_the_same_run_again_call_by_call_with_and_without_its_story() {

@@ -86,7 +86,7 @@ impl Trace {
                     let code = code.rsplit('#').next().unwrap_or_default();
                     format!("{} {code}", answer.status)
                 }
-                Outcome::Bytes { .. } => "200".to_owned(),
+                Outcome::Bytes { status, .. } => status.to_string(),
                 Outcome::ConnectionLost => "a lost connection".to_owned(),
                 Outcome::Never => "nothing".to_owned(),
             };

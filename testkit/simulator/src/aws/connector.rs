@@ -116,7 +116,11 @@ impl HttpConnector for EnvironmentConnector {
                 Ok(Outcome::Answer(answer)) => {
                     Ok(response(answer.status, &[], json_bytes(&answer.body)))
                 }
-                Ok(Outcome::Bytes { headers, body }) => Ok(response(200, &headers, body)),
+                Ok(Outcome::Bytes {
+                    status,
+                    headers,
+                    body,
+                }) => Ok(response(status, &headers, body)),
                 Ok(Outcome::ConnectionLost) => Err(lost()),
                 Ok(Outcome::Never) | Err(_) => std::future::pending().await,
             }

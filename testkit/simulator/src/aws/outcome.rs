@@ -7,6 +7,7 @@ pub(crate) enum Outcome {
     Answer(Answer),
     /// A body that is not JSON: an object of S3, or an answer that was cut.
     Bytes {
+        status: u16,
         headers: Vec<(&'static str, String)>,
         body: Vec<u8>,
     },

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use consistency::generated::GeneratedBatch;
 use consistency::{ClientOutcome, RecordedRequest};
 
-use super::{Client, Clients, Patience, RETRY_TIMEOUT};
+use super::{Attempt, Client, Clients, Patience, RETRY_TIMEOUT};
 use crate::promises::Promise;
 
 /// More batches than a client sends in a run: each has a number that no other client uses.
@@ -36,14 +36,18 @@ pub async fn run(clients: Rc<Clients>, client: Client) {
 async fn send_batch(clients: &Rc<Clients>, client: &Client, batch: GeneratedBatch) {
     let began = clients.aws.elapsed();
     let mut request = RecordedRequest::new(&batch, clients.aws.micros());
+    let about = format!("request {};", batch.number);
     let mut still_served = None;
     loop {
-        let body = batch.body(request.identifier.as_deref());
         let identifier = request.identifier.as_deref();
         let identifier = identifier.unwrap_or("without identifier");
-        let what = format!("request {}; {identifier}", batch.number);
-        let path = "/api/event-flows/signal";
-        let received = clients.send(client, path, body, &what).await;
+        let attempt = Attempt {
+            path: "/api/event-flows/signal",
+            body: batch.body(request.identifier.as_deref()),
+            what: &format!("{about} {identifier}"),
+            about: &about,
+        };
+        let received = clients.send(client, attempt).await;
         request.latest_clock = request.latest_clock.max(received.latest_clock);
         still_served = received.still_served.or(still_served);
         if let Some(response) = &received.response {
@@ -51,10 +55,9 @@ async fn send_batch(clients: &Rc<Clients>, client: &Client, batch: GeneratedBatc
             clients.aws.state().counts.deferred += deferred;
             let wrong = request.note(response.status, &response.body, clients.aws.micros());
             if let Some(wrong) = wrong {
-                let about = format!("request {};", batch.number);
                 let text = format!("{about} {wrong}: {}", response.body);
                 let promises = &mut clients.aws.state().promises;
-                promises.note(Promise::Response, text, about);
+                promises.note(Promise::Response, text, about.clone());
             }
         }
         let is_over = clients.aws.elapsed() >= began + RETRY_TIMEOUT;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use consistency::generated::GeneratedUpdate;
 use consistency::{ClientOutcome, RecordedUpdate};
 
-use super::{Client, Clients, Patience, RETRY_TIMEOUT};
+use super::{Attempt, Client, Clients, Patience, RETRY_TIMEOUT};
 use crate::promises::Promise;
 
 /// How long a client waits before it sends an update again, in milliseconds.
@@ -31,17 +31,18 @@ pub async fn run(clients: Rc<Clients>, client: Client) {
 async fn send_update(clients: &Rc<Clients>, client: &Client, profile: GeneratedUpdate) {
     let began = clients.aws.elapsed();
     let body = profile.body();
-    let what = format!(
-        "an update of {}: {:?}",
-        profile.key(client.account),
-        profile.fields
-    );
+    let key = profile.key(client.account);
+    let what = format!("an update of {key}: {:?}", profile.fields);
     let mut update = RecordedUpdate::new(profile, client.account, clients.aws.micros());
     let mut still_served = None;
     loop {
-        let received = clients
-            .send(client, "/api/customers", body.clone(), &what)
-            .await;
+        let attempt = Attempt {
+            path: "/api/customers",
+            body: body.clone(),
+            what: &what,
+            about: &key,
+        };
+        let received = clients.send(client, attempt).await;
         update.latest_clock = update.latest_clock.max(received.latest_clock);
         still_served = received.still_served.or(still_served);
         if let Some(response) = received.response {
@@ -49,7 +50,7 @@ async fn send_update(clients: &Rc<Clients>, client: &Client, profile: GeneratedU
             if let Some(wrong) = wrong {
                 let text = format!("{wrong}: {}", response.body);
                 let promises = &mut clients.aws.state().promises;
-                promises.note(Promise::Response, text, what.clone());
+                promises.note(Promise::Response, text, key.clone());
             }
         }
         let is_over = clients.aws.elapsed() >= began + RETRY_TIMEOUT;
