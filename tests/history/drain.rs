@@ -7,10 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use emulator::sqs::{FakeSqs, drained_ids, event};
+use emulator::sqs::FakeSqs;
 use processes::runtime_api::EventQueue;
 use serde_json::Value;
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
+
+use crate::REPORT_INTERVAL;
 
 /// Events that are drained at once, and the messages in one: as in template.yaml.
 const DRAINS: usize = 2;
@@ -22,76 +25,50 @@ const HIDDEN: Duration = Duration::from_secs(2);
 /// How often an empty queue is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// One drained message of this many is delivered again.
-const REPEATED_EVERY: u8 = 5;
+/// How long draining may take after the last request.
+const TIMEOUT: Duration = Duration::from_mins(5);
 
-/// How long the drain goes on without progress after the last request.
-const PROGRESS_TIMEOUT: Duration = Duration::from_mins(5);
-
-/// How messages were drained.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Drained {
-    /// Deliveries of a message that did not drain it.
-    pub(super) failures: u64,
-    /// Messages that were delivered again after they had been drained.
-    pub(super) repeated: u64,
+/// Starts to drain, until no message follows (`is_over`) and the queue is empty.
+pub(super) fn start(
+    queue: &Arc<FakeSqs>,
+    events: &EventQueue,
+    is_over: &Rc<Cell<bool>>,
+) -> [JoinHandle<()>; DRAINS] {
+    [(); DRAINS].map(|()| {
+        let drain = run(queue.clone(), events.clone(), is_over.clone());
+        tokio::task::spawn_local(drain)
+    })
 }
 
-/// Drains until no message follows (`is_over`) and the queue is empty.
+async fn run(queue: Arc<FakeSqs>, events: EventQueue, is_over: Rc<Cell<bool>>) {
+    let invoke = async |event: Value| {
+        let invocation = events.invoke(event.to_string().into()).await;
+        invocation.map_or(Value::Null, |invocation| invocation.json())
+    };
+    while !is_over.get() || queue.remaining() > 0 {
+        if !queue.deliver(BATCH_SIZE, HIDDEN, invoke).await {
+            sleep(POLL_INTERVAL).await;
+        }
+    }
+}
+
+/// Waits until these have drained the queue, and says how many messages remain.
 ///
 /// # Errors
-/// When no message follows and the function drains none of those that are left.
-pub(super) async fn run(
-    queue: Arc<FakeSqs>,
-    events: EventQueue,
-    is_over: Rc<Cell<bool>>,
-) -> Result<Drained> {
-    let drains = [(); DRAINS].map(|()| {
-        let drain = run_one(queue.clone(), events.clone(), is_over.clone());
-        tokio::task::spawn_local(drain)
-    });
-    let mut total = Drained::default();
-    for drain in drains {
-        let drained = drain.await??;
-        total.failures += drained.failures;
-        total.repeated += drained.repeated;
-    }
-    Ok(total)
-}
-
-async fn run_one(
-    queue: Arc<FakeSqs>,
-    events: EventQueue,
-    is_over: Rc<Cell<bool>>,
-) -> Result<Drained> {
-    let mut drained = Drained::default();
-    let mut latest_progress = Instant::now();
-    while !is_over.get() || queue.remaining() > 0 {
-        if !is_over.get() {
-            latest_progress = Instant::now();
-        }
+/// When a message remains after [`TIMEOUT`].
+pub(super) async fn finish(draining: [JoinHandle<()>; DRAINS], queue: &FakeSqs) -> Result<()> {
+    let began = Instant::now();
+    while queue.remaining() > 0 {
+        let messages = queue.remaining();
         ensure!(
-            latest_progress.elapsed() < PROGRESS_TIMEOUT,
-            "{} messages of the overflow queue are not drained",
-            queue.remaining()
+            began.elapsed() < TIMEOUT,
+            "{messages} messages of the overflow queue are not drained"
         );
-        let messages = queue.receive(BATCH_SIZE, HIDDEN);
-        if messages.is_empty() {
-            sleep(POLL_INTERVAL).await;
-            continue;
-        }
-        let invocation = events.invoke(event(&messages).to_string().into()).await;
-        let response = invocation.map_or(Value::Null, |invocation| invocation.json());
-        let ids = drained_ids(&messages, &response);
-        drained.failures += (messages.len() - ids.len()) as u64;
-        for id in ids {
-            latest_progress = Instant::now();
-            if fastrand::u8(..REPEATED_EVERY) == 0 {
-                drained.repeated += 1;
-            } else {
-                queue.delete(id);
-            }
-        }
+        eprintln!("history: {messages} messages of the overflow queue remain");
+        sleep(REPORT_INTERVAL).await;
     }
-    Ok(drained)
+    for drain in draining {
+        drain.await?;
+    }
+    Ok(())
 }

@@ -46,7 +46,6 @@ use tokio::time::sleep;
 
 use crate::clients::{Client, ClientGroup};
 use crate::deployment::{ACCOUNTS, Deployment, RETENTION};
-use crate::drain::Drained;
 use crate::function::Counts as ProcessCounts;
 
 /// How many signals are acknowledged, at least.
@@ -62,37 +61,39 @@ const CUSTOMER_CLIENTS: u64 = 4;
 /// How often it looks, and says, how far the clients and the drain are.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a run counted.
-struct Counts {
-    signals: u64,
-    deferred_signals: u64,
-    updates: u64,
-    deferred_updates: u64,
-    kills: u64,
-    calls_with_a_fault: u64,
-    messages: u64,
-    drained: Drained,
+/// A count of a run. Also a run without its disturbances proves nothing.
+struct Count {
+    what: &'static str,
+    number: u64,
+    /// Whether it must be above zero, and otherwise must be zero.
+    is_expected: bool,
 }
 
-impl fmt::Display for Counts {
+impl Count {
+    fn expected(what: &'static str, number: u64) -> Self {
+        Self {
+            what,
+            number,
+            is_expected: true,
+        }
+    }
+
+    fn unexpected(what: &'static str, number: u64) -> Self {
+        Self {
+            what,
+            number,
+            is_expected: false,
+        }
+    }
+
+    fn is_wrong(&self) -> bool {
+        self.is_expected != (self.number > 0)
+    }
+}
+
+impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            signals,
-            deferred_signals,
-            updates,
-            deferred_updates,
-            kills,
-            calls_with_a_fault,
-            messages,
-            drained: Drained { failures, repeated },
-        } = self;
-        write!(
-            f,
-            "{signals} signals acknowledged, {deferred_signals} of them deferred; \
-             {updates} updates, {deferred_updates} of them deferred; \
-             {kills} processes killed, {calls_with_a_fault} calls to DynamoDB with a fault; \
-             {messages} messages drained, {failures} deliveries failed, {repeated} repeated"
-        )
+        write!(f, "{}: {}", self.what, self.number)
     }
 }
 
@@ -128,11 +129,8 @@ async fn run() -> Result<bool> {
     let signals = Rc::new(ClientGroup::new(&deployment.signals));
     let customers = Rc::new(ClientGroup::new(&deployment.customers));
     let is_over = Rc::new(Cell::new(false));
-    let draining = tokio::task::spawn_local(drain::run(
-        deployment.queue.clone(),
-        deployment.overflow.events.clone(),
-        Rc::clone(&is_over),
-    ));
+    let queue = deployment.queue.clone();
+    let draining = drain::start(&queue, &deployment.overflow.events, &is_over);
     let is_enough = Rc::new(Cell::new(false));
     let sending = spawn_clients(&deployment, &signals, &customers, &is_enough);
     disturb(&deployment, &signals).await;
@@ -142,37 +140,25 @@ async fn run() -> Result<bool> {
     }
     deployment.end_faults();
     is_over.set(true);
-    while !draining.is_finished() {
-        let messages = deployment.queue.remaining();
-        eprintln!("history: {messages} messages of the overflow queue remain");
-        sleep(REPORT_INTERVAL).await;
-    }
-    let drained = draining.await??;
+    drain::finish(draining, &queue).await?;
     deployment.end().await;
-    let counts = Counts {
-        signals: signals.acknowledged.get(),
-        deferred_signals: signals.deferred.get(),
-        updates: customers.acknowledged.get(),
-        deferred_updates: customers.deferred.get(),
-        kills: sum(&deployment, |counts| &counts.killed),
-        calls_with_a_fault: deployment.faulted_calls(),
-        messages: deployment.queue.sent(),
-        drained,
-    };
+    let counts = counts(&deployment, &signals, &customers);
+    for count in &counts {
+        println!("{count}");
+    }
+    println!("seconds: {}", begin.elapsed().as_secs());
     let record = RunRecord {
         requests: signals.record.take().requests,
         updates: customers.record.take().updates,
         unkept: 0,
     };
-    let seconds = begin.elapsed().as_secs();
-    println!("{counts}; {seconds} seconds");
-    let problems = problems(&deployment, &counts);
-    for problem in &problems {
-        eprintln!("error: {problem}");
+    let wrong: Vec<_> = counts.iter().filter(|count| count.is_wrong()).collect();
+    for count in &wrong {
+        eprintln!("error: {count}");
     }
     let report = check(deployment, &record);
     println!("{report}");
-    Ok(report.holds() && problems.is_empty())
+    Ok(report.holds() && wrong.is_empty())
 }
 
 /// Starts all clients, which send until `is_enough`.
@@ -229,29 +215,26 @@ fn sum(deployment: &Deployment, count: impl Fn(&ProcessCounts) -> &AtomicU64) ->
     counts.into_iter().sum()
 }
 
-/// What is wrong beside what is stored: also a run without its disturbances proves nothing.
-fn problems(deployment: &Deployment, counts: &Counts) -> Vec<&'static str> {
+/// What the run counted, beside what is stored.
+fn counts(deployment: &Deployment, signals: &ClientGroup, customers: &ClientGroup) -> [Count; 10] {
     [
-        (
-            sum(deployment, |counts| &counts.ended) > 0,
-            "a process ended by itself",
+        Count::expected("acknowledged signals", signals.acknowledged.get()),
+        Count::expected("deferred signals", signals.deferred.get()),
+        Count::expected("acknowledged updates", customers.acknowledged.get()),
+        Count::expected("deferred updates", customers.deferred.get()),
+        Count::expected("killed processes", sum(deployment, |counts| &counts.killed)),
+        Count::expected("calls to DynamoDB with a fault", deployment.faulted_calls()),
+        Count::expected("messages of the overflow queue", deployment.queue.sent()),
+        Count::unexpected("dead letters", deployment.queue.dead_letters()),
+        Count::unexpected(
+            "processes that ended by themselves",
+            sum(deployment, |counts| &counts.ended),
         ),
-        (
-            sum(deployment, |counts| &counts.errors) > 0,
-            "an invocation ended in an error",
+        Count::unexpected(
+            "invocations that ended in an error",
+            sum(deployment, |counts| &counts.errors),
         ),
-        (
-            deployment.queue.dead_letters() > 0,
-            "there is a dead letter",
-        ),
-        (counts.kills == 0, "no process was killed"),
-        (counts.calls_with_a_fault == 0, "no call had a fault"),
-        (counts.deferred_signals == 0, "no signal was deferred"),
-        (counts.messages == 0, "no message was drained"),
     ]
-    .into_iter()
-    .filter_map(|(is_wrong, problem)| is_wrong.then_some(problem))
-    .collect()
 }
 
 /// Compares what the clients sent and received with what is stored.

@@ -20,7 +20,8 @@ use processes::http_server::{HttpServer, Service, response};
 
 use self::calls::CallError;
 pub use self::calls::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, arn};
-pub use self::lambda_event::{drained_ids, event};
+use self::lambda_event::drained_ids;
+pub use self::lambda_event::event;
 pub use self::queues::QueueMessage;
 use self::queues::Queues;
 

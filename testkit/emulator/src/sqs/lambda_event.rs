@@ -16,7 +16,7 @@ pub fn event(messages: &[QueueMessage]) -> Value {
 
 /// The ids of the messages that a function has drained, read from its response to their event.
 /// There are none when the function failed.
-pub fn drained_ids<'a>(messages: &'a [QueueMessage], response: &Value) -> Vec<&'a str> {
+pub(super) fn drained_ids<'a>(messages: &'a [QueueMessage], response: &Value) -> Vec<&'a str> {
     let Some(failures) = response.get("batchItemFailures").and_then(Value::as_array) else {
         return Vec::new();
     };
