@@ -9,7 +9,7 @@
 //! | [`run`] | what `cargo bench` does | how anything is measured |
 //! | `tables` | the goals, and the functions beside their peers | how anything is measured |
 //! | `baseline` | the committed counts, and what differs from them | how they are counted |
-//! | `observation` | time, memory, calls and connections | which goals there are |
+//! | `observation` | time, memory and connections | which goals there are |
 //! | `instructions` | instructions of a start, a first and a warm request | which goals there are |
 //! | `process` | one process over a fake DynamoDB | what is measured |
 //! | `program` | the programs: how they are built | what is measured |

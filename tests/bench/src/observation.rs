@@ -1,4 +1,4 @@
-//! Time, memory, calls and connections of a program without callgrind.
+//! Time, memory and connections of a program without callgrind.
 
 use std::time::Duration;
 
@@ -29,8 +29,6 @@ pub(crate) struct Observation {
     pub(crate) memory: u64,
     /// Connections opened by all requests and the start.
     pub(crate) connections: u64,
-    /// Calls of one request.
-    pub(crate) calls: u64,
 }
 
 /// Measures what a warm request with this event costs.
@@ -38,14 +36,9 @@ pub(crate) async fn measure_warm(program: &Program, event: &Bytes) -> Result<Obs
     let mut process = MeasuredProcess::start(program).await?;
     let mut times = Vec::new();
     let mut memory = 0;
-    let mut connections = 0;
-    let mut calls = 0;
     for number in 1..=WARM_UP + REQUESTS {
         let time = process.invoke(event).await?;
         times.push(time);
-        let counts = process.dynamodb.take_counts();
-        connections += counts.connections;
-        calls = counts.calls;
         if number == MEMORY_AFTER {
             memory = process.function.peak_memory()?;
         }
@@ -54,8 +47,7 @@ pub(crate) async fn measure_warm(program: &Program, event: &Bytes) -> Result<Obs
     Ok(Observation {
         time,
         memory,
-        connections,
-        calls,
+        connections: process.dynamodb.take_counts().connections,
     })
 }
 
