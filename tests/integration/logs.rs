@@ -212,7 +212,7 @@ async fn line_of_deferred_batch(fault: &Rule) -> Value {
 async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
     for (fault, reason) in [
         (
-            Fault::Throttled.always().for_operation("BatchWriteItem"),
+            Fault::THROTTLED.always().for_operation("BatchWriteItem"),
             "Throttled",
         ),
         (

@@ -33,6 +33,13 @@ use self::answer::{all_unprocessed, json_answer, refusal};
 pub use self::fault::Fault;
 pub use self::plan::{Plan, Rule};
 
+/// The message of a call that is refused.
+const ON_PURPOSE: &str = "on purpose";
+
+/// The message of a call whose signature has an old time.
+const SIGNATURE_EXPIRED: &str =
+    "Signature expired: 20261120T221640Z is now earlier than 20261120T222140Z";
+
 /// The proxy, on a port of its own, until it is dropped.
 #[derive(Debug)]
 pub struct FaultProxy(HttpServer<Proxy>);
@@ -165,20 +172,16 @@ impl Service for Proxy {
             }
             Fault::ErrorAfter => {
                 self.hand_on(call).await;
-                refusal(Fault::InternalServerError)
+                server_error()
             }
             Fault::CutBody => {
                 let mut answer = self.hand_on(call).await;
                 answer.extensions_mut().insert(Break::BeforeLastByte);
                 answer
             }
-            Fault::EmptyBody => {
+            Fault::AnswerReplaced(body) => {
                 self.hand_on(call).await;
-                response(200, &[], "")
-            }
-            Fault::HtmlBody => {
-                self.hand_on(call).await;
-                response(200, &[("content-type", "text/html")], "<html></html>")
+                response(200, &[], body)
             }
             Fault::Slow(delay) => {
                 let answer = self.hand_on(call).await;
@@ -192,7 +195,10 @@ impl Service for Proxy {
                 json_answer(200, "{\"UnprocessedItems\":{}}")
             }
             Fault::Unprocessed => all_unprocessed(call.body()),
-            refused => refusal(refused),
+            Fault::Refused(code) => refusal(400, code, ON_PURPOSE),
+            Fault::InternalServerError => server_error(),
+            Fault::Status(status) => response(status, &[], ""),
+            Fault::SignatureExpired => refusal(400, "InvalidSignatureException", SIGNATURE_EXPIRED),
         }
     }
 }
@@ -240,6 +246,11 @@ async fn answer_of(
     // What was sent in chunks is sent on as a whole.
     head.headers.remove(TRANSFER_ENCODING);
     Ok(Response::from_parts(head, Full::new(body)))
+}
+
+/// What DynamoDB answers when it fails.
+fn server_error() -> Response<Full<Bytes>> {
+    refusal(500, "InternalServerError", ON_PURPOSE)
 }
 
 /// The end of a connection in place of an answer.

@@ -18,7 +18,7 @@ use crate::http_server::{HttpServer, Service, response};
 #[derive(Debug)]
 pub struct FakeDynamoDb(HttpServer<FakeDynamoDbState>);
 
-/// What the server has counted since the last time that it was asked.
+/// What the server has counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerCounts {
     pub connections: u64,
@@ -52,10 +52,9 @@ impl FakeDynamoDb {
         self.0.address()
     }
 
-    /// What was counted since the last time.
-    pub fn take_counts(&self) -> ServerCounts {
-        let mut counts = self.0.service.counts();
-        std::mem::take(&mut counts)
+    /// What was counted so far.
+    pub fn counts(&self) -> ServerCounts {
+        self.0.service.counts().clone()
     }
 }
 

@@ -61,7 +61,7 @@ async fn run(workload: Workload, requests: u64, file: &Path) -> Result<Counted> 
     for _ in 0..requests {
         process.invoke(&event).await?;
     }
-    let counts = process.dynamodb.take_counts();
+    let counts = process.dynamodb.counts();
     ensure!(
         counts.failed_handshakes == 0,
         "it closed a connection during the handshake"

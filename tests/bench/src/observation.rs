@@ -47,7 +47,7 @@ pub(crate) async fn measure_warm(program: &Program, event: &Bytes) -> Result<Obs
     Ok(Observation {
         time,
         memory,
-        connections: process.dynamodb.take_counts().connections,
+        connections: process.dynamodb.counts().connections,
     })
 }
 

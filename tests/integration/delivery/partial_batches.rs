@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use testkit::fake_s3::FakeS3;
 use testkit::fake_targets::{FakeTargets, Target};
-use testkit::fault_proxy::{Fault, FaultProxy, Plan};
+use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 
 use crate::support::delivery::{
@@ -89,9 +89,8 @@ async fn target_that_begins_to_hang_keeps_what_it_took() {
     let targets = FakeTargets::start().await.unwrap();
     let s3 = FakeS3::start().await.unwrap();
     // Firehose takes the first call and answers no later one.
-    let hanging = (2..20).map(|n| Fault::Hanging.on_call(n));
-    let firehose = targets.endpoint();
-    let firehose = FaultProxy::start(&firehose, Plan::new(hanging))
+    let hanging = Fault::Hanging.on_calls(2..u64::MAX);
+    let firehose = FaultProxy::start(&targets.endpoint(), hanging)
         .await
         .unwrap();
     let endpoint = firehose.endpoint();

@@ -81,8 +81,8 @@ async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_
         Fault::Status(503),
         Fault::ResetBefore,
         Fault::CutBody,
-        Fault::EmptyBody,
-        Fault::HtmlBody,
+        Fault::AnswerReplaced(""),
+        Fault::AnswerReplaced("<html></html>"),
     ] {
         let AppBehindProxy { app, proxy, key } = app_behind_proxy(fault.on_call(1)).await;
         for _ in 0..3 {

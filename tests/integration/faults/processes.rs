@@ -79,8 +79,12 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
 
 #[tokio::test]
 async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
-    let stack =
-        OverflowStack::start(Fault::ExpiredToken.always().for_operation("UpdateItem")).await;
+    let stack = OverflowStack::start(
+        Fault::Refused("ExpiredTokenException")
+            .always()
+            .for_operation("UpdateItem"),
+    )
+    .await;
     let mut options =
         options_with_queue(&stack, "customers", ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE));
     let (log, lines) = tokio::sync::mpsc::unbounded_channel();
@@ -120,7 +124,7 @@ async fn process_with_expired_credentials_ends_after_its_503() {
             .clone()
     };
     assert_eq!(status(&process).await, 200);
-    proxy.set(Fault::ExpiredToken.always());
+    proxy.set(Fault::Refused("ExpiredTokenException").always());
     assert_eq!(status(&process).await, 503);
     process.ended().await.unwrap();
     assert_eq!(process.invocation_errors(), 0);
@@ -129,7 +133,7 @@ async fn process_with_expired_credentials_ends_after_its_503() {
 #[tokio::test]
 async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
     let programs = build_functions().unwrap();
-    join_all([Fault::Hanging, Fault::Throttled].map(async |fault| {
+    join_all([Fault::Hanging, Fault::THROTTLED].map(async |fault| {
         let emulator = TestApp::emulator();
         let proxy = FaultProxy::start(&emulator.endpoint(), fault.always())
             .await

@@ -6,31 +6,8 @@ use hyper::body::Bytes;
 use processes::http_server::response;
 use serde_json::json;
 
-use super::fault::Fault;
-
 /// What DynamoDB answers to a call that it does not do.
-pub(super) fn refusal(fault: Fault) -> Response<Full<Bytes>> {
-    let code = match fault {
-        Fault::Throttled => "ProvisionedThroughputExceededException",
-        Fault::TableThrottled => "ThrottlingException",
-        Fault::AccessDenied => "AccessDeniedException",
-        Fault::ExpiredToken => "ExpiredTokenException",
-        Fault::Invalid => "ValidationException",
-        Fault::SignatureExpired => "InvalidSignatureException",
-        Fault::InternalServerError => "InternalServerError",
-        Fault::Status(status) => return response(status, &[], ""),
-        _ => return response(503, &[], ""),
-    };
-    let status = if fault == Fault::InternalServerError {
-        500
-    } else {
-        400
-    };
-    let message = if fault == Fault::SignatureExpired {
-        "Signature expired: 20261120T221640Z is now earlier than 20261120T222140Z"
-    } else {
-        "on purpose"
-    };
+pub(super) fn refusal(status: u16, code: &str, message: &str) -> Response<Full<Bytes>> {
     let kind = format!("com.amazonaws.dynamodb.v20120810#{code}");
     let body = json!({"__type": kind, "message": message});
     json_answer(status, body.to_string())

@@ -5,22 +5,14 @@ use std::time::Duration;
 /// A way in which a call fails or is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// 400 `ProvisionedThroughputExceededException`, nothing written.
-    Throttled,
-    /// 400 `ThrottlingException`, nothing written.
-    TableThrottled,
+    /// 400 with this error code, nothing written.
+    Refused(&'static str),
     /// 500 `InternalServerError`, nothing written.
     InternalServerError,
     /// This status without a body, as of a proxy or a load balancer, nothing written.
     Status(u16),
-    /// 400 `AccessDeniedException`, nothing written.
-    AccessDenied,
-    /// 400 `ExpiredTokenException`, nothing written.
-    ExpiredToken,
     /// 400 `InvalidSignatureException`, because the clock of the client is late, nothing written.
     SignatureExpired,
-    /// 400 `ValidationException`, nothing written.
-    Invalid,
     /// The connection is reset, nothing written.
     ResetBefore,
     /// The call is done, and the connection reset instead of an answer.
@@ -29,10 +21,8 @@ pub enum Fault {
     ErrorAfter,
     /// The call is done, and its answer ends before its last byte.
     CutBody,
-    /// The call is done, and answered with a 200 without a body.
-    EmptyBody,
-    /// The call is done, and answered with a 200 that has a page of HTML.
-    HtmlBody,
+    /// The call is done, and answered with a 200 that has this body.
+    AnswerReplaced(&'static str),
     /// The call is done, and answered this much later.
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.
@@ -43,4 +33,9 @@ pub enum Fault {
     /// Of a `BatchWriteItem` nothing is done, and everything is left unprocessed. Other calls are not
     /// faulted.
     Unprocessed,
+}
+
+impl Fault {
+    /// What a table answers to more calls than it has capacity for, nothing written.
+    pub const THROTTLED: Self = Self::Refused("ProvisionedThroughputExceededException");
 }

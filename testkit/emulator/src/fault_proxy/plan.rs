@@ -1,6 +1,6 @@
 //! Which calls have a fault, and which fault.
 
-use std::time::{Duration, Instant};
+use std::ops::Range;
 
 use super::fault::Fault;
 
@@ -11,17 +11,21 @@ impl Fault {
             fault: self,
             operation: None,
             marker: None,
-            lasting: None,
-            began: None,
-            when: When::Always,
+            calls: 1..u64::MAX,
+            share: 1.0,
             seen: 0,
         }
     }
 
     /// The fault on the `n`-th call that the rule is about, counted from 1.
     pub fn on_call(self, n: u64) -> Rule {
+        self.on_calls(n..n + 1)
+    }
+
+    /// The fault on these calls of those that the rule is about, counted from 1.
+    pub fn on_calls(self, calls: Range<u64>) -> Rule {
         Rule {
-            when: When::Nth(n),
+            calls,
             ..self.always()
         }
     }
@@ -29,25 +33,14 @@ impl Fault {
     /// The fault on this share of the calls, from 0 to 1, chosen at random.
     pub fn in_share(self, share: f64) -> Rule {
         Rule {
-            when: When::Share(share),
+            share,
             ..self.always()
         }
     }
 
     /// The fault on each call whose body has this text in it.
     pub fn where_body_has(self, marker: &'static str) -> Rule {
-        Rule {
-            marker: Some(marker),
-            ..self.always()
-        }
-    }
-
-    /// The fault on every call for this long, from the first call on that the rule is about.
-    pub fn lasting(self, duration: Duration) -> Rule {
-        Rule {
-            lasting: Some(duration),
-            ..self.always()
-        }
+        self.always().where_body_has(marker)
     }
 }
 
@@ -57,17 +50,12 @@ pub struct Rule {
     fault: Fault,
     operation: Option<&'static str>,
     marker: Option<&'static str>,
-    lasting: Option<Duration>,
-    began: Option<Instant>,
-    when: When,
+    /// Which of the calls that it is about, counted from 1.
+    calls: Range<u64>,
+    /// The share of these calls.
+    share: f64,
+    /// How many calls it was about so far.
     seen: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum When {
-    Always,
-    Nth(u64),
-    Share(f64),
 }
 
 impl Rule {
@@ -109,19 +97,8 @@ impl Rule {
         if !self.is_about(operation, body) {
             return false;
         }
-        let began = *self.began.get_or_insert_with(Instant::now);
-        if self
-            .lasting
-            .is_some_and(|duration| began.elapsed() >= duration)
-        {
-            return false;
-        }
         self.seen += 1;
-        match self.when {
-            When::Always => true,
-            When::Nth(n) => self.seen == n,
-            When::Share(share) => fastrand::f64() < share,
-        }
+        self.calls.contains(&self.seen) && fastrand::f64() < self.share
     }
 }
 
@@ -161,9 +138,9 @@ impl From<Rule> for Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::time::Duration;
 
-    const HOUR: Duration = Duration::from_hours(1);
+    use super::*;
 
     #[test]
     fn nth_call_is_counted_among_the_calls_that_the_rule_is_about() {
@@ -181,10 +158,10 @@ mod tests {
 
     #[test]
     fn first_rule_that_applies_counts_and_shifts_no_count_of_another() {
-        let mut plan = Plan::new([Fault::Hanging.on_call(1), Fault::Throttled.on_call(2)]);
+        let mut plan = Plan::new([Fault::Hanging.on_call(1), Fault::THROTTLED.on_call(2)]);
         assert_eq!(plan.decide("PutItem", b""), Some(Fault::Hanging));
-        assert_eq!(plan.decide("PutItem", b""), Some(Fault::Throttled));
-        let mut plan = Plan::new([Fault::Hanging.always(), Fault::Throttled.always()]);
+        assert_eq!(plan.decide("PutItem", b""), Some(Fault::THROTTLED));
+        let mut plan = Plan::new([Fault::Hanging.always(), Fault::THROTTLED.always()]);
         assert_eq!(plan.decide("PutItem", b""), Some(Fault::Hanging));
     }
 
@@ -198,15 +175,6 @@ mod tests {
         assert_eq!(faulted(0.0), 0);
         assert!((200..400).contains(&faulted(0.3)));
         assert_eq!(faulted(1.0), 1_000);
-    }
-
-    #[test]
-    fn lasting_fault_ends_after_its_time_from_the_first_call_on() {
-        let mut rule = Fault::Hanging.lasting(HOUR);
-        assert!(rule.applies("PutItem", b""));
-        assert!(rule.applies("PutItem", b""));
-        rule.lasting = Some(Duration::ZERO);
-        assert!(!rule.applies("PutItem", b""));
     }
 
     #[test]

@@ -12,7 +12,7 @@ const FAULT_COUNT: u8 = 5;
 /// The faults: DynamoDB throttles a call, fails in two ways, or the connection is lost before or
 /// after DynamoDB has done the call.
 const FAULTS: [Fault; FAULT_COUNT as usize] = [
-    Fault::Throttled,
+    Fault::THROTTLED,
     Fault::InternalServerError,
     Fault::Status(503),
     Fault::ResetBefore,

@@ -52,8 +52,9 @@ async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
     fill(&app, "shop").await;
     revoke_an_hour_ago(&app, "shop").await;
     // These are more failures than one call has attempts.
-    let throttled =
-        Plan::new((1..=8).map(|n| Fault::Throttled.on_call(n).for_operation("BatchWriteItem")));
+    let throttled = Fault::THROTTLED
+        .on_calls(1..9)
+        .for_operation("BatchWriteItem");
     let OperatorBehindProxy {
         operator,
         proxy: _proxy,
@@ -149,7 +150,7 @@ async fn key_created_while_an_account_is_erased_is_revoked_and_the_erasure_fails
     let app = TestApp::start();
     fill(&app, "shop").await;
     revoke_an_hour_ago(&app, "shop").await;
-    let throttled = Fault::Throttled.always().for_operation("BatchWriteItem");
+    let throttled = Fault::THROTTLED.always().for_operation("BatchWriteItem");
     let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, throttled).await;
     let erasing = RunningCommand::start(&operator, &[&ERASE[..], &["--yes"]].concat());
     wait_for_fault(&proxy).await;

@@ -63,7 +63,9 @@ fn missing_region_credentials_or_table_is_an_error() {
 #[tokio::test(flavor = "multi_thread")]
 async fn refusal_of_dynamodb_is_printed_with_its_reason() {
     let app = TestApp::start();
-    let denied = Plan::new([Fault::AccessDenied.always().for_operation("Scan")]);
+    let denied = Plan::new([Fault::Refused("AccessDeniedException")
+        .always()
+        .for_operation("Scan")]);
     let OperatorBehindProxy {
         operator,
         proxy: _proxy,
@@ -283,9 +285,12 @@ async fn installed_program_prints_commands_with_its_installed_name() {
     let sqs = FakeSqs::start().await.unwrap();
     sqs.set_counts([[0, 0, 0]], [[2, 0, 0]]);
     let app = TestApp::start();
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), Fault::AccessDenied.always())
-        .await
-        .unwrap();
+    let proxy = FaultProxy::start(
+        &app.emulator.endpoint(),
+        Fault::Refused("AccessDeniedException").always(),
+    )
+    .await
+    .unwrap();
     let operator = Operator::new(&app)
         .with_queues(&sqs)
         .variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());

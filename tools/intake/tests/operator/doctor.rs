@@ -102,7 +102,7 @@ async fn quota_that_a_delivery_can_use_up_fails() {
 #[tokio::test(flavor = "multi_thread")]
 async fn table_that_throttles_is_a_finding_and_no_reason_to_wait_for_minutes() {
     let app = TestApp::start();
-    let throttled = Fault::Throttled.always().for_operation("Scan");
+    let throttled = Fault::THROTTLED.always().for_operation("Scan");
     let faulted = operator_behind_proxy(&app, throttled).await;
     let began = Instant::now();
     let run = faulted.operator.run(&["doctor", "--json"]);

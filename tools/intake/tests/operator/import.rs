@@ -103,7 +103,7 @@ async fn line_that_dynamodb_refuses_is_rejected_alone() {
     let app = TestApp::start();
     let proxy = FaultProxy::start(
         &app.emulator.endpoint(),
-        Fault::Invalid.where_body_has("an-invalid-value"),
+        Fault::Refused("ValidationException").where_body_has("an-invalid-value"),
     )
     .await
     .unwrap();

@@ -103,7 +103,7 @@ async fn listed_signals_are_the_same_in_another_stack() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_with_the_key_of_a_refused_line_are_rejected_with_it() {
     let app = TestApp::start();
-    let refused = Fault::Invalid.where_body_has("an-invalid-value");
+    let refused = Fault::Refused("ValidationException").where_body_has("an-invalid-value");
     let OperatorBehindProxy {
         operator,
         proxy: _proxy,

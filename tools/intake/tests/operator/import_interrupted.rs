@@ -124,7 +124,9 @@ async fn interrupted_import_prints_the_command_that_completes_it() {
         .collect();
 
     // An import that fails prints the same command.
-    import.proxy.set(Fault::AccessDenied.always());
+    import
+        .proxy
+        .set(Fault::Refused("AccessDeniedException").always());
     let failed = import.operator.run(&arguments);
     assert_eq!(failed.code, Some(1), "{failed:?}");
     assert!(failed.stderr.starts_with(&note), "{failed:?}");

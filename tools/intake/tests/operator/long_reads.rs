@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -21,33 +21,41 @@ use crate::support::running_command::RunningCommand;
 #[tokio::test(flavor = "multi_thread")]
 async fn scan_survives_throttling_and_errors_and_says_that_it_waits() {
     let faults = [
-        (Fault::Throttled, "AWS throttles the calls"),
+        (Fault::THROTTLED, "AWS throttles the calls"),
         (Fault::InternalServerError, "AWS fails"),
     ];
     for (fault, reason) in faults {
         let app = TestApp::start();
         Operator::new(&app).create_key("web");
-        let lasting = fault.lasting(Duration::from_secs(12)).for_operation("Scan");
-        let faulted = operator_behind_proxy(&app, Plan::new([lasting])).await;
-        let listed = faulted.operator.run(&["keys", "list", "--json"]).success();
-        assert_eq!(listed.json().len(), 1);
-        let waiting = format!(": {reason}. Waiting, for ");
-        assert!(listed.stderr.contains(&waiting), "{listed:?}");
+        let plan = fault.always().for_operation("Scan");
+        let faulted = operator_behind_proxy(&app, plan).await;
+        let running = RunningCommand::start(&faulted.operator, &["keys", "list", "--json"]);
+        let waiting = running.note();
+        assert!(
+            waiting.contains(&format!(": {reason}. Waiting, for ")),
+            "{waiting}"
+        );
+        faulted.proxy.set(Plan::none());
+        let ended = running.wait();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(ended.stdout.len(), 1);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connection_that_breaks_during_a_throttled_scan_does_not_end_it() {
     let app = TestApp::start();
-    let throttled = Fault::Throttled.always().for_operation("Scan");
+    let throttled = Fault::THROTTLED.always().for_operation("Scan");
     let faulted = operator_behind_proxy(&app, throttled).await;
     let running = RunningCommand::start(&faulted.operator, &["keys", "list"]);
     let waiting = running.note();
     assert!(waiting.contains("AWS throttles the calls"), "{waiting}");
-    let broken = Fault::ResetBefore
-        .lasting(Duration::from_secs(6))
-        .for_operation("Scan");
-    faulted.proxy.set(broken);
+    faulted
+        .proxy
+        .set(Fault::ResetBefore.always().for_operation("Scan"));
+    // A call that was throttled before may be told once more.
+    while !running.note().contains("AWS cannot be reached") {}
+    faulted.proxy.set(Plan::none());
     let ended = running.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
@@ -55,14 +63,18 @@ async fn connection_that_breaks_during_a_throttled_scan_does_not_end_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn query_survives_throttling_and_says_that_it_waits() {
     let app = TestApp::start();
-    let lasting = Fault::Throttled
-        .lasting(Duration::from_secs(12))
-        .for_operation("Query");
-    let faulted = operator_behind_proxy(&app, Plan::new([lasting])).await;
+    let throttled = Fault::THROTTLED.always().for_operation("Query");
+    let faulted = operator_behind_proxy(&app, throttled).await;
     let list = ["signals", "list", "--account", "shop", "ada"];
-    let listed = faulted.operator.run(&list).success();
-    let waiting = ": AWS throttles the calls. Waiting, for ";
-    assert!(listed.stderr.contains(waiting), "{listed:?}");
+    let running = RunningCommand::start(&faulted.operator, &list);
+    let waiting = running.note();
+    assert!(
+        waiting.contains(": AWS throttles the calls. Waiting, for "),
+        "{waiting}"
+    );
+    faulted.proxy.set(Plan::none());
+    let ended = running.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,7 +83,7 @@ async fn read_of_one_item_waits_while_dynamodb_throttles_it() {
     let key = app.key("shop").await;
     let customer = json!({"customerId": "1001", "customerData": {}});
     send(&app, &key, RequestBuilder::customer(customer)).await;
-    let throttled = Fault::Throttled.always().for_operation("GetItem");
+    let throttled = Fault::THROTTLED.always().for_operation("GetItem");
     let faulted = operator_behind_proxy(&app, throttled).await;
     let show = ["customers", "show", "--account", "shop", "1001", "--json"];
     let running = RunningCommand::start(&faulted.operator, &show);

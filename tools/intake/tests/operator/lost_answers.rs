@@ -112,8 +112,8 @@ async fn write_whose_answer_is_lost_or_a_500_is_known_as_done() {
         Fault::ResetAfter,
         Fault::ErrorAfter,
         Fault::CutBody,
-        Fault::EmptyBody,
-        Fault::HtmlBody,
+        Fault::AnswerReplaced(""),
+        Fault::AnswerReplaced("<html></html>"),
     ] {
         for writer in WRITERS {
             let rule = fault.on_call(1).for_operation(writer.operation());
@@ -189,7 +189,7 @@ async fn write_of_which_every_attempt_is_refused_is_told_as_not_done() {
         (Writer::Revoke, "DynamoDB throttles it."),
     ];
     for (writer, told) in told {
-        let throttled = Fault::Throttled.always().for_operation(writer.operation());
+        let throttled = Fault::THROTTLED.always().for_operation(writer.operation());
         let Stack { app, faulted, id } = stack(throttled).await;
         let failed = writer.run(&faulted.operator, &id);
         assert_eq!(faulted.proxy.counts().faulted, 3, "{writer:?}");
@@ -208,7 +208,7 @@ async fn write_of_which_one_attempt_has_no_answer_is_told_as_unknown() {
     for lost in 1..=3 {
         let rules = [
             Fault::ResetBefore.on_call(lost).for_operation("PutItem"),
-            Fault::Throttled.always().for_operation("PutItem"),
+            Fault::THROTTLED.always().for_operation("PutItem"),
         ];
         let app = TestApp::start();
         let faulted = operator_behind_proxy(&app, Plan::new(rules)).await;
@@ -280,8 +280,8 @@ async fn redrive_of_the_overflow_is_told_as_unknown_unless_sqs_refuses_every_att
     for (fault, is_unknown) in [
         (Fault::ErrorAfter, true),
         (Fault::ResetAfter, true),
-        (Fault::AccessDenied, false),
-        (Fault::TableThrottled, false),
+        (Fault::Refused("AccessDeniedException"), false),
+        (Fault::Refused("ThrottlingException"), false),
     ] {
         let rule = fault.always().for_operation("StartMessageMoveTask");
         let proxy = FaultProxy::start(&sqs.endpoint(), rule).await.unwrap();
@@ -299,8 +299,11 @@ async fn key_table_is_said_to_be_written_only_after_an_answer() {
     let s3 = FakeS3::start().await.unwrap();
     s3.set_fault(Some(S3Fault::Forbidden));
     let cases = [
-        (Fault::AccessDenied, "these credentials do not permit this"),
-        (Fault::Throttled, "Nothing was written."),
+        (
+            Fault::Refused("AccessDeniedException"),
+            "these credentials do not permit this",
+        ),
+        (Fault::THROTTLED, "Nothing was written."),
         (
             Fault::ResetBefore,
             "It is unknown whether the key table is written, and the key snapshot is not written",

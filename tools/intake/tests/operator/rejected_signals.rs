@@ -426,7 +426,7 @@ async fn truncated_payload_that_is_redriven_as_sent_stays_rejected() {
 #[tokio::test(flavor = "multi_thread")]
 async fn redriven_signal_that_dynamodb_refuses_stays_rejected() {
     let app = TestApp::start();
-    let refused = Fault::Invalid.where_body_has("an-invalid-value");
+    let refused = Fault::Refused("ValidationException").where_body_has("an-invalid-value");
     let OperatorBehindProxy {
         operator,
         proxy: _proxy,

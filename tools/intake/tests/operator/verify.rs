@@ -204,7 +204,7 @@ fn refusals_of_ci() -> Vec<Rule> {
         assert_eq!(permitted.len(), 2, "{table}: {permitted:?}");
         for operation in operations {
             if !permitted.iter().any(|one| one == operation) {
-                let refusal = Fault::AccessDenied.where_body_has(table);
+                let refusal = Fault::Refused("AccessDeniedException").where_body_has(table);
                 refusals.push(refusal.for_operation(operation));
             }
         }
@@ -278,7 +278,7 @@ async fn lost_signal_fails_verify_and_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn idempotency_records_of_requests_that_failed_are_removed_too() {
     let deployed = Deployed::start(
-        Fault::AccessDenied
+        Fault::Refused("AccessDeniedException")
             .always()
             .for_operation("BatchWriteItem")
             .where_body_has(SIGNALS),
