@@ -6,26 +6,22 @@
 //! checks no permissions. It answers no page of a browser.
 
 pub(crate) mod data_file;
-mod guarded;
 mod items;
+mod protocol;
 mod tables;
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use dynoxide::Database;
 use processes::http_server::HttpServer;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
-use self::guarded::Guarded;
+use self::protocol::{Failures, Protocol};
 use crate::template::Template;
-
-/// How long requests that are under way may take when the emulator stops.
-const TIME_TO_FINISH: Duration = Duration::from_secs(1);
 
 /// The table in which the emulator lists its tables.
 const LIST_OF_TABLES: &str = "_tables";
@@ -83,7 +79,7 @@ impl Emulator {
         template: &Template,
         storage: &Storage,
         listener: TcpListener,
-        failures: Option<mpsc::UnboundedSender<String>>,
+        failures: Option<Failures>,
     ) -> Result<Self> {
         let lock = match storage {
             Storage::Memory => None,
@@ -100,7 +96,10 @@ impl Emulator {
             tables::ensure(&database, table)?;
         }
         let (stop, stopping) = watch::channel(());
-        let guarded = Guarded::new(database.clone(), failures);
+        let protocol = Protocol {
+            database: database.clone(),
+            failures,
+        };
         let address = listener.local_addr().context(CANNOT_START)?;
         listener.set_nonblocking(true).context(CANNOT_START)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -109,7 +108,7 @@ impl Emulator {
             .context(CANNOT_START)?;
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
-            .spawn(move || runtime.block_on(serve(listener, guarded, stopping)))
+            .spawn(move || runtime.block_on(serve(listener, protocol, stopping)))
             .context(CANNOT_START)?;
         Ok(Self {
             address,
@@ -168,14 +167,13 @@ impl Drop for Emulator {
     }
 }
 
-async fn serve(listener: TcpListener, guarded: Guarded, stop: watch::Receiver<()>) {
+async fn serve(listener: TcpListener, protocol: Protocol, stop: watch::Receiver<()>) {
     let listener = tokio::net::TcpListener::from_std(listener);
-    let server = listener.map(|listener| HttpServer::start_on(listener, guarded, None));
+    let server = listener.map(|listener| HttpServer::start_on(listener, protocol, None));
     let Ok(Ok(mut server)) = server else {
         return;
     };
     stopped(stop).await;
-    let _ = tokio::time::timeout(TIME_TO_FINISH, server.service.idle()).await;
     server.stop().await;
 }
 

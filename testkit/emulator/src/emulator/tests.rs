@@ -1,8 +1,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
-use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{Emulator, Storage};
@@ -171,56 +171,19 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Every port of this process that listens on loopback.
-#[cfg(target_os = "linux")]
-fn own_ports() -> Vec<u16> {
-    let sockets: Vec<_> = std::fs::read_dir("/proc/self/fd")
-        .unwrap()
-        .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
-        .map(|target| target.display().to_string())
-        .collect();
-    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
-    let listening = table.lines().filter_map(|line| {
-        let fields: Vec<_> = line.split_whitespace().collect();
-        let [_, local, _, state, .., inode] = fields.get(..10)? else {
-            return None;
-        };
-        let port = local.strip_prefix("0100007F:")?;
-        let is_own = sockets.contains(&format!("socket:[{inode}]"));
-        (*state == "0A" && is_own).then(|| u16::from_str_radix(port, 16).unwrap())
-    });
-    listening.collect()
-}
-
 /// What a port answers to a call with this header.
 fn answer(port: u16, header: &str, operation: &str, call: &str) -> String {
-    // An emulator of another test may have ended meanwhile.
-    let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {
-        return String::new();
-    };
-    // Only a port that does not answer takes so long.
-    stream
-        .set_read_timeout(Some(Duration::from_secs(2)))
-        .unwrap();
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     let request = format!(
         "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n{header}\
         Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n\
-        Authorization: AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n\
-        X-Amz-Date: 20260101T000000Z\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{call}",
+        Content-Length: {}\r\nConnection: close\r\n\r\n{call}",
         call.len()
     );
-    let mut answer = Vec::new();
-    // Where nothing answers, reading ends with a timeout.
-    let _ = stream
-        .write_all(request.as_bytes())
-        .and_then(|()| stream.read_to_end(&mut answer));
-    String::from_utf8(answer).unwrap()
-}
-
-/// What a port answers to a page that has found it.
-#[cfg(target_os = "linux")]
-fn answer_to_a_page(port: u16) -> String {
-    answer(port, "Origin: http://page.example\r\n", "ListTables", "{}")
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 #[test]
@@ -246,19 +209,62 @@ fn failure_of_the_database_is_told_with_its_reason() {
     );
 }
 
-#[cfg(target_os = "linux")]
 #[test]
-fn no_port_of_an_emulator_answers_a_page() {
+fn page_of_a_browser_is_not_answered() {
     let emulator = Emulator::start(&template(), &Storage::Memory, 0).unwrap();
-    let ports = own_ports();
-    assert!(ports.contains(&emulator.address.port()), "{ports:?}");
-    let own = answer_to_a_page(emulator.address.port());
-    assert!(own.starts_with("HTTP/1.1 403 "), "{own}");
-    for port in ports {
-        let answer = answer_to_a_page(port);
-        assert!(
-            answer.is_empty() || answer.starts_with("HTTP/1.1 403 "),
-            "{port}: {answer}"
-        );
+    let port = emulator.address.port();
+    let answer = answer(port, "Origin: http://page.example\r\n", "ListTables", "{}");
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+}
+
+#[test]
+fn call_that_the_emulator_does_not_do_is_refused_as_by_dynamodb() {
+    let emulator = Emulator::start(&template(), &Storage::Memory, 0).unwrap();
+    let refused = [
+        (
+            "Backup",
+            "{}",
+            "com.amazon.coral.service#UnknownOperationException",
+        ),
+        (
+            "Scan",
+            "{",
+            "com.amazon.coral.service#SerializationException",
+        ),
+        (
+            "Scan",
+            r#"{"TableName":"None"}"#,
+            "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
+        ),
+        (
+            "PutItem",
+            r#"{"TableName":"ApiKeysTable","Item":{"keyHash":{}}}"#,
+            "com.amazon.coral.validate#ValidationException",
+        ),
+        (
+            "PutItem",
+            r#"{"TableName":"ApiKeysTable","Item":{"keyHash":{"S":""}}}"#,
+            "com.amazon.coral.validate#ValidationException",
+        ),
+    ];
+    for (operation, call, kind) in refused {
+        let answer = answer(emulator.address.port(), "", operation, call);
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_eq!(body["__type"], kind, "{body}");
+        assert!(!body.to_string().contains("VALIDATION"), "{body}");
     }
+}
+
+#[test]
+fn call_that_is_too_large_is_refused() {
+    let emulator = Emulator::start(&template(), &Storage::Memory, 0).unwrap();
+    let answer = answer(
+        emulator.address.port(),
+        "",
+        "Scan",
+        &" ".repeat(16 * 1024 * 1024 + 1),
+    );
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
 }
