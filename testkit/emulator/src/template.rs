@@ -55,7 +55,7 @@ impl Template {
             .context("there are no Resources in it.")?;
         let tables = resources_of_type(resources, "AWS::DynamoDB::Table")
             .map(|(logical_id, properties)| Table::read(logical_id, properties))
-            .collect::<Result<Vec<_>, _>>()?;
+            .collect::<Vec<_>>();
         let scope = function::Scope {
             document: &document,
             tables: &tables,

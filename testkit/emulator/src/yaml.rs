@@ -62,20 +62,3 @@ fn key_text(key: &Yaml) -> Result<String> {
         plain => Ok(plain.to_string()),
     }
 }
-
-/// The CloudFormation function at or anywhere inside `value`, such as `Fn::Sub`.
-pub(crate) fn function_in(value: &Value) -> Option<&str> {
-    match value {
-        Value::Array(items) => items.iter().find_map(function_in),
-        Value::Object(members) => members.iter().find_map(|(name, inner)| {
-            is_function(name)
-                .then_some(name.as_str())
-                .or_else(|| function_in(inner))
-        }),
-        _ => None,
-    }
-}
-
-fn is_function(name: &str) -> bool {
-    name == "Ref" || name.starts_with("Fn::")
-}

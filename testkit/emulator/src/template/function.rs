@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Error, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use serde_json::Value;
 
 use super::table::Table;
-use crate::yaml::function_in;
 
 /// The `BatchSize` of an SQS event that has none.
 const DEFAULT_BATCH_SIZE: usize = 10;
@@ -80,10 +79,7 @@ impl Function {
             if let Some(seconds) = declared.get("Timeout").and_then(Value::as_u64) {
                 timeout = Duration::from_secs(seconds);
             }
-            let variables = scope
-                .read_variables(declared)
-                .map_err(|what| anyhow!("the function {logical_id} has the variable {what}"))?;
-            environment.extend(variables);
+            environment.extend(scope.read_variables(logical_id, declared)?);
         }
         Ok(Some(Self {
             logical_id: logical_id.to_owned(),
@@ -151,71 +147,58 @@ impl Route {
 }
 
 impl Scope<'_> {
-    /// The variables under `Environment`, each with the value that it has locally. The error is the
-    /// rest of a sentence, which begins with the variable that cannot be evaluated.
-    fn read_variables(&self, declared: &Value) -> Result<Vec<(String, String)>, String> {
+    /// The variables under `Environment`, each with the value that it has locally.
+    fn read_variables(&self, function: &str, declared: &Value) -> Result<BTreeMap<String, String>> {
         let declared = declared
             .pointer("/Environment/Variables")
             .and_then(Value::as_object);
-        let mut variables = Vec::new();
+        let mut variables = BTreeMap::new();
         for (name, value) in declared.into_iter().flatten() {
-            // The local stack has endpoints of its own.
-            if name.starts_with("AWS_ENDPOINT_URL") {
+            if name.starts_with("AWS_ENDPOINT_URL") || self.is_queue_or_bucket(value) {
                 continue;
             }
-            let value = self
-                .evaluate(value)
-                .map_err(|why| format!("{name}, {why}"))?;
-            if let Some(value) = value {
-                variables.push((name.clone(), value));
-            }
+            let value = self.evaluate(value).with_context(|| {
+                format!("the function {function} has the variable {name}, which the local stack cannot evaluate.")
+            })?;
+            variables.insert(name.clone(), value);
         }
         Ok(variables)
     }
 
-    /// The value that a variable has locally, none where it refers to a queue or a bucket (the
-    /// stack has its own, or none), or the rest of a sentence about why it cannot be evaluated.
-    fn evaluate(&self, value: &Value) -> Result<Option<String>, String> {
-        match value {
-            Value::String(text) => Ok(Some(text.clone())),
-            Value::Number(_) | Value::Bool(_) => Ok(Some(value.to_string())),
-            _ => self.evaluate_function(value),
-        }
+    /// The value that a variable has locally.
+    fn evaluate(&self, value: &Value) -> Option<String> {
+        plain_text(value).or_else(|| self.resolve(reference(value)?))
     }
 
-    fn evaluate_function(&self, value: &Value) -> Result<Option<String>, String> {
-        if let Some(name) = value.get("Ref").and_then(Value::as_str) {
-            return self.resolve(name);
-        }
-        match function_in(value) {
-            Some(function) => Err(format!("whose {function} the local stack cannot evaluate.")),
-            None => Err("which is neither a text, a number nor a boolean.".to_owned()),
-        }
-    }
-
-    fn resolve(&self, name: &str) -> Result<Option<String>, String> {
+    /// What a reference stands for: the name of a table, or the default of a parameter.
+    fn resolve(&self, name: &str) -> Option<String> {
         if let Some(table) = self.tables.iter().find(|table| table.logical_id == name) {
-            return Ok(Some(table.name.clone()));
+            return Some(table.name.clone());
         }
-        let resource = self
-            .document
-            .get("Resources")
-            .and_then(|resources| resources.get(name)?.get("Type")?.as_str());
-        if matches!(resource, Some("AWS::S3::Bucket" | "AWS::SQS::Queue")) {
-            return Ok(None);
-        }
-        let parameters = self.document.get("Parameters");
-        let Some(parameter) = parameters.and_then(|parameters| parameters.get(name)) else {
-            return Err(format!(
-                "a reference to {name}, which is neither a table nor a parameter of the template."
-            ));
-        };
-        match parameter.get("Default") {
-            Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(default @ (Value::Number(_) | Value::Bool(_))) => Ok(Some(default.to_string())),
-            _ => Err(format!(
-                "a reference to the parameter {name}, which has no default to use locally."
-            )),
-        }
+        let parameter = self.document.get("Parameters")?.get(name)?;
+        plain_text(parameter.get("Default")?)
+    }
+
+    /// Whether a variable refers to what the local stack has its own of, or has not.
+    fn is_queue_or_bucket(&self, value: &Value) -> bool {
+        let resources = self.document.get("Resources");
+        let kind = resources
+            .zip(reference(value))
+            .and_then(|(resources, name)| resources.get(name)?.get("Type")?.as_str());
+        matches!(kind, Some("AWS::S3::Bucket" | "AWS::SQS::Queue"))
+    }
+}
+
+/// The logical id in `!Ref`.
+fn reference(value: &Value) -> Option<&str> {
+    value.get("Ref")?.as_str()
+}
+
+/// A text, a number or a boolean, as a variable has it.
+fn plain_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
     }
 }

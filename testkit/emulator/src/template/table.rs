@@ -1,10 +1,7 @@
 //! One `AWS::DynamoDB::Table` as the request that creates it. Knows which of its properties are
 //! applied locally.
 
-use anyhow::{Result, bail};
 use serde_json::{Map, Value};
-
-use crate::yaml::function_in;
 
 /// The properties that decide what an expression finds: `CreateTable` takes them as the template
 /// writes them. Others are about capacity, money, backups, encryption and permissions, which one
@@ -35,18 +32,12 @@ pub struct Table {
 }
 
 impl Table {
-    pub(super) fn read(logical_id: &str, properties: &Value) -> Result<Self> {
+    pub(super) fn read(logical_id: &str, properties: &Value) -> Self {
         let mut definition = Map::new();
         for property in APPLIED {
-            let Some(value) = properties.get(property) else {
-                continue;
-            };
-            if let Some(function) = function_in(value) {
-                bail!(
-                    "the table {logical_id} uses {function} in {property}: the local stack needs it written out."
-                );
+            if let Some(value) = properties.get(property) {
+                definition.insert(property.to_owned(), value.clone());
             }
-            definition.insert(property.to_owned(), value.clone());
         }
         let name = properties
             .get("TableName")
@@ -54,7 +45,7 @@ impl Table {
             .unwrap_or(logical_id);
         definition.insert("TableName".to_owned(), Value::from(name));
         definition.insert("BillingMode".to_owned(), Value::from("PAY_PER_REQUEST"));
-        Ok(Self {
+        Self {
             logical_id: logical_id.to_owned(),
             name: name.to_owned(),
             time_to_live_attribute: properties
@@ -65,7 +56,7 @@ impl Table {
                 .and_then(Value::as_str)
                 .map(ToOwned::to_owned),
             definition,
-        })
+        }
     }
 }
 
