@@ -9,11 +9,10 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::telemetry::log::Log;
 use testkit::fault_proxy::{Fault, Rule};
-use testkit::{RequestBuilder, TestApp};
+use testkit::{OverflowStack, RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
 use crate::support::logs::{log_of, request_lines};
-use crate::support::overflow_stack::OverflowStack;
 
 /// A value that each request sends and no log line may contain.
 const CANARY: &str = "canary-52c1";
@@ -201,7 +200,9 @@ async fn line_of_deferred_batch(fault: &Rule) -> Value {
         stack.app.log = log;
         let signal = json!({"customerId": "c", "eventType": "e"});
         let batch = json!({"requestIdentifier": MIXED_CASE_IDENTIFIER, "signals": [signal]});
-        stack.send(&batch, NOW).await
+        stack
+            .send(RequestBuilder::signals(&batch).received_at(NOW))
+            .await
     })
     .await;
     assert_eq!(response.status, 200, "{response:?}");
@@ -248,7 +249,9 @@ async fn each_line_of_a_request_has_its_id() {
     let batch = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
     let (response, log) = log_of(async |log| {
         stack.app.log = log;
-        stack.send(&batch, NOW).await
+        stack
+            .send(RequestBuilder::signals(&batch).received_at(NOW))
+            .await
     })
     .await;
     assert_eq!(response.status, 503, "{response:?}");

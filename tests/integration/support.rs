@@ -3,7 +3,6 @@
 //! | module | is for |
 //! |---|---|
 //! | `app_behind_proxy` | an app whose calls to DynamoDB pass a fault proxy |
-//! | `overflow_stack` | an app with an overflow queue |
 //! | `delivery` | a process of the deliver function with its targets |
 //! | `requests` | requests with as many signals as a test needs |
 //! | `items` | items of DynamoDB, read, changed past the functions or written as JSON |
@@ -24,7 +23,6 @@ pub(crate) mod delivery;
 pub(crate) mod gzip;
 pub(crate) mod items;
 pub(crate) mod logs;
-pub(crate) mod overflow_stack;
 pub(crate) mod page;
 pub(crate) mod requests;
 pub(crate) mod template;

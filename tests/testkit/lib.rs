@@ -14,6 +14,7 @@
 //! | [`service_ahead`] | a service of AWS with another clock | what is called |
 //! | `programs` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
+//! | `overflow_stack` | the functions in this process with an overflow queue | what is deferred |
 //! | `tables`, `clients`, `keys` | template.yaml's tables; clients for them; API keys in them and in a key snapshot | what is called |
 //! | `other_dynamodb` | DynamoDB Local, and the records of its streams | what is tested |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
@@ -32,6 +33,7 @@ mod http_gateway;
 mod keys;
 mod local_stack;
 mod other_dynamodb;
+mod overflow_stack;
 mod programs;
 mod request_builder;
 pub mod service_ahead;
@@ -44,6 +46,7 @@ pub use http_gateway::HttpGateway;
 pub use keys::{create_key, create_keys_with_snapshot, key_entry, store_key};
 pub use local_stack::{LocalStack, call};
 pub use other_dynamodb::stream_records;
+pub use overflow_stack::OverflowStack;
 pub use processes::{fake_targets, function_process, http_server, runtime_api};
 pub use programs::{aws_variables, build, build_functions, emulator_options};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};

@@ -4,16 +4,13 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use model::timestamp::Timestamp;
-use serde_json::json;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{RequestBuilder, TestApp};
+use testkit::{OverflowStack, RequestBuilder, TestApp};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy, assert_faulted};
 use crate::support::items::stored_numbers;
-use crate::support::overflow_stack::OverflowStack;
 use crate::support::requests::{
-    assert_unavailable, customer, request_with_identifier, request_without_identifier, signals,
+    assert_unavailable, customer, request_with_identifier, request_without_identifier,
 };
 
 #[tokio::test]
@@ -56,14 +53,12 @@ async fn dropped_connections_fail_no_request() {
 async fn dropped_connections_are_met_by_one_request_with_a_queue() {
     let stack = OverflowStack::start(Plan::none()).await;
     let send = async || {
-        let batch = json!({"signals": signals(100)});
-        let response = stack.send(&batch, Timestamp::now()).await;
+        let response = stack.send(request_without_identifier(100)).await;
         assert_eq!(response.status, 200, "{response:?}");
     };
     send().await;
     // On a starved machine, those calls may have been given up with their connections.
-    let update = customer().key(&stack.key);
-    assert_eq!(stack.app.send(update).await.status, 200);
+    assert_eq!(stack.send(customer()).await.status, 200);
     stack.proxy.forget_connections();
     send().await;
     assert_faulted(&stack.proxy);

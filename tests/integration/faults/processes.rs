@@ -12,12 +12,12 @@ use testkit::fake_s3::FakeS3;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::{
-    KEY_SNAPSHOT_BUCKET, RequestBuilder, TestApp, build_functions, emulator_options, key_entry,
+    KEY_SNAPSHOT_BUCKET, OverflowStack, RequestBuilder, TestApp, build_functions, emulator_options,
+    key_entry,
 };
 
 use crate::support::clock::NOW;
 use crate::support::logs::request_lines_of_process;
-use crate::support::overflow_stack::OverflowStack;
 use crate::support::requests::{batch_with_identifier, customer, request_without_identifier};
 
 /// A key that only the snapshot has.
@@ -42,7 +42,9 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
             .for_operation("BatchWriteItem"),
     )
     .await;
-    stack.send_deferred(&batch_with_identifier(3), NOW, 3).await;
+    let batch = RequestBuilder::signals(batch_with_identifier(3)).received_at(NOW);
+    let response = stack.send(batch).await;
+    assert_eq!(response.json()["deferred"], 3, "{response:?}");
     let options = options_with_queue(
         &stack,
         "overflow",

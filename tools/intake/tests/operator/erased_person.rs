@@ -3,17 +3,17 @@
 
 use model::timestamp::Timestamp;
 use serde_json::json;
-use testkit::RequestBuilder;
 use testkit::fake_s3::FakeS3;
+use testkit::fault_proxy::Plan;
+use testkit::{OverflowStack, RequestBuilder};
 
-use crate::support::deferring_app::DeferringApp;
 use crate::support::invalid_signals::{
     Expected, Generator, ID, OTHERS, expect_what_the_function_read, markers, send_invalid,
     without_filler,
 };
 use crate::support::lake::events;
 use crate::support::operator::Operator;
-use crate::support::requests::FLOW;
+use crate::support::requests::{FLOW, send};
 
 const TABLES: [&str; 4] = [
     "CustomersTable",
@@ -27,14 +27,14 @@ const REQUESTS: usize = 48;
 
 /// The functions with their queue, and the lake.
 struct World {
-    functions: DeferringApp,
+    functions: OverflowStack,
     s3: FakeS3,
 }
 
 impl World {
     async fn start() -> Self {
         Self {
-            functions: DeferringApp::start().await,
+            functions: OverflowStack::start(Plan::none()).await,
             s3: FakeS3::start().await.unwrap(),
         }
     }
@@ -112,7 +112,7 @@ async fn nothing_is_left_of_an_erased_person_in_tables_queue_lake_and_export() {
         if n % 16 < 2 {
             functions.send_deferred(call).await;
         } else {
-            functions.send(call).await;
+            send(&functions.app, &functions.key, call).await;
         }
         let markers = if is_persons {
             &mut persons

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::{Item, RequestBuilder, TestApp};
+use testkit::fault_proxy::Plan;
+use testkit::{Item, OverflowStack, RequestBuilder, TestApp};
 use uuid::Uuid;
 
 use crate::support::clock::days_ago;
-use crate::support::deferring_app::DeferringApp;
 use crate::support::operator::Operator;
-use crate::support::requests::FLOW;
+use crate::support::requests::{FLOW, send};
 use crate::support::running_command::{EndedCommand, RunningCommand};
 
 /// The time of the lines without one.
@@ -225,13 +225,13 @@ fn counted(items: &BTreeMap<[String; 2], Item>) -> BTreeMap<String, usize> {
 
 /// Imports two files at once, beside signals that clients send and that are drained.
 async fn import_both(
-    app: &DeferringApp,
+    stack: &OverflowStack,
     operator: &Operator,
     generator: &mut Generator,
     sources: &[Source; 2],
     round: u64,
 ) {
-    let before = imported(&app.app).await;
+    let before = imported(&stack.app).await;
     let runs = [0, 1].map(|n| generator.run(&sources[n]));
     let commands: Vec<_> = sources
         .iter()
@@ -243,18 +243,18 @@ async fn import_both(
         .collect();
     let signal = json!({"customerId": "s0", "eventType": "view", "data": {"live": round}});
     let body = json!({"signals": [signal, signal]});
-    app.send(RequestBuilder::signals(&body)).await;
+    send(&stack.app, &stack.key, RequestBuilder::signals(&body)).await;
     if round.is_multiple_of(4) {
-        app.send_deferred(RequestBuilder::signals(&body)).await;
+        stack.send_deferred(RequestBuilder::signals(&body)).await;
     } else {
-        app.drain().await;
+        stack.drain().await;
     }
     let mut summaries = Vec::new();
     for (command, run) in commands.into_iter().zip(&runs) {
         let ended = end(command, run.killed_after).await;
         summaries.extend(summary(&ended).map(|summary| (summary, run)));
     }
-    let after = imported(&app.app).await;
+    let after = imported(&stack.app).await;
     let mut stored = 0;
     for (summary, run) in &summaries {
         let of_lines = ["stored", "alreadyStored", "replaced", "rejected"];
@@ -270,8 +270,8 @@ async fn import_both(
 async fn random_imports_beside_requests_and_drains_store_each_line_once() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
-    let app = DeferringApp::start().await;
-    let operator = Operator::new(&app.app);
+    let stack = OverflowStack::start(Plan::none()).await;
+    let operator = Operator::new(&stack.app);
     let mut generator = Generator {
         random: fastrand::Rng::with_seed(seed),
         begin: days_ago(10),
@@ -284,14 +284,14 @@ async fn random_imports_beside_requests_and_drains_store_each_line_once() {
     // More than a chunk for each.
     generator.grow(&mut sources, 1_000);
     for round in 0..ROUNDS {
-        import_both(&app, &operator, &mut generator, &sources, round).await;
+        import_both(&stack, &operator, &mut generator, &sources, round).await;
         let lines = generator.random.usize(..40);
         generator.grow(&mut sources, lines);
         for source in &mut sources {
             generator.edit(source);
         }
     }
-    app.drain().await;
+    stack.drain().await;
     let mut ends = Vec::new();
     for _ in 0..2 {
         for source in &sources {
@@ -300,12 +300,12 @@ async fn random_imports_beside_requests_and_drains_store_each_line_once() {
             let ended = start(&operator, source.file, 1).wait();
             assert!(summary(&ended).is_some(), "{ended:?}");
         }
-        ends.push(imported(&app.app).await);
+        ends.push(imported(&stack.app).await);
     }
     assert_eq!(counted(&ends[0]), expected(&sources));
     assert_eq!(ends[1], ends[0], "a further run changes nothing");
     // Two signals of each request, and of each that was deferred.
-    let all = app.app.items("SignalsTable").await.len();
+    let all = stack.app.items("SignalsTable").await.len();
     let of_clients = 2 * ROUNDS + 2 * ROUNDS.div_ceil(4);
     assert_eq!((all - ends[0].len()) as u64, of_clients);
 }

@@ -5,7 +5,6 @@
 //! | `operator` | an operator, and the commands that they run to the end |
 //! | `running_command` | a command that runs until it is interrupted |
 //! | `terminal` | a command in a terminal |
-//! | `deferring_app` | an app with an overflow queue |
 //! | `requests` | requests of clients, whose data a command then finds |
 //! | `invalid_signals` | invalid signals that name a person, at random |
 //! | `lake` | what is in a lake |
@@ -20,7 +19,6 @@
 pub(crate) mod aws_network;
 pub(crate) mod cbor;
 pub(crate) mod clock;
-pub(crate) mod deferring_app;
 pub(crate) mod fake_aws;
 pub(crate) mod fault;
 pub(crate) mod invalid_signals;

@@ -1,0 +1,62 @@
+//! The functions in this process with an overflow queue, into which they defer what they cannot store.
+
+use emulator::fault_proxy::{Fault, FaultProxy, Plan};
+use emulator::sqs::FakeSqs;
+use model::timestamp::Timestamp;
+
+use crate::request_builder::{RequestBuilder, TestResponse};
+use crate::test_app::{Endpoints, TestApp};
+
+/// The functions, a queue, and a fault proxy before every table but that of the keys.
+pub struct OverflowStack {
+    pub app: TestApp,
+    pub proxy: FaultProxy,
+    pub sqs: FakeSqs,
+    /// A key of the account `shop`.
+    pub key: String,
+}
+
+impl OverflowStack {
+    /// A stack with empty tables, whose proxy has this plan.
+    pub async fn start(plan: impl Into<Plan>) -> Self {
+        let emulator = TestApp::emulator();
+        let sqs = FakeSqs::start().await.unwrap();
+        let keys = emulator.endpoint();
+        let proxy = FaultProxy::start(&keys, plan).await.unwrap();
+        let endpoints = Endpoints {
+            keys: &keys,
+            others: &proxy.endpoint(),
+            sqs: Some(&sqs),
+            s3: None,
+        };
+        let app = TestApp::with_endpoints(emulator, &endpoints, None);
+        let key = app.key("shop").await;
+        Self {
+            app,
+            proxy,
+            sqs,
+            key,
+        }
+    }
+
+    /// Sends a request with the key.
+    pub async fn send(&self, call: RequestBuilder) -> TestResponse {
+        self.app.send(call.key(&self.key)).await
+    }
+
+    /// Sends a request that succeeds, and that the function defers, because DynamoDB is away
+    /// meanwhile.
+    pub async fn send_deferred(&self, call: RequestBuilder) {
+        self.proxy.set(Fault::ResetBefore.always());
+        let response = self.send(call).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        self.proxy.set(Plan::none());
+    }
+
+    /// Drains all messages of the queue.
+    pub async fn drain(&self) {
+        let messages = self.sqs.take_messages();
+        let failed = self.app.drain(&messages, Timestamp::now()).await;
+        assert!(failed.is_empty(), "{failed:?}");
+    }
+}
