@@ -32,18 +32,25 @@ pub struct FakeS3(HttpServer<FakeS3State>);
 /// What requests meet instead of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S3Fault {
-    /// A 500.
-    Unavailable,
+    /// An error with this status and code.
+    Refused(u16, &'static str),
+    /// The same for each write. Other requests meet nothing.
+    WriteRefused(u16, &'static str),
     /// A 503 for each read of an object. Other requests meet nothing.
     SlowDownForReads,
-    /// A 403, as for a missing object without the permission to list.
-    Forbidden,
     /// The answer comes this much later.
     Slow(Duration),
     /// The next write takes effect, and is answered with a 500. Other requests meet nothing.
     ErrorAfterWrite,
     /// The next write takes effect, and is answered this much later. Other requests meet nothing.
     LateAfterWrite(Duration),
+}
+
+impl S3Fault {
+    pub const UNAVAILABLE: Self = Self::Refused(500, "InternalError");
+
+    /// As for a missing object without the permission to list.
+    pub const FORBIDDEN: Self = Self::Refused(403, "AccessDenied");
 }
 
 #[derive(Clone, Debug)]
@@ -156,9 +163,10 @@ impl Service for FakeS3State {
         });
         match fault {
             None => self.use_objects(|objects| objects.answer(&request)),
-            Some(S3Fault::Unavailable) => error(500, "InternalError"),
+            Some(S3Fault::Refused(status, code) | S3Fault::WriteRefused(status, code)) => {
+                error(status, code)
+            }
             Some(S3Fault::SlowDownForReads) => error(503, "SlowDown"),
-            Some(S3Fault::Forbidden) => error(403, "AccessDenied"),
             Some(S3Fault::Slow(duration)) => {
                 tokio::time::sleep(duration).await;
                 self.use_objects(|objects| objects.answer(&request))
@@ -182,6 +190,7 @@ impl Objects {
         let is_write = *request.method() == Method::PUT;
         match self.fault {
             Some(S3Fault::SlowDownForReads) if is_write || is_list(request) => None,
+            Some(S3Fault::WriteRefused(..)) if !is_write => None,
             Some(S3Fault::ErrorAfterWrite | S3Fault::LateAfterWrite(_)) if is_write => {
                 self.fault.take()
             }

@@ -182,7 +182,7 @@ fn choose_behaviour(
     random: &mut fastrand::Rng,
 ) -> usize {
     s3.set_fault(match random.u8(..10) {
-        0 => Some(S3Fault::Unavailable),
+        0 => Some(S3Fault::UNAVAILABLE),
         1 => Some(S3Fault::ErrorAfterWrite),
         _ => None,
     });

@@ -92,7 +92,7 @@ async fn assert_unkept_is_delivered_again(handler: TestedHandler) {
     let mut delivery = Delivery::start(handler.variables).await;
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
-    delivery.s3.set_fault(Some(S3Fault::Unavailable));
+    delivery.s3.set_fault(Some(S3Fault::UNAVAILABLE));
     let undelivered = delivery.first_undelivered(&batch).await;
     assert_eq!(undelivered.as_deref(), Some("s2"));
     assert_eq!(delivery.delivered(), ids_of([0, 1]));

@@ -5,11 +5,12 @@ use std::thread;
 
 use serde_json::json;
 use testkit::TestApp;
+use testkit::fake_s3::{FakeS3, S3Fault};
 use testkit::http_server::HttpServer;
 
 use crate::aws_profiles::{CREATE, Profile, operator_with};
 use crate::support::fake_aws::{Change, FakeAws, run_at_aws};
-use crate::support::key_snapshot::{FailingS3, PUBLISH};
+use crate::support::key_snapshot::{self, PUBLISH};
 use crate::support::operator::Operator;
 
 /// A profile or variables with which there can be no key, and what the operator hears.
@@ -321,15 +322,9 @@ async fn wrong_clock_is_named_whichever_service_refuses_the_signature() {
         assert!(error.contains(told), "{error}");
     }
     let app = TestApp::start();
-    let s3 = FailingS3 {
-        status: 403,
-        code: "RequestTimeTooSkewed",
-        has_reads: false,
-    };
-    let s3 = HttpServer::start(s3, None).await.unwrap();
-    let error = Operator::new(&app)
-        .variable("KEY_SNAPSHOT_BUCKET", "keys")
-        .variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
+    let s3 = FakeS3::start().await.unwrap();
+    s3.set_fault(Some(S3Fault::Refused(403, "RequestTimeTooSkewed")));
+    let error = key_snapshot::operator(&app, &s3)
         .run(&PUBLISH)
         .error_message();
     let told = "bucket keys: the clock of this machine is wrong. Set it. (RequestTimeTooSkewed: )";

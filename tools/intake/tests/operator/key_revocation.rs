@@ -117,7 +117,7 @@ async fn revocation_that_neither_table_nor_snapshot_takes_is_an_error() {
         unknown.ends_with("the key snapshot has no key key_of_no_one"),
         "{unknown}"
     );
-    s3.set_fault(Some(S3Fault::Unavailable));
+    s3.set_fault(Some(S3Fault::UNAVAILABLE));
     let error = without_table.run(&revoke(&id)).error_message();
     assert!(
         error.contains("is not revoked in the key snapshot either: bucket keys: "),
@@ -133,7 +133,7 @@ async fn revocation_fails_until_table_and_snapshot_both_have_it() {
     let id = operator.create_key("web").id;
     let revoke = ["keys", "revoke", &id, "--yes"];
 
-    s3.set_fault(Some(S3Fault::Unavailable));
+    s3.set_fault(Some(S3Fault::UNAVAILABLE));
     for again in [false, true] {
         let failed = operator.run(&revoke);
         assert_eq!(failed.stderr.contains("already revoked"), again);
@@ -219,7 +219,7 @@ async fn key_that_only_the_snapshot_has_revoked_is_listed_as_that() {
         listed.stderr
     );
 
-    s3.set_fault(Some(S3Fault::Unavailable));
+    s3.set_fault(Some(S3Fault::UNAVAILABLE));
     let unread = with_table.run(&["keys", "list"]).success();
     assert!(
         unread.stderr.starts_with("The key snapshot cannot be read"),

@@ -120,7 +120,7 @@ async fn key_is_printed_when_only_the_snapshot_cannot_be_written() {
     let app = TestApp::start();
     let s3 = FakeS3::start().await.unwrap();
     let operator = operator(&app, &s3);
-    for fault in [S3Fault::Unavailable, S3Fault::Forbidden] {
+    for fault in [S3Fault::UNAVAILABLE, S3Fault::FORBIDDEN] {
         s3.set_fault(Some(fault));
         let created = operator.run_keys_create("web", &["--json"]);
         assert_eq!(created.code, Some(1), "{created:?}");
@@ -193,7 +193,7 @@ async fn doctor_compares_the_snapshot_with_the_table() {
     assert!(different.seen.ends_with(publish), "{different:?}");
     s3.put(KEY_SNAPSHOT_PATH, "not a snapshot", Timestamp::now());
     assert_eq!(doctor().result, "failed");
-    s3.set_fault(Some(S3Fault::Forbidden));
+    s3.set_fault(Some(S3Fault::FORBIDDEN));
     let forbidden = doctor();
     assert_eq!(forbidden.result, "failed", "{forbidden:?}");
     assert!(

@@ -8,10 +8,9 @@ use emulator::sqs::FakeSqs;
 use testkit::TestApp;
 use testkit::fake_s3::{FakeS3, S3Fault};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan, Rule};
-use testkit::http_server::HttpServer;
 
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
-use crate::support::key_snapshot::{self, FailingS3};
+use crate::support::key_snapshot;
 use crate::support::operator::{CommandOutput, Operator};
 
 /// A command with a conditional write.
@@ -297,7 +296,7 @@ async fn redrive_of_the_overflow_is_told_as_unknown_unless_sqs_refuses_every_att
 #[tokio::test(flavor = "multi_thread")]
 async fn key_table_is_said_to_be_written_only_after_an_answer() {
     let s3 = FakeS3::start().await.unwrap();
-    s3.set_fault(Some(S3Fault::Forbidden));
+    s3.set_fault(Some(S3Fault::FORBIDDEN));
     let cases = [
         (
             Fault::Refused("AccessDeniedException"),
@@ -385,16 +384,9 @@ async fn key_snapshot_is_said_not_to_be_written_only_when_s3_refuses_every_attem
     ];
     for (status, code, told) in cases {
         let app = TestApp::start();
-        let s3 = FailingS3 {
-            status,
-            code,
-            has_reads: true,
-        };
-        let s3 = HttpServer::start(s3, None).await.unwrap();
-        let failed = Operator::new(&app)
-            .variable("KEY_SNAPSHOT_BUCKET", "keys")
-            .variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
-            .run_keys_create("web", &[]);
+        let s3 = FakeS3::start().await.unwrap();
+        s3.set_fault(Some(S3Fault::WriteRefused(status, code)));
+        let failed = key_snapshot::operator(&app, &s3).run_keys_create("web", &[]);
         assert_eq!(failed.code, Some(1), "{failed:?}");
         assert!(failed.stderr.contains(told), "{failed:?}");
     }

@@ -3,13 +3,9 @@
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
-use http_body_util::Full;
-use hyper::body::Bytes;
-use hyper::{Method, Request, Response};
 use model::timestamp::Timestamp;
 use serde_json::Value;
 use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH};
-use testkit::http_server::{Service, response};
 use testkit::{KEY_SNAPSHOT_BUCKET, TestApp};
 
 use super::operator::{CommandOutput, Operator};
@@ -21,25 +17,6 @@ pub(crate) fn operator(app: &TestApp, s3: &FakeS3) -> Operator {
     Operator::new(app)
         .variable("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET)
         .variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
-}
-
-/// An S3 without objects that answers each write, or each request, with this error.
-pub(crate) struct FailingS3 {
-    pub(crate) status: u16,
-    pub(crate) code: &'static str,
-    /// Whether it answers reads: there is no such object.
-    pub(crate) has_reads: bool,
-}
-
-impl Service for FailingS3 {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
-        let (status, code) = if self.has_reads && request.method() == Method::GET {
-            (404, "NoSuchKey")
-        } else {
-            (self.status, self.code)
-        };
-        response(status, &[], format!("<Error><Code>{code}</Code></Error>"))
-    }
 }
 
 /// The keys in the snapshot.
