@@ -74,6 +74,11 @@ pub(crate) fn read_identifier(
     Ok(text)
 }
 
+/// Whether a text stands for no customer and no emitter: it shows nothing, or is a placeholder.
+pub fn is_blank_or_placeholder(text: &str) -> bool {
+    text.chars().all(is_invisible) || is_placeholder(text)
+}
+
 fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(is_invisible);
     PLACEHOLDERS

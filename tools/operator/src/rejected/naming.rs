@@ -3,24 +3,25 @@
 //!
 //! A payload broke a rule, so its id may be a number, have white space around it, be inside an array
 //! or an object, be under the member of the other shape, under a misspelled one, or appear twice. What
-//! the payload has under such a member is [`Naming::Certain`].
+//! the payload has under such a member is [`Naming::Certain`]. As in a valid signal, what is in `data`
+//! belongs to the subject of the signal, and names no other. Any other object inside a signal may name
+//! another, such as the person who referred a customer: that one is [`Naming::Doubtful`].
 //!
-//! A payload over 300 KiB was cut when it was kept: the member that says whose signal it is may be
-//! missing. When such a text, or any other that is no JSON object, has the id as a whole
-//! value in any place, it is [`Naming::Doubtful`]. A number such as `1` is in nearly every text, and
-//! counts only under a member that identifies.
-//!
-//! As in a valid signal, what is in `data` belongs to the subject of the signal, and names no other.
+//! A payload may not say whose signal it is: it was cut when it was kept, because it is over 300 KiB, it
+//! is no JSON object, or it has no such member with a value. When such a text has the id as a whole value
+//! in any place, it is [`Naming::Doubtful`]. A number such as `1` is in nearly every text, and counts
+//! only under a member that identifies.
 //!
 //! The text is read by a scanner of this module's own, since [`model::json`] reads only valid JSON, and
 //! the rule must be the same for what was cut.
 
+mod mentions;
 mod pieces;
 
 use model::json::JsonText;
 use model::signal::intended_field;
 
-use self::pieces::{Piece, Pieces};
+use self::mentions::Mentions;
 
 /// Numbers of fewer digits are in nearly every payload.
 const MIN_DISTINCTIVE_DIGITS: usize = 4;
@@ -69,29 +70,28 @@ impl<'a> Wanted<'a> {
             let text = json.value().as_string().and_then(|text| text.decode().ok());
             return self.naming_in_broken(text.as_deref().unwrap_or(payload));
         }
-        let mentions = self.mentions_in(payload);
-        if mentions.identifies {
-            Naming::Certain
-        } else if json.as_str().starts_with('[') {
-            // It has no member that could say whose signal it is.
-            self.naming_by_text(&mentions)
-        } else {
-            Naming::Absent
+        let mentions = Mentions::find(self, payload);
+        let is_array = json.as_str().starts_with('[');
+        // A text that is the name of a type is in many signals of other types.
+        let has_subject = mentions.has_subject || matches!(self, Self::Type(_));
+        let says_whose = has_subject && !is_array;
+        match mentions.under_members {
+            Naming::Absent if !says_whose => self.naming_by_text(&mentions),
+            naming => naming,
         }
     }
 
     fn naming_in_broken(self, text: &str) -> Naming {
-        let mentions = self.mentions_in(text);
-        if mentions.identifies {
-            Naming::Doubtful
-        } else {
-            self.naming_by_text(&mentions)
+        let mentions = Mentions::find(self, text);
+        match mentions.under_members {
+            Naming::Absent => self.naming_by_text(&mentions),
+            Naming::Doubtful | Naming::Certain => Naming::Doubtful,
         }
     }
 
     /// How a payload names it whose members do not say whose signal it is.
     fn naming_by_text(self, mentions: &Mentions) -> Naming {
-        if mentions.anywhere && self.is_distinctive() {
+        if mentions.is_anywhere && self.is_distinctive() {
             Naming::Doubtful
         } else {
             Naming::Absent
@@ -104,53 +104,9 @@ impl<'a> Wanted<'a> {
         !is_number || text.len() >= MIN_DISTINCTIVE_DIGITS
     }
 
-    fn mentions_in(self, text: &str) -> Mentions {
-        let mut mentions = Mentions::default();
-        let mut containers: Vec<Place> = Vec::new();
-        // The place of the next value, when the text has just named it.
-        let mut named = None;
-        for piece in Pieces::of(text) {
-            let around = containers.last().copied().unwrap_or(Place::Signal);
-            match piece {
-                Piece::Name(name) => {
-                    mentions.anywhere |= self.is_text(&name);
-                    named = Some(self.place_of_member(&name, around));
-                }
-                Piece::Open => containers.push(named.take().unwrap_or(around)),
-                Piece::Close => {
-                    containers.pop();
-                }
-                Piece::String(value) => {
-                    let place = named.take().unwrap_or(around);
-                    mentions.add(place, self.is_text(&value));
-                }
-                Piece::Word(word) => {
-                    let place = named.take().unwrap_or(around);
-                    mentions.add(place, self.is_number(word));
-                }
-                Piece::Cut(beginning) => {
-                    let place = named.take().unwrap_or(around);
-                    mentions.add(
-                        place,
-                        self.is_text(&beginning) || self.is_number(&beginning),
-                    );
-                    let is_beginning = self.begins_with(&beginning);
-                    mentions.identifies |= is_beginning && place == Place::Identity;
-                }
-            }
-        }
-        mentions
-    }
-
-    /// What the value of a member is, in an object that is at `around`.
-    fn place_of_member(self, name: &str, around: Place) -> Place {
-        match around {
-            Place::Identity | Place::Data => around,
-            Place::Signal | Place::Other if name == "data" => Place::Data,
-            Place::Signal | Place::Other if self.members().contains(&name) => Place::Identity,
-            Place::Signal if self.is_misspelled_member(name) => Place::Identity,
-            Place::Signal | Place::Other => Place::Other,
-        }
+    /// Whether a member with this name identifies, in an object that is anywhere but in `data`.
+    fn is_member(self, name: &str) -> bool {
+        self.members().contains(&name)
     }
 
     fn is_misspelled_member(self, name: &str) -> bool {
@@ -162,9 +118,12 @@ impl<'a> Wanted<'a> {
         value == self.text() || value.trim() == self.text()
     }
 
-    /// Whether a number has the text as its value: `1001.0` and `1.001e3` have `1001`.
-    fn is_number(self, word: &str) -> bool {
-        word == self.text() || plain_number(word).is_some_and(|number| number == self.text())
+    /// Whether a word outside quotes is the text, as it is or as a number of the same value: `1001.0` and
+    /// `1.001e3` have that of `1001`. A literal is no text.
+    fn is_word(self, word: &str) -> bool {
+        let is_literal = ["null", "true", "false"].contains(&word);
+        let is_number = || plain_number(word).is_some_and(|number| number == self.text());
+        !is_literal && (word == self.text() || is_number())
     }
 
     /// Whether the text begins with what is left of a value that was cut.
@@ -179,39 +138,10 @@ impl<'a> Wanted<'a> {
 pub enum Naming {
     /// Under a member that identifies.
     Certain,
-    /// In a payload that was cut or cannot be read: an operator has to look at it.
+    /// In the signal of another, or in one that does not say whose it is: an operator has to look at it.
     Doubtful,
     /// Not at all.
     Absent,
-}
-
-/// Where a text has what is looked for.
-#[derive(Debug, Default)]
-struct Mentions {
-    /// Under a member that identifies.
-    identifies: bool,
-    /// In any place, also as the name of a member.
-    anywhere: bool,
-}
-
-impl Mentions {
-    fn add(&mut self, place: Place, is_wanted: bool) {
-        self.anywhere |= is_wanted;
-        self.identifies |= is_wanted && place == Place::Identity;
-    }
-}
-
-/// What a value is a part of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// The signal itself, or an array of signals.
-    Signal,
-    /// A member that identifies.
-    Identity,
-    /// The member `data`.
-    Data,
-    /// Another member.
-    Other,
 }
 
 /// A JSON number without exponent and without a fraction of zeros, as programs print it.

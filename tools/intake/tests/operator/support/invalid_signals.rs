@@ -101,7 +101,7 @@ impl Generator {
         self.count += 1;
         let marker = format!("m{:04}x", self.count);
         let rest = format!("\"marker\":\"{marker}\",\"eventType\":\"\"");
-        let (json, expected) = match self.random.usize(..10) {
+        let (json, expected) = match self.random.usize(..13) {
             0 => {
                 let members = self.members(id, false);
                 (
@@ -135,6 +135,27 @@ impl Generator {
                     format!("{{\"customerId\":\"{other}\",{rest},\"data\":{{{members}}}}}"),
                     Expected::Absent,
                 )
+            }
+            5 => {
+                let other = self.choose(&OTHERS);
+                let members = self.members(id, false);
+                (
+                    format!("{{\"customerId\":\"{other}\",{rest},\"referrer\":{{{members}}}}}"),
+                    Expected::Doubtful,
+                )
+            }
+            6 => {
+                // Nothing but the data says whose signal it is.
+                let members = self.members(id, true);
+                (
+                    format!("{{{rest},\"data\":{{{members}}}}}"),
+                    Expected::Doubtful,
+                )
+            }
+            7 => {
+                let members = self.members(id, true);
+                let text = json!(format!("{{{members}}}"));
+                (format!("{{{rest},\"body\":{text}}}"), Expected::Doubtful)
             }
             _ => {
                 let members = self.members(id, true);

@@ -62,12 +62,11 @@ fn payload_of_another_subject_does_not_name_the_id() {
         r#"{"customerId":1001e1}"#,
         r#"{"customerId":"1 001"}"#,
         r#"{"customerId":{"1001":"ada"}}"#,
-        r#"{"eventType":"1001","stepNodeId":1001}"#,
-        r#"{"1001":"customerId"}"#,
-        r#"{"data":{"customerId":"1001"}}"#,
         r#"{"data":[{"customerId":1001}],"customerId":"ada"}"#,
-        r#"{"context":{"data":{"customerId":"1001"}}}"#,
-        r#"{"context":{"userId":"1001"}}"#,
+        r#"{"customerId":"ada","context":{"data":{"customerId":"1001"},"userId":"1001"}}"#,
+        r#"{"customerId":"ada","eventType":"1001","1001":"stepNodeId"}"#,
+        r#"{"customerId":1002,"data":{"customerId":"1001"}}"#,
+        r#"{"user_id":"ada","data":"{\"customerId\":\"1001\"}"}"#,
         r#""customerId""#,
         r#""\ud800 1001""#,
     ];
@@ -76,6 +75,59 @@ fn payload_of_another_subject_does_not_name_the_id() {
     // `" 1001"` is an id of its own.
     assert_naming(" 1001", Naming::Absent, &[r#"{"customerId":"1001"}"#]);
     assert_naming("1001.0", Naming::Absent, &[r#"{"customerId":1001}"#]);
+}
+
+#[test]
+fn id_of_a_nested_object_in_the_signal_of_another_is_doubtful() {
+    let payloads = [
+        r#"{"customerId":"ada","eventType":"","referrer":{"customerId":"1001"}}"#,
+        r#"{"referrer":{"customerId":1001},"customerId":"ada"}"#,
+        r#"{"user_id":["ada"],"a":[{"b":{"emitterId":"1001"}}]}"#,
+        r#"{"signals":[{"customerId":"bob","referrer":{"customerId":"1001"}}]}"#,
+        r#"[{"customerId":7,"referrer":{"customerId":"1001"}}]"#,
+        r#"{"customerId":"ada","referrer":"{\"customerId\":1001}"}"#,
+        r#"{"customerId":"{\"id\":1001}"}"#,
+    ];
+    assert_naming("1001", Naming::Doubtful, &payloads);
+    // The signal itself does not say whose it is.
+    let payloads = [
+        r#"{"eventType":"","referrer":{"customerId":"1001"}}"#,
+        r#"{"customerId":null,"emitterId":" ","referrer":{"customerId":"1001"}}"#,
+        r#"{"customerId":"1001","referrer":{"customerId":"ada"}}"#,
+        r#"{"signals":[{"customerId":"ada","x":{}},{"x":{"customerId":"1001"}}]}"#,
+    ];
+    assert_naming("1001", Naming::Certain, &payloads);
+}
+
+#[test]
+fn signal_without_a_subject_that_has_the_id_in_any_place_is_doubtful() {
+    let payloads = [
+        r#"{"eventType":"x","data":{"customerId":"1001"}}"#,
+        r#"{"eventType":"x","data":{"user":{"id":1001}}}"#,
+        r#"{"customerId":"","data":{"id":"1001"}}"#,
+        r#"{"customerId":"undefined","data":["1001"]}"#,
+        r#"{"customerId":null,"context":{"data":{"customerId":"1001"}}}"#,
+        r#"{"context":{"userId":"1001"}}"#,
+        r#"{"eventType":"1001"}"#,
+        r#"{"1001":"customerId"}"#,
+        r#"{"data":"{\"customerId\":\"1001\"}"}"#,
+        r#"{"payload":" [{\"user\":1001.0}]"}"#,
+        r#"{"payload":"{\"customerId\":\"1001\",\"data\":{"}"#,
+    ];
+    assert_naming("1001", Naming::Doubtful, &payloads);
+    // A string in JSON that is in a string is not read.
+    let twice = r#"{"payload":"{\"x\":\"{\\\"customerId\\\":1001}\"}"}"#;
+    assert_naming("1001", Naming::Absent, &[twice]);
+}
+
+#[test]
+fn literal_is_no_id() {
+    for id in ["null", "true", "false"] {
+        let literal = format!(r#"{{"customerId":{id},"emitterId":[{id}],"data":{id}}}"#);
+        assert_naming(id, Naming::Absent, &[&literal]);
+        let text = format!(r#"{{"customerId":"{id}"}}"#);
+        assert_naming(id, Naming::Certain, &[&text]);
+    }
 }
 
 #[test]
@@ -139,6 +191,7 @@ fn short_number_counts_only_under_a_member_that_identifies() {
     assert_naming("1", Naming::Doubtful, &named);
     assert_naming("1", Naming::Certain, &[r#"{"customerId":1.0}"#]);
     assert_naming("1", Naming::Absent, &[r#"{"customerId":1001,"n":1}"#]);
+    assert_naming("1", Naming::Absent, &[r#"{"data":{"n":1}}"#]);
     // A short id that is no number is rare enough.
     assert_naming("ada", Naming::Doubtful, &[r#"{"data":{"who":"ada","#]);
 }
@@ -164,13 +217,17 @@ fn type_is_found_as_a_subject_is() {
     }
     for absent in [
         r#"{"eventType":"Login"}"#,
-        r#"{"customerId":"login"}"#,
-        r#"{"data":{"eventType":"login"}}"#,
+        r#"{"customerId":"ada","data":{"eventType":"login"}}"#,
+        r#"{"eventType":"buy","customerId":"login","data":{"eventType":"login"}}"#,
     ] {
         assert_eq!(naming(absent), Naming::Absent, "{absent}");
     }
-    let cut = r#"{"eventType":"login","data":{"#;
-    assert_eq!(naming(cut), Naming::Doubtful);
+    for doubtful in [
+        r#"{"eventType":"login","data":{"#,
+        r#"{"eventType":"buy","cause":{"eventType":"login"}}"#,
+    ] {
+        assert_eq!(naming(doubtful), Naming::Doubtful, "{doubtful}");
+    }
 }
 
 #[test]
