@@ -23,7 +23,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use model::account::AccountId;
 use model::timestamp::Timestamp;
-use operator::rejected::RejectedSignalId;
+use operator::rejected::{RejectedSignalId, refuse_ambiguous};
 use serde_json::{Map, Value, json};
 use store::retry::MAX_REQUEST_DURATION;
 
@@ -55,8 +55,8 @@ pub(crate) struct ErasureArgs {
 /// The option of an erasure and an export that search payloads.
 #[derive(Args, Debug)]
 pub(crate) struct DoubtfulArgs {
-    /// Take this rejected signal for one of them, too: its payload was cut or cannot be read, and the
-    /// command has listed it
+    /// Take this rejected signal for one of them, too: its payload does not say for certain whose it is,
+    /// and the command has listed it
     #[arg(long = "rejected", value_name = "ID")]
     pub(crate) ids: Vec<String>,
 }
@@ -67,8 +67,11 @@ pub(crate) struct Erasure<'a> {
     account: &'a AccountId,
     reach: Reach<'a>,
     options: &'a ErasureArgs,
-    /// The doubtful rejected signals that the operator has named, in either form of their ids.
-    named: Vec<String>,
+    /// The doubtful rejected signals that the operator has named on the command line, in either form of
+    /// their ids.
+    names: Vec<String>,
+    /// Those that the operator has named, and that were found.
+    chosen: Vec<RejectedSignalId>,
     /// The doubtful rejected signals that the operator was asked about.
     asked_about: Vec<RejectedSignalId>,
 }
@@ -81,8 +84,10 @@ pub(crate) struct ErasureResult {
     pub(crate) queued: u64,
     /// The doubtful rejected signals that stay.
     pub(crate) doubtful: Vec<RejectedSignalId>,
-    /// What the operator has named and was not found.
-    unknown: Vec<String>,
+    /// The rejected signals that the operator has named.
+    chosen: Vec<RejectedSignalId>,
+    /// How many items of rejected signals could not be read, and may belong to what is erased.
+    unreadable: usize,
 }
 
 /// What an erasure waits for before it deletes.
@@ -110,14 +115,15 @@ impl<'a> Erasure<'a> {
         account: &'a AccountId,
         reach: Reach<'a>,
         options: &'a ErasureArgs,
-        named: &[String],
+        names: &[String],
     ) -> Self {
         Self {
             stack,
             account,
             reach,
             options,
-            named: named.to_vec(),
+            names: names.to_vec(),
+            chosen: Vec::new(),
             asked_about: Vec::new(),
         }
     }
@@ -145,14 +151,14 @@ impl<'a> Erasure<'a> {
     ///
     /// # Errors
     /// Messages are queued, nothing was found of an account without a key, the operator has named a rejected
-    /// signal that was not found, or a call failed.
-    pub(crate) async fn look(&self) -> Result<ErasureResult> {
+    /// signal that was not found or by a name that fits several, or a call failed.
+    pub(crate) async fn look(&mut self) -> Result<ErasureResult> {
         if !self.options.dry_run {
             self.count_queued().await?;
         }
         note(&format!("Counting {} ...", self.target()));
         let found = self.count().await?;
-        refuse_unknown(&found.unknown)?;
+        self.chosen.clone_from(&found.chosen);
         if found.counts.is_zero() {
             if found.doubtful.is_empty() && !matches!(self.reach, Reach::Account) {
                 ensure_account_has_key(self.stack, self.account, "nothing of it was found").await?;
@@ -173,7 +179,7 @@ impl<'a> Erasure<'a> {
     /// Has the operator name those of the doubtful rejected signals that are to be erased, too, where
     /// there is a terminal to ask at.
     fn ask_for_doubtful(&mut self, found: &mut ErasureResult) -> Result<()> {
-        if found.doubtful.is_empty() || !self.named.is_empty() {
+        if found.doubtful.is_empty() || !self.names.is_empty() {
             return Ok(());
         }
         let question = "Type the ids of those to erase, too, or nothing to leave them:";
@@ -181,19 +187,21 @@ impl<'a> Erasure<'a> {
             return Ok(());
         };
         self.asked_about.clone_from(&found.doubtful);
-        self.named = answer.split_whitespace().map(str::to_owned).collect();
-        for name in &self.named {
+        let names: Vec<_> = answer.split_whitespace().map(str::to_owned).collect();
+        for name in &names {
             let is_listed = |id: &RejectedSignalId| id.is_one_of(std::slice::from_ref(name));
             ensure!(
                 found.doubtful.iter().any(is_listed),
                 "{name} is not in the list above."
             );
         }
-        let before = found.doubtful.len();
-        found.doubtful.retain(|id| !id.is_one_of(&self.named));
-        found
-            .counts
-            .add_rejected_signals(before - found.doubtful.len());
+        refuse_ambiguous(&names, &found.doubtful)?;
+        let doubtful = std::mem::take(&mut found.doubtful);
+        let (chosen, left): (Vec<_>, Vec<_>) =
+            doubtful.into_iter().partition(|id| id.is_one_of(&names));
+        found.counts.add_rejected_signals(chosen.len());
+        found.doubtful = left;
+        self.chosen = chosen;
         Ok(())
     }
 
@@ -256,8 +264,8 @@ impl<'a> Erasure<'a> {
     /// the end of the sentence and as members of the JSON.
     ///
     /// # Errors
-    /// Standard output is closed, doubtful rejected signals stay without the operator having been asked, or
-    /// messages were queued.
+    /// Standard output is closed, doubtful rejected signals stay without the operator having been asked, an
+    /// item could not be read, or messages were queued.
     pub(crate) fn print_erased(
         &self,
         erased: &ErasureResult,
@@ -281,6 +289,12 @@ impl<'a> Erasure<'a> {
             left.push(format!(
                 "{unanswered} rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake rejected list \
                  --json`, and run the command again with --rejected ID for each that is to be erased."
+            ));
+        }
+        if erased.unreadable > 0 {
+            left.push(format!(
+                "{} item(s) of rejected signals cannot be read, and stay: look at them in the table, as named above.",
+                erased.unreadable
             ));
         }
         if erased.queued > 0 {
@@ -320,23 +334,14 @@ impl<'a> Erasure<'a> {
     }
 }
 
-/// Fails when the operator has named rejected signals that are neither certain nor doubtful ones.
-pub(crate) fn refuse_unknown(names: &[String]) -> Result<()> {
-    let names = names.join(", ");
-    ensure!(
-        names.is_empty(),
-        "No rejected signal that may belong to it has the id {names}: it is misspelled, or erased already. Correct --rejected, or \
-         leave it out."
-    );
-    Ok(())
-}
-
 /// Names rejected signals that an operator has to look at.
 pub(crate) fn list_doubtful(doubtful: &[RejectedSignalId]) {
     if doubtful.is_empty() {
         return;
     }
-    note("These rejected signals may belong to it: their payloads were cut or cannot be read.");
+    note(
+        "These rejected signals may belong to it: their payloads do not say for certain whose they are.",
+    );
     for id in doubtful {
         note(&format!("  {}", id.short()));
     }

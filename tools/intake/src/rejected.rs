@@ -29,7 +29,7 @@ pub(crate) enum RejectedCommand {
     /// Parse and store rejected signals again; those that are stored are no longer rejected
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod rejected redrive --account shop --dry-run\n  \
-        cargo intake --stack intake-prod rejected redrive --account shop 2026-11-20-07-3fa85f64-3\n  \
+        cargo intake --stack intake-prod rejected redrive --account shop 2026-11-20-07-7ace3111-3\n  \
         cargo intake --stack intake-prod rejected redrive --account shop --from rejected.ndjson\n\n\
         FILE has lines of `rejected list --json`, with the payloads as they should be. A signal keeps the time at which it first \
         arrived; one that would already be expired is left where it is."
@@ -129,12 +129,14 @@ impl RedriveRejected {
         let redrive = Redrive::new(tables, &self.account, self.dry_run);
         let mut report = RedriveReport::new(format, self.dry_run);
         let take = |redriven| report.add(&redriven);
-        if let Some(file) = &self.from {
-            redrive.run(&read_file(file)?, take).await?;
+        let finished = if let Some(file) = &self.from {
+            redrive.run(&read_file(file)?, take).await
+        } else if self.ids.is_empty() {
+            redrive.run_as_sent(self.since, take).await
         } else {
-            redrive.run_as_sent(self.since, &self.ids, take).await?;
-        }
-        report.finish()
+            redrive.run_named(self.since, &self.ids, take).await
+        };
+        report.finish(finished)
     }
 }
 
@@ -186,11 +188,12 @@ impl RedriveReport {
         self.rows.print()
     }
 
-    /// Prints the counts.
+    /// Prints the counts, also when the redrive stopped before its end.
     ///
     /// # Errors
-    /// A signal is missing, none of the others was accepted, or the results could not be printed.
-    fn finish(self) -> Result<()> {
+    /// The redrive stopped, a signal is missing, none of the others was accepted, or the results could not be
+    /// printed.
+    fn finish(self, finished: Result<()>) -> Result<()> {
         let RedriveCounts {
             accepted,
             rejected,
@@ -209,6 +212,7 @@ impl RedriveReport {
             ));
         }
         // A reader that closes standard output does not change the exit code.
+        finished?;
         self.counts.ensure_success(self.dry_run)?;
         printed
     }

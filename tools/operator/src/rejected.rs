@@ -8,5 +8,5 @@ mod rejected_table;
 
 pub use self::naming::{Naming, Wanted};
 pub use self::rejected_signal::RejectedSignal;
-pub use self::rejected_signal_id::RejectedSignalId;
+pub use self::rejected_signal_id::{RejectedSignalId, refuse_ambiguous};
 pub use self::rejected_table::{NamedSignals, RejectedTable, days};

@@ -61,7 +61,7 @@ impl EraseAccount {
             account,
             erasure: options,
         } = self;
-        let erasure = Erasure::new(stack, account, Reach::Account, options, &[]);
+        let mut erasure = Erasure::new(stack, account, Reach::Account, options, &[]);
         let key_table = KeyTable::new(stack)?;
         let has_snapshot = snapshot::has_bucket(stack)?;
         let found = erasure.look().await?;

@@ -9,11 +9,11 @@ use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use model::timestamp::Timestamp;
 use operator::escape::to_json;
 use operator::items::{get_item, json_object, partition_query, query_items};
-use operator::rejected::Wanted;
+use operator::rejected::{NamedSignals, Wanted};
 use store::attributes::Item;
 
 use super::{Target, find_profile, profile_json};
-use crate::erasure::{DoubtfulArgs, list_doubtful, refuse_unknown};
+use crate::erasure::{DoubtfulArgs, list_doubtful};
 use crate::output::{Format, note};
 use crate::stack::Stack;
 use crate::stack::variables::{REJECTED_SIGNALS_TABLE, SIGNALS_TABLE};
@@ -49,9 +49,10 @@ impl ExportCustomer {
         let wanted = Wanted::Subject(subject_id);
         let mut rejected = stack
             .rejected_table()?
-            .find_named(account, wanted, Timestamp::from_millis(0), None)
+            .find_named(account, wanted, None)
             .await?;
-        refuse_unknown(&rejected.take_named(&self.doubtful.ids))?;
+        let chosen = rejected.choose(&self.doubtful.ids)?;
+        rejected.take(&chosen);
         let has_signals = signals.as_mut().peek().await.is_some();
         list_doubtful(&rejected.doubtful);
         ensure!(
@@ -76,14 +77,28 @@ impl ExportCustomer {
         note(&format!(
             "Exported {subject_id:?} of the account {account}: {profile_count} profile(s), {signal_count} signal(s), {rejected_count} rejected signal(s)."
         ));
-        let left_out = rejected.doubtful.len();
-        ensure!(
-            left_out == 0,
-            "{left_out} rejected signal(s) that may belong to it are not in the document. Look at their payloads in `cargo intake \
-             rejected list --json`, and run the command again with --rejected ID for each that belongs to it."
-        );
-        Ok(())
+        ensure_nothing_left_out(&rejected)
     }
+}
+
+/// Fails when the document may lack a rejected signal.
+fn ensure_nothing_left_out(rejected: &NamedSignals) -> Result<()> {
+    let mut left_out = Vec::new();
+    let doubtful = rejected.doubtful.len();
+    if doubtful > 0 {
+        left_out.push(format!(
+            "{doubtful} rejected signal(s) that may belong to it are not in the document. Look at their payloads in `cargo intake \
+             rejected list --json`, and run the command again with --rejected ID for each that belongs to it."
+        ));
+    }
+    if rejected.unreadable > 0 {
+        left_out.push(format!(
+            "{} item(s) of rejected signals cannot be read, and are not in the document: look at them in the table, as named above.",
+            rejected.unreadable
+        ));
+    }
+    ensure!(left_out.is_empty(), left_out.join(" "));
+    Ok(())
 }
 
 /// The rejected signals with these keys, but for those that have expired since their keys were read.

@@ -12,7 +12,7 @@ use operator::NOTE_INTERVAL;
 use operator::items::{
     batch_delete, item_key, partition_prefix, partition_query, query_items, scan_table,
 };
-use operator::rejected::{NamedSignals, Wanted};
+use operator::rejected::{NamedSignals, RejectedSignalId, Wanted};
 use serde_json::{Map, Value, json};
 use store::attributes::Item;
 
@@ -136,13 +136,15 @@ impl fmt::Display for ErasureCounts {
 
 impl Erasure<'_> {
     pub(super) async fn count(&self) -> Result<ErasureResult> {
-        self.visit(async |_: &str, _: &[Item]| Ok(())).await
+        let choose = |found: &NamedSignals| found.choose(&self.names);
+        self.visit(choose, async |_: &str, _: &[Item]| Ok(())).await
     }
 
     pub(super) async fn delete(&self) -> Result<ErasureResult> {
         let mut deleted = 0;
         let mut noted_at = Instant::now();
-        self.visit(async |table_name: &str, keys: &[Item]| {
+        let choose = |_: &NamedSignals| Ok(self.chosen.clone());
+        self.visit(choose, async |table_name: &str, keys: &[Item]| {
             batch_delete(&self.stack.dynamodb, table_name, keys).await?;
             deleted += keys.len();
             if noted_at.elapsed() >= NOTE_INTERVAL {
@@ -155,14 +157,15 @@ impl Erasure<'_> {
     }
 
     /// Hands the keys of all items that the erasure reaches to `take`, some at a time, with the name of
-    /// their table.
+    /// their table. `choose` says which of the doubtful rejected signals are among them.
     async fn visit(
         &self,
+        choose: impl Fn(&NamedSignals) -> Result<Vec<RejectedSignalId>>,
         mut take: impl AsyncFnMut(&str, &[Item]) -> Result<()>,
     ) -> Result<ErasureResult> {
         let mut counts = Vec::new();
-        let mut doubtful = Vec::new();
-        let mut unknown = Vec::new();
+        let mut rejected = NamedSignals::default();
+        let mut chosen = Vec::new();
         for table in self.reach.tables().iter().rev() {
             let table_name = self.stack.table_name(table.variable)?;
             let mut items = 0;
@@ -172,10 +175,10 @@ impl Erasure<'_> {
             };
             match self.wanted() {
                 Some(wanted) if table.member == REJECTED_SIGNALS.member => {
-                    let mut found = self.find_rejected(wanted).await?;
-                    unknown = found.take_named(&self.named);
-                    doubtful = found.doubtful;
-                    let keys = found.certain.iter().map(|id| id.key(self.account));
+                    rejected = self.find_rejected(wanted).await?;
+                    chosen = choose(&rejected)?;
+                    rejected.take(&chosen);
+                    let keys = rejected.certain.iter().map(|id| id.key(self.account));
                     take_keys(keys.collect()).await?;
                 }
                 _ => self.visit_table(table, table_name, take_keys).await?,
@@ -185,8 +188,9 @@ impl Erasure<'_> {
         Ok(ErasureResult {
             counts: ErasureCounts(counts),
             queued: 0,
-            doubtful,
-            unknown,
+            doubtful: rejected.doubtful,
+            chosen,
+            unreadable: rejected.unreadable,
         })
     }
 
@@ -255,11 +259,13 @@ impl Erasure<'_> {
     }
 
     async fn find_rejected(&self, wanted: Wanted<'_>) -> Result<NamedSignals> {
-        let (since, until) = match self.reach {
-            Reach::Type { since, until, .. } => (since, Some(until)),
-            Reach::Account | Reach::Subject(_) => (Timestamp::from_millis(0), None),
+        let period = match self.reach {
+            Reach::Type { since, until, .. } => Some(since..until),
+            Reach::Account | Reach::Subject(_) => None,
         };
         let table = self.stack.rejected_table()?;
-        table.find_named(self.account, wanted, since, until).await
+        table
+            .find_named(self.account, wanted, period.as_ref())
+            .await
     }
 }

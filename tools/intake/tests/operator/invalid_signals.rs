@@ -1,9 +1,10 @@
 //! Erasures and exports find a person in rejected signals, in whatever form the signals name it. Those that
-//! were cut or cannot be read are listed, and stay until an operator names them.
+//! do not say for certain whose they are are listed, and stay until an operator names them.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
-use serde_json::Value;
-use testkit::TestApp;
+use serde_json::{Value, json};
+use testkit::{Item, RequestBuilder, TestApp, table_name};
 
 use crate::support::clock::hours_ago;
 use crate::support::invalid_signals::{
@@ -11,6 +12,7 @@ use crate::support::invalid_signals::{
     markers, send_invalid, without_filler,
 };
 use crate::support::operator::Operator;
+use crate::support::requests::send;
 use crate::support::terminal::Terminal;
 
 /// The markers of the rejected signals in the table.
@@ -153,6 +155,95 @@ async fn erasure_by_type_finds_numbers_and_leaves_what_was_cut() {
         "error: 1 rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake rejected list --json`, and run \
          the command again with --rejected ID for each that is to be erased."
     );
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
+}
+
+/// Stores a rejected signal again without some of its attributes.
+async fn put_without(app: &TestApp, item: &Item, attributes: &[&str]) {
+    let mut left = item.clone();
+    for attribute in attributes {
+        left.remove(*attribute).unwrap();
+    }
+    let put = app
+        .client
+        .put_item()
+        .table_name(table_name("RejectedSignalsTable"))
+        .set_item(Some(left));
+    put.send().await.unwrap();
+}
+
+#[tokio::test]
+async fn item_that_cannot_be_read_and_may_be_of_the_person_makes_an_erasure_and_an_export_fail() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let key = app.key("shop").await;
+    let json = r#"{"customerId":"1001","eventType":""}"#.to_owned();
+    let signal = InvalidSignal {
+        json,
+        marker: String::new(),
+        expected: Expected::Certain,
+    };
+    send_invalid(&app, &key, &[signal], hours_ago(1)).await;
+    let item = app.items("RejectedSignalsTable").await.remove(0);
+    let export = ["customers", "export", "--account", "shop", ID, "--json"];
+    let exported = || operator.run(&export);
+
+    // Without a period, the time does not matter; and either text names the person.
+    put_without(&app, &item, &["receivedAt"]).await;
+    let signals = exported().success().json()[0]["rejectedSignals"].clone();
+    assert_eq!(signals.as_array().unwrap().len(), 1);
+    put_without(&app, &item, &["receivedAt", "payload"]).await;
+    exported().success();
+
+    put_without(&app, &item, &["payload", "subjectId"]).await;
+    let erase = ["customers", "erase", "--account", "shop", ID, "--yes"];
+    let by_type = [
+        "signals",
+        "erase",
+        "--account",
+        "shop",
+        "--type",
+        "4711",
+        "--since",
+        "2h",
+        "--until",
+        "30m",
+        "--yes",
+    ];
+    for erase in [&erase[..], &by_type] {
+        let erased = operator.run(erase);
+        assert_eq!(erased.code, Some(1), "{erased:?}");
+        assert!(
+            erased.stderr.ends_with(
+                "error: 1 item(s) of rejected signals cannot be read, and stay: look at them in the table, as named above.\n"
+            ),
+            "{erased:?}"
+        );
+        let key = item["sk"].as_s().unwrap();
+        assert!(
+            erased.stderr.contains(&format!("sk {key:?}.")),
+            "{erased:?}"
+        );
+    }
+    assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
+    let key = json!({"customerId": ID, "customerData": {}});
+    send(&app, &app.key("shop").await, RequestBuilder::customer(key)).await;
+    let exported = exported();
+    assert_eq!(exported.code, Some(1), "{exported:?}");
+    assert!(
+        exported.stderr.ends_with(
+            "error: 1 item(s) of rejected signals cannot be read, and are not in the document: look at them in the table, as named \
+             above.\n"
+        ),
+        "{exported:?}"
+    );
+
+    // A type that the payload has may have been sent in the period or not.
+    let mut of_type = item.clone();
+    let payload = r#"{"customerId":"c","eventType":4711}"#.to_owned();
+    of_type.insert("payload".to_owned(), AttributeValue::S(payload));
+    put_without(&app, &of_type, &["receivedAt"]).await;
+    assert_eq!(operator.run(&by_type).code, Some(1));
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
 }
 

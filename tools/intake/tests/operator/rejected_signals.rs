@@ -332,10 +332,10 @@ async fn rejected_signals_are_redriven_as_sent_by_id_or_all() {
     let table = run_list(&operator, &["--since", "1d"]).stdout;
     let first_row = table.lines().nth(1).unwrap();
     let short_id = first_row.split_whitespace().nth(2).unwrap();
-    assert!(short_id.ends_with("-6f1c0a52-0"), "{short_id}");
+    assert!(short_id.ends_with("-0"), "{short_id}");
     make_kept_signal_valid(&app, &id).await;
 
-    let unknown_id = short_id.replace("52-0", "52-1");
+    let unknown_id = format!("{short_id}1");
     let none = redrive(&operator, &["--since", "1d", &unknown_id]);
     assert_eq!(none.code, Some(1));
     assert!(

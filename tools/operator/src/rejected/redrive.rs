@@ -18,7 +18,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use store::signals::SignalsTable;
 
-use super::rejected_signal_id::RejectedSignalId;
+use super::rejected_signal::RejectedSignal;
+use super::rejected_signal_id::{RejectedSignalId, refuse_ambiguous};
 use super::rejected_table::{RejectedTable, days};
 use crate::Tables;
 use crate::file_line::trimmed;
@@ -43,6 +44,16 @@ pub struct Candidate {
     payload: String,
 }
 
+impl Candidate {
+    /// The signal with the payload that the client sent.
+    fn as_sent(signal: RejectedSignal) -> Self {
+        Self {
+            id: signal.id,
+            payload: signal.payload,
+        }
+    }
+}
+
 impl<'a> Redrive<'a> {
     /// A dry run stores and deletes nothing.
     pub fn new(tables: &'a Tables, account: &'a AccountId, dry_run: bool) -> Self {
@@ -62,43 +73,57 @@ impl<'a> Redrive<'a> {
         }
     }
 
-    /// Redrives the signals that arrived at or after `since`, with the payloads that clients sent:
-    /// they may have become valid since. `ids` names those that are redriven, in full or in the short
-    /// form; all are if it is empty. `take` gets what became of each one.
+    /// Redrives all signals that arrived at or after `since`, with the payloads that clients sent:
+    /// they may have become valid since. `take` gets what became of each one.
     ///
     /// # Errors
     /// DynamoDB failed: some signals are redriven, some are not.
     pub async fn run_as_sent(
         &self,
         since: Timestamp,
-        ids: &[String],
         mut take: impl FnMut(Redriven),
     ) -> Result<()> {
-        let mut missing: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         for day in days(since, Timestamp::now()) {
-            let mut candidates = Vec::new();
             let signals = self
                 .rejected_table
                 .read_day(self.account, &day, since)
                 .await?;
-            for signal in signals {
-                let names = [signal.id.to_string(), signal.id.short()];
-                let is_named = names.iter().any(|name| ids.contains(name));
-                if !ids.is_empty() && !is_named {
-                    continue;
-                }
-                for name in &names {
-                    missing.remove(name.as_str());
-                }
-                candidates.push(Candidate {
-                    id: signal.id,
-                    payload: signal.payload,
-                });
-            }
+            let candidates: Vec<_> = signals.into_iter().map(Candidate::as_sent).collect();
             self.run(&candidates, &mut take).await?;
         }
-        for id in missing {
-            take(Redriven::missing(id, self.dry_run));
+        Ok(())
+    }
+
+    /// The same, only for the signals with these names: their ids, in full or in the short form.
+    ///
+    /// # Errors
+    /// A name fits more than one signal: none is redriven. Otherwise as [`run_as_sent`](Self::run_as_sent).
+    pub async fn run_named(
+        &self,
+        since: Timestamp,
+        names: &[String],
+        mut take: impl FnMut(Redriven),
+    ) -> Result<()> {
+        let mut candidates = Vec::new();
+        for day in days(since, Timestamp::now()) {
+            let signals = self
+                .rejected_table
+                .read_day(self.account, &day, since)
+                .await?;
+            let wanted = signals
+                .into_iter()
+                .filter(|signal| signal.id.is_one_of(names));
+            candidates.extend(wanted.map(Candidate::as_sent));
+        }
+        refuse_ambiguous(names, candidates.iter().map(|one| &one.id))?;
+        self.run(&candidates, &mut take).await?;
+        let is_missing = |name: &&String| {
+            let name = std::slice::from_ref(*name);
+            !candidates.iter().any(|one| one.id.is_one_of(name))
+        };
+        let missing: BTreeSet<_> = names.iter().filter(is_missing).collect();
+        for name in missing {
+            take(Redriven::missing(name, self.dry_run));
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! The operator's access to the table RejectedSignals: day by day, all shards of a day at once.
 //! Must not know why signals are read.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::Client;
 use futures_util::TryStreamExt as _;
 use futures_util::future::try_join_all;
@@ -14,7 +15,7 @@ use store::rejected_signals::{RETENTION, SHARDS, partition_key};
 
 use super::naming::{Naming, Wanted};
 use super::rejected_signal::RejectedSignal;
-use super::rejected_signal_id::RejectedSignalId;
+use super::rejected_signal_id::{RejectedSignalId, refuse_ambiguous};
 use crate::Note;
 use crate::items::{batch_delete, get_item, partition_query, query_items, text};
 
@@ -42,22 +43,40 @@ pub struct NamedSignals {
     pub certain: Vec<RejectedSignalId>,
     /// Those that may belong to it: an operator has to look at their payloads.
     pub doubtful: Vec<RejectedSignalId>,
+    /// How many items are not as the function writes them, so that they may belong to it, too.
+    pub unreadable: usize,
 }
 
 impl NamedSignals {
-    /// Takes the doubtful ones with these ids, in either form, for certain. Returns the ids that none has.
-    pub fn take_named(&mut self, ids: &[String]) -> Vec<String> {
+    /// The ids of those that an operator names, in either form.
+    ///
+    /// # Errors
+    /// A name fits none of them, or more than one.
+    pub fn choose(&self, names: &[String]) -> Result<Vec<RejectedSignalId>> {
+        let found: Vec<_> = self.certain.iter().chain(&self.doubtful).collect();
+        refuse_ambiguous(names, found.iter().copied())?;
+        let is_unknown = |name: &&String| {
+            let name = std::slice::from_ref(*name);
+            !found.iter().any(|id| id.is_one_of(name))
+        };
+        let unknown: Vec<_> = names.iter().filter(is_unknown).cloned().collect();
+        ensure!(
+            unknown.is_empty(),
+            "No rejected signal that may belong to it has the id {}: it is misspelled, or erased already. Correct --rejected, or \
+             leave it out.",
+            unknown.join(", ")
+        );
+        let chosen = found.into_iter().filter(|id| id.is_one_of(names));
+        Ok(chosen.cloned().collect())
+    }
+
+    /// Takes the doubtful ones with these ids for certain.
+    pub fn take(&mut self, ids: &[RejectedSignalId]) {
         let doubtful = std::mem::take(&mut self.doubtful);
         let (chosen, left): (Vec<_>, Vec<_>) =
-            doubtful.into_iter().partition(|id| id.is_one_of(ids));
+            doubtful.into_iter().partition(|id| ids.contains(id));
         self.certain.extend(chosen);
         self.doubtful = left;
-        let is_unknown = |name: &&String| {
-            let found = self.certain.iter().chain(&self.doubtful);
-            let name = std::slice::from_ref(*name);
-            !found.into_iter().any(|id| id.is_one_of(name))
-        };
-        ids.iter().filter(is_unknown).cloned().collect()
     }
 }
 
@@ -115,6 +134,17 @@ impl RejectedTable {
         ));
     }
 
+    /// Says which item an operator has to look at in the table.
+    fn note_unreadable(&self, item: &Item) {
+        let of_key = |name| text(item, name).unwrap_or_default();
+        (self.note)(&format!(
+            "Skipped an item of {} that is not as the function writes it: pk {:?}, sk {:?}.",
+            self.table_name,
+            of_key("pk"),
+            of_key("sk")
+        ));
+    }
+
     /// The signal with this id, if this account has it. Says when its item cannot be read.
     pub(super) async fn find(
         &self,
@@ -132,8 +162,8 @@ impl RejectedTable {
         Ok(signal)
     }
 
-    /// Finds the signals that name whom or what an operator looks for, and that arrived from `since` on
-    /// and before `until`, also those that have expired and are not deleted yet.
+    /// Finds the signals that name whom or what an operator looks for, also those that have expired and are
+    /// not deleted yet. With a `period`, only those that arrived in it.
     ///
     /// # Errors
     /// DynamoDB failed.
@@ -141,30 +171,22 @@ impl RejectedTable {
         &self,
         account: &AccountId,
         wanted: Wanted<'_>,
-        since: Timestamp,
-        until: Option<Timestamp>,
+        period: Option<&Range<Timestamp>>,
     ) -> Result<NamedSignals> {
         let mut found = NamedSignals::default();
-        let in_period = |time: Timestamp| time >= since && until.is_none_or(|until| time < until);
+        let since = period.map_or(Timestamp::from_millis(0), |period| period.start);
         for day in days(since, Timestamp::now()) {
             for item in self.read_items(account, &day).await? {
-                // No more of an item is read than is needed, so that one of another version is found, too.
+                let naming = naming_of_item(wanted, period, &item);
                 let id = RejectedSignalId::from_item(account, &item);
-                let received_at =
-                    text(&item, "receivedAt").and_then(|time| time.parse::<Timestamp>().ok());
-                let payload = text(&item, "payload");
-                let (Some(id), Some(received_at), Some(payload)) = (id, received_at, payload)
-                else {
-                    self.note_skipped();
-                    continue;
-                };
-                if !in_period(received_at) {
-                    continue;
-                }
-                match wanted.naming_in(text(&item, "subjectId"), payload) {
-                    Naming::Certain => found.certain.push(id),
-                    Naming::Doubtful => found.doubtful.push(id),
-                    Naming::Absent => {}
+                match (naming, id) {
+                    (Some(Naming::Absent), _) => {}
+                    (Some(Naming::Certain), Some(id)) => found.certain.push(id),
+                    (Some(Naming::Doubtful), Some(id)) => found.doubtful.push(id),
+                    (None, _) | (_, None) => {
+                        found.unreadable += 1;
+                        self.note_unreadable(&item);
+                    }
                 }
             }
         }
@@ -177,6 +199,29 @@ impl RejectedTable {
     /// DynamoDB failed: some of them are deleted, some are not.
     pub async fn delete(&self, keys: &[Item]) -> Result<()> {
         batch_delete(&self.client, &self.table_name, keys).await
+    }
+}
+
+/// How an item names whom or what an operator looks for. No more of it is read than is needed, so that one of
+/// another version is found, too. `None` when it may name it, and lacks what would say so.
+fn naming_of_item(
+    wanted: Wanted<'_>,
+    period: Option<&Range<Timestamp>>,
+    item: &Item,
+) -> Option<Naming> {
+    let received_at = text(item, "receivedAt").and_then(|time| time.parse::<Timestamp>().ok());
+    let is_in_period = match (period, received_at) {
+        (None, _) => Some(true),
+        (Some(period), Some(time)) => Some(period.contains(&time)),
+        (Some(_), None) => None,
+    };
+    if is_in_period == Some(false) {
+        return Some(Naming::Absent);
+    }
+    let payload = text(item, "payload");
+    match wanted.naming_in(text(item, "subjectId"), payload.unwrap_or_default()) {
+        Naming::Absent => payload.map(|_| Naming::Absent),
+        naming => is_in_period.map(|_| naming),
     }
 }
 
