@@ -268,7 +268,7 @@ async fn fields_of_a_line_that_are_newer_in_the_table_stay() {
 async fn shown_customer_is_the_same_in_another_stack() {
     let app = TestApp::start();
     let other = TestApp::start();
-    let data = json!({"city": "", "loyalty": {"points": 12, "since": null}});
+    let data = json!({"city": "", "loyalty": {"points": 12, "since": null}, "customerData": {"city": "Ulm"}});
     update(&app, "ada", data, days_ago(3)).await;
     // More unknown fields than one request may have.
     let more: Value = (0..20)
@@ -287,4 +287,31 @@ async fn shown_customer_is_the_same_in_another_stack() {
         shown[time] = again[time].clone();
     }
     assert_eq!(again, shown);
+}
+
+#[tokio::test]
+async fn customer_with_a_time_and_without_valid_data_is_rejected_as_without_a_time() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let time = "2026-01-01T00:00:00Z";
+    for customer in [
+        json!({"customerId": "e1", "customerData": null}),
+        json!({"customerId": "e2", "customer_data": {"city": "Ulm"}}),
+        json!({"customerId": "e3", "city": "Ulm", "createdAt": time}),
+    ] {
+        let mut with_time = customer.clone();
+        with_time["updatedAt"] = json!(time);
+        let mut errors = Vec::new();
+        for line in [customer, with_time] {
+            operator.file("c", &format!("{line}\n"));
+            let import = ["import", "--account", "shop", "--customers", "c"];
+            let time = ["--received-at", time];
+            let imported = operator.run(&[&import[..], &time].concat());
+            assert_eq!(imported.code, Some(1), "{imported:?}");
+            errors.push(operator.read("c.errors.ndjson"));
+        }
+        assert!(errors[0].contains("/customerData"), "{}", errors[0]);
+        assert_eq!(errors[0], errors[1]);
+    }
+    assert_eq!(app.items("CustomersTable").await, []);
 }

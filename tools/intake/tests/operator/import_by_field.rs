@@ -159,7 +159,8 @@ async fn line_of_several_updates_is_stored_when_one_is_and_the_others_were_befor
     let operator = Operator::new(&app);
     let time = days_ago(3);
     let stored_line = |last: &str| {
-        let mut customer = json!({"customerId": "ada", "updatedAt": time});
+        let mut customer =
+            json!({"customerId": "ada", "accountId": "shop", "createdAt": time, "updatedAt": time});
         for n in 0..30 {
             customer[format!("field{n:02}")] = json!("x");
         }

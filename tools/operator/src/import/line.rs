@@ -232,10 +232,12 @@ fn restore_unknown_fields(fields: &mut Fields<'_>) {
     }
 }
 
-/// The requests of a customer. A line without `customerData` is one of `customers show --json`: its
-/// other fields are the profile, which several requests may have filled.
+/// The requests of a customer. A line with `accountId` and `createdAt` is one of `customers show --json`: its
+/// other fields are the profile, which several requests may have filled. Any other line is a request.
 fn customer_requests(mut fields: Fields<'_>) -> Vec<String> {
-    if fields.iter().any(|field| field.name == "customerData") {
+    let has = |name: &str| fields.iter().any(|field| field.name == name);
+    let is_profile = has("accountId") && has("createdAt");
+    if !is_profile {
         return vec![write_object(&fields)];
     }
     take_field(&mut fields, "accountId");
