@@ -77,7 +77,10 @@ const COMMANDS: [CommandExit; 28] = [
         "import",
         "an error, a line was rejected (unless `--keep-going` is given), or there were lines and none is in the table",
     ),
-    exit("verify", "an error, or a promise did not hold"),
+    exit(
+        "verify",
+        "an error, a promise did not hold, or something was not removed",
+    ),
     exit("doctor", "an error, or a check failed"),
     exit("completions", AN_ERROR),
 ];

@@ -39,7 +39,7 @@ const KEY_LIFETIME: Duration = Duration::from_hours(1);
 #[command(
     after_help = "Examples:\n  cargo intake --stack intake-dev verify --report report.md\n  \
     cargo intake --local verify --signals 2000\n\n\
-    The exit code is 1 when a promise of docs/api.md did not hold. Everything is stored under an account of its own and \
+    Everything is stored under an account of its own and \
     removed at the end, also after Ctrl-C or SIGTERM."
 )]
 pub(crate) struct Verify {
@@ -116,20 +116,35 @@ impl Verify {
         self.publish(&report, format)
     }
 
-    /// Writes and prints the report.
+    /// Prints and writes the report.
     ///
     /// # Errors
-    /// A promise did not hold, or the report cannot be written.
+    /// A promise did not hold, something was not removed, or the report cannot be written.
     fn publish(&self, report: &Report, format: Format) -> Result<()> {
-        if let Some(path) = &self.report {
-            std::fs::write(path, report.to_markdown())
-                .with_context(|| format!("Cannot write {}", path.display()))?;
-        }
-        // A reader that closes standard output does not change the exit code.
         let printed = report.print(format);
+        let written = self.write(report);
+        let mut faults = Vec::new();
         let failed = report.with_result(CheckResult::Failed).count();
-        ensure!(failed == 0, "{failed} promise(s) did not hold.");
+        if failed > 0 {
+            faults.push(format!("{failed} promise(s) did not hold."));
+        }
+        if !report.cleanup.left.is_empty() {
+            faults.push("Something was not removed: the report says what.".to_owned());
+        }
+        if let Err(error) = written {
+            faults.push(format!("{error:#}"));
+        }
+        ensure!(faults.is_empty(), faults.join(" "));
+        // A reader that closes standard output does not change the exit code.
         printed
+    }
+
+    fn write(&self, report: &Report) -> Result<()> {
+        let Some(path) = &self.report else {
+            return Ok(());
+        };
+        std::fs::write(path, report.to_markdown())
+            .with_context(|| format!("Cannot write {}", path.display()))
     }
 
     fn base_url<'a>(&'a self, stack: &'a Stack) -> Result<&'a str> {

@@ -254,6 +254,38 @@ async fn key_of_verify_of_an_unknown_outcome_is_removed_with_the_role_of_ci() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn key_that_cannot_be_removed_fails_verify_and_is_named() {
+    let deployed = Deployed::start(Plan::none()).await;
+    let refused = Fault::Refused("AccessDeniedException")
+        .always()
+        .for_operation("DeleteItem");
+    let faulted = operator_behind_proxy(&deployed.app, refused).await;
+    let operator = faulted
+        .operator
+        .variable("BASE_URL", &deployed.gateway.base_url());
+    let run = operator.run(&["verify", "--yes", "--signals", "1", "--json"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let end = "Something was not removed: the report says what.\n";
+    assert!(run.stderr.ends_with(end), "{run:?}");
+    let report = run.json().remove(0);
+    let left = report["cleanup"]["left"][0].as_str().unwrap();
+    assert!(left.starts_with("API key: "), "{left}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn report_that_cannot_be_written_is_printed() {
+    let deployed = Deployed::start(Plan::none()).await;
+    let run = deployed.verify(&["--json", "--report", "missing/report.md"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr.contains("Cannot write missing/report.md"),
+        "{run:?}"
+    );
+    let report = run.json().remove(0);
+    assert_eq!(report["cleanup"]["left"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lost_signal_fails_verify_and_is_named() {
     let lost = Fault::Swallowed(std::time::Duration::ZERO)
         .on_call(SINGLE_SIGNAL)
