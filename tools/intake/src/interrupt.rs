@@ -1,17 +1,22 @@
 //! Ctrl-C or SIGTERM as the regular end of a command, as a reason to clean up, or as the end of the
 //! process with a sentence on how to go on. Must not know what the command does.
 
+use std::io::stdin;
 use std::process;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use anyhow::{Context as _, Result};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::output::note;
 
 /// Who ends the command after a signal. A signal is one for the whole process, and so is this.
 static END: Mutex<End> = Mutex::new(End::Process(String::new()));
+
+/// How the terminal was before a command hid what the operator types.
+static SHOWING_TERMINAL: Mutex<Option<Termios>> = Mutex::new(None);
 
 enum End {
     /// The process ends with this sentence.
@@ -40,11 +45,35 @@ pub(crate) fn end_at_interrupt() -> Result<()> {
         signals.next().await;
         let end = END.lock().unwrap_or_else(PoisonError::into_inner);
         if let End::Process(sentence) = &*end {
+            show_typed_text();
             note(&format!("error: Interrupted. {sentence}"));
             process::exit(1);
         }
     });
     Ok(())
+}
+
+/// Calls `read`, which hides what the operator types. An interrupt has the terminal show it again.
+pub(crate) fn while_hidden<T>(read: impl FnOnce() -> T) -> T {
+    let set = |terminal| {
+        *SHOWING_TERMINAL
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = terminal;
+    };
+    set(tcgetattr(stdin()).ok());
+    let text = read();
+    set(None);
+    text
+}
+
+fn show_typed_text() {
+    let terminal = SHOWING_TERMINAL
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Some(before) = &*terminal {
+        // The process ends in any case.
+        let _ = tcsetattr(stdin(), OptionalActions::Now, before);
+    }
 }
 
 /// Does `work`. Returns `None` when the operator pressed Ctrl-C first, or a pipeline sent SIGTERM:

@@ -16,6 +16,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::key_table::{KeyTable, StoredKey};
+use crate::interrupt::while_hidden;
 use crate::output::{Format, note, refuse_lost_output};
 use crate::stack::Stack;
 use crate::time_args::duration;
@@ -185,7 +186,7 @@ fn read_key() -> Result<String> {
     let mut key = String::new();
     if std::io::stdin().is_terminal() {
         note("Paste the key (it is not shown):");
-        key = Term::stderr().read_secure_line()?;
+        key = while_hidden(|| Term::stderr().read_secure_line())?;
     } else {
         // The limit is one character more than is valid, and the end of the line.
         std::io::stdin()

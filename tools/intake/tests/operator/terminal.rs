@@ -78,6 +78,20 @@ fn pasted_key_is_not_shown() {
     assert!(!ended.screen.contains(&key), "{ended:?}");
 }
 
+#[test]
+fn terminal_shows_what_is_typed_after_ctrl_c_at_the_hidden_key() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let import = ["keys", "import", "--account", "shop", "--name", "old"];
+    let mut terminal = Terminal::run(&operator, &import);
+    terminal.wait_for("it is not shown");
+    terminal.wait_for_echo_off();
+    let ended = terminal.interrupt();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.has_echo, "{ended:?}");
+    assert_eq!(operator.list_keys(), Vec::<serde_json::Value>::new());
+}
+
 /// Runs a command whose reader has closed standard output already. Returns its exit code.
 fn run_with_closed_output(operator: &Operator, arguments: &[&str]) -> Option<i32> {
     let (reader, writer) = std::io::pipe().unwrap();

@@ -27,6 +27,8 @@ pub(crate) struct Terminal {
 pub(crate) struct EndedOnTerminal {
     pub(crate) code: Option<i32>,
     pub(crate) screen: String,
+    /// Whether the terminal shows what is typed next.
+    pub(crate) has_echo: bool,
 }
 
 impl EndedOnTerminal {
@@ -84,14 +86,15 @@ impl Terminal {
     /// Waits until the command has turned off the terminal's echo.
     pub(crate) fn wait_for_echo_off(&self) {
         let deadline = Instant::now() + TIMEOUT;
-        while tcgetattr(&self.screen)
-            .unwrap()
-            .local_modes
-            .contains(LocalModes::ECHO)
-        {
+        while self.has_echo() {
             assert!(Instant::now() < deadline, "the echo is still on");
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    fn has_echo(&self) -> bool {
+        let terminal = tcgetattr(&self.screen).unwrap();
+        terminal.local_modes.contains(LocalModes::ECHO)
     }
 
     pub(crate) fn write(&mut self, text: &str) {
@@ -112,6 +115,7 @@ impl Terminal {
         EndedOnTerminal {
             code: self.process.wait().unwrap().code(),
             screen: self.screen_text(),
+            has_echo: self.has_echo(),
         }
     }
 
