@@ -12,7 +12,7 @@ use crate::output::note;
 /// # Errors
 /// The operator answers something else, or standard input is no terminal.
 pub(crate) fn confirm(question: &str, yes: bool) -> Result<()> {
-    let is_yes = |answer: &str| ["y", "yes"].contains(&answer.to_ascii_lowercase().as_str());
+    let is_yes = |answer: &str| ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str());
     ask(question, "[y/N]", yes, is_yes)
 }
 
@@ -23,7 +23,9 @@ pub(crate) fn confirm(question: &str, yes: bool) -> Result<()> {
 /// The operator types something else, or standard input is no terminal.
 pub(crate) fn confirm_by_name(question: &str, name: &str, yes: bool) -> Result<()> {
     let prompt = format!("Type {name} to confirm:");
-    ask(question, &prompt, yes, |answer| answer == name)
+    // A name may have white space around it.
+    let is_name = |answer: &str| answer == name || answer.trim() == name;
+    ask(question, &prompt, yes, is_name)
 }
 
 fn ask(question: &str, prompt: &str, yes: bool, is_yes: impl FnOnce(&str) -> bool) -> Result<()> {
@@ -52,11 +54,12 @@ pub(crate) fn ask_for_line(question: &str, yes: bool) -> Result<Option<String>> 
     read_answer(question).map(Some)
 }
 
+/// The line that the operator types, without its end.
 fn read_answer(question: &str) -> Result<String> {
     note(question);
     let mut answer = String::new();
     std::io::stdin()
         .read_line(&mut answer)
         .context("Cannot read the answer")?;
-    Ok(answer.trim().to_owned())
+    Ok(answer.trim_end_matches(['\r', '\n']).to_owned())
 }

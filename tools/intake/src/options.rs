@@ -129,7 +129,12 @@ impl Options {
             .position(|argument| argument == "--")
             .unwrap_or(arguments.len());
         arguments.splice(end..end, ["--account".into(), account.into()]);
-        Self::parse(&arguments).unwrap_or_else(|error| error.exit())
+        let options = Self::parse(&arguments).unwrap_or_else(|error| error.exit());
+        if !options.stack_args.is_local() {
+            // The text is the value of another option.
+            error.exit();
+        }
+        options
     }
 
     fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {

@@ -226,7 +226,7 @@ impl Stack {
         if days == 0 {
             return Ok(None);
         }
-        Ok(Some(Duration::from_hours(days.saturating_mul(24))))
+        Ok(Some(Duration::from_secs(days.saturating_mul(24 * 60 * 60))))
     }
 }
 

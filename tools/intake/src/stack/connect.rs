@@ -76,9 +76,11 @@ pub(crate) struct StackArgs {
     local: Option<PathBuf>,
 }
 
-/// The account of the local stack that these arguments name, if they name one.
+/// The account of the local stack that these arguments name, if they name one. After `--`, there are no
+/// options.
 pub(crate) fn local_account(arguments: &[OsString]) -> Option<Result<String>> {
-    let file = arguments.iter().find_map(local_file)?;
+    let mut options = arguments.iter().take_while(|argument| *argument != "--");
+    let file = options.find_map(local_file)?;
     Some(account_in_file(Path::new(file)))
 }
 
@@ -98,6 +100,10 @@ fn account_in_file(file: &Path) -> Result<String> {
 }
 
 impl StackArgs {
+    pub(crate) fn is_local(&self) -> bool {
+        self.local.is_some()
+    }
+
     /// The options of the command line that name the stack, after a blank.
     pub(crate) fn as_typed(&self) -> String {
         match (&self.local, self.name()) {

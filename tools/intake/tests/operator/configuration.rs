@@ -92,6 +92,32 @@ fn command_for_the_local_stack_without_its_env_file_is_an_error() {
 }
 
 #[test]
+fn local_that_is_no_option_names_no_stack() {
+    let operator = Operator::with_nothing();
+    std::fs::create_dir_all(operator.home.path().join("target")).unwrap();
+    operator.file("target/dev.env", "ACCOUNT_ID=dev\n");
+    let erase = ["signals", "erase", "--type", "--local"];
+    let period = ["--since", "2d", "--until", "1d"];
+    for command in [
+        &["customers", "show", "--", "--local"][..],
+        &[&erase[..], &period].concat(),
+    ] {
+        let ended = operator.run(command);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains("--account <NAME>"), "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn retention_of_any_number_of_days_is_taken() {
+    let app = TestApp::start();
+    let days = u64::MAX.to_string();
+    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", &days);
+    let redrive = ["rejected", "redrive", "--account", "shop"];
+    operator.run(&redrive).success();
+}
+
+#[test]
 fn env_file_of_a_stack_that_was_killed_is_an_error_with_its_address() {
     let operator = Operator::with_nothing();
     operator.file(

@@ -92,6 +92,21 @@ fn terminal_shows_what_is_typed_after_ctrl_c_at_the_hidden_key() {
     assert_eq!(operator.list_keys(), Vec::<serde_json::Value>::new());
 }
 
+#[test]
+fn erasure_of_a_type_with_white_space_around_it_is_confirmed_by_it() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    operator.create_key("web");
+    let erase = ["signals", "erase", "--account", "shop", "--type", " sp2 "];
+    let period = ["--since", "3d", "--until", "2d"];
+    for (answer, code) in [(" sp2", 1), (" sp2 ", 0)] {
+        let mut terminal = Terminal::run(&operator, &[&erase[..], &period].concat());
+        terminal.wait_for("to confirm:");
+        terminal.write(&format!("{answer}\n"));
+        assert_eq!(terminal.end().code, Some(code), "{answer:?}");
+    }
+}
+
 /// Runs a command whose reader has closed standard output already. Returns its exit code.
 fn run_with_closed_output(operator: &Operator, arguments: &[&str]) -> Option<i32> {
     let (reader, writer) = std::io::pipe().unwrap();
