@@ -188,6 +188,43 @@ pub fn store_error(table_name: &str, error: &StoreError) -> Error {
     anyhow!("Table {table_name}: {} ({error})", explain(error))
 }
 
+/// The error of a write that [`store`] made, or that a call of `store` repeated. The same command, run again,
+/// recognizes the write if it took effect.
+pub fn write_error(table_name: &str, error: &StoreError) -> Error {
+    let told = store_error(table_name, error);
+    if is_refused(error) {
+        return told;
+    }
+    anyhow!(
+        "{told} It is unknown whether this write took effect; the same command, run again, recognizes it."
+    )
+}
+
+/// Whether DynamoDB refused a write for good. Of any other, an attempt may have taken effect: the error is that
+/// of the last one.
+fn is_refused(error: &StoreError) -> bool {
+    match error {
+        StoreError::Unavailable(cause) => match cause {
+            Cause::Throttled
+            | Cause::Conflict
+            | Cause::DeadlineExceeded
+            | Cause::Timeout
+            | Cause::DispatchFailure
+            | Cause::ResponseError
+            | Cause::ServerError => false,
+            Cause::ClockSkew
+            | Cause::NoSuchTable
+            | Cause::AccessDenied
+            | Cause::InvalidCredentials
+            | Cause::Other(_) => true,
+        },
+        StoreError::Invalid
+        | StoreError::ItemTooLarge
+        | StoreError::Corrupt
+        | StoreError::Unserializable => true,
+    }
+}
+
 /// What an operator can do about a failed call.
 fn explain(error: &StoreError) -> &'static str {
     match error {
@@ -218,5 +255,24 @@ fn explain_cause(cause: &Cause) -> &'static str {
         Cause::AccessDenied => "these credentials do not permit this. Use those of an operator.",
         Cause::InvalidCredentials => "AWS rejected the credentials. Sign in again.",
         Cause::Other(_) => "DynamoDB failed.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn write_without_an_answer_is_told_as_unknown_and_a_refused_one_is_not() {
+        let told = |error: StoreError| write_error("T", &error).to_string();
+        assert_eq!(
+            told(Cause::DeadlineExceeded.into()),
+            "Table T: DynamoDB did not answer in time, or throttles it. Wait a minute and run the command again. \
+             (DeadlineExceeded) It is unknown whether this write took effect; the same command, run again, recognizes it."
+        );
+        assert!(told(Cause::ServerError.into()).contains("unknown"));
+        for refused in [Cause::AccessDenied.into(), StoreError::Invalid] {
+            assert!(!told(refused).contains("unknown"));
+        }
     }
 }

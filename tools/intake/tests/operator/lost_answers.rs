@@ -228,7 +228,7 @@ async fn write_of_which_every_attempt_times_out_is_no_success() {
         (Writer::Revoke, "DynamoDB did not answer in time."),
         (
             Writer::ImportCustomer,
-            "DynamoDB did not answer in time, or throttles it.",
+            "It is unknown whether this write took effect; the same command, run again, recognizes it.",
         ),
     ];
     let mut stacks = Vec::new();

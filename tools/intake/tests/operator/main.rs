@@ -59,7 +59,7 @@ mod lake;
 mod long_reads;
 mod lost_answers;
 mod overflow;
-mod rejected_signal_ids;
+mod rejected_redrives;
 mod rejected_signals;
 mod sample_data;
 mod signal_erasure;

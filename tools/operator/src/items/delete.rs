@@ -13,7 +13,7 @@ use store::attributes::Item;
 use store::retry::{Backoff, repeat};
 
 use crate::WRITE_TIMEOUT;
-use crate::error::store_error;
+use crate::error::write_error;
 
 /// The most items in one `BatchWriteItem`: DynamoDB's limit.
 const BATCH_ITEMS: usize = 25;
@@ -51,14 +51,14 @@ async fn delete_batch(client: &Client, table_name: &str, keys: &[Item]) -> Resul
         };
         let response = repeat(deadline, call)
             .await
-            .map_err(|error| store_error(table_name, &error))?;
+            .map_err(|error| write_error(table_name, &error))?;
         unprocessed = response.unprocessed_items.unwrap_or_default();
         if unprocessed.values().all(Vec::is_empty) {
             return Ok(());
         }
         let has_time_left = backoff.wait(deadline).await;
         if !has_time_left {
-            return Err(store_error(table_name, &Cause::Throttled.into()));
+            return Err(write_error(table_name, &Cause::Throttled.into()));
         }
     }
 }

@@ -17,7 +17,7 @@ use store::fence::UpdateMark;
 use super::super::line::ParsedLine;
 use super::super::report::{ImportReport, LineOutcome};
 use super::{CONCURRENCY, FinishedLine, ImportMode};
-use crate::error::store_error;
+use crate::error::write_error;
 use crate::import::last_changes::LastChanges;
 use crate::import::{ImportFile, ImportKind};
 use crate::{Tables, WRITE_TIMEOUT};
@@ -162,7 +162,7 @@ impl<'a> CustomersWriter<'a> {
             Ok(StoredPart::AsWritten) => Ok(LineOutcome::AsWritten),
             Ok(StoredPart::Newer) => Ok(LineOutcome::NothingNewer),
             Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(LineOutcome::refused()),
-            Err(error) => Err(store_error(self.table_name, &error)),
+            Err(error) => Err(write_error(self.table_name, &error)),
         }
     }
 }

@@ -19,7 +19,7 @@ use super::super::line::ParsedLine;
 use super::super::line_key::{LineKeys, without_number};
 use super::super::report::{ImportReport, LineOutcome};
 use super::{CONCURRENCY, FinishedLine, ImportMode};
-use crate::error::store_error;
+use crate::error::write_error;
 use crate::import::chunks::ImportLine;
 use crate::import::{ImportFile, ImportKind};
 use crate::items::{partition_query, query_items, text};
@@ -234,7 +234,7 @@ impl<'a> SignalsWriter<'a> {
         let is_stored = |outcome| match outcome {
             ItemOutcome::Stored => Ok(true),
             ItemOutcome::Invalid => Ok(false),
-            ItemOutcome::Unacknowledged(error) => Err(store_error(&self.tables.signals, &error)),
+            ItemOutcome::Unacknowledged(error) => Err(write_error(&self.tables.signals, &error)),
         };
         stored.into_iter().map(is_stored).collect()
     }

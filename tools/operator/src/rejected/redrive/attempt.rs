@@ -17,7 +17,7 @@ use store::same_value::is_same_value;
 use super::outcome::RedriveOutcome;
 use super::{Candidate, Redrive};
 use crate::WRITE_TIMEOUT;
-use crate::error::store_error;
+use crate::error::write_error;
 use crate::items::{partition_query, query_items, text};
 use crate::rejected::rejected_signal::RejectedSignal;
 use crate::rejected::rejected_signal_id::SortKeyPattern;
@@ -75,7 +75,7 @@ impl Redrive<'_> {
                     return Ok(RedriveOutcome::Rejected(vec![error]));
                 }
                 ItemOutcome::Unacknowledged(error) => {
-                    return Err(store_error(&self.tables.signals, &error));
+                    return Err(write_error(&self.tables.signals, &error));
                 }
             }
         }
