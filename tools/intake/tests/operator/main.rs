@@ -50,6 +50,7 @@ mod import_by_field;
 mod import_files;
 mod import_interrupted;
 mod import_once;
+mod import_refused;
 mod interrupted;
 mod invalid_signals;
 mod key_revocation;

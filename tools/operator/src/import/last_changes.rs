@@ -53,6 +53,22 @@ impl LastChanges {
         });
         update.changes().len() < before
     }
+
+    /// Whether a line before this one has its customer and time, and was stored without the fields that the
+    /// update still changes.
+    pub(super) fn is_later_line(
+        &self,
+        line: u64,
+        updated_at: Timestamp,
+        update: &CustomerUpdate<'_>,
+    ) -> bool {
+        let id = update.customer_id();
+        update.changes().iter().any(|change| {
+            let name = change.name.as_ref();
+            let field = self.hasher.hash_one((updated_at, id, name));
+            self.lines.get(&field) == Some(&line)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -88,10 +104,17 @@ mod tests {
             .map(|(number, (time, body))| {
                 let mut update = update(body);
                 let is_superseded = last_changes.drop_superseded(number, time, &mut update);
-                (is_superseded, update.changes().len())
+                let is_later = last_changes.is_later_line(number, time, &update);
+                (is_superseded, update.changes().len(), is_later)
             })
             .collect();
-        let expected = [(true, 1), (false, 1), (false, 2), (true, 0), (false, 1)];
+        let expected = [
+            (true, 1, false),
+            (false, 1, false),
+            (false, 2, false),
+            (true, 0, false),
+            (false, 1, true),
+        ];
         assert_eq!(left, expected);
     }
 }

@@ -7,7 +7,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use model::pointer::JsonPointer;
 use model::validation::FieldError;
 use serde_json::json;
 
@@ -62,7 +61,7 @@ impl LineOutcome {
 
     /// DynamoDB refused the line.
     pub(super) fn refused() -> Self {
-        Self::invalid(vec![FieldError::refused_by_store(&JsonPointer::Root)])
+        Self::Invalid(vec![LineError::refused()])
     }
 }
 

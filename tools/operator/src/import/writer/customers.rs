@@ -15,6 +15,7 @@ use store::error::StoreError;
 use store::fence::UpdateMark;
 
 use super::super::line::ParsedLine;
+use super::super::line_error::LineError;
 use super::super::report::{ImportReport, LineOutcome};
 use super::{CONCURRENCY, FinishedLine, ImportMode};
 use crate::error::write_error;
@@ -161,9 +162,27 @@ impl<'a> CustomersWriter<'a> {
             Ok(StoredPart::Some) => Ok(LineOutcome::StoredInPart),
             Ok(StoredPart::AsWritten) => Ok(LineOutcome::AsWritten),
             Ok(StoredPart::Newer) => Ok(LineOutcome::NothingNewer),
-            Err(StoreError::Invalid | StoreError::ItemTooLarge) => Ok(LineOutcome::refused()),
+            Err(StoreError::Invalid) => Ok(self.refused(numbered, LineError::refused())),
+            Err(StoreError::ItemTooLarge) => {
+                Ok(self.refused(numbered, LineError::customer_too_large()))
+            }
             Err(error) => Err(write_error(self.table_name, &error)),
         }
+    }
+
+    /// The outcome of a line that DynamoDB refused.
+    fn refused(&self, numbered: &NumberedUpdate<'_>, error: LineError) -> LineOutcome {
+        let mut errors = vec![error];
+        let NumberedUpdate {
+            line,
+            updated_at,
+            update,
+            ..
+        } = numbered;
+        if self.last_changes.is_later_line(*line, *updated_at, update) {
+            errors.push(LineError::earlier_lines_left_out());
+        }
+        LineOutcome::Invalid(errors)
     }
 }
 
