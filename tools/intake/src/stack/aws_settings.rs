@@ -19,9 +19,9 @@ use aws_credential_types::provider::error::CredentialsError;
 use aws_runtime::env_config::file::EnvConfigFiles;
 use aws_runtime::env_config::property::PropertiesKey;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
-use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_types::os_shim_internal::{Env, Fs};
 
+use super::network::is_http_url;
 use crate::output::note;
 use operator::error::{causes, explain_clock};
 
@@ -236,6 +236,7 @@ impl AwsSettings {
         let from_profile = self.in_profile(ENDPOINT_URL.key);
         let of_services = self.endpoints_of_services();
         for set in from_environment.chain(from_profile).chain(of_services) {
+            // The SDK would show the whole request in its error.
             if !is_http_url(&set.value) {
                 bail!("{set}, which is no URL such as https://dynamodb.example.com.");
             }
@@ -446,10 +447,4 @@ fn is_blank(text: &str) -> bool {
 /// The value of a variable that is set to something.
 fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-/// Whether this is a URL for requests. The SDK would show the whole request in its error about another one.
-fn is_http_url(value: &str) -> bool {
-    let has_scheme = value.starts_with("http://") || value.starts_with("https://");
-    has_scheme && HttpRequest::get(value).is_ok()
 }

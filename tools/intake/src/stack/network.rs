@@ -109,9 +109,14 @@ fn proxies_of_environment() -> Result<ProxyConfig> {
 /// Whether the SDK can read the URL of a proxy. Its scheme may be missing.
 fn is_proxy(value: &str) -> bool {
     let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
-    let url = HttpRequest::get(format!("http://{rest}"));
     let is_known = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"].contains(&scheme);
-    is_known && url.is_ok()
+    is_known && is_http_url(&format!("http://{rest}"))
+}
+
+/// Whether this is a URL to which a request can be sent.
+pub(super) fn is_http_url(value: &str) -> bool {
+    let has_scheme = value.starts_with("http://") || value.starts_with("https://");
+    has_scheme && HttpRequest::get(value).is_ok()
 }
 
 /// The authorities of the system, or none where none can be loaded: a debug build of the SDK's client panics

@@ -125,30 +125,32 @@ async fn send_types(app: &TestApp, key: &str) {
     send_invalid(app, key, &signals, hours_ago(1)).await;
 }
 
+/// Erases the signals of the type `4711`.
+const ERASE_TYPE: [&str; 10] = [
+    "signals",
+    "erase",
+    "--account",
+    "shop",
+    "--type",
+    "4711",
+    "--since",
+    "2h",
+    "--until",
+    "30m",
+];
+
 #[tokio::test]
 async fn erasure_by_type_finds_numbers_and_leaves_what_was_cut() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
     let key = app.key("shop").await;
     send_types(&app, &key).await;
-    let erase = [
-        "signals",
-        "erase",
-        "--account",
-        "shop",
-        "--type",
-        "4711",
-        "--since",
-        "2h",
-        "--until",
-        "30m",
-    ];
-    let counted = operator.run(&[&erase[..], &["--dry-run", "--json"]].concat());
+    let counted = operator.run(&[&ERASE_TYPE[..], &["--dry-run", "--json"]].concat());
     let counted = counted.success().json();
     assert_eq!(counted[0]["rejectedSignals"], 1);
     let doubtful = counted[0]["doubtfulRejectedSignals"].as_array().unwrap();
     assert_eq!(doubtful.len(), 1);
-    let erased = operator.run(&[&erase[..], &["--yes", "--json"]].concat());
+    let erased = operator.run(&[&ERASE_TYPE[..], &["--yes", "--json"]].concat());
     assert_eq!(erased.code, Some(1), "{erased:?}");
     assert_eq!(
         erased.stderr.lines().last().unwrap(),
@@ -197,19 +199,7 @@ async fn item_that_cannot_be_read_and_may_be_of_the_person_makes_an_erasure_and_
 
     put_without(&app, &item, &["payload", "subjectId"]).await;
     let erase = ["customers", "erase", "--account", "shop", ID, "--yes"];
-    let by_type = [
-        "signals",
-        "erase",
-        "--account",
-        "shop",
-        "--type",
-        "4711",
-        "--since",
-        "2h",
-        "--until",
-        "30m",
-        "--yes",
-    ];
+    let by_type = [&ERASE_TYPE[..], &["--yes"]].concat();
     for erase in [&erase[..], &by_type] {
         let erased = operator.run(erase);
         assert_eq!(erased.code, Some(1), "{erased:?}");

@@ -16,7 +16,7 @@ use crate::support::fake_aws::key_item;
 use crate::support::fault::operator_behind_proxy;
 use crate::support::operator::Operator;
 use crate::support::requests::send;
-use crate::support::running_command::RunningCommand;
+use crate::support::running_command::{EndedCommand, RunningCommand};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn scan_survives_throttling_and_errors_and_says_that_it_waits() {
@@ -60,13 +60,15 @@ async fn connection_that_breaks_during_a_throttled_scan_does_not_end_it() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn query_survives_throttling_and_says_that_it_waits() {
-    let app = TestApp::start();
-    let throttled = Fault::THROTTLED.always().for_operation("Query");
-    let faulted = operator_behind_proxy(&app, throttled).await;
-    let list = ["signals", "list", "--account", "shop", "ada"];
-    let running = RunningCommand::start(&faulted.operator, &list);
+/// Runs a command whose calls of this operation are throttled until it has said that it waits.
+async fn run_while_throttled(
+    app: &TestApp,
+    operation: &'static str,
+    arguments: &[&str],
+) -> EndedCommand {
+    let throttled = Fault::THROTTLED.always().for_operation(operation);
+    let faulted = operator_behind_proxy(app, throttled).await;
+    let running = RunningCommand::start(&faulted.operator, arguments);
     let waiting = running.note();
     assert!(
         waiting.contains(": AWS throttles the calls. Waiting, for "),
@@ -75,6 +77,14 @@ async fn query_survives_throttling_and_says_that_it_waits() {
     faulted.proxy.set(Plan::none());
     let ended = running.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn query_survives_throttling_and_says_that_it_waits() {
+    let app = TestApp::start();
+    let list = ["signals", "list", "--account", "shop", "ada"];
+    run_while_throttled(&app, "Query", &list).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,19 +93,9 @@ async fn read_of_one_item_waits_while_dynamodb_throttles_it() {
     let key = app.key("shop").await;
     let customer = json!({"customerId": "1001", "customerData": {}});
     send(&app, &key, RequestBuilder::customer(customer)).await;
-    let throttled = Fault::THROTTLED.always().for_operation("GetItem");
-    let faulted = operator_behind_proxy(&app, throttled).await;
     let show = ["customers", "show", "--account", "shop", "1001", "--json"];
-    let running = RunningCommand::start(&faulted.operator, &show);
-    let waiting = running.note();
-    assert!(
-        waiting.contains(": AWS throttles the calls. Waiting, for "),
-        "{waiting}"
-    );
-    faulted.proxy.set(Plan::none());
-    let ended = running.wait();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(ended.stdout.len(), 1);
+    let shown = run_while_throttled(&app, "GetItem", &show).await;
+    assert_eq!(shown.stdout.len(), 1);
 }
 
 /// The read units of a page of 1 MiB, consistently read ("Read/write capacity" in the DynamoDB developer
