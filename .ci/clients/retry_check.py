@@ -7,6 +7,7 @@ import os
 import random
 import socket
 import ssl
+import time
 import urllib.request
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -50,10 +51,13 @@ def meet_scripted_answers(scripted: str) -> None:
     except retry.GaveUp:
         pass
     try:
-        retry.send_batch([SIGNAL], "localhost:9000", KEY)
-        raise AssertionError("an address without https:// was no error")
-    except ValueError:
+        # No time is later than NaN.
+        retry.send_batch([SIGNAL], f"{scripted}/503,503,200,", KEY, timeout=0.1, give_up_after=math.nan)
+        raise AssertionError("it had no end of its attempts")
+    except retry.GaveUp:
         pass
+    refuse_what_cannot_be_sent(scripted)
+    count_the_hours_in_which_the_computer_sleeps()
 
 
 def read_a_response_to_a_request_that_was_cut(scripted: str) -> None:
@@ -114,6 +118,39 @@ def refuse_what_json_cannot_write(scripted: str) -> None:
         except ValueError as error:
             assert str(error).startswith("signals[1] cannot be written as JSON, which has no NaN"), error
     assert log(url) == [], "a part of the batch was sent"
+
+
+def refuse_what_cannot_be_sent(scripted: str) -> None:
+    for address in ("localhost:9000", "http://", "https:///", "http://a.test:port", "http://a.test:0", "http://u:p@a.test", "http://a b.test",
+                    "http://a.test/\n"):
+        try:
+            retry.send_batch([SIGNAL], address, KEY)
+            raise AssertionError(f"the address {address!r} was no error")
+        except ValueError:
+            pass
+    url = f"{scripted}/200,,,,,,,"
+    for key in ("", "\n", "secret\nkey", "secret key", "secret-ключ", "secret-é", "secret\x00"):
+        try:
+            retry.send_batch([SIGNAL], url, key)
+            raise AssertionError(f"the key {key!r} was no error")
+        except ValueError as error:
+            assert "secret" not in str(error), error
+    assert log(url) == [], "a request with a key that cannot be sent was sent"
+    retry.send_batch([SIGNAL], url, f"{KEY}\r\n")
+    assert [request["authorization"] for request in log(url)] == [f"Bearer {KEY}"]
+
+
+def count_the_hours_in_which_the_computer_sleeps() -> None:
+    """A computer that sleeps stops time.monotonic, and the service forgets the requestIdentifier all the same."""
+    results = iter([(None, "no response", None), (None, "no response", None), (200, "{}", None)])
+    now = time.time()
+    clock = iter([now, now, now + 25 * 3600])
+    with mock.patch.multiple(retry, post=lambda *_: next(results)), mock.patch("time.sleep"), mock.patch("time.time", lambda: next(clock)):
+        try:
+            retry.send_batch([SIGNAL], "https://a.test", KEY)
+            raise AssertionError("it sent a batch after 25 hours")
+        except retry.GaveUp:
+            pass
 
 
 def send(batch: int) -> dict:

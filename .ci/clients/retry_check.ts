@@ -8,7 +8,7 @@ const signal = { customerId: "c", eventType: "t" };
 Math.random = () => 0.02;
 
 const MAX_BODY_BYTES = 4_194_304;
-const log = async (script: string) => await (await fetch(`${scripted}/${script}/log`)).json() as { at: number; body: string }[];
+const log = async (script: string) => await (await fetch(`${scripted}/${script}/log`)).json() as { at: number; authorization: string; body: string }[];
 
 if (scripted) {
   const script = "503-3,429,drop,cut-200,cut-503,latin-502,500,502,504,200";
@@ -52,9 +52,21 @@ if (scripted) {
   assert.deepEqual(JSON.parse((await log("200,,"))[0]!.body).signals, [{ ...signal, data: { price: null } }]);
   const givenUp = sendBatch([signal], { baseUrl: `${scripted}/503`, key, timeoutMs: 100, giveUpAfterMs: 300 });
   await assert.rejects(givenUp, /Gave up after/);
-  for (const baseUrl of ["undefined", "localhost:9000"]) {
-    await assert.rejects(sendBatch([signal], { baseUrl, key }), /must begin with https/);
+  for (const baseUrl of ["undefined", "localhost:9000", "http://", "https:///", "http://a.test:port", "http://a b.test"]) {
+    await assert.rejects(sendBatch([signal], { baseUrl, key }), /must be a URL that begins with https/);
   }
+  await assert.rejects(sendBatch([signal], { baseUrl: "http://u:p@a.test", key }), TypeError);
+  const unsent = `${scripted}/200,,,,`;
+  for (const wrong of ["", "\n", "secret\nkey", "secret key", "secret-ключ", "secret-é", "secret\0"]) {
+    const isToldWithoutKey = ({ message }: Error) => message.startsWith("The key") && !message.includes("secret");
+    await assert.rejects(sendBatch([signal], { baseUrl: unsent, key: wrong }), isToldWithoutKey, wrong);
+  }
+  // Each would be repeated for ever: no time is later than NaN.
+  await assert.rejects(sendBatch([signal], { baseUrl: unsent, key, timeoutMs: NaN }), RangeError);
+  await assert.rejects(sendBatch([signal], { baseUrl: `${scripted}/503,`, key, giveUpAfterMs: NaN }), /Gave up after 1/);
+  assert.equal((await log("200,,,,")).length, 0, "what cannot be sent was sent");
+  await sendBatch([signal], { baseUrl: unsent, key: `${key}\r\n` });
+  assert.deepEqual((await log("200,,,,")).map(({ authorization }) => authorization), [`Bearer ${key}`]);
 } else {
   const send = (batch: number) => sendBatch(
     Array.from({ length: 5 }, (_, n) => ({ customerId: `ts-${batch % 4}`, eventType: "t", data: { n: batch * 5 + n } })),

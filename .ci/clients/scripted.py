@@ -34,7 +34,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         name = self.path.split("/")[1]
         with self.lock:
-            request = {"at": time.monotonic()}
+            request = {"at": time.monotonic(), "authorization": self.headers["Authorization"]}
             self.requests[name].append(request)
             # A comma at the end makes another name for the same script.
             steps = name.strip(",").split(",")

@@ -26,9 +26,12 @@ export type Answer = {
 
 export async function sendBatch(signals: object[], options: Options): Promise<Answer> {
   const { baseUrl, key, timeoutMs = 60_000, giveUpAfterMs = 24 * 3_600_000 } = options;
-  if (!/^https?:\/\//.test(baseUrl)) {
-    throw new Error("The base address must begin with https:// or http://.");
+  // What fetch would refuse to send is refused before the first attempt: another attempt would not change it.
+  if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw new Error("The base address must be a URL that begins with https:// or http://.");
   }
+  const headers = { Authorization: `Bearer ${checkedKey(key)}`, "Content-Type": "application/json" };
+  const request = new Request(`${baseUrl}/api/event-flows/signal`, { method: "POST", headers });
   // The same body in each attempt, so that the signals are stored once.
   const body = JSON.stringify({ requestIdentifier: crypto.randomUUID(), signals }, refuseLoss);
   const bytes = new TextEncoder().encode(body).length;
@@ -37,7 +40,7 @@ export async function sendBatch(signals: object[], options: Options): Promise<An
   }
   const giveUpAt = Date.now() + giveUpAfterMs;
   for (let attempt = 0; ; attempt += 1) {
-    const response = await post(`${baseUrl}/api/event-flows/signal`, key, body, timeoutMs);
+    const response = await post(request, body, timeoutMs);
     if (response.status === 200) {
       return JSON.parse(response.text) as Answer;
     }
@@ -45,12 +48,22 @@ export async function sendBatch(signals: object[], options: Options): Promise<An
       throw new Error(`The batch was refused with ${response.status}: ${response.text}`);
     }
     const waitMs = waitBefore(attempt + 1, response.retryAfter);
-    if (Date.now() + waitMs + timeoutMs > giveUpAt) {
+    const isTimeLeft = Date.now() + waitMs + timeoutMs <= giveUpAt;
+    if (!isTimeLeft) {
       const last = response.status ?? `no response, ${response.text}`;
       throw new Error(`Gave up after ${attempt + 1} attempts; some signals may be stored. Last: ${last}`);
     }
     await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
+}
+
+/** The key without the line break of the file it was read from. A message of fetch would show a key that no header can have. */
+function checkedKey(key: string): string {
+  const trimmed = key.trim();
+  if (!/^[!-~]+$/.test(trimmed)) {
+    throw new Error("The key is empty, or has a character that no key has: a space, a line break, or one that is not ASCII.");
+  }
+  return trimmed;
 }
 
 /** Has JSON.stringify throw where it would write null for a value, or leave it out. A field that is undefined is absent. */
@@ -68,10 +81,10 @@ function refuseLoss(this: any, name: string, value: unknown): unknown {
 type AttemptResult = { status?: number; text: string; retryAfter?: string | null };
 
 /** The response, once it is there as a whole. Without a response in time: no status, and the reason. */
-async function post(url: string, key: string, body: string, timeoutMs: number): Promise<AttemptResult> {
-  const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+async function post(request: Request, body: string, timeoutMs: number): Promise<AttemptResult> {
+  const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(timeoutMs) });
+    const response = await fetch(request, { body, signal });
     const text = await response.text();
     return { status: response.status, text, retryAfter: response.headers.get("retry-after") };
   } catch (error) {

@@ -6,6 +6,7 @@ import random
 import ssl
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 
@@ -26,11 +27,13 @@ class GaveUp(Exception):
 
 def send_batch(signals: list[dict], base_url: str, key: str, timeout: float = 60.0, give_up_after: float = 24 * 3600.0) -> dict:
     """Returns the response of a 200. Times are in seconds; the service forgets the requestIdentifier after 24 hours."""
-    if not base_url.startswith(("https://", "http://")):
-        raise ValueError("The base address must begin with https:// or http://.")
+    # What cannot be sent is refused before the first attempt: another attempt would not change it.
+    check_address(base_url)
+    key = checked_key(key)
     # The same body in each attempt, so that the signals are stored once.
     body = make_body(signals)
-    give_up_at = time.monotonic() + give_up_after
+    # The clock of the computer, as time.monotonic stops while it sleeps.
+    give_up_at = time.time() + give_up_after
     attempt = 0
     while True:
         attempt += 1
@@ -40,9 +43,27 @@ def send_batch(signals: list[dict], base_url: str, key: str, timeout: float = 60
         if status is not None and status not in RETRIED:
             raise Refused(f"The batch was refused with {status}: {text}")
         wait = wait_before(attempt, retry_after)
-        if time.monotonic() + wait + timeout > give_up_at:
+        is_time_left = time.time() + wait + timeout <= give_up_at
+        if not is_time_left:
             raise GaveUp(f"Gave up after {attempt} attempts; some signals may be stored. Last: {status or f'no response, {text}'}")
         time.sleep(wait)
+
+
+def check_address(base_url: str) -> None:
+    """Raises a ValueError for an address to which nothing can be sent."""
+    parts = urllib.parse.urlsplit(base_url)
+    has_host = base_url.startswith(("https://", "http://")) and parts.hostname and parts.username is None
+    # Reading a port that is no number raises a ValueError.
+    if not has_host or parts.port == 0 or not base_url.isprintable() or " " in base_url:
+        raise ValueError("The base address must begin with https:// or http:// and a host, and have no space and no user name.")
+
+
+def checked_key(key: str) -> str:
+    """The key without the line break of the file it was read from. A message of http.client would show a key that no header can have."""
+    stripped = key.strip()
+    if not stripped or not stripped.isascii() or not stripped.isprintable() or " " in stripped:
+        raise ValueError("The key is empty, or has a character that no key has: a space, a line break, or one that is not ASCII.")
+    return stripped
 
 
 def make_body(signals: list[dict]) -> bytes:
