@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { createQueue } from "./page.ts";
 
-type Request = { body: string; keepalive: boolean };
+type Sent = { body: string; keepalive: boolean };
 const KEEPALIVE_BYTES = 64 * 1024;
 
-/** A browser: `requests` is what reached the service, which answers with `status`; 0 is a network that is away. */
+/** A browser: `requests` is what reached the service, which answers with `status`; 0 is a network that is away. `calls` is how often
+    the page called fetch. */
 function openBrowser() {
   const kept = new Map<string, string>();
-  const browser = { requests: [] as Request[], status: 200, retryAfter: "", leave: () => {}, kept };
+  const browser = { requests: [] as Sent[], calls: 0, status: 200, retryAfter: "", leave: () => {}, kept };
   let outliving = 0;
   const storage = {
     getItem: (name: string) => kept.get(name) ?? null,
@@ -26,9 +27,13 @@ function openBrowser() {
       browser.leave = listener;
     },
     setInterval: () => 0,
-    fetch: async (_: string, { body, keepalive }: Request) => {
+    fetch: async (request: Request, { body, keepalive }: Sent) => {
+      assert.match(`${request.method} ${request.url}`, /^POST https:\/\/[ab].test\/api\/event-flows\/signal$/);
+      assert.equal(request.headers.get("content-type"), "application/json");
+      assert.match(request.headers.get("authorization") ?? "", /^Bearer (key|old|new|other)$/);
+      browser.calls += 1;
       if (keepalive) {
-        outliving += body.length;
+        outliving += Buffer.byteLength(body);
         if (outliving > KEEPALIVE_BYTES) {
           throw new TypeError("Failed to fetch");
         }
@@ -46,14 +51,16 @@ function openBrowser() {
   return browser;
 }
 
-const ids = (requests: Request[]) => requests.flatMap(({ body }) => JSON.parse(body).signals.map(({ n }: { n: number }) => n));
+const ids = (requests: Sent[]) => requests.flatMap(({ body }) => JSON.parse(body).signals.map(({ n }: { n: number }) => n));
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const signal = (n: number, size = 10) => ({ n, filling: "x".repeat(size) });
-console.error = () => {};
+const errors: string[] = [];
+console.error = (message: string) => void errors.push(message);
+const charactersIn = (kept: Map<string, string>) => [...kept].reduce((sum, [name, body]) => sum + name.length + body.length, 0);
 
 {
   const browser = openBrowser();
-  createQueue("", "key");
+  createQueue("https://a.test", "key");
   browser.leave();
   await settled();
   assert.deepEqual(browser.requests, [], "an empty batch was sent on leaving");
@@ -61,20 +68,20 @@ console.error = () => {};
 {
   // 150 KB: three batches, of which the browser takes one.
   const browser = openBrowser();
-  const queue = createQueue("", "key");
+  const queue = createQueue("https://a.test", "key");
   const sent = Array.from({ length: 150 }, (_, n) => n);
   sent.forEach((n) => queue.add(signal(n, 1_000)));
   browser.leave();
   await settled();
   assert.equal(browser.requests.length, 1);
-  const next = createQueue("", "key");
+  const next = createQueue("https://a.test", "key");
   await next.flush();
   assert.deepEqual(ids(browser.requests).sort((a, b) => a - b), sent, "signals were lost, or sent twice");
   assert.equal(browser.kept.size, 0);
 }
 {
   const browser = openBrowser();
-  const queue = createQueue("", "key");
+  const queue = createQueue("https://a.test", "key");
   queue.add(signal(1));
   browser.status = 0;
   await queue.flush();
@@ -90,7 +97,7 @@ console.error = () => {};
 }
 {
   const browser = openBrowser();
-  const queue = createQueue("", "key");
+  const queue = createQueue("https://a.test", "key");
   queue.add(signal(1));
   [browser.status, browser.retryAfter] = [503, "30"];
   await queue.flush();
@@ -153,7 +160,7 @@ console.error = () => {};
     },
     configurable: true,
   });
-  const queue = createQueue("", "key");
+  const queue = createQueue("https://a.test", "key");
   queue.add(signal(1));
   await queue.flush();
   assert.deepEqual(ids(browser.requests), [1], "a page without storage sent nothing");
@@ -161,7 +168,7 @@ console.error = () => {};
 {
   // One signal that JSON cannot write costs no other one.
   const browser = openBrowser();
-  const queue = createQueue("", "key");
+  const queue = createQueue("https://a.test", "key");
   queue.add(signal(1));
   for (const value of [() => 1, undefined, { n: () => 1 }, { n: NaN }, { n: [undefined] }, { n: new Date(NaN) }, { n: 1n }]) {
     assert.throws(() => queue.add(value as object), TypeError);
@@ -174,7 +181,7 @@ console.error = () => {};
 {
   // An outage of a day: more failures than a float has binary exponents.
   const browser = openBrowser();
-  const queue = createQueue("", "key");
+  const queue = createQueue("https://a.test", "key");
   queue.add(signal(1));
   browser.status = 503;
   for (let n = 0; n < 1_100; n += 1) {
@@ -182,5 +189,63 @@ console.error = () => {};
     await queue.flush();
   }
   assert.equal(browser.requests.length, 1_100);
+}
+for (const [name, status] of [["a key that was refused", 401], ["a network that is away", 0]] as const) {
+  // More signals than a page may keep: the newest stay, and the site's own data has room.
+  const browser = openBrowser();
+  const queue = createQueue("https://a.test", "key");
+  browser.status = status;
+  errors.length = 0;
+  for (let n = 0; n < 100; n += 1) {
+    queue.add(signal(n, 10_000));
+    await queue.flush();
+  }
+  assert.ok(charactersIn(browser.kept) <= 500_000, `${name} filled the storage`);
+  assert.equal(errors.filter((message) => message.includes("the oldest are dropped")).length, 1, `${name}: not told once`);
+  const kept = ids([...browser.kept.values()].map((body) => ({ body, keepalive: false })));
+  assert.ok(kept.includes(99) && !kept.includes(0), `${name}: not the oldest were dropped`);
+  // A second page, which does not know what the first one saves from now on, and another address.
+  for (const other of [createQueue("https://a.test", "key"), createQueue("https://b.test", "key")]) {
+    for (let n = 100; n < 200; n += 1) {
+      queue.add(signal(n, 10_000));
+      other.add(signal(n + 100, 10_000));
+      await Promise.all([queue.flush(), other.flush()]);
+    }
+  }
+  assert.ok(charactersIn(browser.kept) <= 500_000, `${name} filled the storage from several pages`);
+}
+{
+  // A page that is left sends what the browser takes, in bytes, and calls fetch for nothing else.
+  const browser = openBrowser();
+  const queue = createQueue("https://a.test", "key");
+  browser.status = 0;
+  for (let n = 0; n < 200; n += 1) {
+    queue.add({ n });
+    await queue.flush();
+  }
+  browser.calls = 0;
+  browser.leave();
+  await settled();
+  assert.ok(browser.calls > 0 && browser.calls <= 64, `a page that was left called fetch ${browser.calls} times`);
+}
+{
+  const browser = openBrowser();
+  const queue = createQueue("https://a.test", "key");
+  for (let n = 0; n < 4; n += 1) {
+    queue.add({ n, filling: "本".repeat(8_000) });
+    browser.status = 0;
+    await queue.flush();
+  }
+  browser.status = 200;
+  browser.calls = 0;
+  browser.leave();
+  await settled();
+  assert.deepEqual([browser.requests.length, browser.calls], [2, 2], "the limit of a page that is left is one of bytes");
+}
+{
+  openBrowser();
+  for (const [baseUrl, key] of [["https://a.test", "a\nb"], ["https://a.test", "ключ"], ["https://u:p@a.test", "key"], ["https://a b", "key"]] as const) {
+    assert.throws(() => createQueue(baseUrl, key), TypeError);
+  }
 }
 console.log("The page's queue loses nothing.");

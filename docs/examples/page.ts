@@ -5,22 +5,30 @@
 const RETRIED = [429, 500, 502, 503, 504];
 // The key or the address is wrong. The next page may have the right one.
 const STOPPED = [401, 403, 404, 405];
-// A browser takes at most 64 KiB of requests that outlive the page, all together.
+// A browser takes at most 64 KiB of requests that outlive the page, all together. Some count the address and the headers, too.
+const MAX_LEAVING_BYTES = 64 * 1024;
+const HEAD_BYTES = 1_000;
 const MAX_BATCH_BYTES = 60_000;
 const MAX_BATCH_SIGNALS = 500;
 const FLUSH_INTERVAL_MS = 5_000;
 const MAX_WAIT_MS = 60_000;
 // The service forgets the requestIdentifier after 24 hours, and would then store the batch a second time.
 const FORGET_AFTER_MS = 23 * 3_600_000;
+// How much waits to be sent: a small part of the five million characters that the page's own data has in localStorage.
+const MAX_KEPT_CHARACTERS = 500_000;
 // A page that sends to two accounts at one address needs a second copy with another prefix.
 const PREFIX = "intake:";
 
+/** Throws a TypeError for an address or a key that no request can have. */
 export function createQueue(baseUrl: string, key: string) {
+  const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+  const request = new Request(`${baseUrl}/api/event-flows/signal`, { method: "POST", headers });
   let signals: string[] = [];
   let bytes = 0;
   let failures = 0;
   let waitUntil = 0;
   let isStopped = false;
+  let hasDropped = false;
   const sending = new Set<string>();
   const storage = openStorage();
   const batches = storage ? loadBatches(storage, baseUrl) : new Map<string, string>();
@@ -45,11 +53,28 @@ export function createQueue(baseUrl: string, key: string) {
     const body = `{"requestIdentifier":"${requestIdentifier}","signals":[${signals.join(",")}]}`;
     const name = `${PREFIX}${Date.now()}:${requestIdentifier}:${baseUrl}`;
     batches.set(name, body);
+    signals = [];
+    bytes = 0;
+    dropOldest();
     if (storage) {
       saveBatch(storage, name, body);
     }
-    signals = [];
-    bytes = 0;
+  }
+
+  /** Forgets the oldest batches, until the others are within the bound. */
+  function dropOldest(): void {
+    let excess = charactersOf(batches) - MAX_KEPT_CHARACTERS;
+    for (const [name, body] of batches) {
+      if (excess <= 0) {
+        return;
+      }
+      excess -= name.length + body.length;
+      forget(name);
+      if (!hasDropped) {
+        hasDropped = true;
+        console.error("Signals that could not be sent are more than the page keeps: from now on, the oldest are dropped.");
+      }
+    }
   }
 
   async function flush(isLeaving = false): Promise<void> {
@@ -58,8 +83,8 @@ export function createQueue(baseUrl: string, key: string) {
       return;
     }
     if (isLeaving) {
-      // All at once: there is no time to wait. Those over the browser's limit fail, and stay for the next page.
-      await Promise.all([...batches.keys()].map((name) => send(name, true)));
+      // All at once: there is no time to wait. Those over the browser's limit stay for the next page.
+      await Promise.all(namesWithinLimit(batches).map((name) => send(name, true)));
       return;
     }
     for (const name of [...batches.keys()]) {
@@ -75,9 +100,8 @@ export function createQueue(baseUrl: string, key: string) {
       forget(name);
       return;
     }
-    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     sending.add(name);
-    const response = await fetch(`${baseUrl}/api/event-flows/signal`, { method: "POST", headers, body, keepalive }).catch(() => undefined);
+    const response = await fetch(request, { body, keepalive }).catch(() => undefined);
     sending.delete(name);
     if (response === undefined || RETRIED.includes(response.status)) {
       failures += 1;
@@ -147,10 +171,39 @@ function isForgotten(name: string): boolean {
   return Date.now() - Number(name.split(":")[1]) > FORGET_AFTER_MS;
 }
 
+/** Saves a batch, if there is room. Without room, it is sent from memory, while the page is there. */
 function saveBatch(storage: Storage, name: string, body: string): void {
+  // Other pages of this origin, and queues for other addresses, have batches here, too.
+  const names = Object.keys(storage).filter((saved) => saved.startsWith(PREFIX));
+  const saved = names.map((saved): [string, string] => [saved, storage.getItem(saved) ?? ""]);
+  if (charactersOf([...saved, [name, body]]) > MAX_KEPT_CHARACTERS) {
+    return;
+  }
   try {
     storage.setItem(name, body);
   } catch {
-    // No room: the batch is sent from memory, while the page is there.
+    // The data of the site itself has filled the storage.
   }
+}
+
+function charactersOf(batches: Iterable<[string, string]>): number {
+  let characters = 0;
+  for (const [name, body] of batches) {
+    characters += name.length + body.length;
+  }
+  return characters;
+}
+
+/** The oldest batches that the browser sends together while the page is left. */
+function namesWithinLimit(batches: Map<string, string>): string[] {
+  const names: string[] = [];
+  let room = MAX_LEAVING_BYTES;
+  for (const [name, body] of batches) {
+    const size = HEAD_BYTES + new TextEncoder().encode(body).length;
+    if (size <= room) {
+      room -= size;
+      names.push(name);
+    }
+  }
+  return names;
 }
