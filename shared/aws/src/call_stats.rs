@@ -20,6 +20,7 @@ tokio::task_local! {
 pub struct CallStats {
     began: Instant,
     attempts: AtomicU32,
+    ended: AtomicU32,
     first_microseconds: AtomicU64,
     last_microseconds: AtomicU64,
 }
@@ -30,6 +31,7 @@ impl CallStats {
         let call_stats = Arc::new(Self {
             began: Instant::now(),
             attempts: AtomicU32::new(0),
+            ended: AtomicU32::new(0),
             first_microseconds: AtomicU64::new(u64::MAX),
             last_microseconds: AtomicU64::new(0),
         });
@@ -43,10 +45,15 @@ impl CallStats {
     }
 
     /// The time from the start of the first call to the end of the last, which is its answer or the
-    /// time at which it was given up; `None` without calls.
+    /// time at which it was given up, or to now while one goes on; `None` without calls.
     pub fn latency(&self) -> Option<Duration> {
         let first = self.first_microseconds.load(Ordering::Relaxed);
-        let last = self.last_microseconds.load(Ordering::Relaxed);
+        let all_have_ended = self.ended.load(Ordering::Relaxed) == self.attempts();
+        let last = if all_have_ended {
+            self.last_microseconds.load(Ordering::Relaxed)
+        } else {
+            self.elapsed()
+        };
         (self.attempts() > 0).then(|| Duration::from_micros(last.saturating_sub(first)))
     }
 
@@ -95,6 +102,7 @@ impl Storable for EndOfCall {
 impl Drop for EndOfCall {
     fn drop(&mut self) {
         let Self(call_stats) = self;
+        call_stats.ended.fetch_add(1, Ordering::Relaxed);
         call_stats
             .last_microseconds
             .fetch_max(call_stats.elapsed(), Ordering::Relaxed);

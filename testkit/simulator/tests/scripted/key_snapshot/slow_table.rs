@@ -37,6 +37,18 @@ async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_answer_counts_wh
 }
 
 #[tokio::test(start_paused = true)]
+async fn call_that_goes_on_after_a_request_counts_until_its_end() {
+    let stack = SnapshotStack::with_snapshot(everywhere(slow_table()), &key_entry());
+    let (ping, took) = stack.timed(stack.ping(KEY, NOW)).await;
+    assert_eq!(ping.status, 200);
+    let lines = stack.take_lines();
+    let [line] = lines.as_slice() else {
+        panic!("one line for the request: {lines:?}")
+    };
+    assert_eq!(line["DynamoDbLatency"], took.as_secs_f64() * 1_000.0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn slow_table_is_not_counted_as_unavailable_and_a_silent_one_is() {
     let stack = SnapshotStack::with_snapshot(everywhere(slow_table()), &key_entry());
     assert_eq!(stack.status(KEY, NOW).await, 200);
