@@ -83,10 +83,10 @@ async fn uppercase_request_identifier_conflicts_with_lowercase() {
 #[tokio::test]
 async fn idempotency_record_expires_before_dynamodb_deletes_it() {
     let (app, key) = TestApp::with_key("shop").await;
-    let first = NOW;
+    let first = NOW.plus(Duration::from_millis(900));
     app.send(request_with_identifier(1).key(&key).received_at(first))
         .await;
-    let almost = first.plus(Duration::from_secs(24 * 3600 - 1));
+    let almost = first.plus(Duration::from_millis(24 * 3600 * 1_000 - 1));
     app.send(request_with_identifier(2).key(&key).received_at(almost))
         .await
         .assert_problem(422, "request-identifier-reused");

@@ -21,6 +21,9 @@ use crate::retry::repeat;
 /// How long a requestIdentifier is remembered.
 pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
 
+/// Rounds a time, which has whole milliseconds, up to a second when it is added before `seconds()`.
+const PART_OF_A_SECOND: Duration = Duration::from_millis(999);
+
 /// The table of the idempotency records.
 #[derive(Clone, Debug)]
 pub struct IdempotencyTable {
@@ -80,7 +83,8 @@ impl IdempotencyRecord {
             signals_hash: None,
             received_at: context.first_received_at,
             request_id: context.request_id.to_owned(),
-            expires_at: now.plus(IDEMPOTENCY_TTL).seconds(),
+            // A record is forgotten at the beginning of this second.
+            expires_at: now.plus(IDEMPOTENCY_TTL + PART_OF_A_SECOND).seconds(),
         }
     }
 }
