@@ -27,7 +27,7 @@ pub(super) struct DocumentedExample<'d> {
     pub(super) value: &'d Value,
     /// What the request of this example has beside its body.
     pub(super) request: Option<&'d Value>,
-    /// The required headers of the response.
+    /// The documented headers of the response.
     pub(super) headers: Vec<(&'d str, &'d Value)>,
 }
 
@@ -92,9 +92,8 @@ impl Document {
         for (status, response) in operation.definition["responses"].as_object().unwrap() {
             let response = self.resolve(response);
             let headers = response["headers"].as_object().into_iter().flatten();
-            let headers = headers.map(|(name, header)| (name.as_str(), self.resolve(header)));
             let headers: Vec<_> = headers
-                .filter(|(_, header)| header["required"] == true)
+                .map(|(name, header)| (name.as_str(), self.resolve(header)))
                 .collect();
             for (media_type, content) in response["content"].as_object().into_iter().flatten() {
                 for (name, example) in content["examples"].as_object().into_iter().flatten() {

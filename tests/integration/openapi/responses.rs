@@ -55,7 +55,10 @@ async fn body_of_the_code(
         let content_type = response.header("content-type");
         assert_eq!(content_type, example.media_type, "{title}");
         for (name, header) in &example.headers {
-            document.assert_valid(&header["schema"], &json!(response.header(name)));
+            let value = response.header(name);
+            if header["required"] == true || !value.is_empty() {
+                document.assert_valid(&header["schema"], &json!(value));
+            }
         }
         return Some(response.json());
     }

@@ -310,7 +310,7 @@ impl ExpectedResponse {
             }
         }
         for (name, text) in &self.headers {
-            let header = response.headers.get(*name);
+            let header = header(response, name);
             if !header.is_some_and(|header| header.contains(text)) {
                 let got = header.unwrap_or_default();
                 return Some(format!("expected the header {name}: {text}, got {got:?}"));
@@ -318,4 +318,13 @@ impl ExpectedResponse {
         }
         None
     }
+}
+
+/// The value of a header. API Gateway may rename `WWW-Authenticate` (docs/api.md, Errors).
+fn header<'r>(response: &'r ApiResponse, name: &str) -> Option<&'r str> {
+    let renamed = match name {
+        "www-authenticate" => response.headers.get("x-amzn-remapped-www-authenticate"),
+        _ => None,
+    };
+    response.headers.get(name).or(renamed)
 }
