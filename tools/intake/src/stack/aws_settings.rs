@@ -1,21 +1,19 @@
 //! What the operator's environment and profile say about calls to AWS, where the SDK would panic at a
-//! value that it does not know, ignore it silently, or hide the reason why there are no credentials.
-//! Must not know which calls are made.
+//! value that it does not know, or ignore it silently. Must not know which calls are made.
+
+mod credentials;
 
 use std::borrow::Cow;
-use std::error::Error as StdError;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Error, Result, anyhow, bail, ensure};
-use aws_config::meta::ProviderChainError;
+use anyhow::{Result, anyhow, bail, ensure};
 use aws_config::meta::region::ProvideRegion as _;
 use aws_config::profile::{self, Profile, ProfileFileRegionProvider, ProfileSet};
 use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::{RetryConfig, RetryMode};
 use aws_config::{Region, imds};
-use aws_credential_types::provider::error::CredentialsError;
 use aws_runtime::env_config::file::EnvConfigFiles;
 use aws_runtime::env_config::property::PropertiesKey;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
@@ -23,10 +21,7 @@ use aws_types::os_shim_internal::{Env, Fs};
 
 use super::network::is_http_url;
 use crate::output::note;
-use operator::error::{causes, explain_clock};
-
-const NO_CREDENTIALS: &str = "No AWS credentials. Sign in (`aws sso login`, `aws login`), choose a profile with AWS_PROFILE, or \
-                              set AWS_ACCESS_KEY_ID.";
+use operator::error::causes;
 
 const NO_REGION: &str =
     "No AWS region. Set AWS_REGION, or choose a profile that has one with AWS_PROFILE.";
@@ -83,6 +78,10 @@ const CHOICES: [(Setting, &[&str]); 6] = [
         CHECKSUM,
     ),
 ];
+
+/// The section of endpoints of services, and the setting of a profile that names one.
+const SERVICES_SECTION: &str = "services";
+
 /// The services that a command may call, as the section `services` names them.
 const SERVICES: [&str; 11] = [
     "cloudformation",
@@ -235,6 +234,15 @@ impl AwsSettings {
         });
         let from_profile = self.in_profile(ENDPOINT_URL.key);
         let of_services = self.endpoints_of_services();
+        if of_services.is_empty()
+            && let Some(set) = self.in_profile(SERVICES_SECTION)
+        {
+            // The SDK would call AWS where the operator may mean another endpoint.
+            note(&format!(
+                "{set}, and no section [{SERVICES_SECTION} NAME] of that name has an endpoint_url of a service that this command \
+                 line calls."
+            ));
+        }
         for set in from_environment.chain(from_profile).chain(of_services) {
             // The SDK would show the whole request in its error.
             if !is_http_url(&set.value) {
@@ -246,12 +254,12 @@ impl AwsSettings {
 
     /// The endpoints that the profile has for single services.
     fn endpoints_of_services(&self) -> Vec<SetValue> {
-        let Some(section) = self.profiles.get("services") else {
+        let Some(section) = self.profiles.get(SERVICES_SECTION) else {
             return Vec::new();
         };
         let endpoint_of = |service: &str| {
             let key = PropertiesKey::builder()
-                .section_key("services")
+                .section_key(SERVICES_SECTION)
                 .section_name(section)
                 .property_name(service)
                 .sub_property_name(ENDPOINT_URL.key)
@@ -317,11 +325,11 @@ impl AwsSettings {
     /// The region: that of the environment, of the profile or, on a machine of AWS, that of the machine.
     ///
     /// # Errors
-    /// There is none.
+    /// There is none, or its name has a character that no region has, such as a quotation mark.
     pub(super) async fn region(&self, http_client: SharedHttpClient) -> Result<Region> {
         for variable in ["AWS_REGION", "AWS_DEFAULT_REGION"] {
             if let Some(region) = environment(variable).filter(|name| !is_blank(name)) {
-                return Ok(Region::new(region));
+                return named_region(region, variable);
             }
         }
         let of_profile = ProfileFileRegionProvider::builder()
@@ -329,7 +337,8 @@ impl AwsSettings {
             .build();
         let of_profile = of_profile.region().await;
         if let Some(region) = of_profile.filter(|region| !is_blank(region.as_ref())) {
-            return Ok(region);
+            let place = format!("region of the AWS profile {}", self.profile_name());
+            return named_region(region.to_string(), &place);
         }
         let is_disabled = environment("AWS_EC2_METADATA_DISABLED")
             .is_some_and(|value| value.eq_ignore_ascii_case("true"));
@@ -345,65 +354,6 @@ impl AwsSettings {
             Err(error) => bail!("{NO_REGION} (the metadata service: {})", causes(&error)),
         }
     }
-
-    /// Why there are no credentials, and what to do.
-    pub(super) fn explain(&self, error: &CredentialsError) -> Error {
-        if let CredentialsError::CredentialsNotLoaded(_) = error {
-            return match reason_of_chain(error) {
-                Some(reason) => anyhow!("{NO_CREDENTIALS} {reason}"),
-                None => anyhow!(NO_CREDENTIALS),
-            };
-        }
-        let name = self.profile_name();
-        let chain = self.profile_chain();
-        let has = |key: &str| chain.iter().any(|profile| profile.get(key).is_some());
-        let advice = if has("mfa_serial") {
-            format!(
-                " The profile needs an MFA code (mfa_serial), and this command cannot ask for one: the AWS command line does, \
-                 with `eval \"$(aws configure export-credentials --profile {name} --format env)\"`."
-            )
-        } else if has("login_session") {
-            format!(" Sign in: `aws login --profile {name}`.")
-        } else if has("sso_session") || has("sso_start_url") {
-            format!(" Sign in: `aws sso login --profile {name}`.")
-        } else if has("credential_process") {
-            // What it prints may be a secret.
-            " Run its credential_process in a shell to see what that prints.".to_owned()
-        } else {
-            String::new()
-        };
-        let reason = causes(error);
-        let about_clock = explain_clock(&reason).map(|advice| format!(" {advice}"));
-        let advice = about_clock.unwrap_or(advice);
-        let reason = reason.trim_end_matches('.');
-        let source = if chain.is_empty() {
-            String::new()
-        } else {
-            format!(" from the profile {name}")
-        };
-        anyhow!("No AWS credentials{source}: {reason}.{advice}")
-    }
-}
-
-/// What is worth telling of a chain of providers none of which had credentials: why a profile has
-/// none, and that the metadata service does not answer.
-fn reason_of_chain(error: &CredentialsError) -> Option<String> {
-    let chain = error
-        .source()?
-        .downcast_ref::<ProviderChainError<CredentialsError>>()?;
-    let mut reasons = Vec::new();
-    for attempt in chain.attempts() {
-        let subject = match attempt.name() {
-            "Profile" => "the profile",
-            "Ec2InstanceMetadata" => "the metadata service",
-            _ => continue,
-        };
-        let reason = attempt.error().source().map(causes).unwrap_or_default();
-        if !reason.is_empty() {
-            reasons.push(format!("{subject}: {reason}"));
-        }
-    }
-    (!reasons.is_empty()).then(|| format!("({})", reasons.join("; ")))
 }
 
 /// The variables that name a profile. The AWS command line reads both in this order; the SDK knows only
@@ -438,6 +388,18 @@ fn note_missing_files() {
             Err(error) => note(&format!("{variable} is {file:?}: {error}.")),
         }
     }
+}
+
+/// The region with this name, which stands at `place`.
+fn named_region(name: String, place: &str) -> Result<Region> {
+    let is_name = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    ensure!(
+        is_name,
+        "{place} is {name:?}, which is no name of a region such as eu-central-1."
+    );
+    Ok(Region::new(name))
 }
 
 fn is_blank(text: &str) -> bool {

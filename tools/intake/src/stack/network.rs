@@ -106,11 +106,10 @@ fn proxies_of_environment() -> Result<ProxyConfig> {
     Ok(ProxyConfig::from_env())
 }
 
-/// Whether the SDK can read the URL of a proxy. Its scheme may be missing.
+/// Whether the SDK can use this URL of a proxy. Its scheme may be missing.
 fn is_proxy(value: &str) -> bool {
     let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
-    let is_known = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"].contains(&scheme);
-    is_known && is_http_url(&format!("http://{rest}"))
+    ["http", "https"].contains(&scheme) && is_http_url(&format!("http://{rest}"))
 }
 
 /// Whether this is a URL to which a request can be sent.

@@ -4,13 +4,10 @@
 use std::thread;
 
 use serde_json::json;
-use testkit::TestApp;
-use testkit::fake_s3::{FakeS3, S3Fault};
 use testkit::http_server::HttpServer;
 
 use crate::aws_profiles::{CREATE, Profile, operator_with};
-use crate::support::fake_aws::{Change, FakeAws, run_at_aws};
-use crate::support::key_snapshot::{self, PUBLISH};
+use crate::support::fake_aws::{Change, FakeAws};
 use crate::support::operator::Operator;
 
 /// A profile or variables with which there can be no key, and what the operator hears.
@@ -118,6 +115,15 @@ fn hindrances_of_credentials() -> Vec<Hindrance> {
             ..NOTHING
         },
         Hindrance {
+            config: "[default]\nregion = eu-central-1\n",
+            variables: &[
+                ("AWS_WEB_IDENTITY_TOKEN_FILE", "/nonexistent/token"),
+                ("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/ops"),
+            ],
+            told: &["No AWS credentials from AWS_WEB_IDENTITY_TOKEN_FILE: "],
+            ..NOTHING
+        },
+        Hindrance {
             config: "[default]\nregion = eu-central-1\nlogin_session = arn:aws:iam::1:user/gone\n",
             told: &[
                 "No AWS credentials from the profile default",
@@ -167,16 +173,6 @@ fn hindrances_of_settings() -> Vec<Hindrance> {
             ..NOTHING
         },
         Hindrance {
-            variables: &[("HTTPS_PROXY", "http://ops:secret@a b:1")],
-            told: &["HTTPS_PROXY is no URL of a proxy, such as http://proxy.example.com:3128."],
-            ..NOTHING
-        },
-        Hindrance {
-            variables: &[("all_proxy", "ftp://proxy.example.com")],
-            told: &["all_proxy is no URL of a proxy"],
-            ..NOTHING
-        },
-        Hindrance {
             config: "[default]\n{keys}ca_bundle = /nonexistent/bundle.pem\n",
             told: &["The bundle of certificate authorities /nonexistent/bundle.pem cannot be read"],
             ..NOTHING
@@ -189,17 +185,6 @@ fn hindrances_of_settings() -> Vec<Hindrance> {
         Hindrance {
             config: "[default\n",
             told: &["The AWS profiles cannot be read: "],
-            ..NOTHING
-        },
-        Hindrance {
-            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\nregion =\n",
-            told: &["No AWS region. Set AWS_REGION"],
-            ..NOTHING
-        },
-        Hindrance {
-            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\n",
-            variables: &[("AWS_REGION", "  ")],
-            told: &["No AWS region. Set AWS_REGION"],
             ..NOTHING
         },
         Hindrance {
@@ -217,10 +202,55 @@ fn hindrances_of_settings() -> Vec<Hindrance> {
     ]
 }
 
+fn hindrances_of_proxies_and_regions() -> Vec<Hindrance> {
+    vec![
+        Hindrance {
+            variables: &[("HTTPS_PROXY", "http://ops:secret@a b:1")],
+            told: &["HTTPS_PROXY is no URL of a proxy, such as http://proxy.example.com:3128."],
+            ..NOTHING
+        },
+        Hindrance {
+            variables: &[("all_proxy", "ftp://proxy.example.com")],
+            told: &["all_proxy is no URL of a proxy"],
+            ..NOTHING
+        },
+        Hindrance {
+            variables: &[("ALL_PROXY", "socks5://proxy.example.com:1080")],
+            told: &["ALL_PROXY is no URL of a proxy"],
+            ..NOTHING
+        },
+        Hindrance {
+            variables: &[("AWS_REGION", "eu-central-1 ")],
+            told: &["AWS_REGION is \"eu-central-1 \", which is no name of a region"],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\nregion = 'eu-central-1'\n",
+            told: &["region of the AWS profile default is \"'eu-central-1'\", which is no name"],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\nregion =\n",
+            told: &["No AWS region. Set AWS_REGION"],
+            ..NOTHING
+        },
+        Hindrance {
+            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\n",
+            variables: &[("AWS_REGION", "  ")],
+            told: &["No AWS region. Set AWS_REGION"],
+            ..NOTHING
+        },
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn operator_without_a_key_hears_the_reason() {
-    let hindrances = hindrances_of_credentials().into_iter();
-    for hindrance in hindrances.chain(hindrances_of_settings()) {
+    let hindrances = [
+        hindrances_of_credentials(),
+        hindrances_of_settings(),
+        hindrances_of_proxies_and_regions(),
+    ];
+    for hindrance in hindrances.into_iter().flatten() {
         let profile = Profile {
             name: "",
             config: hindrance.config,
@@ -260,7 +290,7 @@ fn missing_file_of_profiles_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn retry_settings_that_the_sdk_does_not_know_are_told_and_no_hindrance() {
+async fn settings_that_the_sdk_does_not_know_are_told_and_no_hindrance() {
     let aws = HttpServer::start(FakeAws::default(), None).await.unwrap();
     let run = |config, variables| {
         let profile = Profile {
@@ -289,6 +319,16 @@ async fn retry_settings_that_the_sdk_does_not_know_are_told_and_no_hindrance() {
         ),
         "{legacy}"
     );
+    let missing = run(
+        "[default]\n{keys}endpoint_url = {aws}\nservices = gone\n[services own]\ndynamodb =\n  endpoint_url = {aws}\n",
+        &[],
+    );
+    assert!(
+        missing.starts_with(
+            "services of the AWS profile default is \"gone\", and no section [services NAME] of that name has an endpoint_url"
+        ),
+        "{missing}"
+    );
     let none = run(keys, &[("AWS_MAX_ATTEMPTS", "0")]);
     assert!(
         none.starts_with("AWS_MAX_ATTEMPTS is \"0\", which is no number of attempts"),
@@ -296,39 +336,6 @@ async fn retry_settings_that_the_sdk_does_not_know_are_told_and_no_hindrance() {
     );
     let nothing = run(keys, &[("AWS_RETRY_MODE", ""), ("AWS_MAX_ATTEMPTS", "")]);
     assert!(nothing.starts_with("Key key_"), "{nothing}");
-}
-
-/// The XML and JSON with which AWS's services refuse a signature that was made with a wrong clock
-/// ("Troubleshoot Signature Version 4 signing for AWS API requests", IAM User Guide).
-#[tokio::test(flavor = "multi_thread")]
-async fn wrong_clock_is_named_whichever_service_refuses_the_signature() {
-    let refusal = |code: &str, message: &str| json!({"code": code, "message": message});
-    let late = "Signature expired: 20260101T000000Z is now earlier than 20260101T010000Z";
-    let early = "Signature not yet current: 20260101T020000Z is still later than 20260101T010000Z";
-    let refusals = [
-        refusal("SignatureDoesNotMatch", late),
-        refusal("SignatureDoesNotMatch", early),
-        refusal("RequestExpired", "Request has expired."),
-    ];
-    for value in refusals {
-        let change = Change {
-            operation: "DescribeStacks",
-            about: "",
-            place: "",
-            value,
-        };
-        let error = run_at_aws(Some(change), &CREATE).await.error_message();
-        let told = "CloudFormation refused the call: the clock of this machine is wrong. Set it. (";
-        assert!(error.contains(told), "{error}");
-    }
-    let app = TestApp::start();
-    let s3 = FakeS3::start().await.unwrap();
-    s3.set_fault(Some(S3Fault::Refused(403, "RequestTimeTooSkewed")));
-    let error = key_snapshot::operator(&app, &s3)
-        .run(&PUBLISH)
-        .error_message();
-    let told = "bucket keys: the clock of this machine is wrong. Set it. (RequestTimeTooSkewed: )";
-    assert_eq!(error, told);
 }
 
 /// No value of any variable ends the program with a panic.
