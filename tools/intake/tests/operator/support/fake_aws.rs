@@ -28,6 +28,9 @@ pub(crate) struct Change {
     pub(crate) value: Value,
 }
 
+/// The time of AWS when it refuses a call: months before that of the operator.
+const REFUSED_AT: &str = "Thu, 01 Jan 2026 01:00:00 GMT";
+
 /// A call that a command made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
@@ -86,14 +89,18 @@ pub(crate) async fn run_at_aws(change: Option<Change>, arguments: &[&str]) -> Co
 /// Runs a command over this AWS.
 pub(crate) async fn run_at(aws: FakeAws, arguments: &[&str]) -> CommandOutput {
     let aws = HttpServer::start(aws, None).await.unwrap();
-    let operator = Operator::with_nothing()
+    operator_at(&aws.endpoint()).run(arguments)
+}
+
+/// An operator of the stack of the AWS at this endpoint.
+pub(crate) fn operator_at(endpoint: &str) -> Operator {
+    Operator::with_nothing()
         .variable("AWS_REGION", "eu-central-1")
         .variable("AWS_ACCESS_KEY_ID", "local")
         .variable("AWS_SECRET_ACCESS_KEY", "local")
         .variable("INTAKE_STACK", "intake-test")
         .variable("API_KEYS_TABLE", "elsewhere")
-        .variable("AWS_ENDPOINT_URL", &aws.endpoint());
-    operator.run(arguments)
+        .variable("AWS_ENDPOINT_URL", endpoint)
 }
 
 /// The protocol of a call.
@@ -187,7 +194,8 @@ impl FakeAws {
         {
             let code = change.value["code"].as_str().unwrap();
             let message = change.value["message"].as_str().unwrap();
-            return response(400, &[], query_error(code, message));
+            let headers = [("date", REFUSED_AT)];
+            return response(400, &headers, query_error(code, message));
         }
         match operation {
             "DescribeStacks" => {
