@@ -174,7 +174,8 @@ impl Stack {
             .context("No lake: give --bucket NAME, or the stack of the service by --stack NAME.")?;
         let delivery = delivery_of(name);
         let names = [(output, output)];
-        let variables = StackVariables::read_stack(&self.config, &delivery, &names).await?;
+        let described = variables::describe(&self.config, &delivery).await?;
+        let variables = StackVariables::of_stack(described, &names);
         let value = variables.get(output, "Give --bucket NAME.")?;
         Ok(value.to_owned())
     }

@@ -27,7 +27,7 @@ use super::variables::{
     API_KEYS_TABLE, BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, DEFAULT_FILE,
     DELETION_PROTECTION, IDEMPOTENCY_TABLE, INTAKE_STACK, INTAKE_VERSION, KEY_SNAPSHOT_BUCKET,
     OVERFLOW_FUNCTION, OVERFLOW_QUEUE_URL, REJECTED_SIGNALS_TABLE, SIGNAL_RETENTION_DAYS,
-    SIGNALS_TABLE, StackVariables,
+    SIGNALS_TABLE, StackVariables, describe,
 };
 use super::{ATTEMPT_TIMEOUT, Stack};
 use crate::output::note;
@@ -124,13 +124,16 @@ impl StackArgs {
 
     async fn connect_to_aws(&self) -> Result<Stack> {
         let config = sdk_config().await?;
-        let Some(name) = self.name() else {
+        let Some(given) = self.name() else {
             let variables = StackVariables::from_environment();
             return Ok(Stack::new(&config, variables, false));
         };
-        let variables = StackVariables::read_stack(&config, &name, &OUTPUTS_AND_PARAMETERS).await?;
+        let described = describe(&config, &given).await?;
+        // The operator may have given the ARN.
+        let name = described.stack_name.clone();
+        let variables = StackVariables::of_stack(described, &OUTPUTS_AND_PARAMETERS);
         Ok(Stack {
-            name: Some(name),
+            name,
             ..Stack::new(&config, variables, false)
         })
     }

@@ -100,12 +100,8 @@ impl StackVariables {
     }
 
     /// The outputs and the parameters of a stack, under the variables that `names` has for them.
-    pub(super) async fn read_stack(
-        config: &SdkConfig,
-        name: &str,
-        names: &[(&str, &str)],
-    ) -> Result<Self> {
-        let described = describe(config, name).await?;
+    pub(super) fn of_stack(described: Stack, names: &[(&str, &str)]) -> Self {
+        let source = format!("The stack {}", described.stack_name.unwrap_or_default());
         let outputs = described.outputs.into_iter().flatten();
         let outputs = outputs.map(|output| (output.output_key, output.output_value));
         let parameters = described.parameters.into_iter().flatten();
@@ -120,10 +116,7 @@ impl StackVariables {
                 values.insert((*variable).to_owned(), value);
             }
         }
-        Ok(Self {
-            values,
-            source: format!("The stack {name}"),
-        })
+        Self { values, source }
     }
 
     /// The value of a variable that is set to something.

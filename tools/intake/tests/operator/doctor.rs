@@ -100,6 +100,24 @@ async fn quota_that_a_delivery_can_use_up_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn alarms_and_delivery_of_a_stack_that_is_given_by_its_arn_are_found() {
+    let arn = "arn:aws:cloudformation:eu-central-1:111122223333:stack/intake-test/51af3dc0-da77-11e4-872e-1234567db123";
+    let aws = FakeAws::new(None).with_delivery();
+    let run = run_at(aws, &["--stack", arn, "doctor", "--json"])
+        .await
+        .success();
+    let checks = run.json();
+    let seen = |check: &str| {
+        let found = checks.iter().find(|one| one["check"] == check).unwrap();
+        found["seen"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(seen("Alarms"), "2 alarms, none fires, 1 without data");
+    let concurrency = seen("Concurrency");
+    let with_delivery = "Drains and delivery hold up to 18 of these;";
+    assert!(concurrency.contains(with_delivery), "{concurrency}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn table_that_throttles_is_a_finding_and_no_reason_to_wait_for_minutes() {
     let app = TestApp::start();
     let throttled = Fault::THROTTLED.always().for_operation("Scan");

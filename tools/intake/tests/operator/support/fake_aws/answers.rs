@@ -85,7 +85,9 @@ pub(super) fn answer_path(path: &str) -> Response<Full<Bytes>> {
 
 /// A stack with the outputs and parameters of template.yaml, if it exists.
 pub(super) fn describe_stack(call: &str, exists: bool) -> (u16, String) {
-    if !exists || !call.contains("StackName=intake-test") {
+    let is_named =
+        call.contains("StackName=intake-test") || call.contains("%3Astack%2Fintake-test%2F");
+    if !exists || !is_named {
         let missing = query_error("ValidationError", "Stack with id elsewhere does not exist");
         return (400, missing);
     }
