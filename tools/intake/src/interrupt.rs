@@ -2,6 +2,7 @@
 //! process with a sentence on how to go on. Must not know what the command does.
 
 use std::io::stdin;
+use std::mem;
 use std::process;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -9,11 +10,15 @@ use std::sync::PoisonError;
 use anyhow::{Context as _, Result};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 
 use crate::output::note;
 
 /// Who ends the command after a signal. A signal is one for the whole process, and so is this.
 static END: Mutex<End> = Mutex::new(End::Process(String::new()));
+
+/// Wakes a command that ends itself.
+static INTERRUPTED: Notify = Notify::const_new();
 
 /// How the terminal was before a command hid what the operator types.
 static SHOWING_TERMINAL: Mutex<Option<Termios>> = Mutex::new(None);
@@ -26,7 +31,7 @@ enum End {
 }
 
 /// Has both signals end the process, from here on, with this sentence on how to go on. A later call
-/// replaces the sentence.
+/// replaces the sentence. During [`until_interrupted`], it does nothing.
 pub(crate) fn say_at_interrupt(how_to_go_on: impl Into<String>) {
     let mut end = END.lock().unwrap_or_else(PoisonError::into_inner);
     if let End::Process(sentence) = &mut *end {
@@ -34,20 +39,25 @@ pub(crate) fn say_at_interrupt(how_to_go_on: impl Into<String>) {
     }
 }
 
-/// Ends the process at one of the signals, until [`until_interrupted`] is called.
+/// Has each of the signals end the process or, during [`until_interrupted`], its work.
 ///
 /// # Errors
 /// The system does not hand the signals over.
 pub(crate) fn end_at_interrupt() -> Result<()> {
-    let signals = Signals::listen()?;
+    let mut signals = Signals::listen()?;
     // A task of its own: the main one may be waiting for the operator's answer.
     tokio::spawn(async move {
-        signals.next().await;
-        let end = END.lock().unwrap_or_else(PoisonError::into_inner);
-        if let End::Process(sentence) = &*end {
-            show_typed_text();
-            note(&format!("error: Interrupted. {sentence}"));
-            process::exit(1);
+        loop {
+            signals.next().await;
+            let end = END.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*end {
+                End::Process(sentence) => {
+                    show_typed_text();
+                    note(&format!("error: Interrupted. {sentence}"));
+                    process::exit(1);
+                }
+                End::Command => INTERRUPTED.notify_one(),
+            }
         }
     });
     Ok(())
@@ -77,16 +87,23 @@ fn show_typed_text() {
 }
 
 /// Does `work`. Returns `None` when the operator pressed Ctrl-C first, or a pipeline sent SIGTERM:
-/// then `work` is dropped. After this call, neither signal ends the process any more.
+/// then `work` is dropped. After this call, both signals end the process again.
 pub(crate) async fn until_interrupted<T>(
     work: impl Future<Output = Result<T>>,
 ) -> Result<Option<T>> {
-    let signals = Signals::listen()?;
-    *END.lock().unwrap_or_else(PoisonError::into_inner) = End::Command;
-    tokio::select! {
+    let before = replace_end(End::Command);
+    let ended = tokio::select! {
         result = work => result.map(Some),
-        () = signals.next() => Ok(None),
-    }
+        () = INTERRUPTED.notified() => Ok(None),
+    };
+    replace_end(before);
+    ended
+}
+
+/// Returns who ended the command so far.
+fn replace_end(new: End) -> End {
+    let mut end = END.lock().unwrap_or_else(PoisonError::into_inner);
+    mem::replace(&mut *end, new)
 }
 
 struct Signals {
@@ -104,7 +121,7 @@ impl Signals {
     }
 
     /// Waits for the next of both.
-    async fn next(mut self) {
+    async fn next(&mut self) {
         tokio::select! {
             _ = self.ctrl_c.recv() => {}
             _ = self.terminate.recv() => {}

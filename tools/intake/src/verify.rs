@@ -27,9 +27,9 @@ use self::requests::{PASS_THROUGH_SIGNALS, SIGNALS_OF_ROUND};
 use self::stored::{clean_up, clean_up_abandoned};
 use crate::check_result::CheckResult;
 use crate::confirm::confirm;
-use crate::interrupt::until_interrupted;
+use crate::interrupt::{say_at_interrupt, until_interrupted};
 use crate::keys::VerificationKey;
-use crate::output::{Format, note};
+use crate::output::{Format, note, own_command};
 use crate::stack::{OWN_VERSION, Stack};
 
 /// How long the key is valid, should the command not be able to delete it.
@@ -91,6 +91,11 @@ impl Verify {
             key.store().await?;
             self.run_phases(&context, stack).await
         };
+        // Also while it removes what it stored.
+        say_at_interrupt(format!(
+            "Something may be left: `{} accounts erase {account}` removes it.",
+            own_command()
+        ));
         let finished = until_interrupted(Box::pin(work)).await;
         let signals = match finished {
             Ok(Some(signals)) => signals,

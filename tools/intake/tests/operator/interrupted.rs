@@ -85,3 +85,31 @@ async fn key_whose_write_has_no_answer_is_named_with_the_command_that_revokes_it
         "{told}"
     );
 }
+
+/// The search of the lake ends itself at a signal; what follows does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn command_whose_interruptible_part_is_over_ends_at_a_signal() {
+    let app = TestApp::start();
+    let s3 = FakeS3::start().await.unwrap();
+    let hanging = Fault::Hanging.always().for_operation("Scan");
+    let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, hanging).await;
+    let operator = operator.variable("AWS_ENDPOINT_URL_S3", &s3.endpoint());
+    // The lake is empty, so the key table says whether there is such an account.
+    let erase = [
+        "lake",
+        "erase",
+        "customer",
+        "--bucket",
+        "lake",
+        "--account",
+        "shop",
+        "--id=ada",
+        "--dry-run",
+    ];
+    let running = RunningCommand::start(&operator, &erase);
+    wait_for_fault(&proxy).await;
+    let ended = running.end("INT");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let told = "error: Interrupted. To go on, run the same command again.";
+    assert_eq!(ended.stderr.last().unwrap(), told, "{ended:?}");
+}
