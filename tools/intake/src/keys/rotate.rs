@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 
 use super::create::create;
 use super::create::{NewKey, end_after, lifetime};
 use super::key_id_parser::KeyIdParser;
-use super::key_table::{KeyTable, StoredKey, TableChange};
+use super::key_table::{KeyTable, StoredKey, TableChange, no_such_key};
 use crate::confirm::confirm;
 use crate::output::{Format, note};
 use crate::time_args::duration;
@@ -25,7 +26,7 @@ pub(crate) struct RotateKey {
     overlap: Duration,
 
     /// How long the new key is valid [default: as long as the old one, from its creation to its
-    /// end]
+    /// end, unless a rotation may have given it that end]
     #[arg(long, value_name = "DURATION", value_parser = lifetime)]
     expires_in: Option<Duration>,
 
@@ -42,10 +43,15 @@ impl RotateKey {
             expires_in,
             yes,
         } = self;
-        let old = key_table.find(&id).await?;
+        let keys = key_table.all().await?;
+        let old = keys.iter().find(|key| key.entry.key_id == id);
+        let old = old.with_context(|| no_such_key(&id))?;
         let entry = &old.entry;
         if !entry.is_active(Timestamp::now()) {
             bail!("The key {id} is not active. Create a new one with `cargo intake keys create`.");
+        }
+        if expires_in.is_none() {
+            ensure_end_is_its_own(entry, &keys)?;
         }
         if overlap.is_zero() {
             let question = format!(
@@ -68,7 +74,7 @@ impl RotateKey {
         // The overlap begins when the new key exists, not when the question was asked.
         let end = end_after(Timestamp::now(), overlap);
         let new_id = &new.key_id;
-        let message = end_old(key_table, &old, end).await.with_context(|| {
+        let message = end_old(key_table, old, end).await.with_context(|| {
             let outcome = match key_table.change() {
                 TableChange::Unknown => "may not be set",
                 TableChange::None | TableChange::Written => "could not be set",
@@ -81,6 +87,29 @@ impl RotateKey {
         note(&message);
         Ok(())
     }
+}
+
+/// Fails when a rotation may have given the old key its end: the new key would live as short as the rest of an
+/// overlap.
+fn ensure_end_is_its_own(old: &KeyEntry, keys: &[StoredKey]) -> Result<()> {
+    if old.expires_at.is_none() {
+        return Ok(());
+    }
+    let is_successor = |entry: &KeyEntry| {
+        entry.account_id == old.account_id
+            && entry.name == old.name
+            && entry.created_at > old.created_at
+    };
+    let successor = keys.iter().find(|key| is_successor(&key.entry));
+    if let Some(successor) = successor {
+        bail!(
+            "The key {} may have been rotated before, to {}, which has its account and name: so its end may be that of an \
+             overlap. Say with --expires-in how long the new key is valid, or rotate the newer one if it is active.",
+            old.key_id,
+            successor.entry.key_id
+        );
+    }
+    Ok(())
 }
 
 /// Lets the old key expire at `end` if it would live longer. Returns what happened, to tell the
@@ -107,6 +136,14 @@ mod tests {
     use super::*;
     use crate::stack::Stack;
 
+    async fn find_key(key_table: &KeyTable<'_>) -> StoredKey {
+        let keys = key_table.all().await.unwrap();
+        let found = keys
+            .into_iter()
+            .find(|key| key.entry.key_id == "key_of_shop");
+        found.unwrap()
+    }
+
     #[tokio::test]
     async fn end_of_a_key_that_another_command_set_stays() {
         let app = TestApp::start();
@@ -114,7 +151,7 @@ mod tests {
         app.key("shop").await;
         let key_table = KeyTable::new(&stack).unwrap();
         let hours = |hours| end_after(Timestamp::now(), Duration::from_hours(hours));
-        let old = key_table.find("key_of_shop").await.unwrap();
+        let old = find_key(&key_table).await;
         let sooner = hours(1);
         assert!(key_table.expire(&old, sooner).await.unwrap());
         let message = end_old(&key_table, &old, hours(24)).await.unwrap();
@@ -122,13 +159,13 @@ mod tests {
             message.starts_with("Another command has revoked the old key key_of_shop, deleted it"),
             "{message}"
         );
-        let entry = key_table.find("key_of_shop").await.unwrap().entry;
+        let entry = find_key(&key_table).await.entry;
         assert_eq!(entry.expires_at, Some(sooner));
 
         let now = Timestamp::now();
         key_table.revoke(&old, now).await.unwrap();
         end_old(&key_table, &old, now).await.unwrap();
-        let entry = key_table.find("key_of_shop").await.unwrap().entry;
+        let entry = find_key(&key_table).await.entry;
         assert_eq!(entry.expires_at, Some(sooner));
         assert_eq!(entry.revoked_at, Some(now));
 

@@ -123,6 +123,18 @@ async fn rotation_with_an_overlap_keeps_the_lifetime() {
             .all(|key| key["state"] == "active" && key["name"] == "web"),
         "{listed:?}"
     );
+
+    // The end of the old key is that of the overlap now.
+    let again = operator.run(&["keys", "rotate", &id]).error_message();
+    assert!(
+        again.contains("so its end may be that of an overlap. Say with --expires-in"),
+        "{again}"
+    );
+    assert_eq!(operator.list_keys().len(), 2);
+    operator
+        .run(&["keys", "rotate", &id, "--expires-in", "90d"])
+        .success();
+    assert_eq!(operator.list_keys().len(), 3);
 }
 
 #[tokio::test]
