@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use aws::deadline::{Deadline, run_until};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
@@ -225,14 +225,6 @@ impl<'a> KeyTable<'a> {
         Ok(keys)
     }
 
-    /// Finds the key with this id. It is an error when there is none.
-    pub(super) async fn find(&self, id: &str) -> Result<StoredKey> {
-        let keys = self.all().await?;
-        keys.into_iter()
-            .find(|key| key.entry.key_id == id)
-            .with_context(|| no_such_key(id))
-    }
-
     /// Revokes a key, unless it is already revoked. Returns `false` if the key has been deleted.
     pub(crate) async fn revoke(&self, key: &StoredKey, now: Timestamp) -> Result<bool> {
         // Without the condition, the update of a key that was just deleted would create a partial
@@ -282,14 +274,23 @@ impl<'a> KeyTable<'a> {
             self.change.set(TableChange::Written);
             return Ok(true);
         };
-        if !attempts.may_have_written() {
-            self.undo_write(before);
-        }
         // Each condition also holds after an attempt of this call that took effect.
-        match error.as_service_error() {
-            Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-            _ => Err(call_error(self.table_name, error)),
+        let is_refused = matches!(
+            error.as_service_error(),
+            Some(UpdateItemError::ConditionalCheckFailedException(_))
+        );
+        if is_refused {
+            self.undo_write(before);
+            return Ok(false);
         }
+        let error = call_error(self.table_name, error);
+        if attempts.may_have_written() {
+            return Err(anyhow!(
+                "{error:#} It is unknown whether the key table has the change."
+            ));
+        }
+        self.undo_write(before);
+        Err(error)
     }
 
     /// Deletes the entry of a key of `cargo intake verify`. It requires no publication, because

@@ -225,7 +225,10 @@ async fn write_of_which_every_attempt_times_out_is_no_success() {
         (Writer::Import, "It is unknown whether the key "),
         (Writer::Rotate, "It is unknown whether the key "),
         (Writer::RotateOld, " may not be set: revoke the old key"),
-        (Writer::Revoke, "DynamoDB did not answer in time."),
+        (
+            Writer::Revoke,
+            "It is unknown whether the key table has the change.",
+        ),
         (
             Writer::ImportCustomer,
             "It is unknown whether this write took effect; the same command, run again, recognizes it.",
