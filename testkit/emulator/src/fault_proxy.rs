@@ -20,7 +20,7 @@ use anyhow::{Context as _, Result};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::header::TRANSFER_ENCODING;
-use hyper::http::uri::Authority;
+use hyper::http::uri::{Authority, PathAndQuery};
 use hyper::{Request, Response, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -231,7 +231,7 @@ impl Proxy {
         Uri::builder()
             .scheme("http")
             .authority(self.upstream.clone())
-            .path_and_query(uri.path())
+            .path_and_query(uri.path_and_query().map_or("/", PathAndQuery::as_str))
             .build()
             .expect("a path of a URI makes another URI")
     }

@@ -10,10 +10,11 @@ use aws_sdk_s3::config::Builder;
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::get_object::builders::GetObjectFluentBuilder;
 use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
 use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
-use operator::error::{causes, explain_signature};
+use operator::error::{causes, credentials_error, explain_signature};
 use operator::patience::{PATIENCE, read_patiently};
 
 use crate::output::note;
@@ -31,6 +32,9 @@ pub(crate) struct StoredObject {
     /// The rest of the answer: the next version keeps it.
     pub(crate) before: GetObjectOutput,
 }
+
+/// What an error says of a bucket that these calls do not reach.
+const OTHER_REGION: &str = "it is in another region. Set AWS_REGION.";
 
 /// What became of a conditional write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,34 +89,27 @@ impl Bucket {
         }
     }
 
-    /// Reads an object, again while S3 throttles the read or fails, until `patience` is over. `None` when there
-    /// is none, such as one that has expired meanwhile.
+    /// Reads an object, again while S3 throttles the read or fails, or the body breaks off, until `patience` is
+    /// over. `None` when there is none, such as one that has expired meanwhile.
     ///
     /// # Errors
     /// S3 does not answer, or refuses the call.
     pub(crate) async fn get(&self, key: &str, patience: Duration) -> Result<Option<StoredObject>> {
         let call = self.client.get_object().bucket(&self.name).key(key);
-        let answer = read_patiently("S3", note, patience, || call.clone().send()).await;
-        let mut answer = match answer {
-            Ok(answer) => answer,
+        let read = read_patiently("S3", note, patience, || read_whole(call.clone())).await;
+        match read {
+            Ok(object) => Ok(Some(object)),
             Err(error) => {
                 let is_missing = error
                     .as_service_error()
                     .is_some_and(GetObjectError::is_no_such_key);
-                return if is_missing {
+                if is_missing {
                     Ok(None)
                 } else {
                     Err(self.explain(&error))
-                };
+                }
             }
-        };
-        let body = std::mem::take(&mut answer.body).collect().await;
-        let body =
-            body.map_err(|error| anyhow!("bucket {}, {key}: {}", self.name, causes(&error)))?;
-        Ok(Some(StoredObject {
-            body: body.to_vec(),
-            before: answer,
-        }))
+        }
     }
 
     /// Replaces an object by the next version of it, if it is still the one that was read.
@@ -201,7 +198,16 @@ impl Bucket {
     where
         E: ProvideErrorMetadata + std::error::Error + 'static,
     {
+        if let Some(ended) = credentials_error(error) {
+            return anyhow!(
+                "bucket {}: no AWS credentials: {}",
+                self.name,
+                causes(ended)
+            );
+        }
         let about_status = match status(error) {
+            Some(301) => OTHER_REGION,
+            _ if error.code() == Some("AuthorizationHeaderMalformed") => OTHER_REGION,
             Some(403) => "these credentials do not permit this. Use those of an operator.",
             Some(404) => "it does not exist.",
             _ => "S3 failed or cannot be reached. Run the command again.",
@@ -210,6 +216,19 @@ impl Bucket {
         let advice = about_signature.unwrap_or(about_status);
         anyhow!("bucket {}: {advice} ({})", self.name, causes(error))
     }
+}
+
+/// Reads an object to its end. A body that breaks off is a timeout, because only that is repeated at once.
+async fn read_whole(
+    call: GetObjectFluentBuilder,
+) -> Result<StoredObject, SdkError<GetObjectError, HttpResponse>> {
+    let mut before = call.send().await?;
+    let body = std::mem::take(&mut before.body).collect().await;
+    let body = body.map_err(SdkError::timeout_error)?;
+    Ok(StoredObject {
+        body: body.to_vec(),
+        before,
+    })
 }
 
 impl fmt::Display for UnknownWrite {

@@ -118,9 +118,7 @@ where
 }
 
 /// The error of the provider of credentials, if a call failed because of it.
-pub(crate) fn credentials_error<'e>(
-    error: &'e (dyn StdError + 'static),
-) -> Option<&'e CredentialsError> {
+pub fn credentials_error<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e CredentialsError> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref() {

@@ -8,6 +8,7 @@ use flate2::write::GzEncoder;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::fake_s3::{FakeS3, S3Fault};
+use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::lake::events;
@@ -127,6 +128,22 @@ async fn erasure_waits_while_s3_fails_the_reads_of_objects() {
     s3.set_fault(None);
     let ended = running.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ids(&s3), ["3", "4", "5", "6", "7"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn object_whose_body_breaks_off_is_read_again() {
+    let s3 = lake().await;
+    // The first call lists the objects.
+    let proxy = FaultProxy::start(&s3.endpoint(), Fault::CutBody.on_call(2))
+        .await
+        .unwrap();
+    let arguments = [&CUSTOMER[..], &["--id=ada", "--yes"]].concat();
+    operator(&s3)
+        .variable("AWS_ENDPOINT_URL_S3", &proxy.endpoint())
+        .run(&arguments)
+        .success();
+    assert_eq!(proxy.counts().faulted, 1);
     assert_eq!(ids(&s3), ["3", "4", "5", "6", "7"]);
 }
 
