@@ -28,8 +28,8 @@ const DEFAULT_LIMIT: usize = 50;
 /// How often `--follow` reads the table.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How far back each read of `--follow` reaches: longer than a function may take to store a request, and than
-/// clocks may differ.
+/// How far before the newest signal each read of `--follow` reaches: longer than a function may take to store a
+/// request, and than the clocks of functions may differ.
 const LOOK_BACK: Duration = Duration::from_secs(30);
 
 /// How many signals are written at once.
@@ -76,12 +76,13 @@ impl ListSignals {
             ensure!(since < until, "--since must be before --until.");
         }
         let mut history = History::new(stack, account, subject_id, format)?;
-        let begin = Timestamp::now();
+        if self.follow {
+            history.skip_stored().await?;
+        }
         // Alone, --follow lists only what is new.
         let selects_stored_ones = self.since.is_some() || self.limit.is_some() || self.all;
         if !self.follow || selects_stored_ones {
-            let until = if self.follow { Some(begin) } else { self.until };
-            let has_more = history.list(self.since, until, self.limit()).await?;
+            let has_more = history.list(self.since, self.until, self.limit()).await?;
             if has_more {
                 let shown = history.count;
                 note(&format!(
@@ -93,7 +94,7 @@ impl ListSignals {
             note(&format!(
                 "Waiting for signals of {subject_id:?} in the account {account}. Ctrl-C ends it."
             ));
-            until_interrupted(history.follow(begin)).await?;
+            until_interrupted(history.follow()).await?;
             return Ok(());
         }
         if history.count == 0 {
@@ -121,6 +122,10 @@ struct History<'a> {
     rows: PrintedTable,
     /// How many signals were written.
     count: usize,
+    /// When the newest signal arrived, by the clock of its function. That of this machine may differ.
+    newest: Option<Timestamp>,
+    /// The sort keys of signals that a read of `--follow` finds and does not list again.
+    known: HashSet<String>,
 }
 
 impl<'a> History<'a> {
@@ -138,6 +143,8 @@ impl<'a> History<'a> {
             partition: account.partition_key(subject_id),
             rows,
             count: 0,
+            newest: None,
+            known: HashSet::new(),
         })
     }
 
@@ -174,25 +181,57 @@ impl<'a> History<'a> {
         Ok(has_more)
     }
 
-    /// Lists signals as they arrive, from `begin` on. Returns only when something fails.
+    /// Takes all that is stored for known: [`Self::follow`] lists what arrives afterwards.
+    async fn skip_stored(&mut self) -> Result<()> {
+        let newest = self.query(None, None).scan_index_forward(false).limit(1);
+        let newest: Vec<Item> = query_items(&self.stack.dynamodb, newest, note)
+            .take(1)
+            .try_collect()
+            .await?;
+        self.remember(&newest);
+        let recent = self.read_recent().await?;
+        self.remember(&recent);
+        Ok(())
+    }
+
+    /// Lists signals as they arrive. Returns only when something fails.
     ///
     /// A signal is stored a little later than the arrival time in its key, and signals are not
     /// stored in the order of their keys. So the last seconds are read again and again, and what
     /// was already listed is left out.
-    async fn follow(&mut self, begin: Timestamp) -> Result<()> {
-        let mut listed = HashSet::new();
+    async fn follow(&mut self) -> Result<()> {
         loop {
-            let since = Timestamp::now().minus(LOOK_BACK).max(begin);
-            let query = self.query(Some(since), None);
-            let mut signals: Vec<Item> = query_items(&self.stack.dynamodb, query, note)
-                .try_collect()
-                .await?;
-            let sort_keys: HashSet<_> = signals.iter().filter_map(sort_key).collect();
-            signals.retain(|signal| sort_key(signal).is_some_and(|key| !listed.contains(&key)));
+            let mut signals = self.read_recent().await?;
+            signals.retain(|signal| sort_key(signal).is_some_and(|key| !self.known.contains(key)));
             self.write(&signals)?;
-            // The next read reaches less far back: it does not find other keys again.
-            listed = sort_keys;
             tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    /// The signals that arrived [`LOOK_BACK`] before the newest one or later.
+    async fn read_recent(&self) -> Result<Vec<Item>> {
+        let query = self.query(self.recent_since(), None);
+        query_items(&self.stack.dynamodb, query, note)
+            .try_collect()
+            .await
+    }
+
+    /// A signal with a time ahead, of an import or of a wrong clock, hides no later one.
+    fn recent_since(&self) -> Option<Timestamp> {
+        let newest = self.newest?.min(Timestamp::now());
+        Some(newest.minus(LOOK_BACK))
+    }
+
+    /// Adds these signals to the known ones, and forgets those that no read finds again.
+    fn remember(&mut self, signals: &[Item]) {
+        for signal in signals {
+            let received_at = text(signal, "receivedAt").and_then(|time| time.parse().ok());
+            self.newest = self.newest.max(received_at);
+            self.known.extend(sort_key(signal).map(str::to_owned));
+        }
+        if let Some(since) = self.recent_since() {
+            let since = since.to_string();
+            self.known.retain(|key| *key >= since);
         }
     }
 
@@ -203,6 +242,7 @@ impl<'a> History<'a> {
         for signal in signals {
             self.add(signal)?;
         }
+        self.remember(signals);
         self.count += signals.len();
         self.rows.print()
     }
@@ -244,8 +284,8 @@ impl<'a> History<'a> {
     }
 }
 
-fn sort_key(signal: &Item) -> Option<String> {
-    text(signal, "sk").map(ToOwned::to_owned)
+fn sort_key(signal: &Item) -> Option<&str> {
+    text(signal, "sk")
 }
 
 /// The index of the signal in its request, which is only in its key: an import needs it to store

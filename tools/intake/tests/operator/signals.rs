@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::ops::Range;
 use std::process::Stdio;
+use std::time::Duration;
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
@@ -158,6 +159,25 @@ async fn follow_lists_new_signals_until_ctrl_c() {
     assert_eq!(ended.code, Some(0));
     assert_eq!(ended.stdout, Vec::<String>::new());
     assert_eq!(ended.stderr, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn follow_goes_by_the_clock_of_the_functions() {
+    let app = TestApp::start();
+    let operator = Operator::new(&app);
+    let key = app.key("shop").await;
+    let an_hour_ago = hours_ago(1);
+    let send = async |seconds, event_type| {
+        let at = an_hour_ago.plus(Duration::from_secs(seconds));
+        let signals = json!([{"customerId": "c", "eventType": event_type}]);
+        send_at(&app, &key, at, signals).await;
+    };
+    send(0, "stored").await;
+    let follow = RunningCommand::start(&operator, &FOLLOW);
+    assert!(follow.note().starts_with("Waiting for signals"));
+    send(1, "new").await;
+    assert_eq!(follow.json()["eventType"], "new");
+    assert_eq!(follow.interrupt().code, Some(0));
 }
 
 #[tokio::test]
