@@ -65,7 +65,9 @@ impl ListRejected {
         let mut rows = PrintedTable::new(format, heading).cut_to_terminal();
         let mut is_empty = true;
         for day in days(self.since, Timestamp::now()) {
-            let signals = rejected_table.read_day(account, &day, self.since).await?;
+            let signals = rejected_table
+                .read_day(account, &day, self.since, |_| true)
+                .await?;
             if signals.is_empty() {
                 continue;
             }

@@ -86,7 +86,7 @@ impl<'a> Redrive<'a> {
         for day in days(since, Timestamp::now()) {
             let signals = self
                 .rejected_table
-                .read_day(self.account, &day, since)
+                .read_day(self.account, &day, since, |_| true)
                 .await?;
             let candidates: Vec<_> = signals.into_iter().map(Candidate::as_sent).collect();
             self.run(&candidates, &mut take).await?;
@@ -106,14 +106,12 @@ impl<'a> Redrive<'a> {
     ) -> Result<()> {
         let mut candidates = Vec::new();
         for day in days(since, Timestamp::now()) {
+            let is_named = |signal: &RejectedSignal| signal.id.is_one_of(names);
             let signals = self
                 .rejected_table
-                .read_day(self.account, &day, since)
+                .read_day(self.account, &day, since, is_named)
                 .await?;
-            let wanted = signals
-                .into_iter()
-                .filter(|signal| signal.id.is_one_of(names));
-            candidates.extend(wanted.map(Candidate::as_sent));
+            candidates.extend(signals.into_iter().map(Candidate::as_sent));
         }
         refuse_ambiguous(names, candidates.iter().map(|one| &one.id))?;
         self.run(&candidates, &mut take).await?;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use aws_sdk_dynamodb::Client;
-use futures_util::TryStreamExt as _;
-use futures_util::future::try_join_all;
+use futures_util::stream::select_all;
+use futures_util::{Stream, TryStreamExt as _};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use store::attributes::Item;
@@ -90,8 +90,8 @@ impl RejectedTable {
         }
     }
 
-    /// Reads the signals of one day, as [`days`] names it, that arrived at or after `since`, in the
-    /// order of arrival.
+    /// Reads the signals of one day, as [`days`] names it, that arrived at or after `since` and are wanted, in
+    /// the order of arrival.
     ///
     /// # Errors
     /// DynamoDB failed.
@@ -100,11 +100,15 @@ impl RejectedTable {
         account: &AccountId,
         day: &str,
         since: Timestamp,
+        is_wanted: impl Fn(&RejectedSignal) -> bool,
     ) -> Result<Vec<RejectedSignal>> {
         let mut signals = Vec::new();
-        for item in self.read_items(account, day).await? {
+        let mut items = self.items(account, day);
+        while let Some(item) = items.try_next().await? {
             match RejectedSignal::from_item(account, item) {
-                Some(signal) if signal.received_at >= since => signals.push(signal),
+                Some(signal) if signal.received_at >= since && is_wanted(&signal) => {
+                    signals.push(signal);
+                }
                 Some(_) => {}
                 None => self.note_skipped(),
             }
@@ -116,15 +120,15 @@ impl RejectedTable {
         Ok(signals)
     }
 
-    /// Reads the items of one day.
-    async fn read_items(&self, account: &AccountId, day: &str) -> Result<Vec<Item>> {
-        let reads = (0..SHARDS).map(|shard| {
+    /// The items of one day, in no order. A broken client makes millions of them: a caller keeps no more than
+    /// it needs.
+    fn items(&self, account: &AccountId, day: &str) -> impl Stream<Item = Result<Item>> + Unpin {
+        let shards = (0..SHARDS).map(|shard| {
             let partition = partition_key(account, day, shard);
             let query = partition_query(&self.client, &self.table_name, partition);
-            query_items(&self.client, query, self.note).try_collect::<Vec<Item>>()
+            query_items(&self.client, query, self.note)
         });
-        let shards = try_join_all(reads).await?;
-        Ok(shards.into_iter().flatten().collect())
+        select_all(shards)
     }
 
     fn note_skipped(&self) {
@@ -176,7 +180,8 @@ impl RejectedTable {
         let mut found = NamedSignals::default();
         let since = period.map_or(Timestamp::from_millis(0), |period| period.start);
         for day in days(since, Timestamp::now()) {
-            for item in self.read_items(account, &day).await? {
+            let mut items = self.items(account, &day);
+            while let Some(item) = items.try_next().await? {
                 let naming = naming_of_item(wanted, period, &item);
                 let id = RejectedSignalId::from_item(account, &item);
                 match (naming, id) {
@@ -190,6 +195,8 @@ impl RejectedTable {
                 }
             }
         }
+        found.certain.sort_unstable();
+        found.doubtful.sort_unstable();
         Ok(found)
     }
 
