@@ -196,7 +196,9 @@ struct LakeWriter<'a> {
     bucket: &'a Bucket,
     /// What tells the objects of this run from those of another.
     run: String,
-    days: BTreeMap<String, GzEncoder<Vec<u8>>>,
+    /// The lines of each day. They are compressed when they are written: an encoder for each day would take more
+    /// memory than its lines.
+    days: BTreeMap<String, String>,
     kept_bytes: usize,
     /// How many objects were written.
     objects: usize,
@@ -219,9 +221,9 @@ impl<'a> LakeWriter<'a> {
 
     fn add(&mut self, event: &CloudEvent<'_>) -> Result<()> {
         let line = serde_json::to_string(event).context("An event cannot be written as JSON")?;
-        let new = || GzEncoder::new(Vec::new(), Compression::default());
-        let day = self.days.entry(event.day().to_owned()).or_insert_with(new);
-        writeln!(day, "{line}")?;
+        let day = self.days.entry(event.day().to_owned()).or_default();
+        day.push_str(&line);
+        day.push('\n');
         self.kept_bytes += line.len();
         Ok(())
     }
@@ -234,10 +236,12 @@ impl<'a> LakeWriter<'a> {
     }
 
     async fn flush(&mut self) -> Result<()> {
-        for (day, events) in std::mem::take(&mut self.days) {
+        for (day, lines) in std::mem::take(&mut self.days) {
+            let mut object = GzEncoder::new(Vec::new(), Compression::default());
+            object.write_all(lines.as_bytes())?;
             let (run, number) = (&self.run, self.objects);
             let key = format!("{EVENTS}dt={day}/backfill-{run}-{number}.gz");
-            self.bucket.put(&key, events.finish()?).await?;
+            self.bucket.put(&key, object.finish()?).await?;
             self.objects += 1;
         }
         self.kept_bytes = 0;
