@@ -119,6 +119,12 @@ impl Deployment {
         counts.iter().map(|counts| counts.faulted).sum()
     }
 
+    /// How many invocations ended in an error.
+    pub(super) fn errors(&self) -> u64 {
+        let errors = self.functions().map(|function| function.events.errors());
+        errors.iter().sum()
+    }
+
     /// Ends the functions, and waits until nothing that they sent is on its way.
     pub(super) async fn end(&mut self) {
         for function in [&mut self.signals, &mut self.customers, &mut self.overflow] {

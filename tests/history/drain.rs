@@ -10,14 +10,14 @@ use anyhow::{Result, ensure};
 use emulator::sqs::FakeSqs;
 use processes::runtime_api::EventQueue;
 use serde_json::Value;
+use testkit::template;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::REPORT_INTERVAL;
 
-/// Events that are drained at once, and the messages in one: as in template.yaml.
+/// Events that are drained at once: more than one, so that two write the same customer.
 const DRAINS: usize = 2;
-const BATCH_SIZE: usize = 10;
 
 /// How long a message that was received is hidden. On AWS a message is received again minutes later.
 const HIDDEN: Duration = Duration::from_secs(2);
@@ -45,8 +45,11 @@ async fn run(queue: Arc<FakeSqs>, events: EventQueue, is_over: Rc<Cell<bool>>) {
         let invocation = events.invoke(event.to_string().into()).await;
         invocation.map_or(Value::Null, |invocation| invocation.json())
     };
+    let batch_size = template()
+        .batch_size()
+        .expect("template.yaml has a function that drains the queue");
     while !is_over.get() || queue.remaining() > 0 {
-        if !queue.deliver(BATCH_SIZE, HIDDEN, invoke).await {
+        if !queue.deliver(batch_size, HIDDEN, invoke).await {
             sleep(POLL_INTERVAL).await;
         }
     }

@@ -36,8 +36,6 @@ pub(super) struct Counts {
     pub(super) killed: AtomicU64,
     /// Processes that ended by themselves.
     pub(super) ended: AtomicU64,
-    /// Invocations that ended in an error.
-    pub(super) errors: AtomicU64,
 }
 
 impl Processes {
@@ -81,6 +79,5 @@ async fn replace(options: ProcessOptions, clock: Arc<ProcessClock>, counts: Arc<
             process.kill().await.expect("the process runs");
             add(&counts.killed, 1);
         }
-        add(&counts.errors, process.invocation_errors());
     }
 }

@@ -133,7 +133,7 @@ async fn run() -> Result<bool> {
     let draining = drain::start(&queue, &deployment.overflow.events, &is_over);
     let is_enough = Rc::new(Cell::new(false));
     let sending = spawn_clients(&deployment, &signals, &customers, &is_enough);
-    disturb(&deployment, &signals).await;
+    let faulted_calls = disturb(&deployment, &signals).await;
     is_enough.set(true);
     for client in sending {
         client.await?;
@@ -142,7 +142,7 @@ async fn run() -> Result<bool> {
     is_over.set(true);
     drain::finish(draining, &queue).await?;
     deployment.end().await;
-    let counts = counts(&deployment, &signals, &customers);
+    let counts = counts(&deployment, &signals, &customers, faulted_calls);
     for count in &counts {
         println!("{count}");
     }
@@ -188,13 +188,16 @@ fn spawn_clients(
     tasks
 }
 
-/// Takes DynamoDB away once, and returns when enough signals are acknowledged.
-async fn disturb(deployment: &Deployment, signals: &ClientGroup) {
+/// Takes DynamoDB away once, and returns when enough signals are acknowledged. Returns how many calls had a
+/// fault before it.
+async fn disturb(deployment: &Deployment, signals: &ClientGroup) -> u64 {
     wait_for(signals, SIGNALS_BEFORE_OUTAGE).await;
+    let faulted_calls = deployment.faulted_calls();
     deployment.begin_outage();
     sleep(OUTAGE).await;
     deployment.end_outage();
     wait_for(signals, SIGNALS).await;
+    faulted_calls
 }
 
 /// Waits until so many signals are acknowledged.
@@ -216,24 +219,29 @@ fn sum(deployment: &Deployment, count: impl Fn(&ProcessCounts) -> &AtomicU64) ->
 }
 
 /// What the run counted, beside what is stored.
-fn counts(deployment: &Deployment, signals: &ClientGroup, customers: &ClientGroup) -> [Count; 10] {
+fn counts(
+    deployment: &Deployment,
+    signals: &ClientGroup,
+    customers: &ClientGroup,
+    faulted_calls: u64,
+) -> [Count; 10] {
     [
         Count::expected("acknowledged signals", signals.acknowledged.get()),
         Count::expected("deferred signals", signals.deferred.get()),
         Count::expected("acknowledged updates", customers.acknowledged.get()),
         Count::expected("deferred updates", customers.deferred.get()),
         Count::expected("killed processes", sum(deployment, |counts| &counts.killed)),
-        Count::expected("calls to DynamoDB with a fault", deployment.faulted_calls()),
+        Count::expected(
+            "calls to DynamoDB with a fault before the outage",
+            faulted_calls,
+        ),
         Count::expected("messages of the overflow queue", deployment.queue.sent()),
         Count::unexpected("dead letters", deployment.queue.dead_letters()),
         Count::unexpected(
             "processes that ended by themselves",
             sum(deployment, |counts| &counts.ended),
         ),
-        Count::unexpected(
-            "invocations that ended in an error",
-            sum(deployment, |counts| &counts.errors),
-        ),
+        Count::unexpected("invocations that ended in an error", deployment.errors()),
     ]
 }
 

@@ -128,9 +128,9 @@ impl FunctionProcess {
             .context("the process ended")
     }
 
-    /// How many invocations ended in an error.
+    /// How many invocations ended in an error, in this process and in others with the same events.
     pub fn invocation_errors(&self) -> u64 {
-        self.api.errors()
+        self.events.errors()
     }
 
     /// Waits until the process has ended by itself.

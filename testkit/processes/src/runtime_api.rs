@@ -22,6 +22,7 @@ pub struct EventQueue {
     sender: mpsc::UnboundedSender<Event>,
     receiver: Arc<AsyncMutex<mpsc::UnboundedReceiver<Event>>>,
     sent: Arc<AtomicU64>,
+    errors: Arc<AtomicU64>,
 }
 
 /// An event that waits for a process.
@@ -59,6 +60,7 @@ impl Default for EventQueue {
             sender,
             receiver: Arc::new(AsyncMutex::new(receiver)),
             sent: Arc::default(),
+            errors: Arc::default(),
         }
     }
 }
@@ -77,6 +79,15 @@ impl EventQueue {
         };
         self.sender.send(event).ok()?;
         responded.await.ok()
+    }
+
+    /// How many invocations ended in an error, in all processes.
+    pub fn errors(&self) -> u64 {
+        self.errors.load(Ordering::Relaxed)
+    }
+
+    fn count_error(&self) {
+        self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes the next event, as a process does.
@@ -99,7 +110,6 @@ struct RuntimeApiState {
     open: Mutex<HashMap<String, OpenInvocation>>,
     /// Requests for the next event that wait for one.
     waiting: watch::Sender<u64>,
-    errors: AtomicU64,
 }
 
 /// An invocation without a response.
@@ -122,7 +132,6 @@ impl RuntimeApi {
             timeout,
             open: Mutex::default(),
             waiting: watch::Sender::new(0),
-            errors: AtomicU64::new(0),
         };
         let server = HttpServer::start(state, None).await?;
         Ok(Self(server))
@@ -144,11 +153,6 @@ impl RuntimeApi {
             .await
             .context("the Runtime API is gone")?;
         Ok(())
-    }
-
-    /// How many invocations ended in an error.
-    pub fn errors(&self) -> u64 {
-        self.0.service.errors.load(Ordering::Relaxed)
     }
 
     /// Closes all connections: no event is given out any more. Callers wait on, until this is
@@ -205,10 +209,6 @@ impl RuntimeApiState {
             process_number: self.process_number,
         });
     }
-
-    fn count_error(&self) {
-        self.errors.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 impl Service for RuntimeApiState {
@@ -224,11 +224,11 @@ impl Service for RuntimeApiState {
             (&Method::GET, ["invocation", "next"]) => return self.next().await,
             (&Method::POST, ["invocation", id, "response"]) => self.respond(id, body),
             (&Method::POST, ["invocation", id, "error"]) => {
-                self.count_error();
+                self.events.count_error();
                 self.respond(id, body);
             }
             // The process ends after it has reported this error.
-            (&Method::POST, ["init", "error"]) => self.count_error(),
+            (&Method::POST, ["init", "error"]) => self.events.count_error(),
             _ => return response(404, &[], ""),
         }
         response(202, &[], "")
