@@ -9,6 +9,8 @@ import subprocess
 import sys
 import unittest
 
+import boto3
+
 import template
 from template import PROJECT, of_type
 
@@ -27,6 +29,12 @@ class Metrics(unittest.TestCase):
         shown = {re.fullmatch(r"\$\{(\w+Alarm)\.?Arn\}", alarm).group(1)
                  for widget in self.widgets for alarm in widget["properties"].get("alarms", [])}
         self.assertEqual(shown, set(self.alarms))
+
+    def test_console_has_an_address_in_every_partition(self):
+        # Those of the secret regions have no public console.
+        partitions = {name for name in boto3.Session().get_available_partitions() if not name.startswith("aws-iso")}
+        self.assertIn("aws-eusc", partitions)
+        self.assertEqual(set(self.monitoring["Mappings"]["Partitions"]), partitions)
 
     def test_the_nested_stack_gets_each_parameter_from_what_has_its_name(self):
         stack = self.template["Resources"]["Monitoring"]["Properties"]
