@@ -20,6 +20,10 @@ MANAGED_POLICY_CHARS = 6_144
 # What gives a role permissions, takes some away, or sets its boundary.
 NEEDS_BOUNDARY = {"iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRole", "iam:DeleteRolePolicy", "iam:DetachRolePolicy",
                   "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy", "iam:UpdateAssumeRolePolicy"}
+# The longest names that these services take, and how much of a name CloudFormation makes up: a hyphen and 13 characters.
+NAME_CHARS = {"AWS::CodeDeploy::Application": 100, "AWS::CodeDeploy::DeploymentGroup": 100, "AWS::DynamoDB::Table": 255,
+              "AWS::KinesisFirehose::DeliveryStream": 64, "AWS::Lambda::Function": 64, "AWS::S3::Bucket": 63, "AWS::SQS::Queue": 80}
+SUFFIX_CHARS = 14
 HARMLESS = {"iam:GetRole", "iam:GetRolePolicy", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies", "iam:TagRole", "iam:UntagRole",
             "iam:UpdateRole", "iam:UpdateRoleDescription"}
 # What the role itself calls: CloudFormation and the bucket of packages. CloudFormation calls the rest.
@@ -147,6 +151,18 @@ class DeploymentRole(unittest.TestCase):
         for file in (gradual, delivery, template.written("deploy/monitoring.yaml")):
             for resource in file["Resources"].values():
                 self.assertIn(service[resource["Type"].split("::")[1]], granted)
+
+    def test_names_that_cloudformation_makes_are_whole_for_the_longest_name_of_a_stack(self):
+        parameter = self.account["Parameters"]["StackName"]
+        longest, spare = parameter["MaxLength"], []
+        for file, ending in (("template.yaml", ""), ("delivery/template.yaml", "-delivery")):
+            resources = template.deployed(file)["Resources"]
+            named = [(name, NAME_CHARS[r["Type"]]) for name, r in resources.items() if r["Type"] in NAME_CHARS]
+            spare += [limit - longest - len(f"{ending}-{name}") - SUFFIX_CHARS for name, limit in named]
+        # CloudFormation cuts a longer one in two places, and the patterns of the role do not match what is left of the stack's name.
+        self.assertEqual(min(spare), 0)
+        self.assertIn(f"`StackName` has at most {longest} characters.", (PROJECT / "docs" / "operate.md").read_text())
+        self.assertIn(f"{longest} characters", parameter["Description"])
 
     def test_every_resource_is_one_of_the_stack_or_shared_for_a_stated_reason(self):
         patterns = {resolved(self.account, resource) for s in self.statements for resource in as_list(s["Resource"])}
