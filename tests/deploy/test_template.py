@@ -11,6 +11,7 @@ import unittest
 import tomlkit
 
 import template
+from resolved import KMS_KEY
 from template import PROJECT, of_type
 
 
@@ -64,7 +65,9 @@ class Data(unittest.TestCase):
         operators = "arn:aws:iam::123456789012:role/aws-reserved/sso.amazonaws.com/*/AWSReservedSSO_Operators_*"
         for valid in ("", operators, f"{operators},arn:aws:iam::123456789012:user/ada"):
             self.assertTrue(pattern.search(valid), valid)
-        for invalid in ("ada", f"{operators}, arn:aws:iam::123456789012:user/ada", f"{operators},", ","):
+        for invalid in ("ada", f"{operators}, arn:aws:iam::123456789012:user/ada", f"{operators},", ",",
+                        # What `aws sts get-caller-identity` prints. aws:PrincipalArn is the ARN of the role.
+                        "arn:aws:sts::123456789012:assumed-role/intake-operator/ada"):
             self.assertFalse(pattern.search(invalid), invalid)
 
 
@@ -124,10 +127,57 @@ class Configuration(unittest.TestCase):
             self.assertEqual(delivery[environment]["deploy"]["parameters"]["capabilities"], "CAPABILITY_IAM")
 
 
+def arn(service: str, rest: str) -> str:
+    return f"arn:aws:{service}:eu-west-1:123456789012:{rest}"
+
+
+STREAM = arn("dynamodb", "table/intake-dev-SignalsTable-1ABC/stream/2026-11-20T22:33:44.123")
+TOPIC = arn("sns", "intake-alarms")
+# What each parameter takes, and what is easily taken for it.
+ARNS = {
+    "CertificateArn": (arn("acm", "certificate/0a"), [arn("acm", "account"), arn("iam", "server-certificate/intake")]),
+    "KmsKeyArn": (KMS_KEY, [arn("kms", "alias/intake"), "alias/intake", "0a"]),
+    "KeyOperatorArns": ("arn:aws:iam::123456789012:role/operator", ["arn:aws:sts::123456789012:assumed-role/operator/ada"]),
+    "PageTopicArn": (TOPIC, [f"{TOPIC}:0a0a0a0a-subscription", arn("sqs", "intake-alarms")]),
+    "TicketTopicArn": (TOPIC, [f"{TOPIC}:0a0a0a0a-subscription", arn("sqs", "intake-alarms")]),
+    "PermissionsBoundaryArn": ("arn:aws:iam::123456789012:policy/boundary", ["arn:aws:iam::123456789012:role/boundary"]),
+    "SignalsStreamArn": (STREAM, [STREAM.split("/stream/")[0]]),
+    "CustomersStreamArn": (STREAM, [STREAM.split("/stream/")[0]]),
+    "OidcProviderArn": ("arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com",
+                        ["arn:aws:iam::123456789012:role/deploy", "arn:aws:iam::123456789012:oidc-provider/gitlab.example"]),
+}
+
+
 class Parameters(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.template = template.written()
+
+    def test_parameter_takes_an_arn_of_its_kind_only(self):
+        # Those of deploy/monitoring.yaml are parameters or resources of template.yaml.
+        for file in ("template.yaml", "delivery/template.yaml", "deploy/deployment-role.yaml"):
+            for name, parameter in template.written(file)["Parameters"].items():
+                if name.endswith(("Arn", "Arns")):
+                    taken, refused = ARNS[name]
+                    self.assertRegex(taken, parameter["AllowedPattern"], name)
+                    for other in refused:
+                        self.assertNotRegex(other, parameter["AllowedPattern"], name)
+
+    def test_number_that_a_function_reads_is_whole(self):
+        for file in ("template.yaml", "delivery/template.yaml"):
+            written = template.written(file)
+            functions = [function["Properties"] for function in of_type(written, "AWS::Serverless::Function").values()]
+            read = template.references([part.get("Environment", {}) for part in (written["Globals"]["Function"], *functions)])
+            for name in read & set(written["Parameters"]):
+                self.assertNotEqual(written["Parameters"][name]["Type"], "Number", name)
+        for name in ("ReservedConcurrency", "SignalRetentionDays"):
+            pattern = self.template["Parameters"][name]["AllowedPattern"]
+            for valid in ("0", "7", "36500"):
+                self.assertRegex(valid, pattern, name)
+            for invalid in ("", "0.5", "30.0", "0.0", "-1", "+1", "1e3", " 1"):
+                self.assertNotRegex(invalid, pattern, name)
+        # Another text than that of the condition: Lambda would reserve no concurrency.
+        self.assertNotRegex("00", self.template["Parameters"]["ReservedConcurrency"]["AllowedPattern"])
 
     def test_stack_says_the_version_of_the_functions(self):
         manifest = tomlkit.parse((PROJECT / "Cargo.toml").read_text())
