@@ -15,6 +15,7 @@ import unittest
 from collections import Counter
 from pathlib import Path
 
+import click
 from samcli.cli.types import CfnParameterOverridesType
 
 import page_commands
@@ -123,6 +124,13 @@ class Commands(unittest.TestCase):
             case _:
                 taken = self.server.counts[str(number)] > 0
         return None if taken else f"exit code {done.returncode}: {done.stdout[-3000:]}"
+
+    def test_parameter_is_emptied_as_the_page_says(self):
+        self.assertIn("(`'Name=\"\"'` empties it)", (PROJECT / "docs" / "operate.md").read_text())
+        self.assertEqual(CfnParameterOverridesType().convert(('Name=""',), None, None), {"Name": ""})
+        # As a reader would try first, and sam refuses.
+        with self.assertRaises(click.BadParameter):
+            CfnParameterOverridesType().convert(("Name=",), None, None)
 
     def test_deployments_set_parameters_that_their_template_has(self):
         for script, commands in self.made.items():

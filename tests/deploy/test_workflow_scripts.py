@@ -58,8 +58,8 @@ class Deploying(WorkflowSteps):
         self.program("sam", "printf '%s\\n' \"$@\"\n")
         self.configure()
         done = self.run_script("deploy.deploy", "Deploy", CONFIG_ENV="prod", STACK="intake-prod",
-                               PARAMETERS="GradualDeployment=false QuietMinutes=30")
-        self.assertEqual(done.stdout.split()[-3:], ["Architecture=arm64", "GradualDeployment=false", "QuietMinutes=30"], done.stderr)
+                               PARAMETERS='GradualDeployment=false CorsOrigins=""')
+        self.assertEqual(done.stdout.split()[-3:], ["Architecture=arm64", "GradualDeployment=false", 'CorsOrigins=""'], done.stderr)
 
     def test_summary_names_the_commit_that_a_deployment_replaces(self):
         self.program("sam", "")
