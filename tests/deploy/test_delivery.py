@@ -182,6 +182,15 @@ class Queries(unittest.TestCase):
         found = self.database(events).execute("SELECT id FROM unique_signals ORDER BY id").fetchall()
         self.assertEqual([id[18] for (id,) in found], ["1", "2", "3"])
 
+    def test_customer_that_comes_back_with_an_older_time_counts_as_deleted_until_an_update(self):
+        def change(number: int, kind: str, time: str) -> dict:
+            return event(number, source="/accounts/acme/customers", type=f"intake.customer.{kind}", time=f"2026-11-20T00:00:{time}Z")
+        changes = [change(1, "created", "01.500"), change(2, "deleted", "01.000"), change(3, "created", "01.500")]
+        for more, listed in (([], []), ([change(4, "updated", "02.000")], [("acme", "c")])):
+            found = self.database(changes + more).execute("SELECT account, customer FROM customers").fetchall()
+            self.assertEqual(found, listed)
+        self.assertIn("until you send an update of it", " ".join((PROJECT / "delivery" / "README.md").read_text().split()))
+
     def test_blank_message_id_is_none(self):
         blank = ["", " ", "\t\n", None, {}, [], {"a": 1}, [1]]
         events = [event(number, data={"messageId": message_id}) for message_id in blank for number in (1, 2)]
