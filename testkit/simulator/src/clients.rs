@@ -40,8 +40,18 @@ pub enum Patience {
     Retries,
     /// It gives up, as the client libraries in use do.
     NeverRetries,
-    /// It waits a short time only, and gives up.
+    /// It waits a short time only, and sends the request again while the first one is still served.
     HangsUp,
+}
+
+impl Patience {
+    /// Whether it sends a request again.
+    pub fn retries(self) -> bool {
+        match self {
+            Self::Retries | Self::HangsUp => true,
+            Self::NeverRetries => false,
+        }
+    }
 }
 
 /// A client with its key.
@@ -169,24 +179,22 @@ impl Clients {
     }
 
     /// Adds to the record what came of a request, with the latest time that the clocks of its
-    /// environments may have shown: when its last attempt is served, also if the client hung up.
+    /// environments may have shown: when all its attempts are served, also those on which the client
+    /// hung up.
     pub fn record_when_served(
         self: &Rc<Self>,
-        latest_clock: u64,
-        still_served: Option<JoinHandle<Invocation>>,
+        mut latest_clock: u64,
+        still_served: Vec<JoinHandle<Invocation>>,
         add: impl FnOnce(&mut RunRecord, u64) + 'static,
     ) {
         let clients = self.clone();
         spawn_local(async move {
-            let last_clock = match still_served {
-                Some(invocation) => {
-                    let served = invocation.await;
-                    served.expect("an invocation does not panic").latest_clock
-                }
-                None => 0,
-            };
+            for invocation in still_served {
+                let served = invocation.await.expect("an invocation does not panic");
+                latest_clock = latest_clock.max(served.latest_clock);
+            }
             let record = &mut *clients.record.borrow_mut();
-            add(record, latest_clock.max(last_clock));
+            add(record, latest_clock);
         });
     }
 

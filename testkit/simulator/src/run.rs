@@ -244,6 +244,7 @@ mod tests {
 
     #[test]
     fn seed_is_the_same_run_again_call_by_call_with_and_without_its_story() {
+        let mut disturbances = [0; 3];
         for seed in [1, 3] {
             let [first, second] = [false, true].map(|keeps_all| {
                 let options = RunOptions {
@@ -257,12 +258,21 @@ mod tests {
                 [second.trace, second.counts.calls, second.counts.requests],
                 "seed {seed}"
             );
-            assert!(
-                first.counts.calls > 100 && first.broken.is_empty(),
-                "{:?}",
-                first.broken
-            );
+            assert!(first.broken.is_empty(), "{:?}", first.broken);
+            assert!(first.counts.calls > 100, "{:?}", first.counts);
             assert!(!second.lines.is_empty());
+            let counts = [
+                first.counts.faulted,
+                first.counts.kills,
+                first.counts.deferred,
+            ];
+            for (sum, count) in disturbances.iter_mut().zip(counts) {
+                *sum += count;
+            }
         }
+        assert!(
+            disturbances.iter().all(|count| *count > 0),
+            "faults, kills and deferrals: {disturbances:?}"
+        );
     }
 }

@@ -55,7 +55,13 @@ impl Write<'_> {
     /// that is still on its way creates the customer again (docs/outages.md, What is not promised).
     fn latest_effect(&self, acknowledged_at: Micros, all: &[Self]) -> Micros {
         let late_calls = Micros::try_from(LATE_CALLS.as_micros()).expect("it is a few seconds");
-        let on_its_way = self.update.sent..=acknowledged_at + late_calls;
+        // A client may have sent it again while an attempt was still served.
+        let last_attempt = if self.update.is_repeated {
+            acknowledged_at.max(self.update.latest_clock)
+        } else {
+            acknowledged_at
+        };
+        let on_its_way = self.update.sent..=last_attempt + late_calls;
         all.iter()
             .filter(|other| other.update.is_erasure)
             .flat_map(|erasure| [Some(erasure.update.sent), erasure.acknowledged_at()])

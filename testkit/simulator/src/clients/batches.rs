@@ -5,7 +5,7 @@ use std::rc::Rc;
 use consistency::generated::GeneratedBatch;
 use consistency::{ClientOutcome, RecordedRequest};
 
-use super::{Attempt, Client, Clients, Patience, RETRY_TIMEOUT};
+use super::{Attempt, Client, Clients, RETRY_TIMEOUT};
 use crate::promises::Promise;
 
 /// More batches than a client sends in a run: each has a number that no other client uses.
@@ -37,7 +37,7 @@ async fn send_batch(clients: &Rc<Clients>, client: &Client, batch: GeneratedBatc
     let began = clients.aws.elapsed();
     let mut request = RecordedRequest::new(&batch, clients.aws.micros());
     let about = format!("request {};", batch.number);
-    let mut still_served = None;
+    let mut still_served = Vec::new();
     loop {
         let identifier = request.identifier.as_deref();
         let identifier = identifier.unwrap_or("without identifier");
@@ -49,7 +49,7 @@ async fn send_batch(clients: &Rc<Clients>, client: &Client, batch: GeneratedBatc
         };
         let received = clients.send(client, attempt).await;
         request.latest_clock = request.latest_clock.max(received.latest_clock);
-        still_served = received.still_served.or(still_served);
+        still_served.extend(received.still_served);
         if let Some(response) = &received.response {
             let deferred = response.body["deferred"].as_u64().unwrap_or_default();
             clients.aws.state().counts.deferred += deferred;
@@ -61,7 +61,7 @@ async fn send_batch(clients: &Rc<Clients>, client: &Client, batch: GeneratedBatc
             }
         }
         let is_over = clients.aws.elapsed() >= began + RETRY_TIMEOUT;
-        let retries = client.patience == Patience::Retries && request.identifier.is_some();
+        let retries = client.patience.retries() && request.identifier.is_some();
         if request.outcome != ClientOutcome::Unknown || !retries || is_over {
             break;
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use consistency::generated::GeneratedUpdate;
 use consistency::{ClientOutcome, RecordedUpdate};
 
-use super::{Attempt, Client, Clients, Patience, RETRY_TIMEOUT};
+use super::{Attempt, Client, Clients, RETRY_TIMEOUT};
 use crate::promises::Promise;
 
 /// How long a client waits before it sends an update again, in milliseconds.
@@ -34,7 +34,7 @@ async fn send_update(clients: &Rc<Clients>, client: &Client, profile: GeneratedU
     let key = profile.key(client.account);
     let what = format!("an update of {key}: {:?}", profile.fields);
     let mut update = RecordedUpdate::new(profile, client.account, clients.aws.micros());
-    let mut still_served = None;
+    let mut still_served = Vec::new();
     loop {
         let attempt = Attempt {
             path: "/api/customers",
@@ -44,7 +44,7 @@ async fn send_update(clients: &Rc<Clients>, client: &Client, profile: GeneratedU
         };
         let received = clients.send(client, attempt).await;
         update.latest_clock = update.latest_clock.max(received.latest_clock);
-        still_served = received.still_served.or(still_served);
+        still_served.extend(received.still_served);
         if let Some(response) = received.response {
             let wrong = update.note(response.status, &response.body, clients.aws.micros());
             if let Some(wrong) = wrong {
@@ -54,8 +54,7 @@ async fn send_update(clients: &Rc<Clients>, client: &Client, profile: GeneratedU
             }
         }
         let is_over = clients.aws.elapsed() >= began + RETRY_TIMEOUT;
-        let retries = client.patience == Patience::Retries;
-        if update.outcome != ClientOutcome::Unknown || !retries || is_over {
+        if update.outcome != ClientOutcome::Unknown || !client.patience.retries() || is_over {
             break;
         }
         update.is_repeated = true;
