@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use aws::deadline::Deadline;
 use serde_json::json;
-use simulator::aws::faults::Fault;
+use simulator::aws::faults::{Fault, Rule};
 use store::retry::deadline_of_writes;
 
 use crate::support::clock::NOW;
 use crate::support::requests::{batch_with_identifier, signals};
-use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, assert_not_deferred, slow};
+use crate::support::stack::{
+    FAILURES, LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, assert_not_deferred, slow,
+};
 use crate::support::updates::assert_result;
 
 #[tokio::test(start_paused = true)]
@@ -38,6 +40,32 @@ async fn request_is_deferred_after_one_write_timeout_when_dynamodb_hangs() {
     let (response, took) = stack.timed(stack.send(&signals, NOW)).await;
     assert_not_deferred(&response);
     assert_eq!(took, Duration::from_millis(600) + LATENCY / 2);
+}
+
+/// docs/outages.md, What is promised, Failures: one second of refused calls and lost connections, or half a second
+/// of hangs.
+#[tokio::test(start_paused = true)]
+async fn failures_of_a_second_and_hangs_of_half_a_second_defer_nothing() {
+    let failures = FAILURES.map(|fault| (fault, Duration::from_secs(1)));
+    let hangs = (Fault::Hangs, Duration::from_millis(500));
+    for (fault, lasts) in failures.into_iter().chain([hangs]) {
+        let failing = || {
+            Stack::start([Rule {
+                during: Duration::ZERO..lasts,
+                ..fault.clone().always()
+            }])
+        };
+        let without_identifier = json!({"signals": signals(30)});
+        for body in [&batch_with_identifier(30), &without_identifier] {
+            let stack = failing();
+            assert_not_deferred(&stack.send(body, NOW).await);
+            assert!(stack.faulted() > 0, "{fault:?}");
+            assert_eq!(stack.stored().len(), 30, "{fault:?}");
+        }
+        let stack = failing();
+        assert_result(&stack.update(json!({"city": "Ulm"}), NOW).await, "created");
+        assert!(stack.faulted() > 0, "{fault:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -281,6 +281,15 @@ impl Stack {
     }
 }
 
+impl Drop for Stack {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let broken = self.aws.state().promises.broken().to_vec();
+            assert!(broken.is_empty(), "{broken:?}");
+        }
+    }
+}
+
 /// The entry of a key of the account `shop` that is valid for all endpoints.
 pub(crate) fn key_entry() -> KeyEntry {
     KeyEntry {
