@@ -115,15 +115,6 @@ fn hindrances_of_credentials() -> Vec<Hindrance> {
             ..NOTHING
         },
         Hindrance {
-            config: "[default]\nregion = eu-central-1\n",
-            variables: &[
-                ("AWS_WEB_IDENTITY_TOKEN_FILE", "/nonexistent/token"),
-                ("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/ops"),
-            ],
-            told: &["No AWS credentials from AWS_WEB_IDENTITY_TOKEN_FILE: "],
-            ..NOTHING
-        },
-        Hindrance {
             config: "[default]\nregion = eu-central-1\nlogin_session = arn:aws:iam::1:user/gone\n",
             told: &[
                 "No AWS credentials from the profile default",
@@ -136,6 +127,15 @@ fn hindrances_of_credentials() -> Vec<Hindrance> {
 
 fn hindrances_of_settings() -> Vec<Hindrance> {
     vec![
+        Hindrance {
+            config: "[default]\nregion = eu-central-1\n",
+            variables: &[
+                ("AWS_WEB_IDENTITY_TOKEN_FILE", "/nonexistent/token"),
+                ("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/ops"),
+            ],
+            told: &["No AWS credentials from AWS_WEB_IDENTITY_TOKEN_FILE: "],
+            ..NOTHING
+        },
         Hindrance {
             config: "[default]\n{keys}use_fips_endpoint = yes\n",
             told: &[
