@@ -78,7 +78,11 @@ fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
+/// Whether the body of a request with these headers is compressed with gzip.
+///
+/// # Errors
+/// [`Problem::UnsupportedContentEncoding`].
+pub fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
     let encoding = headers
         .get(CONTENT_ENCODING)
         .map(|value| value.as_bytes().trim_ascii().to_ascii_lowercase());

@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, Method, Uri};
-use service::body::gunzip;
+use service::body::{gunzip, is_gzip};
 
 /// What the path of a batch ends with, also where its beginning is wrong.
 const BATCH_PATH: &str = "/event-flows/signal";
@@ -76,11 +76,9 @@ impl SentRequest {
         self.method == Method::POST && self.uri.path().trim_end_matches('/').ends_with(BATCH_PATH)
     }
 
-    /// Whether the body is compressed with gzip.
+    /// Whether the functions decompress the body.
     pub(crate) fn is_compressed(&self) -> bool {
-        self.headers
-            .get(CONTENT_ENCODING)
-            .is_some_and(|encoding| encoding == "gzip" || encoding == "x-gzip")
+        matches!(is_gzip(&self.headers), Ok(true))
     }
 
     /// The path and the parameters.
@@ -101,19 +99,32 @@ mod tests {
         0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     ];
 
+    /// The decoded body of a request with so many empty members.
+    fn decoded(encoding: &'static str, members: usize) -> Option<Bytes> {
+        let encoding = HeaderValue::from_static(encoding);
+        let sent = SentRequest {
+            method: Method::POST,
+            uri: Uri::from_static("/api/event-flows/signal"),
+            headers: [(CONTENT_ENCODING, encoding)].into_iter().collect(),
+            body: SentBody::Whole(EMPTY_MEMBER.repeat(members).into()),
+        };
+        sent.decoded()
+    }
+
     #[test]
     fn body_of_more_gzip_members_than_the_functions_take_is_not_decompressed() {
-        let decoded = |members| {
-            let encoding = HeaderValue::from_static("gzip");
-            let sent = SentRequest {
-                method: Method::POST,
-                uri: Uri::from_static("/api/event-flows/signal"),
-                headers: [(CONTENT_ENCODING, encoding)].into_iter().collect(),
-                body: SentBody::Whole(EMPTY_MEMBER.repeat(members).into()),
-            };
-            sent.decoded()
-        };
-        assert_eq!(decoded(MAX_GZIP_MEMBERS), Some(Bytes::new()));
-        assert_eq!(decoded(MAX_GZIP_MEMBERS + 1), None);
+        assert_eq!(decoded("gzip", MAX_GZIP_MEMBERS), Some(Bytes::new()));
+        assert_eq!(decoded("gzip", MAX_GZIP_MEMBERS + 1), None);
+    }
+
+    #[test]
+    fn content_encoding_is_read_as_the_functions_read_it() {
+        for encoding in ["GZIP", "X-Gzip", " gzip "] {
+            assert_eq!(decoded(encoding, 1), Some(Bytes::new()), "{encoding}");
+        }
+        for encoding in ["Identity", "", "br", "gzip, gzip"] {
+            let as_sent = Some(Bytes::from_static(&EMPTY_MEMBER));
+            assert_eq!(decoded(encoding, 1), as_sent, "{encoding}");
+        }
     }
 }
