@@ -214,12 +214,10 @@ async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
     stack.stop("TERM");
 }
 
-#[tokio::test]
-async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("dev.sqlite");
+/// Has a stack with this data file defer a signal, and ends the stack.
+fn defer_a_signal(data: &str) {
     let signals = br#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
-    let stack = LocalStack::start(&["--data", data.to_str().unwrap(), "--faults", "1"]);
+    let stack = LocalStack::start(&["--data", data, "--faults", "1"]);
     let deferred = stack.send("POST", "/api/event-flows/signal", &[], signals);
     assert_eq!(deferred.status, 200, "{deferred:?}");
     assert_eq!(deferred.json()["deferred"], 1, "{deferred:?}");
@@ -228,6 +226,38 @@ async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one
         stderr.contains("dev.sqlite.queue: 1.\nStopped.\n"),
         "{stderr}"
     );
+}
+
+#[test]
+fn deferred_signal_is_told_and_reset_by_a_stack_that_does_not_use_the_queue() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("dev.sqlite");
+    let data = data.to_str().unwrap();
+    let waiting = "Messages with deferred data that wait for a start without --no-queue: 1.\n";
+    defer_a_signal(data);
+
+    for is_reset in [false, true] {
+        let stack = LocalStack::start(&["--data", data, "--no-queue"]);
+        let url = format!("{}/reset", stack.variable("INSPECTOR_URL"));
+        if is_reset {
+            let reset = call("POST", &url, &[("X-Intake-Inspector", "1")], b"");
+            assert_eq!(reset.status, 204, "{reset:?}");
+        }
+        let stderr = stack.stop("INT");
+        assert!(stderr.contains(waiting), "{stderr}");
+        let is_kept = stderr.contains("dev.sqlite.queue: 1.\nStopped.\n");
+        assert_eq!(is_kept, !is_reset, "{stderr}");
+    }
+    let stack = LocalStack::start(&["--data", data, "--no-queue"]);
+    let stderr = stack.stop("INT");
+    assert!(!stderr.contains("deferred data"), "{stderr}");
+}
+
+#[tokio::test]
+async fn deferred_signals_of_a_stack_with_a_data_file_are_stored_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("dev.sqlite");
+    defer_a_signal(data.to_str().unwrap());
     for file in std::fs::read_dir(folder.path())
         .unwrap()
         .map(Result::unwrap)

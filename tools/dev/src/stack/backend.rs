@@ -32,6 +32,7 @@ use crate::terminal::status;
 /// The parts behind the gateway.
 pub(super) struct Backend {
     pub(super) emulator: Arc<Emulator>,
+    /// With --no-queue, the functions do not have it.
     pub(super) overflow: Option<OverflowQueue>,
     pub(super) stack_info: StackInfo,
     pub(super) event_contracts: Option<EventContracts>,
@@ -53,8 +54,9 @@ impl Backend {
         } = inputs;
         let emulator = dynamodb::start(template, storage, listener)?;
         let overflow = start_overflow_queue(options, template, storage).await?;
+        let used_queue = overflow.as_ref().filter(|_| !options.no_queue);
         let mut environment = template.environment()?;
-        environment.extend(overflow.iter().flat_map(OverflowQueue::variables));
+        environment.extend(used_queue.into_iter().flat_map(OverflowQueue::variables));
         let stack_info = StackInfo::new(addresses, &emulator.endpoint(), environment);
         let event_contracts = options.event_contracts.as_deref().map(EventContracts::read);
         let event_contracts = event_contracts.transpose()?;
@@ -65,8 +67,8 @@ impl Backend {
         let faults = start_faults(options, &emulator).await?;
         let variables = function_variables(&stack_info, faults.as_ref());
         let functions = start_functions(template, &variables, options.raw).await?;
-        if let Some(overflow) = &overflow {
-            overflow.drain(functions.clone());
+        if let Some(queue) = used_queue {
+            queue.drain(functions.clone());
         }
         Ok(Self {
             emulator,
@@ -86,7 +88,7 @@ async fn start_overflow_queue(
     storage: &Storage,
 ) -> Result<Option<OverflowQueue>> {
     if options.no_queue {
-        return Ok(None);
+        return OverflowQueue::open_left(template, storage).await;
     }
     OverflowQueue::start(template, storage).await
 }

@@ -65,10 +65,7 @@ impl OverflowQueue {
         let Some(batch_size) = template.batch_size() else {
             return Ok(None);
         };
-        let file = match storage {
-            Storage::File(data) => Some(data.with_added_extension("queue")),
-            Storage::Memory => None,
-        };
+        let file = file_of(storage);
         let sqs = match &file {
             Some(file) => FakeSqs::start_in(file).await?,
             None => FakeSqs::start().await?,
@@ -82,6 +79,32 @@ impl OverflowQueue {
             file,
             batch_size,
         }))
+    }
+
+    /// Opens the queue that an earlier start has left beside the data file, if there is one, for a
+    /// stack that does not use it: then its messages are told and can be deleted.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub(crate) async fn open_left(template: &Template, storage: &Storage) -> Result<Option<Self>> {
+        let is_left = file_of(storage).is_some_and(|file| file.exists());
+        if !is_left {
+            return Ok(None);
+        }
+        let overflow = Self::start(template, storage).await?;
+        let waiting = overflow.as_ref().map_or(0, Self::messages);
+        if waiting > 0 {
+            status(&format!(
+                "Messages with deferred data that wait for a start without --no-queue: {waiting}."
+            ));
+        }
+        Ok(overflow)
+    }
+
+    /// How many messages are in the queue and in its dead-letter queue.
+    fn messages(&self) -> u64 {
+        let sqs = &self.queue.sqs;
+        sqs.remaining() + sqs.dead_letters()
     }
 
     /// The variables by which the functions and the operator find the queue.
@@ -119,6 +142,14 @@ impl OverflowQueue {
     }
 }
 
+/// The file of the queue, beside the data file.
+fn file_of(storage: &Storage) -> Option<PathBuf> {
+    match storage {
+        Storage::File(data) => Some(data.with_added_extension("queue")),
+        Storage::Memory => None,
+    }
+}
+
 /// The response of the overflow function to this Lambda event, or null if there is none.
 async fn response_to(functions: &Functions, event: Value) -> Value {
     let Ok(event) = serde_json::from_value(event) else {
@@ -130,8 +161,7 @@ async fn response_to(functions: &Functions, event: Value) -> Value {
 
 impl Drop for OverflowQueue {
     fn drop(&mut self) {
-        let sqs = &self.queue.sqs;
-        let left = sqs.remaining() + sqs.dead_letters();
+        let left = self.messages();
         if left == 0 {
             return;
         }
