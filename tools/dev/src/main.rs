@@ -70,16 +70,39 @@ async fn run_until_told_to_stop(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Ends when a Unix signal asks this process to stop.
+/// Ends when a Unix signal asks this process to stop. SIGHUP does not where it was ignored from the
+/// start, as by `nohup`: the process is then to survive its terminal.
 fn stop_signal() -> Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
+    let mut hangup = if is_hangup_ignored() {
+        None
+    } else {
+        Some(signal(SignalKind::hangup())?)
+    };
     Ok(async move {
+        let hangup = async {
+            match &mut hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
+            _ = hangup => {}
         }
     })
+}
+
+/// Whether this process ignores SIGHUP. Linux says it in a mask (proc(5), `/proc/pid/status`);
+/// elsewhere it is not known.
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let bit = 1 << (SignalKind::hangup().as_raw_value() - 1);
+    mask.is_some_and(|mask| mask & bit != 0)
 }

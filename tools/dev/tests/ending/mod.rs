@@ -23,6 +23,22 @@ fn sigint_sigterm_and_sighup_end_the_stack() {
 }
 
 #[test]
+fn stack_that_was_started_with_nohup_survives_its_terminal() {
+    let workspace = TestWorkspace::new();
+    let mut running = workspace.start_without_hangup(&[]);
+    running.wait_for_line("Intake is running");
+    // A stack that ends may still answer the first request.
+    for _ in 0..3 {
+        running.send_unix_signal("HUP");
+        let response = running.post("/api/customers", "{}");
+        assert!(response.starts_with("HTTP/1.1 400 "), "{response}");
+    }
+    running.send_unix_signal("TERM");
+    let ended = running.end();
+    assert!(ended.stderr.ends_with("Stopped.\n"), "{}", ended.stderr);
+}
+
+#[test]
 fn request_under_way_gets_its_answer_and_an_idle_connection_delays_nothing() {
     let workspace = TestWorkspace::new();
     let mut running = workspace.start(&["--no-queue"]);

@@ -98,6 +98,17 @@ impl TestWorkspace {
         (RunningStack::new(command.spawn().unwrap()), reader)
     }
 
+    /// Starts `cargo dev` like [`Self::start`], with SIGHUP ignored, as by `nohup`.
+    pub(crate) fn start_without_hangup(&self, arguments: &[&str]) -> RunningStack {
+        let command = self.command(arguments);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#"trap "" HUP; exec "$0" "$@""#]);
+        shell.arg(command.get_program()).args(command.get_args());
+        shell.current_dir(self.folder.path());
+        shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+        RunningStack::new(shell.spawn().unwrap())
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let ports = ["--port", "--dynamodb-port", "--inspector-port"]
             .into_iter()
