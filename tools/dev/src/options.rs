@@ -185,7 +185,13 @@ fn command() -> Command {
             .replace('-', "_");
         // The text has to live as long as the process, which has one command line.
         let variable: &'static str = format!("{VARIABLE_PREFIX}{name}").leak();
-        let option = option.env(variable).hide_env(true);
+        // In a file of variables, an empty one stands for an option that is not given.
+        let is_empty = std::env::var_os(variable).is_some_and(|value| value.is_empty());
+        let option = if is_empty {
+            option
+        } else {
+            option.env(variable).hide_env(true)
+        };
         match option.get_action() {
             ArgAction::SetTrue => option.value_parser(BoolishValueParser::new()),
             ArgAction::Append => option.value_delimiter(','),

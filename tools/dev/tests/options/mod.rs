@@ -1,24 +1,34 @@
 //! The options of `cargo dev`: their variables, and the errors of values that cannot be used.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail like tests")]
 
 use crate::workspace::{TestWorkspace, dev};
 
-#[test]
-fn variable_of_each_option_is_read() {
+/// The options that the help lists, without their hyphens.
+fn options_of_the_help() -> Vec<String> {
     let help = String::from_utf8(dev().arg("--help").output().unwrap().stdout).unwrap();
     let options = help
         .lines()
         .filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next());
-    // These take any path.
-    let options: Vec<_> = options
-        .filter(|option| !["contracts", "data", "env-file"].contains(option))
-        .collect();
-
+    let options: Vec<_> = options.map(str::to_owned).collect();
     assert!(
-        options.len() > 10 && options.contains(&"seed"),
+        options.len() > 10 && options.contains(&"seed".to_owned()),
         "{options:?}"
     );
-    for option in options {
-        let variable = format!("INTAKE_DEV_{}", option.to_uppercase().replace('-', "_"));
+    options
+}
+
+fn variable_of(option: &str) -> String {
+    format!("INTAKE_DEV_{}", option.to_uppercase().replace('-', "_"))
+}
+
+#[test]
+fn variable_of_each_option_is_read() {
+    for option in options_of_the_help() {
+        // These take any path.
+        if ["contracts", "data", "env-file"].contains(&option.as_str()) {
+            continue;
+        }
+        let variable = variable_of(&option);
         let ended = dev().env(&variable, "no value of it").output().unwrap();
         let text = String::from_utf8(ended.stderr).unwrap();
         assert!(
@@ -26,6 +36,28 @@ fn variable_of_each_option_is_read() {
                 "error: invalid value 'no value of it' for '--{option}"
             )),
             "{variable}: {text}"
+        );
+    }
+}
+
+#[test]
+fn empty_variable_is_an_option_that_is_not_given() {
+    for option in options_of_the_help() {
+        // The default of one of the ports is the other one: an error that comes after the options.
+        let ports = if option == "port" {
+            ["--dynamodb-port", "9000"]
+        } else {
+            ["--port", "8000"]
+        };
+        let ended = dev()
+            .env(variable_of(&option), "")
+            .args(ports)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            text.starts_with("error: --port and --dynamodb-port are both "),
+            "{option}: {text}"
         );
     }
 }
