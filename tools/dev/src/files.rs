@@ -42,10 +42,10 @@ impl Files {
         let root = root.context(
             "This folder is not in the repository of Intake: no folder above it has template.yaml and Cargo.toml.",
         )?;
-        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
         Ok(Self {
             root: root.to_owned(),
-            env_folder: target.unwrap_or_else(|| root.join("target")),
+            // Also where CARGO_TARGET_DIR names another folder, so that each reader finds it.
+            env_folder: root.join("target"),
         })
     }
 

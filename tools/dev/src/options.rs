@@ -110,7 +110,7 @@ pub(crate) struct Options {
     pub(crate) raw: bool,
 
     /// File for the variables of the running stack, which replaces only a file that an earlier stack
-    /// has written [default: dev.env, in the target folder if there is one]
+    /// has written [default: dev.env, in the folder target of the repository if there is one]
     #[arg(long, value_name = "PATH")]
     pub(crate) env_file: Option<PathBuf>,
 }

@@ -141,14 +141,10 @@ impl StackVariables {
 
 fn find_default() -> Result<PathBuf> {
     let current = std::env::current_dir().unwrap_or_default();
-    let mut candidates = Vec::new();
-    if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
-        candidates.push(PathBuf::from(target).join("dev.env"));
-    }
-    candidates.extend(current.ancestors().map(|folder| folder.join(DEFAULT_FILE)));
-    candidates.push(current.join("dev.env"));
-    candidates
-        .into_iter()
+    let in_workspace = current.ancestors().map(|folder| folder.join(DEFAULT_FILE));
+    let of_release = current.join("dev.env");
+    in_workspace
+        .chain([of_release])
         .find(|file| file.is_file())
         .with_context(|| format!("No local stack is running: neither {DEFAULT_FILE} nor dev.env exists. Start one with `cargo dev` or `./dev`."))
 }
