@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from browser_client import Client
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -449,6 +449,25 @@ class Inspector:
         expect(self.rows).to_have_count(0)
         self.page.get_by_role("button", name="Pause").click()
         expect(self.rows).to_have_count(1)
+
+    def list_begins_anew_when_the_stack_was_started_again(self) -> None:
+        self._clear()
+        for _ in range(2):
+            self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(2)
+        self._open_newest("ping")
+
+        def answer_of_another_stack(route: Route) -> None:
+            answer = route.fetch().json() | {"stack": "another"}
+            # It has as many requests, but only one of them is kept.
+            answer["requests"] = answer["requests"][:1]
+            route.fulfill(json=answer)
+
+        self.page.route("**/requests?after=*", answer_of_another_stack)
+        expect(self.rows).to_have_count(1)
+        expect(self.detail).to_be_hidden()
+        self.page.unroute("**/requests?after=*")
+        expect(self.rows).to_have_count(2)
 
     def customer_and_rejected_signals_are_shown_and_redriven(self) -> None:
         self.client.send("POST", "/api/customers", '{"customerId":"-c1","customerData":{"firstName":"Ada"}}')

@@ -53,6 +53,8 @@ pub(crate) struct Inspector {
     pub(crate) stored: StoredData,
     pub(crate) tables: Tables,
     pub(crate) queue: Option<QueueHandle>,
+    /// Tells this run of the stack from an earlier one, whose requests had the same numbers.
+    pub(crate) stack_id: String,
     /// The port of the API, which the page shows in its first example.
     pub(crate) api_port: u16,
 }

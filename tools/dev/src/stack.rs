@@ -134,6 +134,7 @@ fn new_inspector(
         stored: StoredData::new(emulator, &inputs.template)?,
         tables: backend.tables.clone(),
         queue: queue.map(|overflow| overflow.queue.clone()),
+        stack_id: format!("{:016x}", fastrand::u64(..)),
         api_port: addresses.api.port(),
     })
 }

@@ -36,7 +36,12 @@ pub(super) async fn list(
     let found = found.await;
     let requests = found.kept.iter();
     let requests: Vec<_> = requests.map(|kept| kept.exchange.summary(kept.n)).collect();
-    json_response(&json!({"requests": requests, "oldest": found.oldest, "last": found.last}))
+    json_response(&json!({
+        "requests": requests,
+        "oldest": found.oldest,
+        "last": found.last,
+        "stack": inspector.stack_id,
+    }))
 }
 
 /// One request with its headers and bodies.

@@ -17,6 +17,7 @@ struct SignalList<'a> {
     signals: Vec<ListedSignal<'a>>,
     oldest: u64,
     last: u64,
+    stack: &'a str,
 }
 
 /// A signal, with the number and the account of its request.
@@ -60,6 +61,7 @@ pub(super) async fn list(
         signals,
         oldest: found.oldest,
         last: found.last,
+        stack: &inspector.stack_id,
     })
 }
 

@@ -6,6 +6,7 @@ const POLL_MS = 1000;
 
 let rows = [];
 let last = 0;
+let stack = null;
 let paused = false;
 let selected = null;
 let clearedAt = 0;
@@ -14,7 +15,9 @@ async function poll() {
   if (!paused) {
     try {
       const answer = await get(`requests?after=${last}`);
-      const isNew = answer.last < last; // Another stack answers.
+      const isNew = stack !== null && answer.stack !== stack; // The stack was started again, and counts from 1.
+      stack = answer.stack;
+      if (isNew) forgetStack();
       rows = isNew ? [] : [...answer.requests.reverse(), ...rows].slice(0, MAX_ROWS);
       if (isNew || answer.requests.length) drawRows();
       last = isNew ? 0 : answer.last;
@@ -28,6 +31,12 @@ async function poll() {
     }
   }
   setTimeout(poll, POLL_MS);
+}
+/* Another stack has other requests under the numbers of this one. */
+function forgetStack() {
+  clearedAt = 0;
+  if (view() === "requests") close();
+  selected = null;
 }
 /* A sentence in place of an empty list. */
 function drawEmpty() {
