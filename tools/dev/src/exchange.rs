@@ -48,7 +48,7 @@ pub(crate) struct Exchange {
     pub(crate) batch: Option<BatchResult>,
     /// The signals of the batch, if the request is one.
     pub(crate) signals: Vec<ShownSignal>,
-    /// Whether the client had closed the connection before the response.
+    /// Whether the client had closed its end of the connection before the response.
     pub(crate) has_left: bool,
     received_at: SystemTime,
     /// The first customerId or emitterId.

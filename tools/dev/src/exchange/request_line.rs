@@ -68,7 +68,7 @@ fn parts(exchange: &Exchange) -> Vec<String> {
         parts.push(format!("warning {warning}"));
     }
     if exchange.has_left {
-        parts.push("the client left before the response".to_owned());
+        parts.push("the client closed its end of the connection before the response".to_owned());
     }
     match (parts.last_mut(), &exchange.reason) {
         (Some(last), Some(note)) => last.extend([" (", note, ")"]),

@@ -44,8 +44,9 @@ impl Client {
         Ok(Self(Arc::new(socket.into())))
     }
 
-    /// Whether the client has closed the connection. A client that has left before its answer may
-    /// also have sent another request, and then this is false.
+    /// Whether the client has closed its end of the connection. TCP does not say whether it still
+    /// reads. A client that has left before its answer may also have sent another request, and then
+    /// this is false.
     pub(crate) fn has_left(&self) -> bool {
         match self.0.peek(&mut [0]) {
             Ok(0) => true,
@@ -54,7 +55,7 @@ impl Client {
         }
     }
 
-    /// Ends when the client has closed the connection.
+    /// Ends when the client has closed its end of the connection.
     pub(crate) async fn left(&self) {
         while !self.has_left() {
             tokio::time::sleep(LOOK_INTERVAL).await;
