@@ -50,6 +50,30 @@ fn request_of_another_page_or_to_another_name_gets_no_answer_of_the_inspector() 
 }
 
 #[test]
+fn link_on_another_site_opens_the_page_and_nothing_else() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    let of_a_link = [
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Mode", "navigate"),
+    ];
+    let page = inspector.call("GET", "/", &of_a_link, b"");
+    assert_eq!(page.status, 200, "{page:?}");
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+    for (method, path, headers) in [
+        ("GET", "/requests", &of_a_link[..]),
+        ("GET", "/requests/1/event", &of_a_link),
+        ("POST", "/", &of_a_link),
+        ("GET", "/", &of_a_link[..1]),
+    ] {
+        let refused = inspector.call(method, path, headers, b"");
+        assert_eq!(refused.status, 403, "{method} {path} {headers:?}");
+    }
+    stack.stop("TERM");
+}
+
+#[test]
 fn page_at_localhost_names_the_api_at_localhost() {
     let stack = LocalStack::start(&["--cors", "*"]);
     let inspector = Inspector(&stack);

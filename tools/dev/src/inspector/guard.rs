@@ -31,8 +31,12 @@ pub(super) async fn guard(host_names: HostNames, request: Request, next: Next) -
 /// Why a request is refused, if it is.
 fn why_forbidden(host_names: &HostNames, request: &Request) -> Option<&'static str> {
     let headers = request.headers();
-    let site = headers.get("sec-fetch-site");
-    if site.is_some_and(|site| site == "cross-site") {
+    let has = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
+    // A link on another site may lead to the page: that site can neither read nor frame it.
+    let opens_page = *request.method() == Method::GET
+        && request.uri().path() == "/"
+        && has("sec-fetch-mode", "navigate");
+    if has("sec-fetch-site", "cross-site") && !opens_page {
         return Some("The inspector answers no page of another site.");
     }
     if !host_names.include_host_of(request.uri(), headers) {
