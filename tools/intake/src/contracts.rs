@@ -177,7 +177,11 @@ impl SignalSelection {
             select,
             async |page| {
                 for item in page.items() {
-                    take(&StoredSignal::read(item)?)?;
+                    let signal = StoredSignal::read(item).with_context(|| {
+                        let of_key = |name| text(item, name).unwrap_or_default();
+                        format!("pk {:?}, sk {:?}", of_key("pk"), of_key("sk"))
+                    })?;
+                    take(&signal)?;
                     signals += 1;
                 }
                 Ok(())
