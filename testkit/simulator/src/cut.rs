@@ -69,6 +69,24 @@ impl FromStr for Cut {
 }
 
 impl Cut {
+    /// Checks that a scenario has what is to be left out.
+    ///
+    /// # Errors
+    /// It has no client, or no rule, with this number.
+    pub fn ensure_in(self, scenario: &Scenario) -> Result<(), String> {
+        let clients = scenario.signal_clients + scenario.customer_clients;
+        let rules = scenario.faults.0.len();
+        match self {
+            Self::Client(number) if number >= clients => Err(format!(
+                "the seed has {clients} clients, the first with the number 0"
+            )),
+            Self::Rule(number) if number >= rules => Err(format!(
+                "the seed has {rules} rules, the first with the number 0"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Leaves it out of a scenario.
     pub(crate) fn apply(self, scenario: &mut Scenario) {
         match self {
@@ -105,5 +123,16 @@ mod tests {
         for text in ["", "client", "client-x", "rules-1"] {
             assert!(text.parse::<Cut>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn client_and_rule_that_a_seed_does_not_have_are_refused() {
+        let scenario = Scenario::of_seed(17);
+        let clients = scenario.signal_clients + scenario.customer_clients;
+        let rules = scenario.faults.0.len();
+        let is_in = |cut: Cut| cut.ensure_in(&scenario).is_ok();
+        assert!(is_in(Cut::Client(clients - 1)) && !is_in(Cut::Client(clients)));
+        assert!(is_in(Cut::Rule(rules - 1)) && !is_in(Cut::Rule(rules)));
+        assert!(is_in(Cut::After(1)) && is_in(Cut::Kills));
     }
 }

@@ -17,6 +17,7 @@
 //! | [`trace`], [`story`] | what happened; what is told of it |
 //! | [`cut`], [`shrink`] | what can be left out of a run; a shorter run that breaks the same promise |
 //! | [`outages`] | the table of outages |
+//! | [`output`] | what is printed |
 //!
 //! What only a process can show is tested on processes: hyper, TLS and the pool of connections, the
 //! Runtime API, `main.rs` and `from_variables`, freezes, memory and start-up.
@@ -31,6 +32,7 @@ pub mod lambda;
 pub mod log_check;
 pub mod operators;
 pub mod outages;
+pub mod output;
 pub mod promises;
 pub mod run;
 pub mod scenario;

@@ -1,14 +1,19 @@
 //! Simulates outages: `cargo simulate --help`.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser, Subcommand};
 use simulator::aws::Counts;
 use simulator::cut::Cut;
 use simulator::outages::{self, OutageOptions};
+use simulator::output::print_line;
 use simulator::run::{RunOptions, RunResult, run_seed};
+use simulator::scenario::Scenario;
 use simulator::story;
 
 /// Runs the functions over a simulated AWS that fails, a run for each seed, and checks that no promise
@@ -66,28 +71,51 @@ fn main() -> ExitCode {
     match arguments.command {
         Some(Command::Outages(options)) => return exit_code(outages::print(&options)),
         Some(Command::Choices { name }) => {
-            println!("{}", outages::table_of_choices(&name));
+            print_line(&outages::table_of_choices(&name));
             return ExitCode::SUCCESS;
         }
         None => {}
     }
     if let Some(seed) = arguments.seed {
-        let cuts = if arguments.shrink {
-            shrink(seed, arguments.without)
-        } else {
-            arguments.without
-        };
-        let result = replay(seed, cuts);
-        return match arguments.record {
-            Some(path) => record(&result, &path),
-            None => exit_code(result.broken.is_empty()),
-        };
+        return run_one(seed, arguments);
     }
     let first = arguments
         .from
         .unwrap_or_else(|| fastrand::u64(..1_000_000_000));
     let limit = arguments.seconds.map(Duration::from_secs);
     run_seeds(first, limit)
+}
+
+/// Runs one seed, as the options say.
+fn run_one(seed: u64, arguments: Arguments) -> ExitCode {
+    let scenario = Scenario::of_seed(seed);
+    for cut in &arguments.without {
+        if let Err(why) = cut.ensure_in(&scenario) {
+            refuse(format!("--without {cut} leaves out nothing: {why}"));
+        }
+    }
+    // Opened before the run, which may take minutes.
+    let record = arguments.record.map(|path| match File::create(&path) {
+        Ok(file) => file,
+        Err(error) => refuse(format!("{} cannot be written: {error}", path.display())),
+    });
+    let cuts = if arguments.shrink {
+        shrink(seed, arguments.without)
+    } else {
+        arguments.without
+    };
+    let result = replay(seed, cuts);
+    match record {
+        Some(file) => write_calls(&result, file),
+        None => exit_code(result.broken.is_empty()),
+    }
+}
+
+/// Ends the program, because of an option that cannot be used.
+fn refuse(why: String) -> ! {
+    Arguments::command()
+        .error(ErrorKind::ValueValidation, why)
+        .exit()
 }
 
 /// Runs seeds until a promise is broken or the time is over.
@@ -102,16 +130,18 @@ fn run_seeds(first: u64, limit: Option<Duration>) -> ExitCode {
         let is_broken = !result.broken.is_empty();
         add(&mut total, &result);
         if is_broken {
-            println!("{}", summary(first, seed, &total, began));
+            print_line(&summary(first, seed, &total, began));
             if replay(seed, Vec::new()).broken.is_empty() {
-                println!("Seed {seed} broke a promise, and did not when it was run again.");
+                print_line(&format!(
+                    "Seed {seed} broke a promise, and did not when it was run again."
+                ));
             }
             return ExitCode::FAILURE;
         }
         let is_over = limit.is_some_and(|limit| began.elapsed() >= limit);
         if is_over || reported.elapsed() >= Duration::from_secs(1) {
             reported = Instant::now();
-            println!("{}", summary(first, seed, &total, began));
+            print_line(&summary(first, seed, &total, began));
         }
         if is_over {
             break;
@@ -126,7 +156,8 @@ struct SeedOnPanic(u64);
 impl Drop for SeedOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            println!("The same run again: cargo simulate --seed {}", self.0);
+            let line = format!("The same run again: cargo simulate --seed {}", self.0);
+            print_line(&line);
         }
     }
 }
@@ -171,13 +202,13 @@ fn exit_code(holds: bool) -> ExitCode {
     }
 }
 
-/// Writes the calls of a run to a file.
-fn record(result: &RunResult, path: &Path) -> ExitCode {
+/// Writes the calls of a run to the file of --record.
+fn write_calls(result: &RunResult, mut file: File) -> ExitCode {
     let lines: Vec<_> = result.recorded.iter().map(ToString::to_string).collect();
-    match std::fs::write(path, lines.join("\n")) {
+    match file.write_all(lines.join("\n").as_bytes()) {
         Ok(()) => exit_code(result.broken.is_empty()),
         Err(error) => {
-            eprintln!("error: {} cannot be written: {error}", path.display());
+            eprintln!("error: the file of --record cannot be written: {error}");
             ExitCode::FAILURE
         }
     }
@@ -193,11 +224,11 @@ fn shrink(seed: u64, first: Vec<Cut>) -> Vec<Cut> {
         return first;
     }
     simulator::shrink::shrink(seed, first, |result, cuts| {
-        println!(
+        print_line(&format!(
             "{} requests: {}",
             result.counts.requests,
             same_run(seed, cuts)
-        );
+        ));
     })
 }
 
@@ -220,21 +251,22 @@ fn replay(seed: u64, cuts: Vec<Cut>) -> RunResult {
         keeps_all: true,
     };
     let result = run_seed(seed, &options);
-    println!(
+    print_line(&format!(
         "{}, trace {:016x}",
         summary(seed, seed, &result, began),
         result.trace
-    );
+    ));
     let Some(broken) = result.broken.first() else {
         return result;
     };
-    println!(
+    print_line(&format!(
         "\nSeed {seed} breaks a promise: {}",
         story::tell(broken, &result.lines)
-    );
+    ));
     if result.broken.len() > 1 {
-        println!("{} more are broken.", result.broken.len() - 1);
+        print_line(&format!("{} more are broken.", result.broken.len() - 1));
     }
-    println!("The same run again: {}", same_run(seed, &options.cuts));
+    let same_run = same_run(seed, &options.cuts);
+    print_line(&format!("The same run again: {same_run}"));
     result
 }

@@ -16,6 +16,7 @@ pub use self::choices::table as table_of_choices;
 use self::conditions::Condition;
 use self::measurement::Measurement;
 use crate::aws::dynamodb::{CUSTOMERS, SIGNALS};
+use crate::output::print_line;
 
 /// What the requests of a row are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl RequestKind {
 pub fn print(options: &OutageOptions) -> bool {
     let mut holds = true;
     for kind in TABLES {
-        println!("{}", table::header(kind, options));
+        print_line(&table::header(kind, options));
         for condition in Condition::all(kind) {
             if !condition.name.contains(&options.only) {
                 continue;
@@ -87,10 +88,10 @@ pub fn print(options: &OutageOptions) -> bool {
             let rates = options.rate.iter();
             let measure = |rate: &u64| Measurement::take(kind, *rate, options.seconds, &condition);
             let measured: Vec<_> = rates.map(measure).collect();
-            println!("{}", table::row(&condition, &measured));
+            print_line(&table::row(&condition, &measured));
             holds &= measured.iter().all(|row| row.holds(&condition));
         }
-        println!();
+        print_line("");
     }
     holds
 }
