@@ -487,9 +487,10 @@ class Inspector:
         nested = '{"customerId":"deep","eventType":"e","data":{"a":' + "[" * 20_000 + "]" * 20_000 + "}}"
         self.client.signals('{"signals":[' + nested + "]}")
         self.page.reload()
-        expect(payloads.first).to_have_value(nested)
-        payloads.first.fill('{"customerId":"c-1001","eventType":"flat"}')
-        rejected.get_by_role("button", name="Redrive").first.click()
+        # The newest is the last.
+        expect(payloads.last).to_have_value(nested)
+        payloads.last.fill('{"customerId":"c-1001","eventType":"flat"}')
+        rejected.get_by_role("button", name="Redrive").last.click()
         expect(rejected).to_contain_text("Redriven: the signal is stored.")
         count = payloads.count()
         payloads.first.fill('{"customerId":"c-1001","eventType":"mended","eventflowIdentifier":"no UUID"}')
