@@ -213,6 +213,8 @@ for (const [name, status] of [["a key that was refused", 401], ["a network that 
     }
   }
   assert.ok(charactersIn(browser.kept) <= 500_000, `${name} filled the storage from several pages`);
+  const newest = ids([...browser.kept.values()].map((body) => ({ body, keepalive: false })));
+  assert.ok(newest.includes(199) && newest.includes(299), `${name}: the newest signals of a page were not kept`);
 }
 {
   // A page that is left sends what the browser takes, in bytes, and calls fetch for nothing else.
@@ -241,6 +243,16 @@ for (const [name, status] of [["a key that was refused", 401], ["a network that 
   browser.leave();
   await settled();
   assert.deepEqual([browser.requests.length, browser.calls], [2, 2], "the limit of a page that is left is one of bytes");
+}
+{
+  // A signal that the service does not take costs no other one.
+  const browser = openBrowser();
+  const queue = createQueue("https://a.test", "key");
+  queue.add(signal(1));
+  assert.throws(() => queue.add(signal(2, 600_000)), TypeError);
+  queue.add(signal(3));
+  await queue.flush();
+  assert.deepEqual(ids(browser.requests), [1, 3]);
 }
 {
   openBrowser();

@@ -121,15 +121,15 @@ def refuse_what_json_cannot_write(scripted: str) -> None:
 
 
 def refuse_what_cannot_be_sent(scripted: str) -> None:
-    for address in ("localhost:9000", "http://", "https:///", "http://a.test:port", "http://a.test:0", "http://u:p@a.test", "http://a b.test",
-                    "http://a.test/\n"):
+    for address in ("localhost:9000", "http://", "https:///", "http://a.test:port", "http://a.test:0", "http://u:secret@a.test", "http://a b.test",
+                    "http://a.test/\n", "http://u:secret℀@a.test", None):
         try:
             retry.send_batch([SIGNAL], address, KEY)
             raise AssertionError(f"the address {address!r} was no error")
-        except ValueError:
-            pass
+        except ValueError as error:
+            assert "secret" not in str(error), error
     url = f"{scripted}/200,,,,,,,"
-    for key in ("", "\n", "secret\nkey", "secret key", "secret-ключ", "secret-é", "secret\x00"):
+    for key in ("", "\n", None, "secret\nkey", "secret key", "secret-ключ", "secret-é", "secret\x00"):
         try:
             retry.send_batch([SIGNAL], url, key)
             raise AssertionError(f"the key {key!r} was no error")
@@ -142,15 +142,27 @@ def refuse_what_cannot_be_sent(scripted: str) -> None:
 
 def count_the_hours_in_which_the_computer_sleeps() -> None:
     """A computer that sleeps stops time.monotonic, and the service forgets the requestIdentifier all the same."""
-    results = iter([(None, "no response", None), (None, "no response", None), (200, "{}", None)])
-    now = time.time()
-    clock = iter([now, now, now + 25 * 3600])
-    with mock.patch.multiple(retry, post=lambda *_: next(results)), mock.patch("time.sleep"), mock.patch("time.time", lambda: next(clock)):
-        try:
-            retry.send_batch([SIGNAL], "https://a.test", KEY)
-            raise AssertionError("it sent a batch after 25 hours")
-        except retry.GaveUp:
-            pass
+    for asleep in ("post", "sleep"):
+        now = [time.time()]
+        posted = []
+
+        def pass_a_day(place: str) -> None:
+            if place == asleep:
+                now[0] += 25 * 3600
+
+        def post(*_: object) -> tuple[None, str, None]:
+            posted.append(now[0])
+            pass_a_day("post")
+            return None, "no response", None
+
+        sleep = mock.patch("time.sleep", lambda _: pass_a_day("sleep"))
+        with mock.patch.multiple(retry, post=post), sleep, mock.patch("time.time", lambda: now[0]):
+            try:
+                retry.send_batch([SIGNAL], "https://a.test", KEY)
+                raise AssertionError("it did not give up after 25 hours")
+            except retry.GaveUp:
+                pass
+        assert len(posted) == 1, f"it sent a batch after 25 hours, of which the computer slept in {asleep}"
 
 
 def send(batch: int) -> dict:

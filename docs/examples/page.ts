@@ -16,6 +16,8 @@ const MAX_WAIT_MS = 60_000;
 const FORGET_AFTER_MS = 23 * 3_600_000;
 // How much waits to be sent: a small part of the five million characters that the page's own data has in localStorage.
 const MAX_KEPT_CHARACTERS = 500_000;
+// The service takes no larger signal.
+const MAX_SIGNAL_BYTES = 256 * 1024;
 // A page that sends to two accounts at one address needs a second copy with another prefix.
 const PREFIX = "intake:";
 
@@ -33,10 +35,13 @@ export function createQueue(baseUrl: string, key: string) {
   const storage = openStorage();
   const batches = storage ? loadBatches(storage, baseUrl) : new Map<string, string>();
 
-  /** Throws a TypeError for a signal that JSON cannot write. */
+  /** Throws a TypeError for a signal that JSON cannot write, or that is larger than the service takes. */
   function add(signal: object): void {
     const text = JSON.stringify(signal, refuseLoss);
     const size = new TextEncoder().encode(text).length + 1;
+    if (size - 1 > MAX_SIGNAL_BYTES) {
+      throw new TypeError(`The signal has ${size - 1} bytes, and may have ${MAX_SIGNAL_BYTES}.`);
+    }
     if (bytes + size > MAX_BATCH_BYTES || signals.length === MAX_BATCH_SIGNALS) {
       closeBatch();
     }
@@ -72,7 +77,7 @@ export function createQueue(baseUrl: string, key: string) {
       forget(name);
       if (!hasDropped) {
         hasDropped = true;
-        console.error("Signals that could not be sent are more than the page keeps: from now on, the oldest are dropped.");
+        console.error("More signals wait than the page keeps: from now on, the oldest are dropped.");
       }
     }
   }
@@ -171,13 +176,18 @@ function isForgotten(name: string): boolean {
   return Date.now() - Number(name.split(":")[1]) > FORGET_AFTER_MS;
 }
 
-/** Saves a batch, if there is room. Without room, it is sent from memory, while the page is there. */
+/** Saves a batch in place of the oldest ones. Without room, it is sent from memory, while the page is there. */
 function saveBatch(storage: Storage, name: string, body: string): void {
-  // Other pages of this origin, and queues for other addresses, have batches here, too.
-  const names = Object.keys(storage).filter((saved) => saved.startsWith(PREFIX));
+  // Other pages of this origin, and queues for other addresses, have batches here, too. Their names begin with the time.
+  const names = Object.keys(storage).filter((saved) => saved.startsWith(PREFIX)).sort();
   const saved = names.map((saved): [string, string] => [saved, storage.getItem(saved) ?? ""]);
-  if (charactersOf([...saved, [name, body]]) > MAX_KEPT_CHARACTERS) {
-    return;
+  let excess = charactersOf([...saved, [name, body]]) - MAX_KEPT_CHARACTERS;
+  for (const [oldest, kept] of saved) {
+    if (excess <= 0) {
+      break;
+    }
+    excess -= oldest.length + kept.length;
+    storage.removeItem(oldest);
   }
   try {
     storage.setItem(name, body);

@@ -26,9 +26,10 @@ export type Answer = {
 
 export async function sendBatch(signals: object[], options: Options): Promise<Answer> {
   const { baseUrl, key, timeoutMs = 60_000, giveUpAfterMs = 24 * 3_600_000 } = options;
-  // What fetch would refuse to send is refused before the first attempt: another attempt would not change it.
-  if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl)) {
-    throw new Error("The base address must be a URL that begins with https:// or http://.");
+  // An address that is no URL, and a key that no header can have, are refused: another attempt would not change them.
+  const address = /^https?:\/\//.test(baseUrl) && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (address === undefined || address.username || address.password) {
+    throw new Error("The base address must be a URL that begins with https:// or http://, without a user name.");
   }
   const headers = { Authorization: `Bearer ${checkedKey(key)}`, "Content-Type": "application/json" };
   const request = new Request(`${baseUrl}/api/event-flows/signal`, { method: "POST", headers });
@@ -48,18 +49,22 @@ export async function sendBatch(signals: object[], options: Options): Promise<An
       throw new Error(`The batch was refused with ${response.status}: ${response.text}`);
     }
     const waitMs = waitBefore(attempt + 1, response.retryAfter);
-    const isTimeLeft = Date.now() + waitMs + timeoutMs <= giveUpAt;
+    let isTimeLeft = Date.now() + waitMs + timeoutMs <= giveUpAt;
+    if (isTimeLeft) {
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      // The computer may have slept longer.
+      isTimeLeft = Date.now() + timeoutMs <= giveUpAt;
+    }
     if (!isTimeLeft) {
       const last = response.status ?? `no response, ${response.text}`;
       throw new Error(`Gave up after ${attempt + 1} attempts; some signals may be stored. Last: ${last}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 }
 
 /** The key without the line break of the file it was read from. A message of fetch would show a key that no header can have. */
 function checkedKey(key: string): string {
-  const trimmed = key.trim();
+  const trimmed = (key ?? "").trim();
   if (!/^[!-~]+$/.test(trimmed)) {
     throw new Error("The key is empty, or has a character that no key has: a space, a line break, or one that is not ASCII.");
   }
@@ -88,7 +93,9 @@ async function post(request: Request, body: string, timeoutMs: number): Promise<
     const text = await response.text();
     return { status: response.status, text, retryAfter: response.headers.get("retry-after") };
   } catch (error) {
-    return { text: String(error) };
+    // The cause says which port is closed, or which host is unknown.
+    const { cause } = error as Error;
+    return { text: cause === undefined ? String(error) : `${error}: ${cause}` };
   }
 }
 

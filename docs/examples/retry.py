@@ -44,23 +44,28 @@ def send_batch(signals: list[dict], base_url: str, key: str, timeout: float = 60
             raise Refused(f"The batch was refused with {status}: {text}")
         wait = wait_before(attempt, retry_after)
         is_time_left = time.time() + wait + timeout <= give_up_at
+        if is_time_left:
+            time.sleep(wait)
+            # The computer may have slept longer.
+            is_time_left = time.time() + timeout <= give_up_at
         if not is_time_left:
             raise GaveUp(f"Gave up after {attempt} attempts; some signals may be stored. Last: {status or f'no response, {text}'}")
-        time.sleep(wait)
 
 
 def check_address(base_url: str) -> None:
     """Raises a ValueError for an address to which nothing can be sent."""
-    parts = urllib.parse.urlsplit(base_url)
-    has_host = base_url.startswith(("https://", "http://")) and parts.hostname and parts.username is None
-    # Reading a port that is no number raises a ValueError.
-    if not has_host or parts.port == 0 or not base_url.isprintable() or " " in base_url:
+    try:
+        parts = urllib.parse.urlsplit(base_url or "")
+        has_host = base_url.startswith(("https://", "http://")) and parts.hostname and parts.username is None and parts.port != 0
+    except (AttributeError, ValueError):
+        has_host = False  # It is None, or its host or port is malformed. The reason may show a password.
+    if not has_host or not base_url.isprintable() or " " in base_url:
         raise ValueError("The base address must begin with https:// or http:// and a host, and have no space and no user name.")
 
 
 def checked_key(key: str) -> str:
     """The key without the line break of the file it was read from. A message of http.client would show a key that no header can have."""
-    stripped = key.strip()
+    stripped = (key or "").strip()
     if not stripped or not stripped.isascii() or not stripped.isprintable() or " " in stripped:
         raise ValueError("The key is empty, or has a character that no key has: a space, a line break, or one that is not ASCII.")
     return stripped

@@ -55,8 +55,11 @@ fn link_on_another_site_opens_the_page_and_nothing_else() {
     let inspector = Inspector(&stack);
     let of_a_link = [
         ("Sec-Fetch-Site", "cross-site"),
-        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-Fetch-Dest", "document"),
     ];
+    let framed = [of_a_link[0], ("Sec-Fetch-Dest", "iframe")];
+    let changing = [of_a_link[0], of_a_link[1], OWN_PAGE];
+    let rebound = [of_a_link[0], of_a_link[1], ("Host", "rebound.example:9001")];
     let page = inspector.call("GET", "/", &of_a_link, b"");
     assert_eq!(page.status, 200, "{page:?}");
     let policy = page.header("content-security-policy");
@@ -64,8 +67,10 @@ fn link_on_another_site_opens_the_page_and_nothing_else() {
     for (method, path, headers) in [
         ("GET", "/requests", &of_a_link[..]),
         ("GET", "/requests/1/event", &of_a_link),
-        ("POST", "/", &of_a_link),
+        ("POST", "/", &changing),
         ("GET", "/", &of_a_link[..1]),
+        ("GET", "/", &framed),
+        ("GET", "/", &rebound),
     ] {
         let refused = inspector.call(method, path, headers, b"");
         assert_eq!(refused.status, 403, "{method} {path} {headers:?}");

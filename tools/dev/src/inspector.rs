@@ -8,7 +8,7 @@
 //!
 //! A body may have been sent by an attacker, and other pages are open in the developer's browser.
 //! Therefore [`page`] lets only its own script run, and [`guard`] refuses the requests of other
-//! pages.
+//! pages, but for a link to the page.
 
 mod accounts;
 mod guard;

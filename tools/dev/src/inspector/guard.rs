@@ -1,4 +1,5 @@
-//! The guard of the inspector refuses requests that other pages in the developer's browser make.
+//! The guard of the inspector refuses requests that other pages in the developer's browser make, but for a link
+//! to the page.
 //! Must not know what the inspector answers.
 
 use axum::body::Body;
@@ -15,7 +16,7 @@ use crate::gateway::host_names::HostNames;
 /// preflight, which the inspector refuses.
 const OWN_HEADER: &str = "x-intake-inspector";
 
-/// Refuses requests of other pages and requests to other names, and adds the headers that every
+/// Refuses requests of other pages, but for a link, and requests to other names, and adds the headers that every
 /// response has.
 pub(super) async fn guard(host_names: HostNames, request: Request, next: Next) -> Response<Body> {
     let mut response = match why_forbidden(&host_names, &request) {
@@ -32,10 +33,10 @@ pub(super) async fn guard(host_names: HostNames, request: Request, next: Next) -
 fn why_forbidden(host_names: &HostNames, request: &Request) -> Option<&'static str> {
     let headers = request.headers();
     let has = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
-    // A link on another site may lead to the page: that site can neither read nor frame it.
+    // A link on another site may lead to the page, in a tab of its own: that site cannot read it.
     let opens_page = *request.method() == Method::GET
         && request.uri().path() == "/"
-        && has("sec-fetch-mode", "navigate");
+        && has("sec-fetch-dest", "document");
     if has("sec-fetch-site", "cross-site") && !opens_page {
         return Some("The inspector answers no page of another site.");
     }

@@ -32,7 +32,7 @@ use crate::terminal::status;
 /// The parts behind the gateway.
 pub(super) struct Backend {
     pub(super) emulator: Arc<Emulator>,
-    /// With --no-queue, the functions do not have it.
+    /// With --no-queue, it is the queue that an earlier start left, which the functions do not use.
     pub(super) overflow: Option<OverflowQueue>,
     pub(super) stack_info: StackInfo,
     pub(super) event_contracts: Option<EventContracts>,

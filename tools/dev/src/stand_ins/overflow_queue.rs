@@ -92,7 +92,9 @@ impl OverflowQueue {
             return Ok(None);
         }
         let overflow = Self::start(template, storage).await?;
-        let waiting = overflow.as_ref().map_or(0, Self::messages);
+        let waiting = overflow
+            .as_ref()
+            .map_or(0, |overflow| overflow.queue.sqs.remaining());
         if waiting > 0 {
             status(&format!(
                 "Messages with deferred data that wait for a start without --no-queue: {waiting}."

@@ -99,11 +99,18 @@ impl TestWorkspace {
     }
 
     /// Starts `cargo dev` like [`Self::start`], with SIGHUP ignored, as by `nohup`.
+    #[cfg(target_os = "linux")]
     pub(crate) fn start_without_hangup(&self, arguments: &[&str]) -> RunningStack {
         let command = self.command(arguments);
         let mut shell = Command::new("sh");
         shell.args(["-c", r#"trap "" HUP; exec "$0" "$@""#]);
         shell.arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
         shell.current_dir(self.folder.path());
         shell.stdout(Stdio::piped()).stderr(Stdio::piped());
         RunningStack::new(shell.spawn().unwrap())
