@@ -37,24 +37,22 @@ async fn wrong_clock_is_named_whichever_service_refuses_the_signature() {
         // Signed with AWS's time, it would be accepted, and write times of this machine.
         assert_eq!(aws.service.count("DescribeStacks"), 1);
     }
-    let app = TestApp::start();
-    let s3 = FakeS3::start().await.unwrap();
-    s3.set_fault(Some(S3Fault::Refused(403, "RequestTimeTooSkewed")));
-    let error = key_snapshot::operator(&app, &s3)
-        .run(&PUBLISH)
-        .error_message();
-    let told = "bucket keys: the clock of this machine is wrong. Set it. (RequestTimeTooSkewed: )";
-    assert_eq!(error, told);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bucket_of_another_region_is_told() {
+async fn clock_and_region_are_named_when_s3_refuses_the_signature() {
     let app = TestApp::start();
     let s3 = FakeS3::start().await.unwrap();
-    s3.set_fault(Some(S3Fault::Refused(301, "PermanentRedirect")));
-    let error = key_snapshot::operator(&app, &s3)
-        .run(&PUBLISH)
-        .error_message();
-    let told = "bucket keys: it is in another region. Set AWS_REGION. (PermanentRedirect: )";
-    assert_eq!(error, told);
+    let operator = key_snapshot::operator(&app, &s3);
+    let clock = "the clock of this machine is wrong. Set it.";
+    let region = "it is in another region. Set AWS_REGION.";
+    for (status, code, advice) in [
+        (403, "RequestTimeTooSkewed", clock),
+        (301, "PermanentRedirect", region),
+        (400, "AuthorizationHeaderMalformed", region),
+    ] {
+        s3.set_fault(Some(S3Fault::Refused(status, code)));
+        let error = operator.run(&PUBLISH).error_message();
+        assert_eq!(error, format!("bucket keys: {advice} ({code}: )"));
+    }
 }

@@ -4,6 +4,7 @@ use testkit::TestApp;
 use testkit::fake_s3::FakeS3;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
+use crate::lake::CUSTOMER;
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy, wait_for_fault};
 use crate::support::key_snapshot;
 use crate::support::running_command::{EndedCommand, RunningCommand};
@@ -95,17 +96,7 @@ async fn command_whose_interruptible_part_is_over_ends_at_a_signal() {
     let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, hanging).await;
     let operator = operator.variable("AWS_ENDPOINT_URL_S3", &s3.endpoint());
     // The lake is empty, so the key table says whether there is such an account.
-    let erase = [
-        "lake",
-        "erase",
-        "customer",
-        "--bucket",
-        "lake",
-        "--account",
-        "shop",
-        "--id=ada",
-        "--dry-run",
-    ];
+    let erase = [&CUSTOMER[..], &["--id=ada", "--dry-run"]].concat();
     let running = RunningCommand::start(&operator, &erase);
     wait_for_fault(&proxy).await;
     let ended = running.end("INT");

@@ -16,7 +16,8 @@ use crate::support::operator::{CommandOutput, Operator};
 use crate::support::requests::{FLOW, send};
 use crate::support::running_command::RunningCommand;
 
-const CUSTOMER: [&str; 7] = [
+/// The erasure of a customer of the account `shop`, without the id.
+pub(crate) const CUSTOMER: [&str; 7] = [
     "lake",
     "erase",
     "customer",
