@@ -4,7 +4,7 @@
 //!
 //! | module | is for | must not know |
 //! |---|---|---|
-//! | [`http_server`], [`certificate_authority`] | serving HTTP/1.1, plain or over TLS | what is asked for |
+//! | [`http_server`] | serving HTTP/1.1, plain or over TLS | what is asked for |
 //! | [`runtime_api`] | giving events to a process and taking its responses | what is in them |
 //! | [`function_process`] | one process of a function | what is measured or expected |
 //! | [`process_clock`] | giving a process a clock that is ahead or slow | what the process does |
@@ -18,7 +18,6 @@
 )]
 
 pub mod cargo_command;
-pub mod certificate_authority;
 pub mod fake_dynamodb;
 pub mod fake_targets;
 pub mod function_process;

@@ -12,6 +12,7 @@
 //! | `observation` | time, memory and connections | which goals there are |
 //! | `instructions` | instructions of a start, a first and a warm request | which goals there are |
 //! | `process` | one process over a fake DynamoDB | what is measured |
+//! | `certificate_authority` | a certificate authority for one run | who connects |
 //! | `program` | the programs: how they are built | what is measured |
 //! | `peers` | the same work in Python and in Node.js: how it is installed | what is measured |
 //! | `workload` | the events that are measured | what they cost |
@@ -28,6 +29,7 @@
 )]
 
 mod baseline;
+mod certificate_authority;
 mod instructions;
 mod observation;
 mod peers;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use hyper::body::Bytes;
-use processes::certificate_authority::Authority;
 use processes::fake_dynamodb::FakeDynamoDb;
 use processes::function_process::{FunctionProcess, ProcessOptions};
 use processes::process_clock::ProcessClock;
 use tempfile::TempDir;
 
+use crate::certificate_authority::Authority;
 use crate::program::{Program, function};
 use crate::workload::Workload;
 

@@ -14,11 +14,11 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 const AUTHORITIES: usize = 5;
 
 /// An authority, and a server that it vouches for.
-pub struct Authority {
+pub(crate) struct Authority {
     /// Accepts connections to `localhost`.
-    pub acceptor: TlsAcceptor,
+    pub(crate) acceptor: TlsAcceptor,
     /// What a function is to trust.
-    pub bundle: String,
+    pub(crate) bundle: String,
 }
 
 impl Authority {
@@ -26,7 +26,7 @@ impl Authority {
     ///
     /// # Errors
     /// When the system has no randomness to give.
-    pub fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let key = KeyPair::generate()?;
         let params = authority_params(0);
         let mut bundle = params.self_signed(&key)?.pem();
