@@ -22,6 +22,14 @@
 //! What only a process can show is tested on processes: hyper, TLS and the pool of connections, the
 //! Runtime API, `main.rs` and `from_variables`, freezes, memory and start-up.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::string_slice,
+    reason = "only `cargo simulate` and tests call this: to panic is to fail the run"
+)]
+
 pub mod aws;
 pub mod clients;
 pub mod cut;

@@ -1,4 +1,5 @@
 //! Simulates outages: `cargo simulate --help`.
+#![expect(clippy::print_stderr, reason = "a command: this is how it speaks")]
 
 use std::fs::File;
 use std::io::Write as _;

@@ -7,13 +7,16 @@
 //! | `faults` | DynamoDB fails: what clients get (docs/outages.md, How long a request waits) |
 //! | `overflow` | what is deferred, and drained (docs/outages.md, The overflow queue) |
 //! | `key_snapshot` | the key table fails (docs/outages.md, The key snapshot) |
+//! | `command` | `cargo simulate` as a process |
 //! | `support` | the functions and their AWS, and requests to them |
 #![expect(
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "only tests are in here: to panic is to fail the test"
 )]
 
+mod command;
 mod faults;
 mod key_snapshot;
 mod overflow;

@@ -1,9 +1,5 @@
 //! `cargo simulate` as a process: what it refuses before a run, and how it ends when its output is not
 //! read.
-#![expect(
-    clippy::unwrap_used,
-    reason = "only tests are in here: to panic is to fail the test"
-)]
 
 use std::process::{Command, Output, Stdio};
 
