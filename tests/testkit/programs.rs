@@ -31,7 +31,7 @@ pub fn build_functions() -> Result<PathBuf> {
 pub fn build(programs: &[&str]) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = cargo_command(cargo)
-        .args(["build", "--quiet", "--locked"])
+        .args(["build", "--quiet", "--locked", "--profile", "test"])
         .args(programs.iter().flat_map(|name| ["--bin", name]))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .status()
