@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use emulator::development_key::API_KEY;
 
-use crate::workspace::TestWorkspace;
+use crate::workspace::{HangupAction, TestWorkspace};
 
 #[test]
 fn sigint_sigterm_and_sighup_end_the_stack() {
     for signal in ["INT", "TERM", "HUP"] {
         let workspace = TestWorkspace::new();
-        let mut running = workspace.start(&[]);
+        let mut running = workspace.start_with_hangup(HangupAction::Default);
         running.wait_for_line("Intake is running");
         running.send_unix_signal(signal);
         let ended = running.end();
@@ -27,7 +27,7 @@ fn sigint_sigterm_and_sighup_end_the_stack() {
 #[test]
 fn stack_that_was_started_with_nohup_survives_its_terminal() {
     let workspace = TestWorkspace::new();
-    let mut running = workspace.start_without_hangup(&[]);
+    let mut running = workspace.start_with_hangup(HangupAction::Ignore);
     running.wait_for_line("Intake is running");
     // A stack that ends may still answer the first request.
     for _ in 0..3 {

@@ -21,6 +21,24 @@ pub(crate) fn dev() -> Command {
     Command::new(env!("CARGO_BIN_EXE_dev"))
 }
 
+/// What a process does on SIGHUP unless it says otherwise.
+#[derive(Clone, Copy)]
+pub(crate) enum HangupAction {
+    /// It ends.
+    Default,
+    /// Nothing, as after `nohup`.
+    Ignore,
+}
+
+impl HangupAction {
+    fn python_name(self) -> &'static str {
+        match self {
+            Self::Default => "SIG_DFL",
+            Self::Ignore => "SIG_IGN",
+        }
+    }
+}
+
 /// The folder is deleted when this is dropped.
 pub(crate) struct TestWorkspace {
     folder: tempfile::TempDir,
@@ -98,22 +116,25 @@ impl TestWorkspace {
         (RunningStack::new(command.spawn().unwrap()), reader)
     }
 
-    /// Starts `cargo dev` like [`Self::start`], with SIGHUP ignored, as by `nohup`.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn start_without_hangup(&self, arguments: &[&str]) -> RunningStack {
-        let command = self.command(arguments);
-        let mut shell = Command::new("sh");
-        shell.args(["-c", r#"trap "" HUP; exec "$0" "$@""#]);
-        shell.arg(command.get_program()).args(command.get_args());
+    /// Starts `cargo dev` like [`Self::start`], with this action of SIGHUP in place of the one that this process inherited.
+    pub(crate) fn start_with_hangup(&self, action: HangupAction) -> RunningStack {
+        // A shell cannot give a signal that it inherited as ignored its default action.
+        const SCRIPT: &str = "import os, signal, sys
+signal.signal(signal.SIGHUP, signal.Handlers[sys.argv[1]])
+os.execv(sys.argv[2], sys.argv[2:])";
+        let command = self.command(&[]);
+        let mut python = Command::new("python3");
+        python.args(["-c", SCRIPT, action.python_name()]);
+        python.arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {
             match value {
-                Some(value) => shell.env(name, value),
-                None => shell.env_remove(name),
+                Some(value) => python.env(name, value),
+                None => python.env_remove(name),
             };
         }
-        shell.current_dir(self.folder.path());
-        shell.stdout(Stdio::piped()).stderr(Stdio::piped());
-        RunningStack::new(shell.spawn().unwrap())
+        python.current_dir(self.folder.path());
+        python.stdout(Stdio::piped()).stderr(Stdio::piped());
+        RunningStack::new(python.spawn().unwrap())
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
