@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import logging
 import math
 import os
 import random
@@ -34,13 +35,19 @@ def meet_scripted_answers(scripted: str) -> None:
     assert json.loads(requests[0]["body"])["signals"] == [SIGNAL]
     waited = requests[1]["at"] - requests[0]["at"]
     assert waited >= 2.9, f"Retry-After is 3, and it waited {waited} s"
-    for status in (400, 401, 403, 404, 405, 413, 415, 422):
+    url = f"{scripted}/408,425,429,500,501,505,599,html,json,echo,204,200,"
+    assert retry.send_batch([SIGNAL], url, KEY)["accepted"] == 1
+    assert len(log(url)) == 12, "it did not repeat what was not answered, or took the response of somebody else for success"
+    for status in (400, 401, 403, 404, 405, 409, 413, 415, 422):
         url = f"{scripted}/{status},"
         try:
             retry.send_batch([SIGNAL], url, KEY)
             raise AssertionError(f"{status} was no error")
         except retry.Refused:
             assert len(log(url)) == 1, f"{status} was sent again"
+    follow_no_redirect(scripted)
+    end_an_attempt_in_time(scripted)
+    tell_what_was_rejected(scripted)
     read_a_response_to_a_request_that_was_cut(scripted)
     meet_a_limit(scripted)
     meet_a_long_outage()
@@ -58,6 +65,32 @@ def meet_scripted_answers(scripted: str) -> None:
         pass
     refuse_what_cannot_be_sent(scripted)
     count_the_hours_in_which_the_computer_sleeps()
+
+
+def follow_no_redirect(scripted: str) -> None:
+    try:
+        retry.send_batch([SIGNAL], f"{scripted}/redirect,", KEY)
+        raise AssertionError("a redirect was no error")
+    except retry.Refused as error:
+        assert "302" in str(error), error
+    assert log(f"{scripted}/elsewhere-redirect,") == [], "the key was sent to the host that a redirect names"
+
+
+def end_an_attempt_in_time(scripted: str) -> None:
+    for step in ("drip", "hang"):
+        began = time.monotonic()
+        status, reason, _ = retry.post(f"{scripted}/{step},", KEY, b"{}", 0.5)
+        assert status is None and time.monotonic() - began < 1.5, f"{step}: {status} {reason} after {time.monotonic() - began} s"
+
+
+def tell_what_was_rejected(scripted: str) -> None:
+    told = []
+    signals = [SIGNAL, SIGNAL | {"n": 1}]
+    answer = retry.send_batch(signals, f"{scripted}/rejected,", KEY, on_rejected=lambda *rejected: told.append(rejected))
+    assert (answer["accepted"], told) == (1, [(answer["fieldErrors"], signals)]), told
+    with mock.patch("logging.error") as error:
+        retry.send_batch(signals, f"{scripted}/rejected,", KEY)
+    error.assert_called_once_with(mock.ANY, "/signals/0/eventType: signals[0].eventType must not be blank.")
 
 
 def read_a_response_to_a_request_that_was_cut(scripted: str) -> None:
@@ -101,11 +134,16 @@ def meet_a_limit(scripted: str) -> None:
 
 def meet_a_long_outage() -> None:
     """More attempts than a float has binary exponents, as in an outage of a day."""
-    results = iter([(None, "no response", None)] * 2_000 + [(200, '{"accepted": 1}', None)])
     waits = []
-    with mock.patch.multiple(retry, post=lambda *_: next(results)), mock.patch("time.sleep", waits.append), \
+
+    def post(_url: str, _key: str, body: bytes, _timeout: float) -> tuple:
+        if len(waits) < 2_000:
+            return None, "no response", None
+        return 200, json.dumps({"requestIdentifier": json.loads(body)["requestIdentifier"], "accepted": 1, "fieldErrors": []}), None
+
+    with mock.patch.multiple(retry, post=post), mock.patch("time.sleep", waits.append), \
             mock.patch("random.uniform", lambda low, high: high):
-        assert retry.send_batch([SIGNAL], "https://a.test", KEY, give_up_after=3_000 * 60) == {"accepted": 1}
+        assert retry.send_batch([SIGNAL], "https://a.test", KEY)["accepted"] == 1
     assert waits == [1, 2, 4, 8, 16, 32] + [60] * 1_994, waits[:9]
 
 
@@ -163,6 +201,23 @@ def count_the_hours_in_which_the_computer_sleeps() -> None:
             except retry.GaveUp:
                 pass
         assert len(posted) == 1, f"it sent a batch after 25 hours, of which the computer slept in {asleep}"
+    # Set back by ten hours: 20 hours after the first attempt, the clock shows that ten have passed.
+    clocks = {"time": 36_000.0, "monotonic": 0.0}
+    waits = []
+
+    def wait(_: float) -> None:
+        waits.append(clocks["monotonic"])
+        clocks["monotonic"] += 4 * 3600
+        clocks["time"] += 4 * 3600 - (10 * 3600 if len(waits) == 1 else 0)
+
+    with mock.patch.multiple(retry, post=lambda *_: (503, "", None)), mock.patch("time.sleep", wait), \
+            mock.patch("time.time", lambda: clocks["time"]), mock.patch("time.monotonic", lambda: clocks["monotonic"]):
+        try:
+            retry.send_batch([SIGNAL], "https://a.test", KEY, give_up_after=math.inf)
+            raise AssertionError("it did not give up")
+        except retry.GaveUp:
+            pass
+    assert waits[-1] <= 24 * 3600, f"it went on for {waits[-1] / 3600} hours"
 
 
 def send(batch: int) -> dict:
@@ -173,6 +228,7 @@ def send(batch: int) -> dict:
 def main() -> None:
     # Short waits; not none, which would hide a wait that is too long.
     random.uniform = lambda low, high: low + 0.02 * (high - low)
+    logging.disable(logging.WARNING)
     if scripted := os.environ.get("SCRIPTED_URL"):
         meet_scripted_answers(scripted)
         return

@@ -19,7 +19,31 @@ if (scripted) {
   assert.deepEqual(JSON.parse(requests[0]!.body).signals, [signal]);
   const waited = requests[1]!.at - requests[0]!.at;
   assert.ok(waited >= 2.9, `Retry-After is 3, and it waited ${waited} s`);
-  for (const status of [400, 401, 403, 404, 405, 413, 415, 422]) {
+  const foreign = "408,425,429,500,501,505,599,html,json,echo,204,200";
+  console.warn = () => {};
+  assert.equal((await sendBatch([signal], { baseUrl: `${scripted}/${foreign}`, key })).accepted, 1);
+  assert.equal((await log(foreign)).length, 12, "it did not repeat what was not answered, or took the response of somebody else for success");
+  await assert.rejects(sendBatch([signal], { baseUrl: `${scripted}/redirect`, key }), /refused with 302/);
+  assert.deepEqual(await log("elsewhere-redirect"), [], "the key was sent to the host that a redirect names");
+  for (const step of ["drip", "hang"]) {
+    const began = performance.now();
+    await assert.rejects(sendBatch([signal], { baseUrl: `${scripted}/${step}`, key, timeoutMs: 500, giveUpAfterMs: 0 }), /Gave up after 1/);
+    assert.ok(performance.now() - began < 1_500, `${step}: an attempt took ${performance.now() - began} ms`);
+  }
+  {
+    const told: unknown[] = [];
+    const signals = [signal, { ...signal, n: 1 }];
+    const onRejected = (...rejected: unknown[]) => told.push(rejected);
+    const { accepted, fieldErrors } = await sendBatch(signals, { baseUrl: `${scripted}/rejected`, key, onRejected });
+    assert.deepEqual([accepted, told], [1, [[fieldErrors, signals]]]);
+    const lines: string[] = [];
+    const { error } = console;
+    console.error = (line: string) => lines.push(line);
+    await sendBatch(signals, { baseUrl: `${scripted}/rejected`, key });
+    console.error = error;
+    assert.deepEqual(lines, ["The service rejected signals: /signals/0/eventType: signals[0].eventType must not be blank."]);
+  }
+  for (const status of [400, 401, 403, 404, 405, 409, 413, 415, 422]) {
     const refused = sendBatch([signal], { baseUrl: `${scripted}/${status}`, key });
     await assert.rejects(refused, new RegExp(`refused with ${status}`));
     assert.equal((await log(`${status}`)).length, 1, `${status} was sent again`);
@@ -37,7 +61,10 @@ if (scripted) {
   const draw = Math.random;
   let attempts = 0;
   Math.random = () => 0;
-  globalThis.fetch = async () => new Response("{}", { status: (attempts += 1) > 1_100 ? 200 : 503 });
+  globalThis.fetch = async (_: unknown, { body }: any) => {
+    const { requestIdentifier } = JSON.parse(body);
+    return Response.json({ requestIdentifier, accepted: 1, fieldErrors: [] }, { status: (attempts += 1) > 1_100 ? 200 : 503 });
+  };
   await sendBatch([signal], { baseUrl: scripted, key });
   assert.equal(attempts, 1_101);
   // A computer that sleeps for a day during a wait: the service has forgotten the requestIdentifier.
@@ -51,17 +78,43 @@ if (scripted) {
   }) as unknown as typeof setTimeout;
   await assert.rejects(sendBatch([signal], { baseUrl: scripted, key }), /Gave up after 1/);
   assert.equal(attempts, 1);
-  [globalThis.setTimeout, Date.now] = [setTimeout, now];
+  // Set back by ten hours: 20 hours after the first attempt, the clock shows that ten have passed.
+  const steadyNow = performance.now.bind(performance);
+  const waits: number[] = [];
+  let [clock, steady] = [36_000_000, 0];
+  [Date.now, performance.now] = [() => clock, () => steady];
+  globalThis.setTimeout = ((then: () => void) => {
+    waits.push(steady);
+    steady += 4 * 3_600_000;
+    clock += 4 * 3_600_000 - (waits.length === 1 ? 36_000_000 : 0);
+    then();
+  }) as unknown as typeof setTimeout;
+  await assert.rejects(sendBatch([signal], { baseUrl: scripted, key, giveUpAfterMs: Infinity }), /Gave up/);
+  assert.ok(waits.at(-1)! <= 24 * 3_600_000, `it went on for ${waits.at(-1)! / 3_600_000} hours`);
+  [globalThis.setTimeout, Date.now, performance.now] = [setTimeout, now, steadyNow];
   [Math.random, globalThis.fetch] = [draw, fetch];
-  for (const value of [NaN, -Infinity, () => 1, Symbol("s"), 1n, [undefined], [{ a: NaN }], new Date(NaN)]) {
+  const emptied = [
+    new Map([[1, 2]]), new Set([1]), new Error("e"), Object.assign(new Error("e"), { code: 1 }), /r/, new URLSearchParams("a=1"), new FormData(),
+    new ArrayBuffer(1), new Blob(["b"]), new Headers({ a: "b" }), new Number(NaN),
+  ];
+  for (const value of [NaN, -Infinity, () => 1, Symbol("s"), 1n, [undefined], [{ a: NaN }], new Date(NaN), ...emptied]) {
     const lossy = [signal, { ...signal, data: { price: value } }];
     await assert.rejects(sendBatch(lossy, { baseUrl: `${scripted}/200,,`, key }), TypeError, String(typeof value));
   }
   await assert.rejects(sendBatch([signal, undefined as any], { baseUrl: `${scripted}/200,,`, key }), /1 is undefined, which JSON cannot write/);
   await assert.rejects(sendBatch([{ price: NaN }], { baseUrl: `${scripted}/200,,`, key }), /price is NaN, which JSON cannot write/);
   assert.equal((await log("200,,")).length, 0, "a part of the batch was sent");
-  await sendBatch([{ ...signal, eventflowIdentifier: undefined, data: { price: null } }], { baseUrl: `${scripted}/200,,`, key });
-  assert.deepEqual(JSON.parse((await log("200,,"))[0]!.body).signals, [{ ...signal, data: { price: null } }]);
+  class Price {
+    amount = new Number(1);
+    get [Symbol.toStringTag]() {
+      return "Price";
+    }
+  }
+  const written = { price: null, of: new Price(), none: {}, list: [], plain: Object.create(null), at: new Date(0), url: new URL("https://a.test") };
+  await sendBatch([{ ...signal, eventflowIdentifier: undefined, data: written }], { baseUrl: `${scripted}/200,,`, key });
+  assert.deepEqual(JSON.parse((await log("200,,"))[0]!.body).signals, [{
+    ...signal, data: { price: null, of: { amount: 1 }, none: {}, list: [], plain: {}, at: "1970-01-01T00:00:00.000Z", url: "https://a.test/" },
+  }]);
   const givenUp = sendBatch([signal], { baseUrl: `${scripted}/503`, key, timeoutMs: 100, giveUpAfterMs: 300 });
   await assert.rejects(givenUp, /Gave up after/);
   for (const baseUrl of ["undefined", "localhost:9000", "http://", "https:///", "http://a.test:port", "http://a b.test"]) {

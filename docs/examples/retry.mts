@@ -1,17 +1,22 @@
 // Sends a batch of signals, and sends it again until it is answered: docs/clients.md, The retry recipe.
 
-const RETRIED = [429, 500, 502, 503, 504];
 const MAX_WAIT_MS = 60_000;
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
+// The service then forgets the requestIdentifier, and would store the batch a second time.
+const FORGET_AFTER_MS = 24 * 3_600_000;
 
 export type Options = {
   baseUrl: string;
   key: string;
   /** How long one attempt may take: 30 seconds or more. */
   timeoutMs?: number;
-  /** When to give up. The service forgets the requestIdentifier after 24 hours: never later. */
+  /** When to give up: after 24 hours, or earlier. */
   giveUpAfterMs?: number;
+  /** Gets the signals that the service rejected in a batch of which it stored others. Without it: a line on the console. */
+  onRejected?: (fieldErrors: FieldError[], signals: object[]) => void;
 };
+
+export type FieldError = { field: string; pointer: string; code: string; message: string };
 
 export type Answer = {
   requestIdentifier: string;
@@ -20,46 +25,88 @@ export type Answer = {
   rejected: number;
   deferred?: number;
   replayed: boolean;
-  fieldErrors: { field: string; pointer: string; code: string; message: string }[];
-  warnings: { field: string; pointer: string; code: string; message: string }[];
+  fieldErrors: FieldError[];
+  warnings: FieldError[];
 };
 
 export async function sendBatch(signals: object[], options: Options): Promise<Answer> {
-  const { baseUrl, key, timeoutMs = 60_000, giveUpAfterMs = 24 * 3_600_000 } = options;
+  const { baseUrl, key, timeoutMs = 60_000, onRejected = logRejected } = options;
+  const giveUpAfterMs = Math.min(options.giveUpAfterMs ?? FORGET_AFTER_MS, FORGET_AFTER_MS);
   // An address that is no URL, and a key that no header can have, are refused: another attempt would not change them.
   const address = /^https?:\/\//.test(baseUrl) && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (address === undefined || address.username || address.password) {
     throw new Error("The base address must be a URL that begins with https:// or http://, without a user name.");
   }
   const headers = { Authorization: `Bearer ${checkedKey(key)}`, "Content-Type": "application/json" };
-  const request = new Request(`${baseUrl}/api/event-flows/signal`, { method: "POST", headers });
+  // A redirect is not followed: it would take the key and the signals elsewhere.
+  const request = new Request(`${baseUrl}/api/event-flows/signal`, { method: "POST", headers, redirect: "manual" });
   // The same body in each attempt, so that the signals are stored once.
-  const body = JSON.stringify({ requestIdentifier: crypto.randomUUID(), signals }, refuseLoss);
+  const requestIdentifier = crypto.randomUUID();
+  const body = JSON.stringify({ requestIdentifier, signals }, refuseLoss);
   const bytes = new TextEncoder().encode(body).length;
   if (bytes > MAX_BODY_BYTES) {
     throw new Error(`The body has ${bytes} bytes, and may have ${MAX_BODY_BYTES}: send fewer signals at once.`);
   }
-  const giveUpAt = Date.now() + giveUpAfterMs;
-  for (let attempt = 0; ; attempt += 1) {
+  const ageMs = startAge();
+  for (let attempt = 1; ; attempt += 1) {
     const response = await post(request, body, timeoutMs);
-    if (response.status === 200) {
-      return JSON.parse(response.text) as Answer;
+    const answer = response.status === 200 ? readAnswer(response.text, requestIdentifier) : undefined;
+    if (answer !== undefined) {
+      if (answer.fieldErrors.length > 0) {
+        onRejected(answer.fieldErrors, signals);
+      }
+      return answer;
     }
-    if (response.status !== undefined && !RETRIED.includes(response.status)) {
-      throw new Error(`The batch was refused with ${response.status}: ${response.text}`);
+    const last = response.status === undefined ? `no response, ${response.text}` : `${response.status}: ${response.text}`;
+    if (!isRepeated(response.status)) {
+      throw new Error(`The batch was refused with ${last}`);
     }
-    const waitMs = waitBefore(attempt + 1, response.retryAfter);
-    let isTimeLeft = Date.now() + waitMs + timeoutMs <= giveUpAt;
+    if (response.status !== undefined && response.status < 300) {
+      console.warn(`This is no response of the service, so the batch is sent again. Is ${baseUrl} right? ${last.slice(0, 300)}`);
+    }
+    const waitMs = waitBefore(attempt, response.retryAfter);
+    let isTimeLeft = ageMs() + waitMs + timeoutMs <= giveUpAfterMs;
     if (isTimeLeft) {
       await new Promise((resolve) => setTimeout(resolve, waitMs));
       // The computer may have slept longer.
-      isTimeLeft = Date.now() + timeoutMs <= giveUpAt;
+      isTimeLeft = ageMs() + timeoutMs <= giveUpAfterMs;
     }
     if (!isTimeLeft) {
-      const last = response.status ?? `no response, ${response.text}`;
-      throw new Error(`Gave up after ${attempt + 1} attempts; some signals may be stored. Last: ${last}`);
+      throw new Error(`Gave up after ${attempt} attempts; some signals may be stored. Last: ${last}`);
     }
   }
+}
+
+/** Also the 2xx of somebody else, such as a proxy's page: nothing says that the batch is stored. */
+function isRepeated(status: number | undefined): boolean {
+  return status === undefined || status < 300 || [408, 425, 429].includes(status) || status >= 500;
+}
+
+/** Nothing, when the text is no answer of the service to this batch. */
+function readAnswer(text: string, requestIdentifier: string): Answer | undefined {
+  try {
+    const answer = JSON.parse(text) as Answer | null;
+    const isOfService = answer?.requestIdentifier === requestIdentifier && Number.isInteger(answer.accepted) && Array.isArray(answer.fieldErrors);
+    return isOfService ? answer : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function logRejected(fieldErrors: FieldError[]): void {
+  console.error(`The service rejected signals: ${fieldErrors.map(({ pointer, message }) => `${pointer}: ${message}`).join(" ")}`);
+}
+
+/** Measures the time since its call. The computer's clock can be set back, and the steady one stops while the computer sleeps: of each
+    step, the longer one counts. */
+function startAge(): () => number {
+  let [clock, steady, ageMs] = [Date.now(), performance.now(), 0];
+  return () => {
+    const [clockNow, steadyNow] = [Date.now(), performance.now()];
+    ageMs += Math.max(clockNow - clock, steadyNow - steady);
+    [clock, steady] = [clockNow, steadyNow];
+    return ageMs;
+  };
 }
 
 /** The key without the line break of the file it was read from. A message of fetch would show a key that no header can have. */
@@ -71,16 +118,25 @@ function checkedKey(key: string): string {
   return trimmed;
 }
 
-/** Has JSON.stringify throw where it would write null for a value, or leave it out. A field that is undefined is absent. */
+/** Has JSON.stringify throw where it would write null for a value, leave it out, or write {} for one that is not empty, such as a Map
+    or an Error. A field that is undefined is absent. */
 function refuseLoss(this: any, name: string, value: unknown): unknown {
-  const isUnwritable = typeof value === "function" || typeof value === "symbol" || (typeof value === "number" && !Number.isFinite(value));
+  const plain = value instanceof Number ? value.valueOf() : value;
+  const isUnwritable = typeof plain === "function" || typeof plain === "symbol" || (typeof plain === "number" && !Number.isFinite(plain));
   const isHole = value === undefined && (Array.isArray(this) || name === "");
   // The JSON of a Date that is not valid is null.
   const isInvalidDate = value === null && this[name] !== null;
-  if (isUnwritable || isHole || isInvalidDate) {
+  if (isUnwritable || isHole || isInvalidDate || isEmptied(value)) {
     throw new TypeError(`${name || "The signal"} is ${String(this[name])}, which JSON cannot write.`);
   }
   return value;
+}
+
+/** Objects that keep their content where JSON.stringify does not look. An Error may have fields, but never its message. */
+function isEmptied(value: unknown): boolean {
+  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  const isWritten = typeof value !== "object" || ["Null", "Object", "Array", "Number", "String", "Boolean"].includes(kind);
+  return !isWritten && (kind === "Error" || Object.keys(value as object).length === 0);
 }
 
 type AttemptResult = { status?: number; text: string; retryAfter?: string | null };
