@@ -47,6 +47,8 @@ class Script:
         self.bodies = {}
         # How often each signal was stored, by its n.
         self.stored = Counter()
+        # The step of all requests from now on, when a check sets it.
+        self.step = None
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -75,9 +77,9 @@ class Handler(BaseHTTPRequestHandler):
         with self.lock:
             request = {"at": time.monotonic(), "authorization": self.headers["Authorization"]}
             script.requests.append(request)
-            # A comma at the end makes another name for the same script.
-            steps = ["json"] if name.startswith("elsewhere-") else name.strip(",").split(",")
-            step = steps[min(len(script.requests), len(steps)) - 1]
+            # A comma at the end, and @ with a word, make another name for the same script.
+            steps = ["json"] if name.startswith("elsewhere-") else name.partition("@")[0].strip(",").split(",")
+            step = script.step or steps[min(len(script.requests), len(steps)) - 1]
         if step.startswith("early-"):
             self.answer(int(step.removeprefix("early-")), {"message": "scripted"})
             self.close_connection = True
@@ -166,15 +168,19 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Service(ThreadingHTTPServer):
-    """Answers on a port of its own until it is stopped, and on the same port when it is started again."""
+    """Answers on a port of its own."""
 
-    def __init__(self, port: int = 0):
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
         self.connections = []
+        self.is_stopped = False
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def process_request(self, request, client_address):
+        if self.is_stopped:
+            self.shutdown_request(request)
+            return
         self.connections.append(request)
         super().process_request(request, client_address)
 
@@ -183,14 +189,16 @@ class Service(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def stop(self) -> None:
-        """Like a server that is killed: every connection breaks, and none is accepted."""
-        self.shutdown()
-        self.server_close()
+        """Breaks every connection, and each new one until `go_on`. (A port that is closed may be another program's before it is opened again.)"""
+        self.is_stopped = True
         for connection in self.connections:
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass  # It is closed.
+
+    def go_on(self) -> None:
+        self.is_stopped = False
 
 
 def start() -> str:
