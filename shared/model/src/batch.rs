@@ -3,6 +3,7 @@
 //! An error in the envelope rejects the whole request. An error in a signal rejects only that
 //! signal.
 
+use crate::clue;
 use crate::digest::Digest;
 use crate::identifier::RequestIdentifier;
 use crate::json::{JsonText, Value};
@@ -17,7 +18,7 @@ pub(crate) const BATCH: Vocabulary = Vocabulary {
     fields: &["requestIdentifier", "signals"],
     synonyms: &[
         ("requestIdentifier", &["requestid"]),
-        ("signals", &["events"]),
+        ("signals", &["batch", "events"]),
     ],
 };
 
@@ -52,12 +53,11 @@ impl<'a> Batch<'a> {
         let mut batch = Self::default();
         let mut errors = FieldErrors::default();
         let mut warnings = Warnings::default();
-        let Some(mut envelope) = text.value().as_object(&JsonPointer::Root) else {
-            let error = FieldError::new(
-                &JsonPointer::Root,
-                FieldErrorCode::InvalidType,
-                "must be an object",
-            );
+        let body = text.value();
+        let Some(mut envelope) = body.as_object(&JsonPointer::Root) else {
+            let message = format!("must be an object{}", clue::of_no_batch(body));
+            let code = FieldErrorCode::InvalidType;
+            let error = FieldError::new(&JsonPointer::Root, code, &message);
             return Err(BatchError::Invalid(vec![error]));
         };
         // `None` until `signals` was found.
@@ -76,7 +76,9 @@ impl<'a> Batch<'a> {
                 name => BATCH.warn_ignored(name, &path, &mut warnings),
             }
         }
-        BATCH.require("signals", sent.is_some(), text.value(), &mut errors);
+        if sent.is_none() {
+            BATCH.report_missing("signals", body, clue::of_no_signals(body), &mut errors);
+        }
         if !errors.is_empty() {
             return Err(BatchError::Invalid(errors.into_vec()));
         }
@@ -96,7 +98,8 @@ impl<'a> Batch<'a> {
         errors: &mut FieldErrors,
     ) -> usize {
         let Some(signals) = value.as_array() else {
-            errors.add(path, FieldErrorCode::InvalidType, "must be an array");
+            let message = format!("must be an array{}", clue::of_no_array(value));
+            errors.add(path, FieldErrorCode::InvalidType, message);
             return 0;
         };
         let mut sent = 0_usize;
@@ -223,6 +226,50 @@ mod tests {
             errors(&format!(r#"{{"signals":[{GOOD}],"signals":[{GOOD}]}}"#)),
             [("/signals".into(), "duplicate-member")]
         );
+    }
+
+    #[test]
+    fn error_of_an_envelope_says_how_to_send_what_the_client_sent() {
+        for (body, message) in [
+            (
+                format!("[{GOOD}]"),
+                r#"The body must be an object: send {"signals":[...]} around the array."#,
+            ),
+            (
+                r#""{\"signals\":[]}""#.to_owned(),
+                "The body must be an object, not a string: it seems to be encoded as JSON twice.",
+            ),
+            ("17".to_owned(), "The body must be an object."),
+            (
+                GOOD.to_owned(),
+                r#"signals is required: send {"signals":[...]} around the signal."#,
+            ),
+            (
+                format!(r#"{{"batch":[{GOOD}]}}"#),
+                "signals is required; did you write batch for signals?",
+            ),
+            (
+                format!(r#"{{"events":[{GOOD}]}}"#),
+                "signals is required; did you write events for signals?",
+            ),
+            (
+                r#"{"customerId":"c","customerData":{}}"#.to_owned(),
+                "signals is required: this is an update of a customer, not a batch of signals.",
+            ),
+            (
+                format!(r#"{{"signals":{GOOD}}}"#),
+                "signals must be an array, also around one signal.",
+            ),
+            (
+                r#"{"signals":"[]"}"#.to_owned(),
+                "signals must be an array, not a string: it seems to be encoded as JSON twice.",
+            ),
+        ] {
+            let BatchError::Invalid(errors) = parse(&body).expect_err(&body) else {
+                panic!("{body}")
+            };
+            assert_eq!(errors[0].message, message);
+        }
     }
 
     #[test]

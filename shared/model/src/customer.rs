@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::clue;
 use crate::identifier::{IdentifierRules, read_subject_id};
 use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{
@@ -34,6 +35,16 @@ pub(crate) const CUSTOMER: Vocabulary = Vocabulary {
     synonyms: &[
         ("customerId", &["userid", "customeridentifier"]),
         ("customerData", &["profile"]),
+        ("customerData.email", &["email"]),
+        ("customerData.phoneNumber", &["phonenumber", "phone"]),
+        ("customerData.firstName", &["firstname"]),
+        ("customerData.lastName", &["lastname"]),
+        ("customerData.gender", &["gender"]),
+        ("customerData.dob", &["dob"]),
+        ("customerData.city", &["city"]),
+        ("customerData.state", &["state"]),
+        ("customerData.country", &["country"]),
+        ("customerData.zip", &["zip"]),
     ],
 };
 
@@ -134,11 +145,9 @@ impl<'a> CustomerUpdate<'a> {
     fn parse_by(rules: IdentifierRules, text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
         let body = text.value();
         let Some(envelope) = body.as_object(&JsonPointer::Root) else {
-            return Err(vec![FieldError::new(
-                &JsonPointer::Root,
-                FieldErrorCode::InvalidType,
-                "must be an object",
-            )]);
+            let message = format!("must be an object{}", clue::of_no_update(body));
+            let code = FieldErrorCode::InvalidType;
+            return Err(vec![FieldError::new(&JsonPointer::Root, code, &message)]);
         };
         let mut builder = UpdateBuilder {
             rules,
@@ -203,8 +212,8 @@ impl<'a> UpdateBuilder<'a> {
         if let Some(fields) = profile.as_object(path) {
             self.read_profile_fields(fields, path);
         } else {
-            self.errors
-                .add(path, FieldErrorCode::InvalidType, "must be an object");
+            let message = format!("must be an object{}", clue::of_no_object(profile));
+            self.errors.add(path, FieldErrorCode::InvalidType, message);
         }
     }
 
@@ -263,8 +272,9 @@ impl<'a> UpdateBuilder<'a> {
         let change = self.change(field);
         let chars = field.value.text().chars().count();
         if chars > MAX_UNKNOWN_VALUE_CHARS {
+            let escapes = clue::of_escapes(field.value.text());
             let message = format!(
-                "must have at most {MAX_UNKNOWN_VALUE_CHARS} characters of JSON; {chars} were sent"
+                "must have at most {MAX_UNKNOWN_VALUE_CHARS} characters of JSON{escapes}; {chars} were sent"
             );
             self.errors.add(&path, FieldErrorCode::TooLong, message);
         }
@@ -283,9 +293,14 @@ impl<'a> UpdateBuilder<'a> {
     }
 
     fn build(mut self, body: Value<'a>) -> Result<CustomerUpdate<'a>, Vec<FieldError>> {
-        let has_customer_id = self.customer_id.is_some();
-        CUSTOMER.require("customerId", has_customer_id, body, &mut self.errors);
-        CUSTOMER.require("customerData", self.has_profile, body, &mut self.errors);
+        if self.customer_id.is_none() {
+            let clue = clue::of_no_customer(body);
+            CUSTOMER.report_missing("customerId", body, clue, &mut self.errors);
+        }
+        if !self.has_profile {
+            let clue = clue::of_no_profile(body);
+            CUSTOMER.report_missing("customerData", body, clue, &mut self.errors);
+        }
         if !self.errors.is_empty() {
             return Err(self.errors.into_vec());
         }

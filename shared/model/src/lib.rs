@@ -11,6 +11,7 @@
 pub mod account;
 pub mod api_key;
 pub mod batch;
+mod clue;
 pub mod customer;
 pub mod digest;
 pub mod identifier;

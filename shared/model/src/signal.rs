@@ -22,6 +22,10 @@ pub const SIGNAL_FIELDS: [&str; 6] = [
     "data",
 ];
 
+/// Those of them that say whose signal it is, and what it says.
+pub(crate) const IDENTITY_FIELDS: [&str; 4] =
+    ["customerId", "eventType", "emitterId", "stepNodeId"];
+
 /// The same fields, and what other systems call them.
 pub(crate) const SIGNAL: Vocabulary = Vocabulary {
     fields: &SIGNAL_FIELDS,

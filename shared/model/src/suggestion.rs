@@ -116,22 +116,24 @@ impl Vocabulary {
         }
     }
 
-    /// Adds an error to `errors` if the field `name` of the `body` is not there.
-    pub(crate) fn require(
+    /// Adds an error to `errors` about the field `name`, which the `body` does not have. The end of
+    /// the sentence is the `clue`, if there is one, or a similar field that the body has.
+    pub(crate) fn report_missing(
         &self,
         name: &str,
-        is_there: bool,
         body: Value<'_>,
+        clue: &str,
         errors: &mut FieldErrors,
     ) {
-        if !is_there {
-            let message = format!("is required{}", self.similar(body, &[name]));
-            errors.add(
-                &JsonPointer::Member(&JsonPointer::Root, name),
-                FieldErrorCode::Required,
-                message,
-            );
-        }
+        let why = match clue {
+            "" => self.similar(body, &[name]),
+            clue => clue.to_owned(),
+        };
+        errors.add(
+            &JsonPointer::Member(&JsonPointer::Root, name),
+            FieldErrorCode::Required,
+            format!("is required{why}"),
+        );
     }
 
     /// Adds a warning about the unknown field `name` of the body, which is at `path`.

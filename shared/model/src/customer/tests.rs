@@ -139,6 +139,75 @@ fn missing_field_of_the_envelope_is_named_beside_the_one_that_was_sent() {
 }
 
 #[test]
+fn error_of_an_envelope_says_what_the_client_probably_sent() {
+    let first = |body: &str| parse(body).unwrap_err().remove(0).message;
+    for (body, message) in [
+        (
+            r#"[{"customerId":"c","customerData":{}}]"#,
+            "The body must be an object: send one customer in each request.",
+        ),
+        (
+            r#"{"customers":[{"customerId":"c","customerData":{}}]}"#,
+            "customerId is required: send one customer in each request.",
+        ),
+        (
+            r#"{"signals":[]}"#,
+            "customerId is required: this is a batch of signals, not an update of a customer.",
+        ),
+        (
+            r#""{\"customerId\":\"c\",\"customerData\":{}}""#,
+            "The body must be an object, not a string: it seems to be encoded as JSON twice.",
+        ),
+        (r#""c""#, "The body must be an object."),
+        (
+            r#"{"customerId":"c","email":"a@example.com"}"#,
+            "customerData is required: put the fields of the profile into it.",
+        ),
+        (
+            r#"{"customerId":"c","customerData":[]}"#,
+            "customerData must be an object; PHP writes an empty array as [], so write (object)[] there.",
+        ),
+        (
+            r#"{"customerId":"c","customerData":"{\"email\":\"a\"}"}"#,
+            "customerData must be an object, not a string: it seems to be encoded as JSON twice.",
+        ),
+        (
+            r#"{"customerId":"c","customerData":["a"]}"#,
+            "customerData must be an object.",
+        ),
+    ] {
+        assert_eq!(first(body), message);
+    }
+    let beside = r#"{"customerId":"c","customerData":{},"email":"a","phone":"1"}"#;
+    let warnings = parse(beside).unwrap().warnings;
+    let like = warnings
+        .iter()
+        .map(|warning| warning.message.rsplit_once(". ").unwrap().1);
+    let expected = [
+        "Did you mean customerData.email?",
+        "Did you mean customerData.phoneNumber?",
+    ];
+    assert_eq!(like.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn limit_that_counts_escapes_says_so_where_there_are_some() {
+    let message = |value: &str| {
+        let body = data(&format!("\"tier\":\"{value}\""));
+        parse(&body).unwrap_err().remove(0).message
+    };
+    let limit = "customerData.tier must have at most 1024 characters of JSON";
+    assert_eq!(
+        message(&"x".repeat(1023)),
+        format!("{limit}; 1025 were sent.")
+    );
+    assert_eq!(
+        message(&"\\u00e9".repeat(200)),
+        format!("{limit}, with each escape such as \\u00e9 as it was sent; 1202 were sent.")
+    );
+}
+
+#[test]
 fn attribute_of_the_item_is_the_fence_of_no_field() {
     for attribute in [INCARNATION, FENCE_FLOOR] {
         let field = attribute.strip_prefix(FENCE_PREFIX).unwrap();

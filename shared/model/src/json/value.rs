@@ -37,6 +37,9 @@ impl<'a> JsonText<'a> {
                     "a byte order mark before the JSON"
                 } else if text.trim_ascii().is_empty() {
                     "an empty text"
+                } else if is_at_no_number(text, error.line(), error.column()) {
+                    // JavaScript, Python and Java write these words, and JSON has none of them.
+                    "NaN or Infinity, which JSON does not have (send null)"
                 } else {
                     message
                         .split_once(" at line ")
@@ -62,6 +65,17 @@ impl<'a> JsonText<'a> {
             text: self.0,
         }
     }
+}
+
+/// Whether a word that is no number in JSON is at this place of `text`.
+fn is_at_no_number(text: &str, line: usize, column: usize) -> bool {
+    let line = line
+        .checked_sub(1)
+        .and_then(|before| text.split('\n').nth(before));
+    let from_column = line
+        .zip(column.checked_sub(1))
+        .and_then(|(line, before)| line.get(before..));
+    from_column.is_some_and(|word| word.starts_with("NaN") || word.starts_with("Infinity"))
 }
 
 /// A JSON value of which the syntax was checked.
@@ -128,5 +142,29 @@ impl<'a> Tokens<'a> {
         let name = self.next_name()?;
         let value = self.next_value().expect(CHECKED);
         Some((name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn word_that_is_no_number_in_json_is_named() {
+        for (text, place) in [
+            (r#"{"price":NaN}"#, (1, 10)),
+            ("{\n \"price\": Infinity}", (2, 11)),
+            (r#"{"price":-Infinity}"#, (1, 11)),
+            ("[\"é\",NaN]", (1, 7)),
+        ] {
+            let error = JsonText::parse(text).unwrap_err();
+            let expected = "NaN or Infinity, which JSON does not have (send null)";
+            assert_eq!(
+                (error.reason.as_str(), (error.line, error.column)),
+                (expected, place)
+            );
+        }
+        let error = JsonText::parse(r#"{"price":Name}"#).unwrap_err();
+        assert_eq!(error.reason, "expected value");
     }
 }

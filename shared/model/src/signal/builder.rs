@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use super::{Identity, RejectedSignal, SIGNAL, SIGNAL_FIELDS, Signal};
+use crate::clue;
 use crate::identifier::{IdentifierRules, read_identifier, read_subject_id, read_uuid};
 use crate::json::{Field, Object, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
@@ -37,8 +38,9 @@ impl<'a> SignalBuilder<'a> {
         if payload.len() > MAX_SIGNAL_BYTES {
             // The client must make the signal shorter first, so its other errors are not reported.
             errors = FieldErrors::with_limit(1);
+            let escapes = clue::of_escapes(payload);
             let message = format!(
-                "must have at most {MAX_SIGNAL_BYTES} bytes of JSON; {} were sent",
+                "must have at most {MAX_SIGNAL_BYTES} bytes of JSON{escapes}; {} were sent",
                 payload.len()
             );
             errors.add(path, FieldErrorCode::TooLarge, message);
@@ -58,8 +60,8 @@ impl<'a> SignalBuilder<'a> {
         path: &JsonPointer<'_>,
     ) -> Option<Identity<'a>> {
         let Some(fields) = signal.as_object(path) else {
-            self.errors
-                .add(path, FieldErrorCode::InvalidType, "must be an object");
+            let message = format!("must be an object{}", clue::of_no_object(signal));
+            self.errors.add(path, FieldErrorCode::InvalidType, message);
             return None;
         };
         self.read_fields(fields);
@@ -103,11 +105,9 @@ impl<'a> SignalBuilder<'a> {
             StorableJson::validate(data, 0, path, &mut self.errors);
             self.data = Some(data);
         } else {
-            self.errors.add(
-                path,
-                FieldErrorCode::InvalidType,
-                "must be an object or null",
-            );
+            let message = format!("must be an object or null{}", clue::of_no_object(data));
+            self.errors
+                .add(path, FieldErrorCode::InvalidType, message);
         }
     }
 

@@ -235,3 +235,34 @@ fn unknown_field_that_resembles_one_of_the_contract_is_suggested() {
          event for eventType, properties for data?"
     );
 }
+
+#[test]
+fn data_that_php_or_a_second_encoding_made_is_told_so() {
+    let message = |data: &str| {
+        let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{data}}}"#);
+        read_one(&signal).unwrap_err().errors[0].message.clone()
+    };
+    let must = "signals[3].data must be an object or null";
+    assert_eq!(
+        message("[]"),
+        format!("{must}; PHP writes an empty array as [], so write (object)[] there.")
+    );
+    assert_eq!(
+        message(r#""{\"price\":1}""#),
+        format!("{must}, not a string: it seems to be encoded as JSON twice.")
+    );
+    assert_eq!(message("[1]"), format!("{must}."));
+}
+
+#[test]
+fn limit_of_a_signal_says_that_escapes_count_where_there_are_some() {
+    let message = |filler: &str| {
+        let data = filler.repeat(MAX_SIGNAL_BYTES / filler.len());
+        let signal = format!(r#"{{"customerId":"c","eventType":"t","data":{{"a":"{data}"}}}}"#);
+        read_one(&signal).unwrap_err().errors[0].message.clone()
+    };
+    let limit = format!("signals[3] must have at most {MAX_SIGNAL_BYTES} bytes of JSON");
+    assert!(message("x").starts_with(&format!("{limit}; ")));
+    let escapes = ", with each escape such as \\u00e9 as it was sent; ";
+    assert!(message("\\u00e9").starts_with(&format!("{limit}{escapes}")));
+}
