@@ -9,7 +9,7 @@
 //! | the responses to what it may not contain | `openapi::responses`, `echoed_values`, `malformed_events` |
 //! | what a hostile body costs | `resource_limits` |
 //! | any body: the parser against a second one, no panic | `properties`, `fuzz_corpus` |
-//! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `sample_events` |
+//! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `ignored_headers`, `sample_events` |
 //! | DynamoDB fails (docs/outages.md) | `testkit/simulator/tests/scripted`; `faults` with sockets and processes |
 //! | what is stored (docs/data-model.md) | `data_model` |
 //! | the delivery (delivery/README.md) | `delivery` |
@@ -39,6 +39,7 @@ mod echoed_values;
 mod faults;
 mod fuzz_corpus;
 mod idempotency;
+mod ignored_headers;
 mod inspector;
 mod local_stack;
 mod logs;

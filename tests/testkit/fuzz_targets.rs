@@ -11,7 +11,7 @@ use model::limits::MAX_BODY_BYTES;
 use model::timestamp::Timestamp;
 use service::body::read_body;
 use service::context::RequestContext;
-use service::prefer::prefers_strict_handling;
+use service::prefer::Handling;
 use service::problem::Problem;
 use service::telemetry::log::Log;
 use tokio::runtime::{Builder, Runtime};
@@ -110,7 +110,7 @@ fn check_headers(input: &[u8]) -> bool {
         }
     }
     *request.body_mut() = Body::Binary(rest.to_vec());
-    let _ = prefers_strict_handling(request.headers());
+    let _ = Handling::read(request.headers());
     let mut context =
         RequestContext::from_request(&request, Timestamp::now(), Log::new("fuzz", |_| {}));
     let problem = match read_body(&request, &mut context) {

@@ -5,6 +5,7 @@
 //! what Lambda sends. Its tests send requests over an emulator: `tests/integration`, for example
 //! `idempotency.rs` and `rejected_signals.rs`.
 
+mod ignored_headers;
 mod log;
 pub mod metric;
 mod outcome;
@@ -26,7 +27,7 @@ use service::auth::{Authenticator, authorize};
 use service::body::read_body;
 use service::context::RequestContext;
 use service::outcome::Failure;
-use service::prefer::prefers_strict_handling;
+use service::prefer::Handling;
 use service::problem::Problem;
 use service::route::Route;
 use service::runtime::http::HttpFunction;
@@ -116,7 +117,9 @@ impl HttpFunction for SignalsFunction {
         authorize(&key, Endpoint::Signals)?;
         let body = read_body(request, request_context)?;
         let json = JsonText::parse(&body).map_err(Problem::from)?;
-        let batch = Batch::parse(json).map_err(problem::from_batch)?;
+        let mut batch = Batch::parse(json).map_err(problem::from_batch)?;
+        let handling = Handling::read(request.headers());
+        ignored_headers::add_warnings(request.headers(), handling, &mut batch);
         request_context
             .request_identifier
             .clone_from(&batch.request_identifier);
@@ -124,7 +127,7 @@ impl HttpFunction for SignalsFunction {
             .request_identifier
             .clone()
             .unwrap_or_else(self.generate_identifier);
-        if !batch.rejected.is_empty() && prefers_strict_handling(request.headers()) {
+        if !batch.rejected.is_empty() && handling == Handling::Strict {
             // Not even the rejected signals are kept.
             return Err(BatchOutcome::rejected(batch, &request_identifier, None));
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::clue;
-use crate::identifier::{IdentifierRules, read_subject_id};
+use crate::identifier::{IdentifierKind, IdentifierRules, check_identifier};
 use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{
     MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS,
@@ -198,8 +198,14 @@ impl<'a> UpdateBuilder<'a> {
             match field.name.as_ref() {
                 _ if field.value.is_null() => {}
                 "customerId" => {
-                    let id = read_subject_id(field.value, self.rules);
-                    self.customer_id = Some(self.errors.check(&path, id));
+                    let id = check_identifier(
+                        &field,
+                        IdentifierKind::Subject,
+                        self.rules,
+                        &mut self.errors,
+                        &mut self.warnings,
+                    );
+                    self.customer_id = Some(id);
                 }
                 "customerData" => self.read_profile(field.value, &path),
                 name => CUSTOMER.warn_ignored(name, &path, &mut self.warnings),

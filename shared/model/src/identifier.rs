@@ -4,15 +4,16 @@ use std::borrow::Cow;
 
 use icu_properties::CodePointSetData;
 use icu_properties::props::DefaultIgnorableCodePoint;
+use memchr::memchr3;
 use uuid::Uuid;
 
-use crate::json::Value;
+use crate::json::{Field, Value};
 use crate::limits::MAX_IDENTIFIER_CHARS;
-use crate::validation::{FieldErrorCode, Violation};
+use crate::validation::{FieldErrorCode, FieldErrors, Invalid, Violation, WarningCode, Warnings};
 
 /// What programs write where they have no identifier: Go writes `<nil>`, C and Objective-C
 /// `(null)`. No customer and no emitter may have one of these as its identifier.
-const PLACEHOLDERS: [&str; 9] = [
+pub const PLACEHOLDERS: [&str; 9] = [
     "null",
     "undefined",
     "none",
@@ -24,10 +25,28 @@ const PLACEHOLDERS: [&str; 9] = [
     "<null>",
 ];
 
-/// Which rules an identifier must keep.
+/// What programs write for all customers whom they cannot tell apart. They are accepted, because
+/// clients may rely on it.
+pub const DOUBTFUL_WORDS: [&str; 10] = [
+    "true",
+    "false",
+    "anonymous",
+    "guest",
+    "unknown",
+    "n/a",
+    "-1",
+    "id",
+    "email",
+    "ffffffff-ffff-ffff-ffff-ffffffffffff",
+];
+
+/// What shows that a template or a format was not filled in.
+pub const UNFILLED_PARTS: [&str; 5] = ["{{", "${", "<%", "%s", "%@"];
+
+/// Whether an identifier arrives now, or was accepted before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum IdentifierRules {
-    /// All rules (docs/api.md, Field errors): the signal or the update arrives now.
+    /// All rules (docs/api.md, Identifiers): the signal or the update arrives now.
     #[default]
     Arriving,
     /// An earlier version, which had fewer rules, may have accepted the signal or the update. So
@@ -35,55 +54,151 @@ pub(crate) enum IdentifierRules {
     Accepted,
 }
 
-/// Reads the identifier of a customer or an emitter: an identifier that is not a placeholder.
-pub(crate) fn read_subject_id(
-    value: Value<'_>,
-    rules: IdentifierRules,
-) -> Result<Cow<'_, str>, Violation> {
-    let text = read_identifier(value, rules)?;
-    if rules == IdentifierRules::Arriving && is_placeholder(&text) {
-        let message =
-            "must be a real identifier, not a placeholder such as \"null\" or \"undefined\"";
-        return Err(Violation::new(
-            FieldErrorCode::PlaceholderIdentifier,
-            message,
-        ));
-    }
-    Ok(text)
+/// What an identifier identifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdentifierKind {
+    /// A customer or an emitter, whose identifier is not a placeholder.
+    Subject,
+    /// A type of event or a step of a workflow.
+    Type,
 }
 
-/// Reads an identifier: 1 to 256 characters, of which one is visible.
-pub(crate) fn read_identifier(
-    value: Value<'_>,
+/// An identifier that keeps every rule.
+#[derive(Debug)]
+struct ReadIdentifier<'a> {
+    text: Cow<'a, str>,
+    doubt: Option<Doubt>,
+}
+
+/// Why a valid identifier may be a mistake of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    /// There is something invisible before or after it.
+    Surrounded,
+    /// Different customers probably have the same.
+    Shared,
+}
+
+impl Doubt {
+    fn code(self) -> WarningCode {
+        match self {
+            Self::Surrounded => WarningCode::SurroundingWhiteSpace,
+            Self::Shared => WarningCode::DoubtfulIdentifier,
+        }
+    }
+
+    fn predicate(self) -> &'static str {
+        match self {
+            Self::Surrounded => {
+                "has white space or other invisible characters around it; it is stored with them, \
+                 and is another identifier than without"
+            }
+            Self::Shared => {
+                "looks like a placeholder or an unfilled template; all that is sent with it counts \
+                 as one customer or one journey"
+            }
+        }
+    }
+}
+
+/// Reads the identifier in `field`, and adds its error or its warning to the others.
+pub(crate) fn check_identifier<'a>(
+    field: &Field<'a, '_>,
+    kind: IdentifierKind,
     rules: IdentifierRules,
-) -> Result<Cow<'_, str>, Violation> {
+    errors: &mut FieldErrors,
+    warnings: &mut Warnings,
+) -> Result<Cow<'a, str>, Invalid> {
+    let path = field.path();
+    let read = read_identifier(field.value, kind, rules);
+    let identifier = errors.check(&path, read)?;
+    if let Some(doubt) = identifier.doubt {
+        warnings.add(&path, doubt.code(), || doubt.predicate());
+    }
+    Ok(identifier.text)
+}
+
+fn read_identifier(
+    value: Value<'_>,
+    kind: IdentifierKind,
+    rules: IdentifierRules,
+) -> Result<ReadIdentifier<'_>, Violation> {
     let text = read_string(value)?;
-    let chars = text.chars().count();
-    let is_blank = match rules {
-        IdentifierRules::Arriving => text.chars().all(is_invisible),
-        IdentifierRules::Accepted => text.trim().is_empty(),
+    let doubt = match rules {
+        IdentifierRules::Arriving => judge(&text, kind)?,
+        IdentifierRules::Accepted => {
+            require_visible(text.trim())?;
+            require_short(&text)?;
+            None
+        }
     };
-    if is_blank {
+    Ok(ReadIdentifier { text, doubt })
+}
+
+/// Decides which identifiers are refused, and which have a warning: the table of docs/api.md,
+/// Identifiers.
+fn judge(text: &str, kind: IdentifierKind) -> Result<Option<Doubt>, Violation> {
+    let visible = text.trim_matches(is_invisible);
+    require_visible(visible)?;
+    require_short(text)?;
+    if kind == IdentifierKind::Subject {
+        if is_placeholder(visible) {
+            let message =
+                "must be a real identifier, not a placeholder such as \"null\" or \"undefined\"";
+            let code = FieldErrorCode::PlaceholderIdentifier;
+            return Err(Violation::new(code, message));
+        }
+        if is_probably_shared(visible) {
+            return Ok(Some(Doubt::Shared));
+        }
+    }
+    let is_surrounded = visible.len() < text.len();
+    Ok(is_surrounded.then_some(Doubt::Surrounded))
+}
+
+/// Requires that something is left of an identifier without what is invisible around it.
+fn require_visible(visible: &str) -> Result<(), Violation> {
+    if visible.is_empty() {
         return Err(Violation::new(FieldErrorCode::Blank, "must not be blank"));
     }
+    Ok(())
+}
+
+fn require_short(text: &str) -> Result<(), Violation> {
+    let chars = text.chars().count();
     if chars > MAX_IDENTIFIER_CHARS {
         let message =
             format!("must have at most {MAX_IDENTIFIER_CHARS} characters; {chars} were sent");
         return Err(Violation::new(FieldErrorCode::TooLong, message));
     }
-    Ok(text)
+    Ok(())
 }
 
 /// Whether a text stands for no customer and no emitter: it shows nothing, or is a placeholder.
 pub fn is_blank_or_placeholder(text: &str) -> bool {
-    text.chars().all(is_invisible) || is_placeholder(text)
+    let visible = text.trim_matches(is_invisible);
+    visible.is_empty() || is_placeholder(visible)
 }
 
-fn is_placeholder(text: &str) -> bool {
-    let text = text.trim_matches(is_invisible);
-    PLACEHOLDERS
-        .iter()
-        .any(|word| word.eq_ignore_ascii_case(text))
+/// Whether a text without anything invisible around it is one of the words, in any case.
+fn is_one_of(words: &[&str], visible: &str) -> bool {
+    words.iter().any(|word| word.eq_ignore_ascii_case(visible))
+}
+
+fn is_placeholder(visible: &str) -> bool {
+    is_one_of(&PLACEHOLDERS, visible)
+}
+
+/// Whether different customers probably have this identifier. Phones that do not tell their
+/// advertising id all tell the nil UUID.
+fn is_probably_shared(visible: &str) -> bool {
+    let is_zero = || visible.bytes().all(|byte| matches!(byte, b'0' | b'-'));
+    is_one_of(&DOUBTFUL_WORDS, visible) || is_zero() || is_unfilled(visible)
+}
+
+fn is_unfilled(text: &str) -> bool {
+    let may_be = memchr3(b'{', b'<', b'%', text.as_bytes()).is_some();
+    may_be && UNFILLED_PARTS.iter().any(|part| text.contains(part))
 }
 
 /// Whether a character shows nothing: white space, what Unicode lets programs ignore (UAX #44,
@@ -182,8 +297,17 @@ mod tests {
 
     fn codes_by(rules: IdentifierRules, json: &str) -> [Option<FieldErrorCode>; 2] {
         let value = JsonText::parse(json).unwrap().value();
-        [read_identifier(value, rules), read_subject_id(value, rules)]
-            .map(|read| read.err().map(|violation| violation.code))
+        let read = |kind| read_identifier(value, kind, rules);
+        [IdentifierKind::Type, IdentifierKind::Subject]
+            .map(|kind| read(kind).err().map(|violation| violation.code))
+    }
+
+    /// The warnings about an identifier that is valid, and about one of a customer or an emitter.
+    fn doubts(rules: IdentifierRules, identifier: &str) -> [Option<Doubt>; 2] {
+        let json = format!("\"{identifier}\"");
+        let value = JsonText::parse(&json).unwrap().value();
+        let read = |kind| read_identifier(value, kind, rules);
+        [IdentifierKind::Type, IdentifierKind::Subject].map(|kind| read(kind).unwrap().doubt)
     }
 
     #[test]
@@ -281,6 +405,59 @@ mod tests {
             codes_by(IdentifierRules::Accepted, &too_long),
             [Some(FieldErrorCode::TooLong); 2]
         );
+    }
+
+    #[test]
+    fn identifier_that_different_customers_probably_share_has_a_warning() {
+        for shared in [
+            "true",
+            "FALSE",
+            "Anonymous",
+            "0",
+            "-",
+            "00000000-0000-0000-0000-000000000000",
+            "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
+            "{{ user.id }}",
+            "user-${id}",
+            "<%= id %>",
+            "%s",
+            "user-%s",
+        ] {
+            let expected = [None, Some(Doubt::Shared)];
+            assert_eq!(doubts(IdentifierRules::Arriving, shared), expected);
+            let expected = [Some(Doubt::Surrounded), Some(Doubt::Shared)];
+            let surrounded = format!(" {shared} ");
+            assert_eq!(doubts(IdentifierRules::Arriving, &surrounded), expected);
+            assert_eq!(doubts(IdentifierRules::Accepted, shared), [None; 2]);
+        }
+        for own in [
+            "10",
+            "truely",
+            "anonymous-7",
+            "{3fa85f64-5717-4562-b3fc-2c963f66afa6}",
+            "a%20b",
+            "<a@example.com>",
+            "guest-0",
+        ] {
+            assert_eq!(doubts(IdentifierRules::Arriving, own), [None; 2], "{own}");
+        }
+    }
+
+    #[test]
+    fn identifier_with_something_invisible_around_it_has_a_warning() {
+        for surrounded in [
+            " c",
+            "c ",
+            "c\\n",
+            "\u{a0}c",
+            "c\u{200b}",
+            "\u{feff}c\u{feff}",
+        ] {
+            let expected = [Some(Doubt::Surrounded); 2];
+            assert_eq!(doubts(IdentifierRules::Arriving, surrounded), expected);
+            assert_eq!(doubts(IdentifierRules::Accepted, surrounded), [None; 2]);
+        }
+        assert_eq!(doubts(IdentifierRules::Arriving, "a b"), [None; 2]);
     }
 
     #[test]

@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use crate::limits::MAX_ERRORS_PER_REQUEST;
 use crate::pointer::{FieldLocation, JsonPointer, NearestLocation};
 
-macro_rules! field_error_codes {
-    ($($name:ident $code:literal $meaning:literal;)*) => {
-        /// The codes of validation errors (docs/api.md, Errors).
+macro_rules! codes {
+    ($(#[$doc:meta])* $kind:ident { $($name:ident $code:literal $meaning:literal;)* }) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum FieldErrorCode { $(#[doc = $meaning] #[serde(rename = $code)] $name,)* }
+        pub enum $kind { $(#[doc = $meaning] #[serde(rename = $code)] $name,)* }
 
-        impl FieldErrorCode {
+        impl $kind {
             /// Every code, in the order of docs/api.md.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
@@ -32,22 +32,36 @@ macro_rules! field_error_codes {
     };
 }
 
-field_error_codes! {
-    Required "required" "A required field is missing or null.";
-    InvalidType "invalid-type" "Another JSON type than the contract's, or a string that is not valid Unicode.";
-    InvalidUuid "invalid-uuid" "Not a UUID in its hyphenated form (RFC 9562, section 4), or a requestIdentifier that is the nil or the max UUID.";
-    Blank "blank" "An identifier without a visible character.";
-    TooLong "too-long" "More characters than the limit.";
-    TooLarge "too-large" "More bytes, of the value or of its name, or more entries than the limit.";
-    PlaceholderIdentifier "placeholder-identifier" "An identifier that is a placeholder such as `null` or `undefined`.";
-    AmbiguousIdentity "ambiguous-identity" "Fields of both identity pairs.";
-    DuplicateMember "duplicate-member" "A field that appears more than once in an object.";
-    ReservedName "reserved-name" "A reserved field name.";
-    NumberOutOfRange "number-out-of-range" "A number whose magnitude is out of DynamoDB's range.";
-    TooManyDigits "too-many-digits" "A number of more than 38 significant digits.";
-    NestedTooDeep "nested-too-deep" "More nested objects and arrays than DynamoDB stores.";
-    EmptyName "empty-name" "A field whose name is empty.";
-    RefusedByStore "refused-by-store" "DynamoDB rejected a value that passed every check.";
+codes! {
+    /// The codes of validation errors (docs/api.md, Errors).
+    FieldErrorCode {
+        Required "required" "A required field is missing or null.";
+        InvalidType "invalid-type" "Another JSON type than the contract's, or a string that is not valid Unicode.";
+        InvalidUuid "invalid-uuid" "Not a UUID in its hyphenated form (RFC 9562, section 4), or a requestIdentifier that is the nil or the max UUID.";
+        Blank "blank" "An identifier without a visible character.";
+        TooLong "too-long" "More characters than the limit.";
+        TooLarge "too-large" "More bytes, of the value or of its name, or more entries than the limit.";
+        PlaceholderIdentifier "placeholder-identifier" "An identifier that is a placeholder such as `null` or `undefined`.";
+        AmbiguousIdentity "ambiguous-identity" "Fields of both identity pairs.";
+        DuplicateMember "duplicate-member" "A field that appears more than once in an object.";
+        ReservedName "reserved-name" "A reserved field name.";
+        NumberOutOfRange "number-out-of-range" "A number whose magnitude is out of DynamoDB's range.";
+        TooManyDigits "too-many-digits" "A number of more than 38 significant digits.";
+        NestedTooDeep "nested-too-deep" "More nested objects and arrays than DynamoDB stores.";
+        EmptyName "empty-name" "A field whose name is empty.";
+        RefusedByStore "refused-by-store" "DynamoDB rejected a value that passed every check.";
+    }
+}
+
+codes! {
+    /// The codes of warnings (docs/api.md, Warnings).
+    WarningCode {
+        UndocumentedMember "undocumented-member" "An unknown field.";
+        UnexpectedType "unexpected-type" "An attribute of an event's `data` that has another JSON type than in the contract.";
+        SurroundingWhiteSpace "surrounding-white-space" "An identifier with white space or other invisible characters around it.";
+        DoubtfulIdentifier "doubtful-identifier" "An identifier that different customers probably have.";
+        IgnoredHeader "ignored-header" "A header of the request that has no effect.";
+    }
 }
 
 /// What a response says of one field.
@@ -95,6 +109,18 @@ impl<C> FieldFinding<C> {
     }
 }
 
+impl Warning {
+    /// A warning about a header of the request, which is at no place of the body. The `predicate`
+    /// says what became of it: "was ignored".
+    pub fn ignored_header(name: &str, predicate: &str) -> Self {
+        Self {
+            at: JsonPointer::Root.nearest_location().location,
+            code: WarningCode::IgnoredHeader,
+            message: format!("The header {name} {predicate}."),
+        }
+    }
+}
+
 impl FieldError {
     /// The error of a value that DynamoDB rejected although it passed every check.
     pub fn refused_by_store(path: &JsonPointer<'_>) -> Self {
@@ -126,16 +152,6 @@ impl Violation {
 /// Stands for an invalid value whose violation was added to the [`FieldErrors`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invalid;
-
-/// The codes of warnings (docs/api.md, Warnings).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WarningCode {
-    /// An unknown field.
-    UndocumentedMember,
-    /// An attribute of an event's `data` that has another JSON type than in the contract.
-    UnexpectedType,
-}
 
 /// Collects validation errors: keeps the first ones, up to a limit.
 #[derive(Debug)]

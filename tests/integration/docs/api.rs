@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use model::account::MAX_ACCOUNT_ID_CHARS;
-use model::customer::{PROFILE_FIELDS, RESERVED_FIELDS};
+use model::customer::{CustomerUpdate, PROFILE_FIELDS, RESERVED_FIELDS};
+use model::identifier::{DOUBTFUL_WORDS, PLACEHOLDERS, UNFILLED_PARTS};
+use model::json::JsonText;
 use model::limits;
-use model::validation::FieldErrorCode;
+use model::validation::{FieldErrorCode, WarningCode};
 use service::problem_document::RETRY_AFTER_SECONDS;
 use store::retry::{WRITE_TIMEOUT, WRITE_TIMEOUT_WITH_QUEUE};
 
@@ -210,18 +212,67 @@ fn error_codes_and_statuses_are_those_of_the_code() {
 
 #[test]
 fn codes_of_field_errors_are_those_of_the_code() {
-    let documented: Vec<_> = api()
-        .table("Errors", "code | meaning")
-        .into_iter()
-        .map(|row| row[0].trim_matches('`').to_owned())
+    let in_code: Vec<_> = FieldErrorCode::ALL
+        .iter()
+        .map(|code| code.as_str())
         .collect();
-    assert_eq!(
-        documented,
-        FieldErrorCode::ALL
+    assert_eq!(first_cells("code of an error | meaning"), in_code);
+}
+
+#[test]
+fn codes_of_warnings_are_those_of_the_code() {
+    let in_code: Vec<_> = WarningCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(first_cells("code of a warning | meaning"), in_code);
+}
+
+/// The first cells of the table in the section Errors with this header.
+fn first_cells(header: &str) -> Vec<String> {
+    let rows = api().table("Errors", header).into_iter();
+    rows.filter_map(|row| row.into_iter().next()).collect()
+}
+
+/// The texts that a cell of the table of identifiers names, without the codes.
+fn identifiers_in(cell: &str) -> BTreeSet<String> {
+    let error_codes = FieldErrorCode::ALL.iter().map(|code| code.as_str());
+    let warning_codes = WarningCode::ALL.iter().map(|code| code.as_str());
+    let codes: BTreeSet<_> = error_codes.chain(warning_codes).collect();
+    let texts = quoted(cell).filter(|text| !codes.contains(text));
+    texts.map(str::to_owned).collect()
+}
+
+#[test]
+fn table_of_identifiers_names_what_is_refused_and_what_is_warned_of() {
+    let rows = api().table("Errors", "identifier");
+    let row = rows
+        .iter()
+        .find(|row| row[0] == "`customerId`, `emitterId`");
+    let row = row.unwrap();
+    let refused = identifiers_in(&row[1]);
+    assert_eq!(refused, PLACEHOLDERS.map(str::to_owned).into());
+    let warned = identifiers_in(&row[2]);
+    let words = DOUBTFUL_WORDS.iter().chain(&UNFILLED_PARTS).copied();
+    let expected: BTreeSet<_> = words.chain(["0"]).map(str::to_owned).collect();
+    assert_eq!(warned, expected);
+    let update = |id: &str| serde_json::json!({"customerId": id, "customerData": {}}).to_string();
+    for id in &refused {
+        let body = update(id);
+        let errors = CustomerUpdate::parse(JsonText::parse(&body).unwrap()).unwrap_err();
+        assert_eq!(
+            errors[0].code,
+            FieldErrorCode::PlaceholderIdentifier,
+            "{id}"
+        );
+    }
+    for id in &warned {
+        let body = update(id);
+        let accepted = CustomerUpdate::parse(JsonText::parse(&body).unwrap()).unwrap();
+        let codes: Vec<_> = accepted
+            .warnings()
             .iter()
-            .map(|code| code.as_str())
-            .collect::<Vec<_>>()
-    );
+            .map(|warning| warning.code)
+            .collect();
+        assert_eq!(codes, [WarningCode::DoubtfulIdentifier], "{id}");
+    }
 }
 
 #[test]

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use super::{Identity, RejectedSignal, SIGNAL, SIGNAL_FIELDS, Signal};
 use crate::clue;
-use crate::identifier::{IdentifierRules, read_identifier, read_subject_id, read_uuid};
+use crate::identifier::{IdentifierKind, IdentifierRules, check_identifier, read_uuid};
 use crate::json::{Field, Object, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
 use crate::storable::{StorableJson, check_name};
-use crate::validation::{FieldErrorCode, FieldErrors, Invalid, Violation, WarningCode, Warnings};
+use crate::validation::{FieldErrorCode, FieldErrors, Invalid, WarningCode, Warnings};
 
 /// An identifier that was read: `None` if it is absent or null, otherwise its text, or `Invalid` if
 /// its error was added to the others.
@@ -69,17 +69,14 @@ impl<'a> SignalBuilder<'a> {
     }
 
     fn read_fields(&mut self, mut signal: Object<'a, '_>) {
-        let rules = self.rules;
-        let subject_id = |value| read_subject_id(value, rules);
-        let identifier = |value| read_identifier(value, rules);
         while let Some(field) = signal.next_field(&mut self.errors) {
             match field.name.as_ref() {
-                "customerId" => self.customer_id = self.read_field(&field, subject_id),
-                "eventType" => self.event_type = self.read_field(&field, identifier),
-                "emitterId" => self.emitter_id = self.read_field(&field, subject_id),
-                "stepNodeId" => self.step_node_id = self.read_field(&field, identifier),
+                "customerId" => self.customer_id = self.read_subject(&field),
+                "eventType" => self.event_type = self.read_type(&field),
+                "emitterId" => self.emitter_id = self.read_subject(&field),
+                "stepNodeId" => self.step_node_id = self.read_type(&field),
                 "eventflowIdentifier" => {
-                    self.eventflow_identifier = self.read_field(&field, read_uuid);
+                    self.eventflow_identifier = self.read_uuid(&field);
                 }
                 _ if field.value.is_null() => {}
                 "data" => self.read_data(field.value, &field.path()),
@@ -88,16 +85,34 @@ impl<'a> SignalBuilder<'a> {
         }
     }
 
-    fn read_field(
-        &mut self,
-        field: &Field<'a, '_>,
-        read: impl FnOnce(Value<'a>) -> Result<Cow<'a, str>, Violation>,
-    ) -> FoundText<'a> {
+    fn read_subject(&mut self, field: &Field<'a, '_>) -> FoundText<'a> {
+        self.read_identifier(field, IdentifierKind::Subject)
+    }
+
+    fn read_type(&mut self, field: &Field<'a, '_>) -> FoundText<'a> {
+        self.read_identifier(field, IdentifierKind::Type)
+    }
+
+    fn read_identifier(&mut self, field: &Field<'a, '_>, kind: IdentifierKind) -> FoundText<'a> {
         if field.value.is_null() {
             return None;
         }
-        let identifier = self.errors.check(&field.path(), read(field.value));
+        let identifier = check_identifier(
+            field,
+            kind,
+            self.rules,
+            &mut self.errors,
+            &mut self.warnings,
+        );
         Some(identifier)
+    }
+
+    fn read_uuid(&mut self, field: &Field<'a, '_>) -> FoundText<'a> {
+        if field.value.is_null() {
+            return None;
+        }
+        let uuid = self.errors.check(&field.path(), read_uuid(field.value));
+        Some(uuid)
     }
 
     fn read_data(&mut self, data: Value<'a>, path: &JsonPointer<'_>) {
@@ -106,8 +121,7 @@ impl<'a> SignalBuilder<'a> {
             self.data = Some(data);
         } else {
             let message = format!("must be an object or null{}", clue::of_no_object(data));
-            self.errors
-                .add(path, FieldErrorCode::InvalidType, message);
+            self.errors.add(path, FieldErrorCode::InvalidType, message);
         }
     }
 

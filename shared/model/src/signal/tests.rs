@@ -266,3 +266,26 @@ fn limit_of_a_signal_says_that_escapes_count_where_there_are_some() {
     let escapes = ", with each escape such as \\u00e9 as it was sent; ";
     assert!(message("\\u00e9").starts_with(&format!("{limit}{escapes}")));
 }
+
+#[test]
+fn doubtful_identifier_of_each_field_has_a_warning() {
+    let warnings = |json: &str| {
+        let warnings = accepted(json).into_warnings().into_iter();
+        let shown = warnings.map(|warning| (warning.at.pointer, warning.code.as_str()));
+        shown.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        warnings(r#"{"customerId":"true","eventType":"login "}"#),
+        [
+            ("/signals/3/customerId".to_owned(), "doubtful-identifier"),
+            ("/signals/3/eventType".to_owned(), "surrounding-white-space"),
+        ]
+    );
+    let step = format!(
+        r#"{{"emitterId":"{{{{ id }}}}","stepNodeId":"true","eventflowIdentifier":"{FLOW}"}}"#
+    );
+    assert_eq!(
+        warnings(&step),
+        [("/signals/3/emitterId".to_owned(), "doubtful-identifier")]
+    );
+}

@@ -25,11 +25,12 @@ use serde_json::Value;
 const NO_METHOD: Method = Method::CONNECT;
 
 /// The headers that handlers see.
-const USED_HEADERS: [HeaderName; 4] = [
+const USED_HEADERS: [HeaderName; 5] = [
     AUTHORIZATION,
     CONTENT_ENCODING,
     CONTENT_TYPE,
     HeaderName::from_static("prefer"),
+    HeaderName::from_static("idempotency-key"),
 ];
 
 /// An event, if it is a request. It cannot be printed, since it contains the key.

@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::customer::CustomerUpdate;
 use model::timestamp::Timestamp;
-use model::validation::FieldError;
+use model::validation::{FieldError, WarningCode};
 use store::customers::{CustomersTable, NewerField, StoredPart, Upsert};
 use store::error::StoreError;
 use store::fence::UpdateMark;
@@ -195,7 +195,7 @@ fn report_unknown_fields(update: &CustomerUpdate<'_>, report: &mut ImportReport)
     for warning in update.warnings() {
         let name = &warning.at.field;
         // A warning without a field says that there are more than the list has.
-        if !name.is_empty() {
+        if warning.code == WarningCode::UndocumentedMember && !name.is_empty() {
             report.add_unknown_field(name);
         }
     }
