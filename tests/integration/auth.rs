@@ -17,7 +17,7 @@ async fn status_at(app: &TestApp, key: &str, at: Timestamp) -> u16 {
 }
 
 #[tokio::test]
-async fn unauthorized_response_says_only_whether_a_key_was_sent() {
+async fn unauthorized_response_does_not_say_which_keys_exist() {
     let (app, valid) = TestApp::with_key("shop").await;
     assert_eq!(status_at(&app, &valid, NOW).await, 200);
     let revoked = app
@@ -32,26 +32,84 @@ async fn unauthorized_response_says_only_whether_a_key_was_sent() {
         RequestBuilder::ping().header("authorization", "Bearer"),
     ];
     let with_key = [
-        RequestBuilder::ping().key("two words"),
         RequestBuilder::ping().key("unknown"),
         RequestBuilder::ping().key(&"k".repeat(7_000)),
         RequestBuilder::ping().key(&revoked),
         RequestBuilder::ping().key(&expired),
     ];
-    let mut bodies = HashSet::new();
-    let mut assert_challenge = async |call: RequestBuilder, challenge: &str| {
+    let send = async |call: RequestBuilder, challenge: &str| {
         let response = app.send(call.received_at(NOW).invocation("the-same")).await;
         response.assert_problem(401, "unauthorized");
         assert_eq!(response.header("www-authenticate"), challenge);
-        bodies.insert(response.text);
+        response.text
     };
     for call in without_key {
-        assert_challenge(call, r#"Bearer realm="intake""#).await;
+        send(call, r#"Bearer realm="intake""#).await;
     }
+    let mut bodies = HashSet::new();
     for call in with_key {
-        assert_challenge(call, r#"Bearer realm="intake", error="invalid_token""#).await;
+        bodies.insert(send(call, r#"Bearer realm="intake", error="invalid_token""#).await);
     }
     assert_eq!(bodies.len(), 1, "the body is the same for every cause");
+}
+
+#[tokio::test]
+async fn unauthorized_response_says_what_is_wrong_with_the_header() {
+    let (app, valid) = TestApp::with_key("shop").await;
+    let quoted = format!("\"{valid}\"");
+    let cases = [
+        (None, "the request has no Authorization header"),
+        (
+            Some(valid.clone()),
+            "the Authorization header has no scheme: write Bearer before the key",
+        ),
+        (
+            Some("Basic YTpi".to_owned()),
+            "the scheme of the Authorization header is not Bearer",
+        ),
+        (
+            Some("Bearer".to_owned()),
+            "the Authorization header has no key after Bearer",
+        ),
+        (
+            Some(format!("Bearer Bearer {valid}")),
+            "the Authorization header has Bearer twice",
+        ),
+        (
+            Some(format!("Bearer {valid},Bearer {valid}")),
+            "the Authorization header was sent more than once",
+        ),
+        (
+            Some("Bearer two words".to_owned()),
+            "the key has a space in it, or another character that no key has",
+        ),
+        (
+            Some(format!("Bearer {quoted}")),
+            "there are quotation marks around the key",
+        ),
+    ];
+    for (header, fault) in cases {
+        let ping = RequestBuilder::ping();
+        let call = match &header {
+            Some(header) => ping.header("authorization", header),
+            None => ping,
+        };
+        let response = app.send(call).await;
+        let expected =
+            format!("A valid API key is required: Authorization: Bearer <API key>; {fault}.");
+        assert_eq!(response.json()["detail"], expected);
+    }
+    // Whether the key in the marks is valid makes no difference.
+    let revoked = app
+        .key_with("shop", |entry| entry.revoked_at = Some(NOW))
+        .await;
+    let body_of = async |key: &str| {
+        let ping = RequestBuilder::ping().key(key).invocation("the-same");
+        app.send(ping).await.text
+    };
+    let of_revoked = body_of(&format!("\"{revoked}\"")).await;
+    assert_eq!(body_of(&quoted).await, of_revoked);
+    assert_eq!(body_of("\"unknown\"").await, of_revoked);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 //! unreadable key table are different errors. This module must not know routes and bodies.
 
 mod cache;
+mod credentials;
 mod durations;
 mod knowledge;
 mod lookup;
@@ -17,16 +18,17 @@ use aws::s3::Bucket;
 use aws::sdk_config;
 use aws::variables::{ConfigError, Variables};
 use lambda_http::http::HeaderMap;
-use lambda_http::http::header::AUTHORIZATION;
-use model::api_key::{Endpoint, KeyHash};
+use model::api_key::Endpoint;
 use model::key_entry::{KeyEntry, KeyStatus};
 use store::api_keys::ApiKeysTable;
 use store::key_snapshot::BUCKET_VARIABLE;
 
+pub use self::credentials::AuthorizationFault;
+use self::credentials::Credentials;
 use self::knowledge::Knowledge;
 use self::snapshot::SnapshotReader;
 use crate::context::RequestContext;
-use crate::problem::{Problem, UnauthorizedReason};
+use crate::problem::{Problem, Unauthorized, UnauthorizedReason};
 
 /// Checks that the key may be used for `endpoint`.
 ///
@@ -87,84 +89,33 @@ impl Authenticator {
         headers: &HeaderMap,
         context: &mut RequestContext,
     ) -> Result<Arc<KeyEntry>, Problem> {
-        let hash = bearer_key(headers).map_err(Problem::Unauthorized)?;
+        let credentials = Credentials::read(headers).map_err(|fault| {
+            Problem::Unauthorized(Unauthorized {
+                reason: fault.reason(),
+                fault: Some(fault),
+            })
+        })?;
+        // The same for every key that is not valid, so that it does not tell which keys exist.
+        let refused = |reason| {
+            Problem::Unauthorized(Unauthorized {
+                reason,
+                fault: credentials.probable_fault(),
+            })
+        };
+        let hash = credentials.hash();
         let unavailable = |error| Problem::StorageUnavailable {
             error,
             retry_identifier: None,
         };
         let found = self.find(hash, context).await.map_err(unavailable)?;
         let entry = found.filter(|entry| hash.is_accepted_for(&entry.account_id));
-        let entry = entry.ok_or(Problem::Unauthorized(UnauthorizedReason::Unknown))?;
+        let entry = entry.ok_or_else(|| refused(UnauthorizedReason::Unknown))?;
         // The log names the key also when it is no longer valid.
         context.key = Some(entry.clone());
         match entry.status(context.received_at) {
             KeyStatus::Active => Ok(entry),
-            KeyStatus::Expired => Err(Problem::Unauthorized(UnauthorizedReason::Expired)),
-            KeyStatus::Revoked => Err(Problem::Unauthorized(UnauthorizedReason::Revoked)),
-        }
-    }
-}
-
-/// The hash of the key in `Authorization: Bearer <key>` (RFC 6750, section 2.1).
-fn bearer_key(headers: &HeaderMap) -> Result<KeyHash, UnauthorizedReason> {
-    let value = headers
-        .get(AUTHORIZATION)
-        .ok_or(UnauthorizedReason::Missing)?
-        .as_bytes();
-    let (scheme, key) = value
-        .split_at_checked("Bearer ".len())
-        .ok_or(UnauthorizedReason::Missing)?;
-    let key = key.trim_ascii();
-    if !scheme.eq_ignore_ascii_case(b"Bearer ") || key.is_empty() {
-        return Err(UnauthorizedReason::Missing);
-    }
-    // A key is visible ASCII: anything else needs no look-up.
-    if key.iter().all(u8::is_ascii_graphic) {
-        Ok(KeyHash::from_key(key))
-    } else {
-        Err(UnauthorizedReason::Malformed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use lambda_http::http::HeaderValue;
-
-    use super::*;
-
-    fn key_of(value: &str) -> Result<KeyHash, UnauthorizedReason> {
-        bearer_key(&HeaderMap::from_iter([(
-            AUTHORIZATION,
-            HeaderValue::from_str(value).unwrap(),
-        )]))
-    }
-
-    #[test]
-    fn key_follows_the_bearer_scheme_in_any_case() {
-        for value in ["Bearer k", "bearer k", "BEARER  k "] {
-            assert_eq!(key_of(value), Ok(KeyHash::from_key("k")), "{value}");
-        }
-    }
-
-    #[test]
-    fn missing_and_malformed_keys_are_different_errors() {
-        assert_eq!(
-            bearer_key(&HeaderMap::new()),
-            Err(UnauthorizedReason::Missing)
-        );
-        for missing in ["", "Bearer", "Bearer ", "Basic a2V5", "k"] {
-            assert_eq!(
-                key_of(missing),
-                Err(UnauthorizedReason::Missing),
-                "{missing}"
-            );
-        }
-        for malformed in ["Bearer a b", "Bearer a,Bearer b", "Bearer ä"] {
-            assert_eq!(
-                key_of(malformed),
-                Err(UnauthorizedReason::Malformed),
-                "{malformed}"
-            );
+            KeyStatus::Expired => Err(refused(UnauthorizedReason::Expired)),
+            KeyStatus::Revoked => Err(refused(UnauthorizedReason::Revoked)),
         }
     }
 }

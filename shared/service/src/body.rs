@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, Read as _};
 
 use flate2::bufread::GzDecoder;
-use lambda_http::http::HeaderMap;
 use lambda_http::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use lambda_http::http::{HeaderMap, HeaderName};
 use lambda_http::{Body, Request};
 use model::json::JsonSyntaxError;
 use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};
@@ -66,16 +66,25 @@ fn decompress(bytes: &[u8]) -> Result<Cow<'static, str>, Problem> {
 }
 
 fn require_json(headers: &HeaderMap) -> Result<(), Problem> {
-    let value = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
+    let value = text_of(headers, CONTENT_TYPE);
     let media_type = value.split(';').next().unwrap_or_default().trim();
     if media_type.eq_ignore_ascii_case("application/json") {
         Ok(())
     } else {
-        Err(Problem::UnsupportedMediaType)
+        Err(Problem::UnsupportedMediaType {
+            is_repeated: is_repeated(headers, CONTENT_TYPE),
+        })
     }
+}
+
+fn text_of(headers: &HeaderMap, name: HeaderName) -> &str {
+    let value = headers.get(name).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default()
+}
+
+/// Whether the client sent a header more than once. API Gateway joins the values by commas.
+fn is_repeated(headers: &HeaderMap, name: HeaderName) -> bool {
+    headers.get_all(&name).iter().count() > 1 || text_of(headers, name).contains(',')
 }
 
 /// Whether the body of a request with these headers is compressed with gzip.
@@ -90,7 +99,9 @@ pub fn is_gzip(headers: &HeaderMap) -> Result<bool, Problem> {
         b"" | b"identity" => Ok(false),
         // Both names mean the same encoding (RFC 9110, section 8.4.1.3).
         b"gzip" | b"x-gzip" => Ok(true),
-        _ => Err(Problem::UnsupportedContentEncoding),
+        _ => Err(Problem::UnsupportedContentEncoding {
+            is_repeated: is_repeated(headers, CONTENT_ENCODING),
+        }),
     }
 }
 

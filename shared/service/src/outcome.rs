@@ -9,7 +9,7 @@ use serde::Serialize;
 use store::error::StoreError;
 
 use crate::context::RequestContext;
-use crate::problem::{Problem, ProblemType, UnauthorizedReason};
+use crate::problem::{Problem, ProblemType, Unauthorized, UnauthorizedReason};
 use crate::route::Route;
 use crate::telemetry::metric::Metrics;
 
@@ -119,11 +119,15 @@ impl<O: EndpointOutcome> Served<O> {
     }
 
     /// Why the request was answered with a 401, if it was.
-    pub fn unauthorized_reason(&self) -> Option<UnauthorizedReason> {
+    pub fn unauthorized(&self) -> Option<Unauthorized> {
         match self.problem() {
-            Some(Problem::Unauthorized(reason)) => Some(*reason),
+            Some(Problem::Unauthorized(unauthorized)) => Some(*unauthorized),
             _ => None,
         }
+    }
+
+    pub(crate) fn unauthorized_reason(&self) -> Option<UnauthorizedReason> {
+        self.unauthorized().map(|unauthorized| unauthorized.reason)
     }
 
     /// Whether AWS refused the credentials of the function: its process then cannot go on.

@@ -12,6 +12,7 @@ use model::validation::FieldError;
 use store::error::StoreError;
 
 pub use self::problem_type::ProblemType;
+use crate::auth::AuthorizationFault;
 use crate::route::Route;
 
 /// Why a request failed; each becomes one response.
@@ -27,8 +28,8 @@ pub enum Problem {
     TooManyGzipMembers,
     /// The body as a whole is invalid.
     ValidationFailed(Vec<FieldError>),
-    /// The request has no valid API key. The reason is for the log.
-    Unauthorized(UnauthorizedReason),
+    /// The request has no valid API key.
+    Unauthorized(Unauthorized),
     /// The API key is restricted to another endpoint.
     Forbidden,
     /// No route has this path.
@@ -41,9 +42,15 @@ pub enum Problem {
         sent: Option<usize>,
     },
     /// The Content-Type is not JSON.
-    UnsupportedMediaType,
+    UnsupportedMediaType {
+        /// Whether the header was sent more than once.
+        is_repeated: bool,
+    },
     /// The Content-Encoding is not a supported one.
-    UnsupportedContentEncoding,
+    UnsupportedContentEncoding {
+        /// Whether the header was sent more than once.
+        is_repeated: bool,
+    },
     /// The request breaks a rule that only its endpoint knows.
     EndpointRule {
         /// The endpoint's own type.
@@ -85,6 +92,15 @@ pub enum GzipFault {
     CutOff,
     /// The compressed data or their checksum are wrong.
     Damaged,
+}
+
+/// Why a request has no valid API key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unauthorized {
+    /// For the log: the response does not say it.
+    pub reason: UnauthorizedReason,
+    /// What is wrong with the header, whichever keys there are. The response says it.
+    pub fault: Option<AuthorizationFault>,
 }
 
 /// Why a request has no valid API key. The log says it and the response does not (docs/api.md,
@@ -159,7 +175,7 @@ impl Problem {
             Self::NotFound => ProblemType::NOT_FOUND,
             Self::MethodNotAllowed(_) => ProblemType::METHOD_NOT_ALLOWED,
             Self::PayloadTooLarge { .. } => ProblemType::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType | Self::UnsupportedContentEncoding => {
+            Self::UnsupportedMediaType { .. } | Self::UnsupportedContentEncoding { .. } => {
                 ProblemType::UNSUPPORTED_MEDIA_TYPE
             }
             Self::EndpointRule { problem_type, .. } => *problem_type,

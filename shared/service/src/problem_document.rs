@@ -10,7 +10,9 @@ use model::limits::{MAX_BODY_BYTES, MAX_GZIP_MEMBERS};
 use model::validation::FieldError;
 use serde::Serialize;
 
-use crate::problem::{BodyEncoding, GzipFault, Problem, ProblemType, UnauthorizedReason};
+use crate::problem::{
+    BodyEncoding, GzipFault, Problem, ProblemType, Unauthorized, UnauthorizedReason,
+};
 
 /// The prefix of `type`; the code follows.
 pub const TYPE_PREFIX: &str = "urn:intake:problem:";
@@ -18,6 +20,9 @@ pub const TYPE_PREFIX: &str = "urn:intake:problem:";
 /// The `Retry-After` of a 503, in seconds: long enough for DynamoDB to add capacity, short enough
 /// for a client that gives up after 60 s.
 pub const RETRY_AFTER_SECONDS: u16 = 2;
+
+/// How every 401 begins.
+const KEY_REQUIRED: &str = "A valid API key is required: Authorization: Bearer <API key>";
 
 /// The body of a problem (RFC 9457, section 3), with `message`, `code` and `requestId` for existing
 /// clients. `fieldErrors`, which they need too, are among the further members.
@@ -90,7 +95,10 @@ pub fn document<'a>(
 /// The headers of the response to this problem.
 pub fn headers(problem: &Problem) -> HeaderMap {
     let header = match problem {
-        Problem::Unauthorized(UnauthorizedReason::Missing) => Some((
+        Problem::Unauthorized(Unauthorized {
+            reason: UnauthorizedReason::Missing,
+            ..
+        }) => Some((
             WWW_AUTHENTICATE,
             HeaderValue::from_static("Bearer realm=\"intake\""),
         )),
@@ -103,7 +111,7 @@ pub fn headers(problem: &Problem) -> HeaderMap {
             HeaderValue::try_from(route.allow()).expect("the names of methods are ASCII"),
         )),
         // RFC 9110, section 15.5.16: it tells a wrong encoding from a wrong media type.
-        Problem::UnsupportedContentEncoding => {
+        Problem::UnsupportedContentEncoding { .. } => {
             Some((ACCEPT_ENCODING, HeaderValue::from_static("gzip")))
         }
         Problem::StorageUnavailable { .. } => {
@@ -152,9 +160,10 @@ fn detail(problem: &Problem) -> String {
             [only] => only.message.clone(),
             several => format!("{} validation errors; see fieldErrors.", several.len()),
         },
-        Problem::Unauthorized(_) => {
-            "A valid API key is required: Authorization: Bearer <API key>.".to_owned()
-        }
+        Problem::Unauthorized(Unauthorized { fault, .. }) => match fault {
+            Some(fault) => format!("{KEY_REQUIRED}; {fault}."),
+            None => format!("{KEY_REQUIRED}."),
+        },
         Problem::Forbidden => "This API key is restricted to another endpoint.".to_owned(),
         Problem::NotFound => "No such endpoint.".to_owned(),
         Problem::MethodNotAllowed(route) => {
@@ -166,9 +175,13 @@ fn detail(problem: &Problem) -> String {
         Problem::PayloadTooLarge { sent: None } => {
             format!("Decompressed body exceeds {MAX_BODY_BYTES} bytes.")
         }
-        Problem::UnsupportedMediaType => "Content-Type must be application/json.".to_owned(),
-        Problem::UnsupportedContentEncoding => {
-            "Content-Encoding must be gzip or identity.".to_owned()
+        Problem::UnsupportedMediaType { is_repeated } => {
+            let end = repetition(*is_repeated);
+            format!("Content-Type must be application/json{end}.")
+        }
+        Problem::UnsupportedContentEncoding { is_repeated } => {
+            let end = repetition(*is_repeated);
+            format!("Content-Encoding must be gzip or identity{end}.")
         }
         Problem::EndpointRule { detail, .. } => detail.clone(),
         Problem::InternalError(_) => {
@@ -187,5 +200,14 @@ fn detail(problem: &Problem) -> String {
             "Storage failed part-way. Retry after {RETRY_AFTER_SECONDS} seconds with this requestIdentifier in the body and \
              nothing else changed."
         ),
+    }
+}
+
+/// The end of a sentence about a header that must be sent once.
+fn repetition(is_repeated: bool) -> &'static str {
+    if is_repeated {
+        "; it was sent more than once"
+    } else {
+        ""
     }
 }

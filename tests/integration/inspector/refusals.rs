@@ -110,7 +110,7 @@ fn request_refused_by_the_function_is_shown_with_the_code_and_the_reason() {
             status: 401,
             code: Some("unauthorized"),
             reason: Some(
-                "missing: no Authorization header (a page sends one only after a preflight, so \
+                "missing: the request has no Authorization header (a page sends one only after a preflight, so \
                  neither with mode: \"no-cors\" nor with sendBeacon)",
             ),
             ..BATCH

@@ -295,27 +295,27 @@ fn authorization_cases(published_key: &str, key_of_shop: &str) -> [ShownAuthoriz
             header: "Bearer ".to_owned(),
             account: None,
             shown: Some("Bearer (no key)"),
-            reason: Some("missing: no key after Bearer in the Authorization header"),
+            reason: Some("missing: the Authorization header has no key after Bearer"),
         },
         ShownAuthorization {
             header: key_of_shop.to_owned(),
             account: Some("shop"),
             shown: Some("intake_sk_… (74 characters, key_shop)"),
             reason: Some(
-                "missing: the Authorization header has no scheme: send Bearer and the key",
+                "missing: the Authorization header has no scheme: write Bearer before the key",
             ),
         },
         ShownAuthorization {
             header: "Basic YTpi".to_owned(),
             account: None,
             shown: Some("Basic … (4 characters)"),
-            reason: Some("missing: the Authorization header has the scheme Basic, not Bearer"),
+            reason: Some("missing: the scheme of the Authorization header is not Bearer"),
         },
         ShownAuthorization {
             header: String::new(),
             account: None,
             shown: None,
-            reason: Some("missing: no Authorization header"),
+            reason: Some("missing: the request has no Authorization header"),
         },
     ]
 }

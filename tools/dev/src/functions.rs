@@ -14,7 +14,7 @@ use emulator::Template;
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent};
 use service::outcome::{EndpointOutcome, Served};
-use service::problem::UnauthorizedReason;
+use service::problem::Unauthorized;
 use service::runtime::batch_item_failures::PartialBatchResponse;
 use signals::{BatchOutcome, SignalVerdict, SignalsFunction};
 use tokio::runtime::{Builder, Handle};
@@ -50,7 +50,7 @@ pub(crate) struct FunctionAnswer {
 
 /// Why a function answered as it did.
 pub(crate) enum AnswerReason {
-    Unauthorized(UnauthorizedReason),
+    Unauthorized(Unauthorized),
     /// The error of DynamoDB.
     Store(String),
 }
@@ -186,8 +186,8 @@ fn function_answer<O: EndpointOutcome>(
     served: Served<O>,
     batch: Option<BatchResult>,
 ) -> FunctionAnswer {
-    let reason = match served.unauthorized_reason() {
-        Some(reason) => Some(AnswerReason::Unauthorized(reason)),
+    let reason = match served.unauthorized() {
+        Some(unauthorized) => Some(AnswerReason::Unauthorized(unauthorized)),
         None => served
             .store_error()
             .map(|error| AnswerReason::Store(error.to_string())),

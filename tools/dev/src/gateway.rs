@@ -32,7 +32,6 @@ use anyhow::Result;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Method, Response, StatusCode};
-use service::problem::UnauthorizedReason;
 
 use self::body::{MAX_BODY_MEGABYTES, read_body};
 use self::cors::CorsPolicy;
@@ -46,7 +45,7 @@ use self::routes::Routes;
 use self::server::{Client, Server};
 use crate::exchange::Exchange;
 use crate::exchange::answer::Answer;
-use crate::exchange::api_key::{ApiKeyTable, why_missing};
+use crate::exchange::api_key::{ApiKeyTable, why_unauthorized};
 use crate::exchange::event_contract::EventContracts;
 use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
 use crate::exchange::request_line::request_line;
@@ -271,8 +270,7 @@ fn refusal_of_body(body: &SentBody) -> Option<Answer> {
 /// The reason of a function's answer, as a person reads it.
 fn reason_text(reason: &AnswerReason, sent: &SentRequest) -> String {
     match reason {
-        AnswerReason::Unauthorized(UnauthorizedReason::Missing) => why_missing(&sent.headers),
-        AnswerReason::Unauthorized(reason) => reason.as_str().to_owned(),
+        AnswerReason::Unauthorized(unauthorized) => why_unauthorized(*unauthorized, &sent.headers),
         AnswerReason::Store(error) => format!("DynamoDB: {error}"),
     }
 }

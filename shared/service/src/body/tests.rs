@@ -52,10 +52,31 @@ fn other_media_type_is_rejected() {
     ] {
         let error = decode_body(&request(&[("content-type", media_type)], "{}")).unwrap_err();
         assert!(
-            matches!(error, Problem::UnsupportedMediaType),
+            matches!(error, Problem::UnsupportedMediaType { is_repeated: false }),
             "{media_type}"
         );
     }
+}
+
+#[test]
+fn content_type_that_was_sent_twice_is_told_so() {
+    let twice = [
+        &[("content-type", "application/json,application/json")][..],
+        &[("content-type", "application/json, text/plain")],
+        &[("content-type", "text/plain"), JSON],
+    ];
+    for headers in twice {
+        let error = decode_body(&request(headers, "{}")).unwrap_err();
+        assert!(matches!(
+            error,
+            Problem::UnsupportedMediaType { is_repeated: true }
+        ));
+    }
+    let accepted = (
+        "content-type",
+        "application/json; charset=utf-8, application/json",
+    );
+    assert_eq!(decode_body(&request(&[accepted], "{}")).unwrap(), "{}");
 }
 
 #[test]
@@ -72,13 +93,14 @@ fn gzip_is_decompressed_and_identity_is_read() {
 
 #[test]
 fn other_encoding_is_rejected() {
-    for encoding in ["br", "deflate", "gzip, gzip", "zstd"] {
-        let error =
-            decode_body(&request(&[JSON, ("content-encoding", encoding)], "{}")).unwrap_err();
-        assert!(
-            matches!(error, Problem::UnsupportedContentEncoding),
-            "{encoding}"
-        );
+    for (encoding, repeated) in [("br", false), ("deflate", false), ("gzip, gzip", true)] {
+        let headers = [JSON, ("content-encoding", encoding)];
+        match decode_body(&request(&headers, "{}")) {
+            Err(Problem::UnsupportedContentEncoding { is_repeated }) => {
+                assert_eq!(is_repeated, repeated, "{encoding}");
+            }
+            other => panic!("{encoding}: {other:?}"),
+        }
     }
 }
 

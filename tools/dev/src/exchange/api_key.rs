@@ -9,6 +9,8 @@ use emulator::Emulator;
 use emulator::development_key::API_KEY;
 use model::api_key::{KEY_PREFIX, KeyHash, VERIFICATION_KEY_PREFIX};
 use serde_json::json;
+use service::auth::AuthorizationFault;
+use service::problem::Unauthorized;
 
 /// The shortest key whose first characters are shown, in characters. Keys of other systems have 32
 /// or more.
@@ -116,26 +118,19 @@ fn is_key(word: &str) -> bool {
     after_prefix.is_some_and(|after| !after.is_empty())
 }
 
-/// Why a function found no key in these headers.
-pub(crate) fn why_missing(headers: &HeaderMap) -> String {
-    let why = match Credential::read(headers) {
-        None => "no Authorization header".to_owned(),
-        Some(Credential { scheme, .. }) if scheme.is_empty() => {
-            "the Authorization header has no scheme: send Bearer and the key".to_owned()
-        }
-        Some(Credential { scheme, key }) if key.is_empty() => {
-            format!("no key after {scheme} in the Authorization header")
-        }
-        Some(Credential { scheme, .. }) => {
-            format!("the Authorization header has the scheme {scheme}, not Bearer")
-        }
-    };
-    let page_hint = if headers.contains_key(ORIGIN) && !headers.contains_key(AUTHORIZATION) {
+/// Why a function found no valid key in these headers.
+pub(crate) fn why_unauthorized(unauthorized: Unauthorized, headers: &HeaderMap) -> String {
+    let Unauthorized { reason, fault } = unauthorized;
+    let reason = reason.as_str();
+    let page_hint = if fault == Some(AuthorizationFault::NoHeader) && headers.contains_key(ORIGIN) {
         " (a page sends one only after a preflight, so neither with mode: \"no-cors\" nor with sendBeacon)"
     } else {
         ""
     };
-    format!("missing: {why}{page_hint}")
+    match fault {
+        Some(fault) => format!("{reason}: {fault}{page_hint}"),
+        None => reason.to_owned(),
+    }
 }
 
 /// The value of the `Authorization` header. A part that is missing is empty.
