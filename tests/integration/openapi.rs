@@ -9,6 +9,7 @@
 pub(crate) mod codes;
 mod document;
 mod examples;
+mod generators;
 mod limits;
 mod responses;
 mod routes;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jsonschema::Draft;
+use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
 use crate::support::page::root;
@@ -97,6 +97,7 @@ impl Document {
                 .collect();
             for (media_type, content) in response["content"].as_object().into_iter().flatten() {
                 for (name, example) in content["examples"].as_object().into_iter().flatten() {
+                    let example = self.resolve(example);
                     examples.push(DocumentedExample {
                         name,
                         status: status.parse().unwrap(),
@@ -121,16 +122,20 @@ impl Document {
 
     /// The errors of `value` by `schema`.
     pub(super) fn errors(&self, schema: &Value, value: &Value) -> Vec<String> {
+        self.validator(schema)
+            .iter_errors(value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect()
+    }
+
+    /// The validator of `schema`, which is a part of this document.
+    pub(super) fn validator(&self, schema: &Value) -> Validator {
         // References start at the root of the document, so the validator needs its components.
         let mut schema = json!({"allOf": [schema]});
         schema["components"] = self.at("/components").clone();
         let options = jsonschema::options()
             .with_draft(Draft::Draft202012)
             .should_validate_formats(true);
-        let validator = options.build(&schema).expect("a schema");
-        validator
-            .iter_errors(value)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect()
+        options.build(&schema).expect("a schema")
     }
 }

@@ -26,9 +26,8 @@ pub(super) async fn response(
     example: &DocumentedExample<'_>,
 ) -> Option<TestResponse> {
     let same_name = || {
-        document
-            .request_body(operation)?
-            .pointer(&format!("/examples/{}/value", example.name))
+        let examples = &document.request_body(operation)?["examples"];
+        document.resolve(examples.get(example.name)?).get("value")
     };
     let plain_body = same_name();
     if example.request.is_none() && plain_body.is_none() {

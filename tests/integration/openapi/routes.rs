@@ -100,8 +100,11 @@ fn responses_of_api_gateway_have_the_schema_of_its_messages() {
 #[test]
 fn variables_of_the_server_have_only_a_default() {
     let document = Document::read();
-    let variables = document.at("/servers/0/variables").as_object().unwrap();
-    for (name, variable) in variables {
+    let servers = document.at("/servers").as_array().unwrap();
+    let variables = servers
+        .iter()
+        .filter_map(|server| server["variables"].as_object());
+    for (name, variable) in variables.flatten() {
         let members: Vec<_> = variable.as_object().unwrap().keys().collect();
         assert_eq!(members, ["default"], "{name}");
     }
