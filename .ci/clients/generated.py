@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import urllib.request
+import uuid
 
 import scripted
 
@@ -30,7 +31,8 @@ def expect(what: str, wanted, got) -> None:
 
 def check(name: str, program: str, folder: str, scripted_url: str) -> None:
     command = {"py": ["python3"], "ts": ["node"]}.get(program.rsplit(".")[-1], []) + shlex.split(program)
-    variables = {"NAME": name, "SCRIPTED_URL": f"{scripted_url}/later"}
+    # Some languages have no UUIDs of their own.
+    variables = {"NAME": name, "SCRIPTED_URL": f"{scripted_url}/later", "REQUEST_IDENTIFIER": str(uuid.uuid4())}
     if subprocess.run(command, cwd=folder, env=os.environ | variables).returncode != 0:
         sys.exit(f"error: {name} failed: see above.")
     arrived = inspect(f"/signals?subject=c-{name}&count=2&wait=10s")["signals"]

@@ -12,8 +12,8 @@ import (
 
 var name = os.Getenv("NAME")
 
-// The event flow and the requestIdentifier of this program.
-const uuid = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
+// The event flow of this program.
+const flow = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
 func expect(what string, wanted, got any) {
 	if fmt.Sprint(wanted) != fmt.Sprint(got) {
@@ -45,12 +45,12 @@ func batch() intake.SignalBatch {
 	event := intake.NewEvent("c-"+name, "purchase")
 	event.SetData(*data)
 	event.AdditionalProperties = map[string]any{"sessionId": "s-9"}
-	step := intake.NewWorkflowStep("e-"+name, "start", uuid)
+	step := intake.NewWorkflowStep("e-"+name, "start", flow)
 	step.SetData(map[string]any{"channel": "mail"})
 	wrong := intake.NewEvent("undefined", "purchase")
 	signals := []intake.Signal{intake.EventAsSignal(event), intake.WorkflowStepAsSignal(step), intake.EventAsSignal(wrong)}
 	batch := intake.NewSignalBatch(signals)
-	batch.SetRequestIdentifier(uuid)
+	batch.SetRequestIdentifier(os.Getenv("REQUEST_IDENTIFIER"))
 	return *batch
 }
 
