@@ -20,6 +20,11 @@ use crate::sdk_config::retries;
 /// How long one attempt of a call may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);
 
+/// How long SQS may leave a message out of the counts of its queue (`ApproximateNumberOfMessages` and the
+/// others of `GetQueueAttributes`). AWS says that they may not be consistent until at least a minute after
+/// the last message was sent; the half minute is a margin.
+pub const COUNT_DELAY: Duration = Duration::from_secs(90);
+
 /// Attempts per call, including the first.
 const MAX_ATTEMPTS: u32 = 3;
 

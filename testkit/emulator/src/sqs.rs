@@ -1,6 +1,6 @@
 //! An SQS with an overflow queue and its dead-letter queue, in memory or in a file and within SQS's
-//! limits: `cargo dev` serves it, and tests start private ones. A test may say what the queues
-//! count.
+//! limits: `cargo dev` serves it, and tests start private ones. It counts exactly, or as late as AWS's
+//! does, or what a test says.
 
 mod calls;
 mod lambda_event;
@@ -25,6 +25,9 @@ pub use self::lambda_event::event;
 pub use self::queues::QueueMessage;
 use self::queues::Queues;
 
+/// How late SQS may count a message (`GetQueueAttributes` in the SQS API reference).
+const LATEST_COUNT: Duration = Duration::from_mins(1);
+
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
 pub struct FakeSqs(HttpServer<SqsState>);
@@ -39,6 +42,16 @@ impl FakeSqs {
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
         Self::start_with(Queues::in_memory()?).await
+    }
+
+    /// Starts a server with empty queues that count each message a minute after it was sent, as SQS may.
+    ///
+    /// # Errors
+    /// When loopback has no free port.
+    pub async fn start_counting_late() -> Result<Self> {
+        let mut queues = Queues::in_memory()?;
+        queues.count_delay = LATEST_COUNT;
+        Self::start_with(queues).await
     }
 
     /// Starts a server whose queues a file keeps.
@@ -124,10 +137,8 @@ impl FakeSqs {
     }
 
     fn count(&self, is_dead: bool) -> u64 {
-        let counts =
-            self.use_queues(|queues| queues.waiting_and_in_flight(is_dead, Instant::now()));
-        let counts = counts.expect("a database that was opened can be read");
-        counts.iter().sum()
+        let remaining = self.use_queues(|queues| queues.remaining(is_dead));
+        remaining.expect("a database that was opened can be read")
     }
 
     /// Takes the messages of the overflow queue.

@@ -197,7 +197,7 @@ impl Aws {
     fn apply(&self, who: &str, call: &Call, fate: &Fate) -> Outcome {
         let at = self.elapsed();
         let state = &mut *self.state();
-        let done = state.apply(call, &fate.effect);
+        let done = state.apply(call, &fate.effect, at);
         let made_at = at.saturating_sub(fate.before);
         if let Some(Outcome::Answer(answer)) = &done
             && answer.status == 200
@@ -240,8 +240,8 @@ impl State {
             && erased_at.is_some_and(|erased_at| *erased_at > made_at)
     }
 
-    /// Lets a call take effect. `None` if it has none.
-    fn apply(&mut self, call: &Call, effect: &Effect) -> Option<Outcome> {
+    /// Lets a call take effect at this time. `None` if it has none.
+    fn apply(&mut self, call: &Call, effect: &Effect, at: Duration) -> Option<Outcome> {
         if matches!(effect, Effect::None) {
             return None;
         }
@@ -267,7 +267,7 @@ impl State {
                 }
                 Outcome::Answer(answer)
             }
-            Service::Sqs => Outcome::Answer(self.queues.send(&call.body)),
+            Service::Sqs => Outcome::Answer(self.queues.send(&call.body, at)),
             Service::S3 => self.objects.get(&call.target),
         })
     }

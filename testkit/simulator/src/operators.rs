@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use aws::deadline::Deadline;
+use aws::queue::COUNT_DELAY;
 use consistency::generated::{
     FIELDS, GeneratedUpdate, IMPORTED_FIELD, account_id, customer_key, subject_in_account,
 };
@@ -16,6 +17,7 @@ use serde_json::json;
 use store::customers::{CustomersTable, NewerField, StoredPart, Upsert};
 use store::fence::UpdateMark;
 use store::retry::MAX_REQUEST_DURATION;
+use tokio::task::spawn_local;
 use tokio::time::sleep;
 
 use crate::aws::connector::EnvironmentConnector;
@@ -28,6 +30,10 @@ const MAX_SECONDS_AHEAD: u64 = 5 * 60;
 
 /// How long a write of an import is repeated.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often an erasure reads the counts of the queue, and the time between two readings.
+const MAX_READINGS: u32 = 90;
+const READING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The updates among whose customers an operator chooses.
 const RECENT_UPDATES: usize = 10;
@@ -95,32 +101,53 @@ async fn import_line(
     }
 }
 
-/// Erases customers now and then: while nothing is queued, and a second time when no request is under
-/// way any more that came before. `cargo intake customers erase` deletes only then.
+/// Erases customers now and then, while SQS counts no message. It may not count yet what was queued in
+/// the last minute.
 pub async fn erase(clients: Rc<Clients>, mut random: fastrand::Rng) {
+    let mut erasures = Vec::new();
     loop {
         sleep(Duration::from_millis(random.u64(1_000..15_000))).await;
         if clients.aws.elapsed() >= clients.scenario.lasts {
-            return;
+            break;
         }
         let Some([account, customer]) = recent_customer(&clients, &mut random) else {
             continue;
         };
-        if clients.aws.state().queues.remaining() > 0 {
+        if counted_messages(&clients) > 0 {
             continue;
         }
-        let sent = clients.aws.micros();
-        delete(&clients, account, customer);
-        sleep(MAX_REQUEST_DURATION + LATE_CALLS).await;
-        if clients.aws.state().queues.remaining() > 0 {
-            // The command would refuse the second pass: the customer may come back.
-            record_erasure(&clients, account, customer, sent, ClientOutcome::Unknown);
-            continue;
-        }
-        delete(&clients, account, customer);
-        let outcome = ClientOutcome::Acknowledged(clients.aws.micros());
-        record_erasure(&clients, account, customer, sent, outcome);
+        let erasure = erase_customer(clients.clone(), account, customer);
+        erasures.push(spawn_local(erasure));
     }
+    for erasure in erasures {
+        erasure.await.expect("an erasure does not panic");
+    }
+}
+
+/// Erases a customer at once, and a second time when no request is under way any more that came before,
+/// and none of their messages is left. `cargo intake customers erase` deletes only then.
+async fn erase_customer(clients: Rc<Clients>, account: u32, customer: u32) {
+    let sent = clients.aws.micros();
+    delete(&clients, account, customer);
+    sleep(MAX_REQUEST_DURATION + LATE_CALLS + COUNT_DELAY).await;
+    let mut readings = 0..MAX_READINGS;
+    while counted_messages(&clients) > 0 {
+        if readings.next().is_none() {
+            // The command gives up: the customer may come back.
+            record_erasure(&clients, account, customer, sent, ClientOutcome::Unknown);
+            return;
+        }
+        sleep(READING_INTERVAL).await;
+    }
+    delete(&clients, account, customer);
+    let outcome = ClientOutcome::Acknowledged(clients.aws.micros());
+    record_erasure(&clients, account, customer, sent, outcome);
+}
+
+/// How many messages SQS says that the overflow queue has.
+fn counted_messages(clients: &Clients) -> usize {
+    let now = clients.aws.elapsed();
+    clients.aws.state().queues.counted(now)
 }
 
 /// The account and the number of a customer of one of the last updates.

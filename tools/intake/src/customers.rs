@@ -6,6 +6,7 @@ mod find;
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
+use aws::queue::COUNT_DELAY;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
 use model::customer::is_fence;
@@ -146,13 +147,14 @@ fn print_times(stack: &Stack, item: &Item, format: Format) -> Result<()> {
 }
 
 fn help_of_erase() -> String {
-    let seconds = MAX_REQUEST_DURATION.as_secs();
+    let seconds = (MAX_REQUEST_DURATION + COUNT_DELAY).as_secs();
     format!(
         "Examples:\n  cargo intake --stack intake-prod customers erase --account shop customer-17 --dry-run\n  \
         cargo intake --stack intake-prod customers erase --account shop customer-17\n  \
         cargo intake --stack intake-prod customers erase --account shop -- --yes   # the customer with the id --yes\n\n\
         It is refused while the overflow queue or its dead-letter queue has messages: what is in them would be stored after the \
-        erasure. It waits {seconds} seconds before it deletes, also when it found nothing: a request may still be on its way. \
+        erasure. It waits {seconds} seconds before it deletes, also when it found nothing: a request may still be on its way, and SQS \
+        may count a message late. \
         After an interruption, run it again: it erases what is left. Backups are not changed, and the lake only by `lake erase`."
     )
 }

@@ -6,8 +6,8 @@
 //! 2. What is stored is counted, and doubtful rejected signals are listed. A dry run ends here.
 //! 3. The operator confirms. `accounts erase` then revokes the keys.
 //! 4. The command waits until the requests have ended that functions received before.
-//! 5. The messages are counted again, because such a request may have been deferred. Unless there are
-//!    none, the command ends, and nothing is deleted.
+//! 5. The messages are counted until there are none, because such a request may have been deferred, and SQS
+//!    may count it late (`queued`). If there are some for too long, the command ends, and nothing is deleted.
 //! 6. What is stored by then is deleted.
 //! 7. The command prints a line for the operator's record of erasures: a restore of a table brings back
 //!    what was erased before.
@@ -15,6 +15,7 @@
 //! An erasure keeps no record of its progress: what is deleted is not found again, so a second run
 //! deletes what is left.
 
+mod queued;
 mod reach;
 
 use std::time::Duration;
@@ -27,13 +28,13 @@ use operator::rejected::{RejectedSignalId, refuse_ambiguous};
 use serde_json::{Map, Value, json};
 use store::retry::MAX_REQUEST_DURATION;
 
+use self::queued::QueueCheck;
 use self::reach::ErasureCounts;
 pub(crate) use self::reach::Reach;
 use crate::confirm::ask_for_line;
 use crate::interrupt::until_interrupted;
 use crate::keys::ensure_account_has_key;
 use crate::output::{Format, note};
-use crate::overflow::Queues;
 use crate::stack::Stack;
 
 /// The options of every erasure.
@@ -153,8 +154,10 @@ impl<'a> Erasure<'a> {
     /// Messages are queued, nothing was found of an account without a key, the operator has named a rejected
     /// signal that was not found or by a name that fits several, or a call failed.
     pub(crate) async fn look(&mut self) -> Result<ErasureResult> {
-        if !self.options.dry_run {
-            self.count_queued().await?;
+        if !self.options.dry_run
+            && let Some(queues) = QueueCheck::find(self.stack, self.options.anyway)?
+        {
+            queues.refuse_if_any().await?;
         }
         note(&format!("Counting {} ...", self.target()));
         let found = self.count().await?;
@@ -205,37 +208,19 @@ impl<'a> Erasure<'a> {
         Ok(())
     }
 
-    /// Waits for the requests under way, counts the messages again, and deletes: steps 4 to 6.
+    /// Waits for the requests under way and for what they have queued, and deletes: steps 4 to 6.
     ///
     /// # Errors
-    /// Messages are queued by then: nothing is deleted. Or a call failed: a part may be deleted.
+    /// Messages were queued for too long: nothing is deleted. Or a call failed: a part may be deleted.
     pub(crate) async fn wait_and_delete(&self, wait: Wait) -> Result<ErasureResult> {
         wait_for_functions(wait).await;
-        let queued = self.count_queued().await.context("Nothing is deleted")?;
+        let mut queued = 0;
+        if let Some(queues) = QueueCheck::find(self.stack, self.options.anyway)? {
+            let messages = queues.wait_until_none().await;
+            queued = messages.context("Nothing is deleted")?;
+        }
         let erased = self.delete().await?;
         Ok(ErasureResult { queued, ..erased })
-    }
-
-    /// Counts the messages of both queues: when the overflow function stores what is in them later, what
-    /// was erased may come back.
-    ///
-    /// # Errors
-    /// There are messages, without `--anyway`; or it is unknown whether there are any.
-    async fn count_queued(&self) -> Result<u64> {
-        let Some(queues) = Queues::find(self.stack)? else {
-            return Ok(0);
-        };
-        let counts = queues.count().await?;
-        let overflow = counts.overflow.total();
-        let dead_letters = counts.dead_letters.total();
-        let messages = overflow + dead_letters;
-        ensure!(
-            messages == 0 || self.options.anyway,
-            "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be \
-             stored after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` \
-             moves the dead letters back), or add --anyway, and erase again when the queues are empty."
-        );
-        Ok(messages)
     }
 
     /// What is erased, in words.

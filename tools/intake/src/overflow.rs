@@ -124,6 +124,13 @@ pub(crate) struct QueueCounts {
     pub(crate) dead_letters: MessageCounts,
 }
 
+impl QueueCounts {
+    /// The messages of both queues.
+    pub(crate) fn total(&self) -> u64 {
+        self.overflow.total() + self.dead_letters.total()
+    }
+}
+
 impl MessageCounts {
     pub(crate) fn total(&self) -> u64 {
         self.waiting + self.in_flight + self.delayed

@@ -50,6 +50,10 @@ pub(super) struct Queues {
     /// The id of the next message.
     pub(super) sent: u64,
     pub(super) is_unavailable: bool,
+    /// How long after it was sent a message is counted.
+    pub(super) count_delay: Duration,
+    /// When the messages were sent that are not counted yet, by their ids.
+    uncounted: VecDeque<(u64, Instant)>,
     pub(super) calls: Vec<(String, Value)>,
     /// What a test says that a queue counts, one after another; the last one stays.
     pub(super) overflow_counts: VecDeque<[u64; 3]>,
@@ -82,6 +86,8 @@ impl Queues {
             messages,
             opened: Instant::now(),
             is_unavailable: false,
+            count_delay: Duration::ZERO,
+            uncounted: VecDeque::new(),
             calls: Vec::new(),
             overflow_counts: VecDeque::new(),
             dead_letter_counts: VecDeque::new(),
@@ -100,6 +106,9 @@ impl Queues {
         self.messages
             .execute(insert, params![id, body, reason, is_dead])?;
         self.sent += 1;
+        if !self.count_delay.is_zero() {
+            self.uncounted.push_back((id, Instant::now()));
+        }
         Ok(id)
     }
 
@@ -156,15 +165,28 @@ impl Queues {
         Ok(messages)
     }
 
-    /// How many messages of a queue wait, and how many are in flight.
+    /// How many messages a queue has.
+    pub(super) fn remaining(&self, is_dead: bool) -> rusqlite::Result<u64> {
+        let count = "SELECT count(*) FROM messages WHERE is_dead = ?1";
+        self.messages.query_row(count, [is_dead], |row| row.get(0))
+    }
+
+    /// How many messages of a queue wait, and how many are in flight, as SQS counts them.
     pub(super) fn waiting_and_in_flight(
-        &self,
+        &mut self,
         is_dead: bool,
         now: Instant,
     ) -> rusqlite::Result<[u64; 2]> {
+        let is_counted = |sent_at: Instant| now.duration_since(sent_at) >= self.count_delay;
+        while let Some((_, sent_at)) = self.uncounted.front()
+            && is_counted(*sent_at)
+        {
+            self.uncounted.pop_front();
+        }
+        let first_uncounted = self.uncounted.front().map_or(self.sent, |(id, _)| *id);
         let count = "SELECT count(*) FILTER (WHERE visible_at <= ?2), count(*) FILTER (WHERE visible_at > ?2)
-            FROM messages WHERE is_dead = ?1";
-        let counted = params![is_dead, self.since_opened(now)];
+            FROM messages WHERE is_dead = ?1 AND id < ?3";
+        let counted = params![is_dead, self.since_opened(now), first_uncounted];
         self.messages
             .query_row(count, counted, |row| Ok([row.get(0)?, row.get(1)?]))
     }

@@ -13,6 +13,10 @@ use super::dynamodb::Answer;
 pub const OVERFLOW: &str = "http://aws.test/1/overflow";
 pub const DEAD_LETTERS: &str = "http://aws.test/1/dead-letters";
 
+/// How long after it was sent a message is counted: as late as SQS may be (`GetQueueAttributes` in the SQS API
+/// reference).
+const COUNTED_AFTER: Duration = Duration::from_mins(1);
+
 /// The most bytes of a message with its attributes.
 const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
@@ -37,7 +41,9 @@ pub struct DeadLetter {
 #[derive(Debug)]
 struct Message {
     body: String,
-    /// When it can be received, since the beginning of the run.
+    /// When it was sent, since the beginning of the run.
+    sent_at: Duration,
+    /// When it can be received.
     visible_at: Duration,
 }
 
@@ -50,7 +56,7 @@ pub struct Received {
 
 impl Queues {
     /// Does a `SendMessage`.
-    pub(super) fn send(&mut self, call: &Value) -> Answer {
+    pub(super) fn send(&mut self, call: &Value, now: Duration) -> Answer {
         let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
         let body = text(&call["MessageBody"]).unwrap_or_default();
         let bytes = body.len() + attribute_bytes(&call["MessageAttributes"]);
@@ -65,6 +71,7 @@ impl Queues {
         if call["QueueUrl"] == OVERFLOW {
             let message = Message {
                 body,
+                sent_at: now,
                 visible_at: Duration::ZERO,
             };
             self.overflow.insert(self.sent, message);
@@ -82,6 +89,13 @@ impl Queues {
     /// Messages that are not deleted.
     pub fn remaining(&self) -> usize {
         self.overflow.len()
+    }
+
+    /// How many messages SQS says that the overflow queue has.
+    pub fn counted(&self, now: Duration) -> usize {
+        let messages = self.overflow.values();
+        let counted = messages.filter(|message| message.sent_at + COUNTED_AFTER <= now);
+        counted.count()
     }
 
     /// Takes the bodies of all messages, in the order in which they were sent.

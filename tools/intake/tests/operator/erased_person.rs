@@ -125,7 +125,7 @@ async fn nothing_is_left_of_an_erased_person_in_tables_queue_lake_and_export() {
     let backfill = ["lake", "backfill", "--bucket", "lake"];
     operator.run(&backfill).success();
     let erase = ["customers", "erase", "--account", "shop", ID];
-    let erase = [&erase[..], &["--yes", "--json"]].concat();
+    let erase = operator.local(&[&erase[..], &["--yes", "--json"]].concat());
     let refused = operator.run(&erase).error_message();
     assert!(
         refused.starts_with("The overflow queue has "),

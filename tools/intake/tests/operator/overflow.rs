@@ -4,13 +4,17 @@ use std::net::TcpListener;
 
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn};
 use serde_json::{Value, json};
-use testkit::{RequestBuilder, TestApp};
+use testkit::fault_proxy::Plan;
+use testkit::{OverflowStack, RequestBuilder, TestApp};
 
 use crate::support::key_table::revoke_an_hour_ago;
 use crate::support::operator::Operator;
+use crate::support::requests::send;
+use crate::support::running_command::RunningCommand;
 
 const STATUS: [&str; 2] = ["overflow", "status"];
 const REDRIVE: [&str; 3] = ["overflow", "redrive", "--yes"];
+const ERASE_ADA: [&str; 6] = ["customers", "erase", "--account", "shop", "ada", "--yes"];
 
 /// The env file of a `cargo dev` without a queue, whose DynamoDB listens there.
 fn local_variables(dynamodb: &TcpListener) -> String {
@@ -177,12 +181,11 @@ fn refusal(overflow: u64, dead_letters: u64) -> String {
 async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
     let sqs = FakeSqs::start().await.unwrap();
     let operator = operator(&sqs);
-    let erase = ["customers", "erase", "--account", "shop", "ada", "--yes"];
     // The counts of a queue are those of its waiting, in-flight and delayed messages.
     let assert_refused = |overflow: [u64; 3], dead_letters: [u64; 3]| {
         sqs.set_counts([overflow], [dead_letters]);
         let reason = refusal(overflow.iter().sum(), dead_letters.iter().sum());
-        assert_eq!(operator.run(&erase).error_message(), reason);
+        assert_eq!(operator.run(&ERASE_ADA).error_message(), reason);
     };
     assert_refused([1, 0, 0], [0, 0, 0]);
     assert_refused([0, 2, 0], [0, 0, 0]);
@@ -195,28 +198,58 @@ async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
             .error_message()
             .contains("does not define REJECTED_SIGNALS_TABLE")
     };
-    assert!(goes_on(&[&erase[..], &["--anyway"]].concat()));
+    assert!(goes_on(&[&ERASE_ADA[..], &["--anyway"]].concat()));
     sqs.set_counts([[0, 0, 0]], [[0, 0, 0]]);
-    assert!(goes_on(&erase));
+    assert!(goes_on(&ERASE_ADA));
+}
+
+/// Waits until an erasure says that it waits for a message of the overflow queue.
+fn wait_for_message(erasing: &RunningCommand) {
+    let waiting = "Waiting until the queues are empty, for up to 15 minutes: the overflow queue has 1 message(s) and its \
+        dead-letter queue 0.";
+    while erasing.note() != waiting {}
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn erasure_of_a_customer_fails_when_messages_are_queued_while_it_waits() {
+async fn erasure_of_a_customer_deletes_nothing_while_messages_are_queued() {
     let app = TestApp::start();
     let sqs = FakeSqs::start().await.unwrap();
     let operator = Operator::new(&app).with_queues(&sqs);
     let key = app.key("shop").await;
     let customer = json!({"customerId": "ada", "customerData": {"city": "X"}});
-    let update = RequestBuilder::customer(customer).key(&key);
-    assert_eq!(app.send(update).await.status, 200);
+    send(&app, &key, RequestBuilder::customer(customer)).await;
     sqs.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
-    let erase = ["customers", "erase", "--account", "shop", "ada", "--yes"];
-    let queued = operator.run(&erase);
-    assert_eq!(queued.code, Some(1));
-    let error = format!("error: Nothing is deleted: {}", refusal(1, 0));
-    assert_eq!(queued.stderr.lines().last(), Some(error.as_str()));
-    assert_eq!(queued.stdout, "");
+    let erasing = RunningCommand::start(&operator, &operator.local(&ERASE_ADA));
+    wait_for_message(&erasing);
+    let ended = erasing.interrupt();
+    assert_eq!(ended.code, Some(1));
+    assert_eq!(ended.stdout, Vec::<String>::new());
     assert!(app.customer("shop", "ada").await.is_some());
+}
+
+/// The one test that waits as long as an erasure on AWS does.
+#[tokio::test(flavor = "multi_thread")]
+async fn message_that_sqs_counts_a_minute_late_does_not_undo_an_erasure() {
+    let sqs = FakeSqs::start_counting_late().await.unwrap();
+    let stack = OverflowStack::start_with_sqs(Plan::none(), sqs).await;
+    let operator = Operator::new(&stack.app).with_queues(&stack.sqs);
+    let update =
+        RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
+    stack.send(update.clone()).await;
+    let erasing = RunningCommand::start(&operator, &ERASE_ADA);
+    while !erasing.note().starts_with("Waiting 10 s: ") {}
+    stack.send_deferred(update).await;
+    assert_eq!(
+        erasing.note(),
+        "Waiting 90 s: SQS may count later what was queued until now."
+    );
+    wait_for_message(&erasing);
+    assert!(stack.app.customer("shop", "ada").await.is_some());
+    stack.drain().await;
+    assert!(erasing.line().starts_with("Erased what is stored of"));
+    assert_eq!(erasing.wait().code, Some(0));
+    assert!(stack.app.customer("shop", "ada").await.is_none());
+    assert_eq!(stack.sqs.remaining(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -236,13 +269,9 @@ async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
     // Requests that are still accepted while the command waits for the functions may be queued.
     revoke_an_hour_ago(&app, "shop").await;
     sqs.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
-    let refused = operator.run(&erase);
-    assert_eq!(refused.code, Some(1));
-    let error = format!(
-        "error: The keys are revoked: Nothing is deleted: {}",
-        refusal(1, 0)
-    );
-    assert_eq!(refused.stderr.lines().last(), Some(error.as_str()));
+    let erasing = RunningCommand::start(&operator, &operator.local(&erase));
+    wait_for_message(&erasing);
+    assert_eq!(erasing.interrupt().code, Some(1));
     assert_eq!(app.items("SignalsTable").await.len(), 1);
     assert_eq!(operator.list_keys()[0]["state"], "revoked");
 
@@ -258,9 +287,8 @@ async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
     );
     assert_eq!(app.items("SignalsTable").await.len(), 0);
     sqs.set_counts([[0, 0, 0]], [[0, 0, 0]]);
-    operator
-        .run(&[&erase[..], &["--anyway"]].concat())
-        .success();
+    let again = [&erase[..], &["--anyway"]].concat();
+    operator.run(&operator.local(&again)).success();
 }
 
 #[tokio::test(flavor = "multi_thread")]

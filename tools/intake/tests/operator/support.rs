@@ -33,4 +33,4 @@ pub(crate) mod terminal;
 use std::time::Duration;
 
 /// Longer than any step of a command takes, so that only a hang reaches it.
-pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(3);

@@ -117,6 +117,13 @@ impl Operator {
         self.file(name, &lines.concat());
     }
 
+    /// These arguments for the command, with the operator's variables as those of a local stack, whose SQS counts
+    /// each message at once.
+    pub(crate) fn local<'a>(&self, arguments: &[&'a str]) -> Vec<&'a str> {
+        self.write_env_file("dev.env");
+        [&["--local=dev.env"], arguments].concat()
+    }
+
     /// The command with these arguments, to be run in the operator's home.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.command_of(Path::new(env!("CARGO_BIN_EXE_intake")), arguments)
