@@ -11,13 +11,13 @@ for signals, ms in ((1, 15), (25, 20), (500, 150)):
 print(f"a million signals, stored for a month: ${0.63 * (0.25 + 0.20):.2f}")
 for rate in (17, 23):
     print(f"{rate} requests a second, a month: ${dollars(rate * 30 * 86_400 / 1e6, 1, 15):.0f}")
-month_1, month_12 = (11.96 + dollars(10 / 25, 25, 20) + 10 * 0.63 * 0.45 * stored for stored in (0.5, 11.5))
+month_1, month_12 = (12.36 + dollars(10 / 25, 25, 20) + 10 * 0.63 * 0.45 * stored for stored in (0.5, 11.5))
 print(f"10 million signals a month, 25 in a request: ${month_1:.0f} in month 1, ${month_12:.0f} in month 12")
 flood = 500 * 30 * 86_400 / 1e6
 print(f"a flood, for API Gateway, Lambda and its log lines: ${300 + (flood - 300) * 0.90:,.0f}, ${flood * 0.20:.0f}, ${flood * 746 / 1000 * 0.50:.0f}")
 for rate in (1, 20, 200):
     for signals, ms in ((1, 15), (25, 20)):
         millions = rate * 30 * 86_400 / 1e6
-        fixed_and_once = 11.96 + dollars(millions, signals, ms)
+        fixed_and_once = 12.36 + dollars(millions, signals, ms)
         bills = (f"{fixed_and_once + millions * signals * 0.63 * 0.45 * stored:,.0f}" for stored in (0.5, 11.5, 1))
         print("|", " | ".join([str(rate), str(signals), *bills]), "|")

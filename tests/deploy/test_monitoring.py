@@ -69,10 +69,16 @@ class Metrics(unittest.TestCase):
         expressions = 0
         for name, alarm in (template.alarms() | template.delivery_alarms()).items():
             queries = alarm["Properties"].get("Metrics", [])
-            metrics = {query["Id"] for query in queries if "MetricStat" in query}
-            for expression in (query["Expression"] for query in queries if "Expression" in query):
+            calculating = {query["Id"]: query["Expression"] for query in queries if "Expression" in query}
+            read = [id for expression in calculating.values() for id in re.findall(r"\b[a-z]\w*", expression)]
+            watched = [query["Id"] for query in queries if query.get("ReturnData", True)]
+            if queries:
+                self.assertEqual(len(watched), 1, name)
+                self.assertEqual({*read, *watched}, {query["Id"] for query in queries}, name)
+                # PutMetricAlarm in the CloudWatch API reference.
+                self.assertLessEqual(len(queries) - len(calculating), 10, name)
+            for expression in calculating.values():
                 expressions += 1
-                self.assertEqual(set(re.findall(r"\b[a-z]\w*", expression)), metrics, name)
                 # The value that fills the latest period, before its metric arrives, must not decide alone (FILL in
                 # "Using math expressions with CloudWatch metrics").
                 properties = alarm["Properties"]
@@ -121,12 +127,16 @@ class Metrics(unittest.TestCase):
 
 
 def calculated(alarm: dict, **sums: float) -> float:
-    """What the expression of an alarm makes of the metrics' values in one period."""
-    (expression,) = [query["Expression"] for query in alarm["Properties"]["Metrics"] if "Expression" in query]
-    as_python = re.sub(r"\b(AND|OR)\b", lambda operator: operator[0].lower(), expression)
+    """What the expressions of an alarm make of the metrics' values in one period."""
+    expressions = [query for query in alarm["Properties"]["Metrics"] if "Expression" in query]
     functions = {"IF": lambda condition, yes, no: yes if condition else no,
                  "SUM": lambda values: sum(value or 0 for value in values)}
-    return eval(as_python, {"__builtins__": {}}, functions | sums)
+    values = dict(sums)
+    # The one that the alarm watches reads the others.
+    for query in sorted(expressions, key=lambda query: query.get("ReturnData", True)):
+        as_python = re.sub(r"\b(AND|OR)\b", lambda operator: operator[0].lower(), query["Expression"])
+        values[query["Id"]] = eval(as_python, {"__builtins__": {}}, functions | values)
+    return values[query["Id"]]
 
 
 def requests_of_a_period() -> float:
@@ -149,6 +159,19 @@ class Alarms(unittest.TestCase):
             rate = calculated(self.alarms["ServerErrorsAlarm"], errors=errors, requests=requests)
             self.assertEqual(rate > 0, pages, (errors, requests))
         self.assertEqual(calculated(self.alarms["FailedRequestsAlarm"], errors=1, throttled=None), 1)
+
+    def test_deployment_is_rolled_back_for_one_defect_and_for_three_requests_without_access_in_a_minute(self):
+        alarm = self.alarms["DefectsAlarm"]
+        # In a minute that had no request of one kind, its metric has no value.
+        none = {query["Id"]: None for query in alarm["Properties"]["Metrics"] if "MetricStat" in query}
+        self.assertEqual({query["MetricStat"]["Period"] for query in alarm["Properties"]["Metrics"] if "MetricStat" in query}, {60})
+        self.assertEqual(calculated(alarm, **none), 0)
+        for function in ("customers", "signals"):
+            for defect in ("Errors", "Defects", "InvalidCalls"):
+                self.assertEqual(calculated(alarm, **none | {f"{function}{defect}": 1}), 1, defect)
+            for requests, fires in ((2, False), (3, True)):
+                self.assertEqual(calculated(alarm, **none | {f"{function}AccessErrors": requests}) >= 1, fires, requests)
+        self.assertEqual(calculated(alarm, **none | {"customersAccessErrors": 1, "signalsAccessErrors": 2}), 1)
 
     def test_requests_without_a_key_do_not_page_when_they_are_throttled(self):
         reading = {name: alarm for name, alarm in self.alarms.items() if "GatewayThrottled" in str(template.watched(alarm))}

@@ -13,7 +13,7 @@
 //! | DynamoDB fails (docs/outages.md) | `testkit/simulator/tests/scripted`; `faults` with sockets and processes |
 //! | what is stored (docs/data-model.md) | `data_model` |
 //! | the delivery (delivery/README.md) | `delivery` |
-//! | logs, metrics and alarms (docs/runbook.md) | `logs`, `metrics`, `alarms` |
+//! | logs, metrics and alarms (docs/runbook.md) | `logs`, `metrics`, `alarms`, `canary` |
 //! | the local stack and its inspector (docs/local.md) | `local_stack`, `inspector` |
 //! | pages and openapi.yaml say what the code does | `docs`, `openapi`, `readme`, `routes` |
 //! | how a function starts and connects | `configuration`, `amazon_roots`, `s3` |
@@ -29,6 +29,7 @@
 mod alarms;
 mod amazon_roots;
 mod auth;
+mod canary;
 mod configuration;
 mod consistency_checker;
 mod customers;
@@ -41,6 +42,7 @@ mod fuzz_corpus;
 mod idempotency;
 mod ignored_headers;
 mod inspector;
+mod limits_at_once;
 mod local_stack;
 mod logs;
 mod malformed_events;

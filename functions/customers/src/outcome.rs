@@ -68,7 +68,7 @@ impl EndpointOutcome for CustomersOutcome {
         self
     }
 
-    fn deferred_because(&self) -> Option<&StoreError> {
+    fn store_error(&self) -> Option<&StoreError> {
         match self {
             Self::Customer(CustomerResponse {
                 result: CustomerResult::Deferred(error),

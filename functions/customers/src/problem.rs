@@ -29,9 +29,12 @@ pub fn customer_too_large() -> Problem {
 pub(crate) fn from_upsert(error: StoreError) -> Problem {
     match error {
         StoreError::ItemTooLarge => customer_too_large(),
-        StoreError::Invalid => {
+        StoreError::Invalid | StoreError::CallTooLarge => {
             let data = JsonPointer::Member(&JsonPointer::Root, "customerData");
-            Problem::ValidationFailed(vec![FieldError::refused_by_store(&data)])
+            Problem::RefusedByStore {
+                error,
+                field_errors: vec![FieldError::refused_by_store(&data)],
+            }
         }
         error => error.into(),
     }

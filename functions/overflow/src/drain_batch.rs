@@ -50,10 +50,10 @@ impl OverflowFunction {
             ..context
         };
         let mut batch = parse_again(&deferred)?;
-        let invalid = self
+        let refused = self
             .store_valid(&batch.signals, deferred.retention(), context, drain_context)
             .await?;
-        batch.reject(&invalid);
+        batch.reject(&refused);
         self.store_rejected(&batch, rejected_by_request, context, drain_context)
             .await?;
         let signals = DrainedSignals {
@@ -104,7 +104,7 @@ impl OverflowFunction {
         Ok(check)
     }
 
-    /// Stores valid signals. Returns the indices of those that DynamoDB found invalid.
+    /// Stores valid signals. Returns the indices of those that were refused for good.
     async fn store_valid(
         &self,
         signals: &[Signal<'_>],
@@ -120,8 +120,8 @@ impl OverflowFunction {
             let outcomes = table.store(context, left, deadline).await;
             unstored.add(outcomes, drain_context.deadline)?;
         }
-        let invalid = unstored.invalid.into_iter();
-        Ok(invalid.map(Signal::index).collect())
+        let refused = unstored.refused.into_iter();
+        Ok(refused.map(|refused| refused.item.index()).collect())
     }
 
     /// Stores the signals that the drain rejected, and those that the request had rejected.
@@ -148,10 +148,9 @@ impl OverflowFunction {
             let outcomes = table.store(items, deadline).await;
             unstored.add(outcomes, drain_context.deadline)?;
         }
-        if unstored.invalid.is_empty() {
-            Ok(())
-        } else {
-            Err(Refusal::InvalidInDynamoDb.into())
+        match unstored.refused.into_iter().next() {
+            Some(refused) => Err(Refusal::ByStore(refused.error).into()),
+            None => Ok(()),
         }
     }
 }
@@ -159,15 +158,21 @@ impl OverflowFunction {
 /// The items of a message that are not stored yet.
 struct UnstoredItems<'i, I> {
     left: Vec<&'i I>,
-    /// Those that DynamoDB found invalid.
-    invalid: Vec<&'i I>,
+    /// Those that were refused for good.
+    refused: Vec<RefusedItem<'i, I>>,
+}
+
+/// An item that was refused for good, and the reason.
+struct RefusedItem<'i, I> {
+    item: &'i I,
+    error: StoreError,
 }
 
 impl<'i, I> UnstoredItems<'i, I> {
     fn new(items: &'i [I]) -> Self {
         Self {
             left: items.iter().collect(),
-            invalid: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -183,7 +188,9 @@ impl<'i, I> UnstoredItems<'i, I> {
         for (item, outcome) in self.left.iter().zip(outcomes) {
             match outcome {
                 ItemOutcome::Stored => {}
-                ItemOutcome::Invalid => self.invalid.push(*item),
+                ItemOutcome::Refused(error) => {
+                    self.refused.push(RefusedItem { item: *item, error });
+                }
                 ItemOutcome::Unacknowledged(error) => {
                     unacknowledged.push(*item);
                     last_error = Some(error);

@@ -105,12 +105,9 @@ enum Refusal {
     /// The update of a customer breaks a rule of this version.
     #[error("ValidationFailed")]
     RuleOfThisVersion,
-    /// The update would make the customer's item larger than DynamoDB allows.
-    #[error("ItemTooLarge")]
-    ItemTooLarge,
-    /// DynamoDB refuses the update of a customer, or a rejected signal.
-    #[error("ValidationException")]
-    InvalidInDynamoDb,
+    /// The update of a customer, or a rejected signal, was refused for this reason.
+    #[error(transparent)]
+    ByStore(StoreError),
 }
 
 impl OverflowFunction {
@@ -247,10 +244,12 @@ impl OverflowFunction {
         };
         let deadline = drain_context.deadline.at_most(WRITE_TIMEOUT);
         let stored = self.customers.upsert(upsert, deadline).await;
-        stored.map_err(|error| match error {
-            StoreError::ItemTooLarge => Refusal::ItemTooLarge.into(),
-            StoreError::Invalid => Refusal::InvalidInDynamoDb.into(),
-            error => DrainError::from(error),
+        stored.map_err(|error| {
+            if error.is_refusal() {
+                DrainError::from(Refusal::ByStore(error))
+            } else {
+                DrainError::from(error)
+            }
         })?;
         log::write_drained(
             drain_context,

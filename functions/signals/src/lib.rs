@@ -142,8 +142,12 @@ impl HttpFunction for SignalsFunction {
         let stored = self.storage.store(&mut received).await?;
         let batch = received.batch;
         if batch.signals.is_empty() {
-            let because = stored.deferred_because;
-            return Err(BatchOutcome::rejected(batch, &request_identifier, because));
+            let store_error = stored.store_error;
+            return Err(BatchOutcome::rejected(
+                batch,
+                &request_identifier,
+                store_error,
+            ));
         }
         Ok(BatchOutcome::accepted(batch, &request_identifier, stored))
     }

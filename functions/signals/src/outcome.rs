@@ -23,8 +23,9 @@ pub struct BatchOutcome {
     pub response: BatchResponse,
     /// What became of each signal, in the order of the request.
     pub verdicts: Vec<SignalVerdict>,
-    /// Why signals or rejected signals wait in the overflow queue; `None` if none do.
-    deferred_because: Option<StoreError>,
+    /// Why signals or rejected signals wait in the overflow queue, or valid ones were refused; `None` if all
+    /// are stored.
+    store_error: Option<StoreError>,
 }
 
 /// What became of a signal.
@@ -96,17 +97,17 @@ impl BatchOutcome {
         Self {
             response: BatchResponse::new(request_identifier, counts, batch.rejected, warnings),
             verdicts: verdicts.0,
-            deferred_because: stored.deferred_because,
+            store_error: stored.store_error,
         }
     }
 
     /// The failure when the whole batch is rejected: all of its signals are invalid or, with strict
     /// handling, one is. No signal is accepted, so nothing is replayed, and only the envelope has
-    /// warnings. `deferred_because` is why rejected signals wait in the overflow queue, if they do.
+    /// warnings. `store_error` is why rejected signals wait in the overflow queue, or valid ones were refused.
     pub(crate) fn rejected(
         batch: Batch<'_>,
         request_identifier: &RequestIdentifier,
-        deferred_because: Option<StoreError>,
+        store_error: Option<StoreError>,
     ) -> Failure<Self> {
         let received = batch.received();
         let invalid = batch.rejected.len();
@@ -123,7 +124,7 @@ impl BatchOutcome {
         let outcome = Self {
             response: BatchResponse::new(request_identifier, counts, batch.rejected, warnings),
             verdicts: verdicts.0,
-            deferred_because,
+            store_error,
         };
         Failure::Rejected {
             detail: rejection_detail(invalid, received),
@@ -170,8 +171,8 @@ impl EndpointOutcome for BatchOutcome {
         &self.response
     }
 
-    fn deferred_because(&self) -> Option<&StoreError> {
-        self.deferred_because.as_ref()
+    fn store_error(&self) -> Option<&StoreError> {
+        self.store_error.as_ref()
     }
 
     fn field_errors(&self) -> &[FieldError] {

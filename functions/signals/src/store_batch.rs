@@ -78,8 +78,8 @@ pub(crate) struct StoredBatch {
     pub(crate) replayed: bool,
     /// The indices of the signals that are queued instead.
     pub(crate) deferred: Vec<usize>,
-    /// Why signals or rejected signals are queued; `None` if none are.
-    pub(crate) deferred_because: Option<StoreError>,
+    /// Why signals or rejected signals are queued, or valid signals were refused; `None` if all are stored.
+    pub(crate) store_error: Option<StoreError>,
 }
 
 /// What is known of the idempotency record of a batch.
@@ -131,20 +131,25 @@ impl Unacknowledged {
         self.signals.is_empty() && self.rejected.is_empty()
     }
 
-    /// Adds the signals that DynamoDB did not acknowledge. Returns the indices of those that it
-    /// found invalid.
-    fn add(&mut self, signals: &[Signal<'_>], outcomes: Vec<ItemOutcome>) -> Vec<usize> {
-        let mut invalid = Vec::new();
+    /// Adds the signals that DynamoDB did not acknowledge. Returns those that were refused for good.
+    fn add(
+        &mut self,
+        signals: &[Signal<'_>],
+        outcomes: Vec<ItemOutcome>,
+    ) -> BTreeMap<usize, StoreError> {
+        let mut refused = BTreeMap::new();
         for (signal, outcome) in signals.iter().zip(outcomes) {
             match outcome {
                 ItemOutcome::Stored => {}
-                ItemOutcome::Invalid => invalid.push(signal.index()),
+                ItemOutcome::Refused(error) => {
+                    refused.insert(signal.index(), error);
+                }
                 ItemOutcome::Unacknowledged(error) => {
                     self.signals.insert(signal.index(), error);
                 }
             }
         }
-        invalid
+        refused
     }
 
     fn contains(&self, index: usize) -> bool {
@@ -154,8 +159,8 @@ impl Unacknowledged {
 
 impl BatchStorage {
     /// Stores or defers the valid and the rejected signals. While the idempotency record is
-    /// unknown, all are deferred: the drain will know the record. Signals that DynamoDB finds invalid
-    /// become rejected ones.
+    /// unknown, all are deferred: the drain will know the record. Signals that are refused become rejected
+    /// ones.
     pub(crate) async fn store(
         &self,
         received: &mut ReceivedBatch<'_>,
@@ -181,31 +186,37 @@ impl BatchStorage {
             signals: BTreeMap::new(),
             rejected: unacknowledged_rejected,
         };
-        let invalid = unacknowledged.add(signals, signal_outcomes);
+        let refused = unacknowledged.add(signals, signal_outcomes);
         let mut newly_unacknowledged = self
-            .reject_invalid(received, context, &invalid, write_deadline)
+            .reject_refused(received, context, &refused, write_deadline)
             .await;
         unacknowledged.rejected.append(&mut newly_unacknowledged);
+        let refusal = most_telling(refused.values());
         if unacknowledged.is_empty() {
             return Ok(StoredBatch {
                 replayed: record.is_of_earlier_attempt(),
+                store_error: refusal,
                 ..StoredBatch::default()
             });
         }
-        self.defer_or_fail(received, context, &record, unacknowledged)
-            .await
+        let mut stored = self
+            .defer_or_fail(received, context, &record, unacknowledged)
+            .await?;
+        stored.store_error = most_telling(stored.store_error.iter().chain(&refusal));
+        Ok(stored)
     }
 
-    /// Rejects the signals with these indices, which DynamoDB found invalid, and stores them as
-    /// rejected ones. Returns those that DynamoDB did not acknowledge.
-    async fn reject_invalid(
+    /// Rejects the signals with these indices, which were refused, and stores them as rejected ones.
+    /// Returns those that DynamoDB did not acknowledge.
+    async fn reject_refused(
         &self,
         received: &mut ReceivedBatch<'_>,
         context: BatchContext<'_>,
-        invalid: &[usize],
+        refused: &BTreeMap<usize, StoreError>,
         deadline: Deadline,
     ) -> BTreeMap<usize, StoreError> {
-        let newly_rejected = received.batch.reject(invalid);
+        let indices: Vec<_> = refused.keys().copied().collect();
+        let newly_rejected = received.batch.reject(&indices);
         self.store_rejected(received, context, &newly_rejected, deadline)
             .await
     }
@@ -221,18 +232,18 @@ impl BatchStorage {
     ) -> Result<StoredBatch, Problem> {
         let is_queued = self.defer(received, context, &unacknowledged).await;
         let Unacknowledged { signals, rejected } = unacknowledged;
-        let first_error = signals.values().chain(rejected.values()).next().cloned();
+        let store_error = most_telling(signals.values().chain(rejected.values()));
         if is_queued {
             return Ok(StoredBatch {
                 replayed: record.is_of_earlier_attempt(),
                 deferred: signals.into_keys().collect(),
-                deferred_because: first_error,
+                store_error,
             });
         }
         if let Some(error) = rejected.values().next() {
             log::write_rejected_not_stored(received.request_context, error);
         }
-        match signals.into_values().next() {
+        match most_telling(signals.values()) {
             Some(error) => Err(self.unavailable(received, context, error, record).await),
             None => Ok(StoredBatch {
                 replayed: record.is_of_earlier_attempt(),
@@ -282,14 +293,19 @@ impl BatchStorage {
             .map(|signal| RejectedSignalItem::new(context, signal, now))
             .collect();
         let outcomes = self.rejected.store(&items, deadline).await;
-        if outcomes.contains(&ItemOutcome::Invalid) {
-            log::write_rejected_not_stored(received.request_context, &StoreError::Invalid);
-        }
         let mut unacknowledged = BTreeMap::new();
+        let mut refusal = None;
         for (item, outcome) in items.iter().zip(outcomes) {
-            if let ItemOutcome::Unacknowledged(error) = outcome {
-                unacknowledged.insert(item.index, error);
+            match outcome {
+                ItemOutcome::Stored => {}
+                ItemOutcome::Refused(error) => refusal = Some(error),
+                ItemOutcome::Unacknowledged(error) => {
+                    unacknowledged.insert(item.index, error);
+                }
             }
+        }
+        if let Some(error) = refusal {
+            log::write_rejected_not_stored(received.request_context, &error);
         }
         unacknowledged
     }
@@ -344,6 +360,21 @@ impl BatchStorage {
             retry_identifier: can_retry.then(|| context.request_identifier.clone()),
         }
     }
+}
+
+/// The error of several that says most to the operator: the first one after which the process must end or,
+/// without one, the first one that says what is wrong with this service, or the first one of all.
+fn most_telling<'e>(errors: impl Iterator<Item = &'e StoreError>) -> Option<StoreError> {
+    let rank = |error: &&StoreError| {
+        if error.are_credentials_refused() {
+            0
+        } else if error.own_fault().is_some() {
+            1
+        } else {
+            2
+        }
+    };
+    errors.min_by_key(rank).cloned()
 }
 
 /// When everything but a late idempotency record must have ended.

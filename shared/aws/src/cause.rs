@@ -46,6 +46,9 @@ pub enum Cause {
     /// The credentials are invalid or have expired.
     #[error("InvalidCredentials")]
     InvalidCredentials,
+    /// The KMS key of the table or the queue cannot be used, with the service's code.
+    #[error("{0}")]
+    UnusableKey(String),
     /// Another error, with its code or, without one, its status, such as `HTTP 404`.
     #[error("{0}")]
     Other(String),
@@ -90,6 +93,7 @@ impl Cause {
             | Self::NoSuchTable
             | Self::AccessDenied
             | Self::InvalidCredentials
+            | Self::UnusableKey(_)
             | Self::Other(_) => false,
         }
     }
@@ -168,9 +172,16 @@ impl Refusal<'_> {
             "AccessDeniedException" => Cause::AccessDenied,
             _ if self.status >= 500 => Cause::ServerError,
             _ if self.status == 429 => Cause::Throttled,
+            _ if is_about_kms(code) => Cause::UnusableKey(code.to_owned()),
             other => Cause::Other(other.to_owned()),
         }
     }
+}
+
+/// `KmsDisabled`, `KMS.DisabledException` and their like: a service passes on why KMS does not let it use a
+/// key.
+fn is_about_kms(code: &str) -> bool {
+    code.starts_with("Kms") || code.starts_with("KMS")
 }
 
 impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for CallFailure<'e> {

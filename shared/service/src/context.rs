@@ -12,6 +12,7 @@ use lambda_http::{Context, Request, RequestExt};
 use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
+use store::error::OwnFault;
 use store::retry::MAX_REQUEST_DURATION;
 
 use crate::telemetry::log::Log;
@@ -40,6 +41,8 @@ pub struct RequestContext {
     /// Whether that entry is one of the key snapshot or a stale one of the cache, because the key
     /// table could not be read.
     pub key_table_is_unavailable: bool,
+    /// What is wrong with this service, if that is why the key table could not be read.
+    pub key_table_fault: Option<OwnFault>,
     /// Where that entry is one of the key snapshot because the key table was slow: whether a call to
     /// the table has failed since, or it was silent for a second.
     pub slow_key_table: Option<Arc<AtomicBool>>,
@@ -64,6 +67,7 @@ impl RequestContext {
             path: None,
             key: None,
             key_table_is_unavailable: false,
+            key_table_fault: None,
             slow_key_table: None,
             body_bytes: None,
             request_identifier: None,

@@ -6,7 +6,7 @@
 use lambda_http::{Body, Response};
 use model::validation::FieldError;
 use serde::Serialize;
-use store::error::StoreError;
+use store::error::{OwnFault, StoreError};
 
 use crate::context::RequestContext;
 use crate::problem::{Problem, ProblemType, Unauthorized, UnauthorizedReason};
@@ -19,8 +19,9 @@ pub trait EndpointOutcome {
     /// document has beside the usual ones.
     fn body(&self) -> impl Serialize;
 
-    /// Why a part of the request waits in the overflow queue; `None` if nothing does.
-    fn deferred_because(&self) -> Option<&StoreError> {
+    /// Why a part of the request waits in the overflow queue, or was refused although it was valid; `None`
+    /// if nothing was.
+    fn store_error(&self) -> Option<&StoreError> {
         None
     }
 
@@ -101,12 +102,19 @@ impl<O: EndpointOutcome> Served<O> {
         }
     }
 
-    /// Why DynamoDB did not store the request, or a part of it.
+    /// Why DynamoDB did not store the request, or a valid part of it.
     pub fn store_error(&self) -> Option<&StoreError> {
         match self.problem() {
             Some(problem) => problem.store_error(),
-            None => self.outcome()?.deferred_because(),
+            None => self.outcome()?.store_error(),
         }
+    }
+
+    /// What is wrong with this service, if that is why something was not stored, or why the key was not
+    /// looked up in its table.
+    pub(crate) fn own_fault(&self) -> Option<OwnFault> {
+        let of_store = self.store_error().and_then(StoreError::own_fault);
+        of_store.or(self.context.key_table_fault)
     }
 
     /// The validation errors in the response.

@@ -28,6 +28,12 @@ pub enum Problem {
     TooManyGzipMembers,
     /// The body as a whole is invalid.
     ValidationFailed(Vec<FieldError>),
+    /// The values of the body were refused for good, although they passed every check.
+    RefusedByStore {
+        /// For the log: the response does not say it.
+        error: StoreError,
+        field_errors: Vec<FieldError>,
+    },
     /// The request has no valid API key.
     Unauthorized(Unauthorized),
     /// The API key is restricted to another endpoint.
@@ -155,6 +161,7 @@ impl From<StoreError> for Problem {
             },
             StoreError::Invalid
             | StoreError::ItemTooLarge
+            | StoreError::CallTooLarge
             | StoreError::Corrupt
             | StoreError::Unserializable => Self::InternalError(Some(error)),
         }
@@ -169,7 +176,9 @@ impl Problem {
             | Self::WrongEncoding(_)
             | Self::MalformedGzip(_)
             | Self::TooManyGzipMembers => ProblemType::MALFORMED_JSON,
-            Self::ValidationFailed(_) => ProblemType::VALIDATION_FAILED,
+            Self::ValidationFailed(_) | Self::RefusedByStore { .. } => {
+                ProblemType::VALIDATION_FAILED
+            }
             Self::Unauthorized(_) => ProblemType::UNAUTHORIZED,
             Self::Forbidden => ProblemType::FORBIDDEN,
             Self::NotFound => ProblemType::NOT_FOUND,
@@ -187,9 +196,9 @@ impl Problem {
     /// The error of the store that it came from, for the log: the response does not say it.
     pub fn store_error(&self) -> Option<&StoreError> {
         match self {
-            Self::StorageUnavailable { error, .. } | Self::InternalError(Some(error)) => {
-                Some(error)
-            }
+            Self::RefusedByStore { error, .. }
+            | Self::StorageUnavailable { error, .. }
+            | Self::InternalError(Some(error)) => Some(error),
             _ => None,
         }
     }
@@ -197,7 +206,11 @@ impl Problem {
     /// The validation errors, which are the entries of `fieldErrors`.
     pub fn field_errors(&self) -> &[FieldError] {
         match self {
-            Self::ValidationFailed(errors) => errors,
+            Self::ValidationFailed(errors)
+            | Self::RefusedByStore {
+                field_errors: errors,
+                ..
+            } => errors,
             _ => &[],
         }
     }

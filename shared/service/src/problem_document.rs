@@ -156,7 +156,11 @@ fn detail(problem: &Problem) -> String {
         Problem::TooManyGzipMembers => {
             format!("The gzip body has more than {MAX_GZIP_MEMBERS} members.")
         }
-        Problem::ValidationFailed(errors) => match errors.as_slice() {
+        Problem::ValidationFailed(errors)
+        | Problem::RefusedByStore {
+            field_errors: errors,
+            ..
+        } => match errors.as_slice() {
             [only] => only.message.clone(),
             several => format!("{} validation errors; see fieldErrors.", several.len()),
         },

@@ -52,8 +52,8 @@ pub(super) trait BatchItem: Copy {
 pub enum ItemOutcome {
     /// DynamoDB acknowledged it.
     Stored,
-    /// DynamoDB found it invalid.
-    Invalid,
+    /// It was refused for good, for this reason.
+    Refused(StoreError),
     /// DynamoDB did not acknowledge it, for this reason: it may be stored or not.
     Unacknowledged(StoreError),
 }
@@ -129,7 +129,7 @@ impl BatchTable {
             if !has_time {
                 return progress.give_up(&reason);
             }
-            progress.retry_refused();
+            progress.retry_postponed();
         }
     }
 
@@ -147,12 +147,8 @@ impl BatchTable {
         let mut call_result = CallResult::all_stored();
         match answer.and_then(|output| find_unprocessed(&items, output)) {
             Ok(unprocessed) => call_result.pending = unprocessed,
-            Err(StoreError::Invalid | StoreError::ItemTooLarge) if items.len() == 1 => {
-                call_result.invalid = items.iter().map(|pending| pending.position).collect();
-            }
-            // DynamoDB rejected the call for one of its items and does not say which.
-            Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
-                call_result = self.put_one_by_one(items, deadline).await;
+            Err(error) if error.is_refusal() => {
+                call_result = self.put_refused(items, error, deadline).await;
             }
             Err(error) => {
                 call_result.pending = items;
@@ -163,12 +159,19 @@ impl BatchTable {
         call_result
     }
 
-    async fn put_one_by_one<I: BatchItem>(
+    /// Puts the items of a call that was refused one by one: the refusal of several does not say which of
+    /// them it is about.
+    async fn put_refused<I: BatchItem>(
         &self,
         items: Vec<PendingItem<I>>,
+        error: StoreError,
         deadline: Deadline,
     ) -> CallResult<I> {
         let mut call_result = CallResult::all_stored();
+        if let [only] = items.as_slice() {
+            call_result.refused.push(only.refused(error));
+            return call_result;
+        }
         for pending in items {
             if call_result.error.is_some() {
                 call_result.pending.push(pending);
@@ -178,8 +181,8 @@ impl BatchTable {
             let call = || async { find_unprocessed(&one, self.request(&one).send().await?) };
             match repeat(deadline, call).await {
                 Ok(_) => {}
-                Err(StoreError::Invalid | StoreError::ItemTooLarge) => {
-                    call_result.invalid.push(pending.position);
+                Err(error) if error.is_refusal() => {
+                    call_result.refused.push(pending.refused(error));
                 }
                 Err(error) => {
                     call_result.pending.push(pending);

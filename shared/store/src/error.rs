@@ -18,12 +18,24 @@ pub enum StoreError {
     /// The item would become larger than DynamoDB's 400 KB.
     #[error("ItemTooLarge")]
     ItemTooLarge,
+    /// A proxy before DynamoDB found the call too large.
+    #[error("HTTP {CONTENT_TOO_LARGE}")]
+    CallTooLarge,
     /// A stored item is not as this service writes it.
     #[error("CorruptItem")]
     Corrupt,
     /// The request could not be written, so DynamoDB never got it: a defect of this service.
     #[error("UnserializableRequest")]
     Unserializable,
+}
+
+/// What is wrong with a version of this service, or with its configuration, so that it cannot store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnFault {
+    /// It makes calls that DynamoDB finds invalid, or that cannot be written.
+    Call,
+    /// It may not use a table or the table's KMS key, or there is no such table.
+    Access,
 }
 
 impl StoreError {
@@ -36,7 +48,32 @@ impl StoreError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unavailable(cause) => cause.is_transient(),
-            Self::Invalid | Self::ItemTooLarge | Self::Corrupt | Self::Unserializable => false,
+            Self::Invalid
+            | Self::ItemTooLarge
+            | Self::CallTooLarge
+            | Self::Corrupt
+            | Self::Unserializable => false,
+        }
+    }
+
+    /// Whether what the call would store was refused for good.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Invalid | Self::ItemTooLarge | Self::CallTooLarge
+        )
+    }
+
+    /// What is wrong with this service, if the call was valid. No client can cause it, whatever it sends:
+    /// it raises the alarm that stops a deployment.
+    pub fn own_fault(&self) -> Option<OwnFault> {
+        match self {
+            Self::Invalid | Self::Unserializable => Some(OwnFault::Call),
+            Self::Unavailable(Cause::AccessDenied | Cause::NoSuchTable | Cause::UnusableKey(_)) => {
+                Some(OwnFault::Access)
+            }
+            // The next process has new credentials. A client decides how large an item is.
+            Self::Unavailable(_) | Self::ItemTooLarge | Self::CallTooLarge | Self::Corrupt => None,
         }
     }
 }
@@ -64,8 +101,11 @@ fn refused(refusal: Refusal<'_>) -> StoreError {
             StoreError::ItemTooLarge
         }
         (Some("ValidationException" | "SerializationException"), _) => StoreError::Invalid,
-        // What is in the call is too large for DynamoDB, or for a proxy before it.
-        (None, _) if refusal.status == CONTENT_TOO_LARGE => StoreError::Invalid,
+        (None, _) if refusal.status == CONTENT_TOO_LARGE => StoreError::CallTooLarge,
+        // DynamoDB names a code: a proxy denies the call, and perhaps for what is in it.
+        (None, _) if matches!(refusal.status, 401 | 403 | 407) => {
+            Cause::Other(format!("HTTP {}", refusal.status)).into()
+        }
         _ => refusal.cause().into(),
     }
 }
@@ -89,5 +129,34 @@ mod tests {
         let unsent: SdkError<PutItemError, HttpResponse> =
             SdkError::construction_failure("no table name");
         assert_eq!(StoreError::from(unsent), StoreError::Unserializable);
+    }
+
+    #[test]
+    fn only_what_no_client_and_no_outage_causes_is_a_fault_of_this_service() {
+        let access = Some(OwnFault::Access);
+        let key = Cause::UnusableKey("KMSDisabledException".to_owned());
+        for (cause, expected) in [
+            (Cause::AccessDenied, access),
+            (Cause::NoSuchTable, access),
+            (key, access),
+            (Cause::InvalidCredentials, None),
+            (Cause::ClockSkew, None),
+            (Cause::Throttled, None),
+            (Cause::Timeout, None),
+            (Cause::DeadlineExceeded, None),
+            (Cause::ServerError, None),
+            (Cause::Other("HTTP 403".to_owned()), None),
+        ] {
+            assert_eq!(
+                StoreError::from(cause.clone()).own_fault(),
+                expected,
+                "{cause}"
+            );
+        }
+        assert_eq!(StoreError::Invalid.own_fault(), Some(OwnFault::Call));
+        assert_eq!(StoreError::Unserializable.own_fault(), Some(OwnFault::Call));
+        for of_client in [StoreError::ItemTooLarge, StoreError::CallTooLarge] {
+            assert_eq!(of_client.own_fault(), None, "{of_client}");
+        }
     }
 }

@@ -214,10 +214,12 @@ fn is_refused(error: &StoreError) -> bool {
             | Cause::NoSuchTable
             | Cause::AccessDenied
             | Cause::InvalidCredentials
+            | Cause::UnusableKey(_)
             | Cause::Other(_) => true,
         },
         StoreError::Invalid
         | StoreError::ItemTooLarge
+        | StoreError::CallTooLarge
         | StoreError::Corrupt
         | StoreError::Unserializable => true,
     }
@@ -227,7 +229,9 @@ fn is_refused(error: &StoreError) -> bool {
 fn explain(error: &StoreError) -> &'static str {
     match error {
         StoreError::Unavailable(cause) => explain_cause(cause),
-        StoreError::Invalid | StoreError::ItemTooLarge => "DynamoDB rejected an item.",
+        StoreError::Invalid | StoreError::ItemTooLarge | StoreError::CallTooLarge => {
+            "DynamoDB rejected an item."
+        }
         StoreError::Corrupt => "an item is not as Intake writes it.",
         StoreError::Unserializable => "the request could not be written.",
     }
@@ -252,6 +256,7 @@ fn explain_cause(cause: &Cause) -> &'static str {
         }
         Cause::AccessDenied => "these credentials do not permit this. Use those of an operator.",
         Cause::InvalidCredentials => "AWS rejected the credentials. Sign in again.",
+        Cause::UnusableKey(_) => "its KMS key cannot be used. Check the key and its policy.",
         Cause::Other(_) => "DynamoDB failed.",
     }
 }

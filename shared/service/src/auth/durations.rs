@@ -4,7 +4,8 @@
 //! A look-up asks its sources in this order, and the first that knows the key decides:
 //!
 //! 1. the cache, while its entry is fresh: for `VALID_KEY_CACHE_TTL` (in `model`), [`NEGATIVE_TTL`],
-//!    [`SLOW_TABLE_ENTRY_TTL`] or, of a failing table, until the snapshot is read again;
+//!    [`SLOW_TABLE_ENTRY_TTL`] or, of a failing table, until the snapshot is read again. A table that
+//!    refuses the call answers at once, and is asked again by each request;
 //! 2. the key table, alone for [`TABLE_HEAD_START`], unless it has not answered in the last
 //!    [`SNAPSHOT_FIRST_PERIOD`];
 //! 3. the key snapshot, for [`SNAPSHOT_TIMEOUT`], with the stale entry of the cache; in a stack

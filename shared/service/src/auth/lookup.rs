@@ -10,6 +10,7 @@ use futures_util::future::{Either, select};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
+use store::error::StoreError;
 use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 
@@ -109,10 +110,13 @@ impl Authenticator {
         let lookup = self.start_table_lookup(hash, now, context.deadline.at_most(time));
         match (lookup.found.await, usable) {
             (Ok(found), _) => Ok(self.keep(hash, found, now)),
-            (Err(_), Some(usable)) => {
-                self.knowledge
-                    .with_cache(|cache| cache.extend_stale(&hash, now));
+            (Err(error), Some(usable)) => {
                 context.key_table_is_unavailable = true;
+                context.key_table_fault = error.own_fault();
+                if context.key_table_fault.is_none() {
+                    self.knowledge
+                        .with_cache(|cache| cache.extend_stale(&hash, now));
+                }
                 Ok(Some(usable))
             }
             (Err(error), None) => Err(error),
@@ -179,6 +183,12 @@ impl Authenticator {
         };
         let entry = newest.result.entry.clone();
         let is_unavailable = table_state == TableState::IsUnavailable || failure.is_some();
+        context.key_table_fault = failure.as_ref().and_then(StoreError::own_fault);
+        if context.key_table_fault.is_some() {
+            // Not cached: each request shows that it goes on, and the first one that it is mended.
+            context.key_table_is_unavailable = true;
+            return Ok(entry);
+        }
         self.use_without_table(hash, newest, now(), is_unavailable);
         if is_unavailable {
             context.key_table_is_unavailable = true;

@@ -92,6 +92,8 @@ async fn ask_table(
         match &found {
             // A corrupt item is an answer, because it says nothing of other keys.
             Ok(_) | Err(StoreError::Corrupt) => {}
+            // The table refuses at once: the next look-up loses no time when it asks again.
+            Err(error) if error.own_fault().is_some() => {}
             Err(_) => failure.take(started.elapsed()),
         }
         found

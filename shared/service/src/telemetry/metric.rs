@@ -67,6 +67,8 @@ metrics! {
     KeyTableUnavailable "Requests whose API key was checked by the key snapshot or a stale entry of the cache, because the key table could not be read: a call failed, or it was silent for a second.";
     StorageUnavailable "Responses with status 503.";
     InternalErrors "Responses with status 500.";
+    InvalidCalls "Requests that were valid, and for which the function made a call that DynamoDB found invalid.";
+    AccessErrors "Requests for which DynamoDB denied access to a table or its KMS key, or did not know the table.";
     DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the answer or the timeout of its last.";
     ColdStarts "First requests of a process.";
 }

@@ -11,6 +11,7 @@ use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
 use model::validation::FieldError;
 use serde::Serialize;
+use store::error::OwnFault;
 
 use super::log::{Dimension, LogLine};
 use super::metric::{Metric, Metrics, Milliseconds, REASON};
@@ -151,6 +152,9 @@ fn metrics<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats) -> Metrics
         Metric::InternalErrors,
         problem_type == Some(ProblemType::INTERNAL_ERROR),
     );
+    let fault = served.own_fault();
+    add_if(Metric::InvalidCalls, fault == Some(OwnFault::Call));
+    add_if(Metric::AccessErrors, fault == Some(OwnFault::Access));
     add_if(Metric::ColdStarts, context.init_duration.is_some());
     if let Some(days) = key_days_left(context) {
         metrics.add_count(Metric::KeyDaysLeft.name(), days);

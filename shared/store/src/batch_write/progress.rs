@@ -17,11 +17,25 @@ pub(super) struct PendingItem<I> {
     pub(super) item: I,
 }
 
+impl<I> PendingItem<I> {
+    pub(super) fn refused(&self, error: StoreError) -> RefusedItem {
+        RefusedItem {
+            position: self.position,
+            error,
+        }
+    }
+}
+
+/// The position of an item that was refused for good, and the reason.
+pub(super) struct RefusedItem {
+    position: usize,
+    error: StoreError,
+}
+
 /// What a call did not store of its items.
 pub(super) struct CallResult<I> {
     pub(super) pending: Vec<PendingItem<I>>,
-    /// The positions of the items that DynamoDB found invalid.
-    pub(super) invalid: Vec<usize>,
+    pub(super) refused: Vec<RefusedItem>,
     /// Why items are pending. It is also `None` when DynamoDB left a part of them unprocessed.
     pub(super) error: Option<StoreError>,
 }
@@ -31,7 +45,7 @@ impl<I> CallResult<I> {
     pub(super) fn all_stored() -> Self {
         Self {
             pending: Vec::new(),
-            invalid: Vec::new(),
+            refused: Vec::new(),
             error: None,
         }
     }
@@ -44,7 +58,7 @@ pub(super) struct WriteProgress<I> {
     queue: VecDeque<PendingItem<I>>,
     /// The pending items of calls that did not store them: they wait until the calls under way have
     /// ended.
-    refused: Vec<PendingItem<I>>,
+    postponed: Vec<PendingItem<I>>,
     /// Why no further call is made until then.
     error: Option<StoreError>,
     /// The most calls at the same time.
@@ -57,7 +71,7 @@ impl<I: BatchItem> WriteProgress<I> {
         Self {
             outcomes: ItemOutcomes::all_stored(items.len()),
             queue: items.into_iter().enumerate().map(pending).collect(),
-            refused: Vec::new(),
+            postponed: Vec::new(),
             error: None,
             max_calls: usize::MAX,
         }
@@ -81,8 +95,11 @@ impl<I: BatchItem> WriteProgress<I> {
         if !result.pending.is_empty() {
             self.max_calls = FEW_CALLS;
         }
-        self.refused.extend(result.pending);
-        self.outcomes.set_invalid(&result.invalid);
+        self.postponed.extend(result.pending);
+        for refused in result.refused {
+            let outcome = ItemOutcome::Refused(refused.error);
+            self.outcomes.set(refused.position, outcome);
+        }
         // A lasting error replaces a transient one, because no retry mends it.
         if self.error.as_ref().is_none_or(StoreError::is_transient) {
             self.error = result.error.or(self.error.take());
@@ -91,13 +108,13 @@ impl<I: BatchItem> WriteProgress<I> {
 
     /// Why items are pending when no call is under way. `None` if none are.
     pub(super) fn why_pending(&self) -> Option<StoreError> {
-        let is_pending = !self.queue.is_empty() || !self.refused.is_empty();
+        let is_pending = !self.queue.is_empty() || !self.postponed.is_empty();
         is_pending.then(|| self.error.clone().unwrap_or(Cause::Throttled.into()))
     }
 
-    /// Has the next calls put the refused items, after those that no call had.
-    pub(super) fn retry_refused(&mut self) {
-        self.queue.extend(self.refused.drain(..));
+    /// Has the next calls put the postponed items, after those that no call had.
+    pub(super) fn retry_postponed(&mut self) {
+        self.queue.extend(self.postponed.drain(..));
         self.error = None;
     }
 
@@ -108,7 +125,7 @@ impl<I: BatchItem> WriteProgress<I> {
 
     /// What became of each item, if the pending ones are not put again.
     pub(super) fn give_up(mut self, reason: &StoreError) -> Vec<ItemOutcome> {
-        for pending in self.queue.iter().chain(&self.refused) {
+        for pending in self.queue.iter().chain(&self.postponed) {
             let outcome = ItemOutcome::Unacknowledged(reason.clone());
             self.outcomes.set(pending.position, outcome);
         }
@@ -123,12 +140,6 @@ impl ItemOutcomes {
     /// Every item counts as stored until a call says otherwise.
     fn all_stored(items: usize) -> Self {
         Self(vec![ItemOutcome::Stored; items])
-    }
-
-    fn set_invalid(&mut self, positions: &[usize]) {
-        for position in positions {
-            self.set(*position, ItemOutcome::Invalid);
-        }
     }
 
     fn set(&mut self, position: usize, outcome: ItemOutcome) {

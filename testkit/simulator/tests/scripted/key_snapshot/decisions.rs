@@ -9,7 +9,9 @@ use simulator::aws::faults::{CUT_ANSWER, Fault, Target};
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::request_builder::RequestBuilder;
-use crate::support::snapshot::{KEY, OUTAGE, SnapshotStack, everywhere, of_s3, revoked, signal};
+use crate::support::snapshot::{
+    DENIED, KEY, OUTAGE, SnapshotStack, everywhere, of_s3, revoked, signal,
+};
 use crate::support::stack::{INVALID, key_entry};
 
 #[tokio::test(start_paused = true)]
@@ -174,7 +176,12 @@ async fn key_that_was_read_stays_valid_as_long_as_the_table_is_unavailable() {
 
 #[tokio::test(start_paused = true)]
 async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
-    for fault in [OUTAGE, INVALID, Fault::Refused("ExpiredTokenException")] {
+    for fault in [
+        OUTAGE,
+        DENIED,
+        INVALID,
+        Fault::Refused("ExpiredTokenException"),
+    ] {
         let stack = SnapshotStack::start([]);
         let key = stack.read_key(|_| {}).await;
         let entries = [(KEY, key_entry()), (&*key, revoked(key_entry()))];

@@ -7,7 +7,7 @@ use simulator::aws::faults::{Fault, Target};
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::request_builder::RequestBuilder;
-use crate::support::snapshot::{KEY, OUTAGE, SnapshotStack, everywhere, of_s3};
+use crate::support::snapshot::{DENIED, KEY, OUTAGE, SnapshotStack, everywhere, of_s3};
 use crate::support::stack::{LATENCY, key_entry, slow};
 
 /// How long one look-up waits for the snapshot.
@@ -31,6 +31,18 @@ async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_when_it_is_ther
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(status(2).await, 200);
     assert_eq!(stack.reads_of_snapshot(), 1, "one read serves all look-ups");
+}
+
+#[tokio::test(start_paused = true)]
+async fn table_that_denies_access_is_asked_by_each_request_and_one_that_fails_is_not() {
+    for (fault, calls) in [(DENIED, 3), (OUTAGE, 1)] {
+        let stack = SnapshotStack::with_snapshot(everywhere(fault), &key_entry());
+        for seconds in 0..3 {
+            assert_eq!(stack.status(KEY, later(seconds)).await, 200);
+        }
+        assert_eq!(stack.calls_of("GetItem"), calls);
+        assert_eq!(stack.reads_of_snapshot(), 1);
+    }
 }
 
 #[tokio::test(start_paused = true)]

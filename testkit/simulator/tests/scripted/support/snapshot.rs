@@ -17,7 +17,10 @@ use super::stack::Stack;
 
 /// A failure that is not retried, so that no look-up waits for the table. The test
 /// `new_process_knows_the_keys_of_the_snapshot_in_every_outage` has those that are.
-pub(crate) const OUTAGE: Fault = Fault::Refused("AccessDeniedException");
+pub(crate) const OUTAGE: Fault = Fault::Refused("UnknownOperationException");
+
+/// What a table answers to a role that may not read it.
+pub(crate) const DENIED: Fault = Fault::Refused("AccessDeniedException");
 
 pub(crate) const KEY: &str = "intake_sk_of_the_snapshot";
 

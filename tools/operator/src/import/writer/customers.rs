@@ -162,7 +162,9 @@ impl<'a> CustomersWriter<'a> {
             Ok(StoredPart::Some) => Ok(LineOutcome::StoredInPart),
             Ok(StoredPart::AsWritten) => Ok(LineOutcome::AsWritten),
             Ok(StoredPart::Newer) => Ok(LineOutcome::NothingNewer),
-            Err(StoreError::Invalid) => Ok(self.refused(numbered, LineError::refused())),
+            Err(StoreError::Invalid | StoreError::CallTooLarge) => {
+                Ok(self.refused(numbered, LineError::refused()))
+            }
             Err(StoreError::ItemTooLarge) => {
                 Ok(self.refused(numbered, LineError::customer_too_large()))
             }

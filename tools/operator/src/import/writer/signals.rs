@@ -233,7 +233,7 @@ impl<'a> SignalsWriter<'a> {
         let stored = self.table.store_of_batches(&with_context, deadline).await;
         let is_stored = |outcome| match outcome {
             ItemOutcome::Stored => Ok(true),
-            ItemOutcome::Invalid => Ok(false),
+            ItemOutcome::Refused(_) => Ok(false),
             ItemOutcome::Unacknowledged(error) => Err(write_error(&self.tables.signals, &error)),
         };
         stored.into_iter().map(is_stored).collect()

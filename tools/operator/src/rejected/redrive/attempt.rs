@@ -70,7 +70,7 @@ impl Redrive<'_> {
         for outcome in self.signals_table.store(context, &[signal], deadline).await {
             match outcome {
                 ItemOutcome::Stored => {}
-                ItemOutcome::Invalid => {
+                ItemOutcome::Refused(_) => {
                     let error = FieldError::refused_by_store(&JsonPointer::Root);
                     return Ok(RedriveOutcome::Rejected(vec![error]));
                 }
