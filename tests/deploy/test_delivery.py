@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import os
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -17,6 +20,47 @@ from template import PROJECT, of_type
 STREAMS = {"SignalsStreamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/S/stream/1",
            "CustomersStreamArn": "arn:aws:dynamodb:us-east-1:123456789012:table/C/stream/1",
            "SignalsFunctionName": "signals", "CustomersFunctionName": "customers"}
+
+
+# In place of AWS's command line: what --output text makes of a query of these answers.
+AWS = """#!{python}
+import json, sys, jmespath
+answers = json.loads({answers!r})
+value = jmespath.search(sys.argv[sys.argv.index("--query") + 1], answers[sys.argv[1]])
+print("\\t".join(value) if isinstance(value, list) else value)
+"""
+
+
+class StreamsOfAStack(unittest.TestCase):
+    def streams(self, outputs: dict[str, str] | None, table: dict) -> subprocess.CompletedProcess:
+        """Runs deploy/streams for a stack with these outputs, both of whose tables are described like this."""
+        listed = None if outputs is None else [{"OutputKey": name, "OutputValue": value} for name, value in outputs.items()]
+        answers = json.dumps({"cloudformation": {"Stacks": [{"Outputs": listed}]}, "dynamodb": {"Table": table}})
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "aws"
+            program.write_text(AWS.format(python=sys.executable, answers=answers))
+            program.chmod(0o755)
+            environment = {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+            return subprocess.run([PROJECT / "deploy" / "streams", "intake-dev"], env=environment, capture_output=True, text=True)
+
+    def test_parameters_of_the_delivery_are_printed_only_when_there_are_all(self):
+        outputs = {f"{table}{what}Name": f"{table}-{what}" for table in ("Signals", "Customers") for what in ("Table", "Function")}
+        table = {"StreamSpecification": {"StreamEnabled": True}, "LatestStreamArn": "arn:new"}
+        done = self.streams(outputs, table)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.split(), ["SignalsStreamArn=arn:new", "SignalsFunctionName=Signals-Function",
+                                               "CustomersStreamArn=arn:new", "CustomersFunctionName=Customers-Function"])
+        no_stream = "error: the table Signals-Table has no stream: enable it (docs/runbook.md, Restore).\n"
+        no_table = "error: intake-dev has no output SignalsTableName: it is not deployed, or no stack of Intake.\n"
+        no_function = "error: intake-dev has no output SignalsFunctionName: deploy it from this version first.\n"
+        without_function = {name: value for name, value in outputs.items() if "Function" not in name}
+        for given, described, error in (
+                (outputs, {}, no_stream),
+                # A stream that was turned off is still the latest one.
+                (outputs, {"LatestStreamArn": "arn:old"}, no_stream),
+                ({}, table, no_table), (None, table, no_table), (without_function, table, no_function)):
+            done = self.streams(given, described)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", error))
 
 
 class DeliveryTemplate(unittest.TestCase):
