@@ -163,6 +163,16 @@ class Parameters(unittest.TestCase):
                     for other in refused:
                         self.assertNotRegex(other, parameter["AllowedPattern"], name)
 
+    def test_origins_are_as_browsers_send_them_and_never_null(self):
+        pattern = self.template["Parameters"]["CorsOrigins"]["AllowedPattern"]
+        for valid in ("", "*", "https://*", "https://shop.example", "http://localhost:3000", "capacitor://localhost",
+                      "chrome-extension://abcdefghijklmnop", "http://[::1]:8080", "https://shop.example,https://www.shop.example"):
+            self.assertRegex(valid, pattern)
+        for invalid in ("null", "https://shop.example,null", "https://shop.example/", "https://shop.example/,https://www.shop.example",
+                        "shop.example", "//shop.example", "https://", "https://Shop.example", "https://shop.example, https://www.shop.example",
+                        "https://shop.example,", "https://shop.example/basket"):
+            self.assertNotRegex(invalid, pattern)
+
     def test_number_that_a_function_reads_is_whole(self):
         for file in ("template.yaml", "delivery/template.yaml"):
             written = template.written(file)
