@@ -13,7 +13,7 @@ use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
+use hyper::header::{HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use hyper::{HeaderMap, Method, Request, Response};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
@@ -44,6 +44,14 @@ pub enum S3Fault {
     ErrorAfterWrite,
     /// The next write takes effect, and is answered this much later. Other requests meet nothing.
     LateAfterWrite(Duration),
+    /// Writes are refused as for an object under Object Lock. Other requests meet nothing.
+    Locked,
+    /// Reads of tags are refused. Other requests meet nothing.
+    TagsUnreadable,
+    /// Writes with tags are refused. Other requests meet nothing.
+    TagsUnwritable,
+    /// The object that is read has another checksum than its body. Other requests meet nothing.
+    WrongChecksum,
 }
 
 impl S3Fault {
@@ -52,6 +60,12 @@ impl S3Fault {
     /// As for a missing object without the permission to list.
     pub const FORBIDDEN: Self = Self::Refused(403, "AccessDenied");
 }
+
+/// A header of an object that another one replaces, or of its answer.
+const STORAGE_CLASS: &str = "x-amz-storage-class";
+
+/// The tags of an object, as the query of a URL.
+const TAGGING: &str = "x-amz-tagging";
 
 #[derive(Clone, Debug)]
 pub struct StoredObject {
@@ -70,6 +84,8 @@ struct FakeS3State(Mutex<Objects>);
 struct Objects {
     by_path: BTreeMap<String, StoredObject>,
     fault: Option<S3Fault>,
+    /// What requests for single objects meet, by their paths.
+    faults: BTreeMap<String, S3Fault>,
     requests: Vec<String>,
     written: u64,
 }
@@ -104,6 +120,24 @@ impl FakeS3 {
     /// Every request meets this from here on, or none does.
     pub fn set_fault(&self, fault: Option<S3Fault>) {
         self.use_objects(|objects| objects.fault = fault);
+    }
+
+    /// Every request for the object `/bucket/key` meets this from here on.
+    pub fn set_fault_of(&self, path: &str, fault: S3Fault) {
+        self.use_objects(|objects| objects.faults.insert(path.to_owned(), fault));
+    }
+
+    /// Gives the object `/bucket/key` a storage class and tags, the latter as the query of a URL.
+    pub fn set_class_and_tags(&self, path: &str, class: &'static str, tags: &'static str) {
+        self.use_objects(|objects| {
+            let object = objects.by_path.get_mut(path).unwrap();
+            let headers = [(STORAGE_CLASS, class), (TAGGING, tags)];
+            let headers = headers.map(|(name, value)| {
+                let name = HeaderName::from_static(name);
+                (name, HeaderValue::from_static(value))
+            });
+            object.headers.extend(headers);
+        });
     }
 
     /// Writes an object, `/bucket/key`, as if at this time.
@@ -166,6 +200,16 @@ impl Service for FakeS3State {
             Some(S3Fault::Refused(status, code) | S3Fault::WriteRefused(status, code)) => {
                 error(status, code)
             }
+            Some(S3Fault::Locked) => refused_by_lock(),
+            Some(S3Fault::TagsUnreadable | S3Fault::TagsUnwritable) => error(403, "AccessDenied"),
+            Some(S3Fault::WrongChecksum) => {
+                let mut answer = self.use_objects(|objects| objects.answer(&request));
+                let of_nothing = HeaderValue::from_static("AAAAAA==");
+                answer
+                    .headers_mut()
+                    .insert("x-amz-checksum-crc32", of_nothing);
+                answer
+            }
             Some(S3Fault::SlowDownForReads) => error(503, "SlowDown"),
             Some(S3Fault::Slow(duration)) => {
                 tokio::time::sleep(duration).await;
@@ -184,13 +228,41 @@ impl Service for FakeS3State {
     }
 }
 
+impl StoredObject {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The names and values of the tags.
+    pub fn tags(&self) -> Vec<(String, String)> {
+        let decode = |text: &str| text.replace("%20", " ").replace("%3D", "=");
+        let tags = self.header(TAGGING).unwrap_or_default();
+        tags.split('&')
+            .filter_map(|tag| tag.split_once('='))
+            .map(|(key, value)| (decode(key), decode(value)))
+            .collect()
+    }
+
+    /// The storage class, if one was given.
+    pub fn storage_class(&self) -> Option<&str> {
+        self.header(STORAGE_CLASS)
+    }
+}
+
 impl Objects {
     /// The fault that a request meets.
     fn take_fault(&mut self, request: &Request<Bytes>) -> Option<S3Fault> {
         let is_write = *request.method() == Method::PUT;
-        match self.fault {
-            Some(S3Fault::SlowDownForReads) if is_write || is_list(request) => None,
-            Some(S3Fault::WriteRefused(..)) if !is_write => None,
+        let of_object = self.faults.get(&path_of(request)).copied();
+        match of_object.or(self.fault) {
+            Some(S3Fault::TagsUnreadable) if !is_about_tags(request) => None,
+            Some(S3Fault::TagsUnwritable) if !request.headers().contains_key(TAGGING) => None,
+            Some(S3Fault::SlowDownForReads | S3Fault::WrongChecksum)
+                if is_write || is_list(request) =>
+            {
+                None
+            }
+            Some(S3Fault::WriteRefused(..) | S3Fault::Locked) if !is_write => None,
             Some(S3Fault::ErrorAfterWrite | S3Fault::LateAfterWrite(_)) if is_write => {
                 self.fault.take()
             }
@@ -217,6 +289,7 @@ impl Objects {
         }
         match *request.method() {
             Method::GET if is_list(request) => self.list(request.uri().path()),
+            Method::GET if is_about_tags(request) => self.tags(request),
             Method::GET | Method::HEAD => self.read(request),
             Method::PUT => self.write(request),
             _ => error(405, "MethodNotAllowed"),
@@ -251,8 +324,30 @@ impl Objects {
             Bytes::new()
         };
         let written = http_date(object.last_modified);
-        let headers = [("etag", object.etag.as_str()), ("last-modified", &written)];
+        let mut headers = vec![("etag", object.etag.as_str()), ("last-modified", &written)];
+        if let Some(class) = object.header(STORAGE_CLASS) {
+            headers.push((STORAGE_CLASS, class));
+        }
+        let count = object.tags().len().to_string();
+        if count != "0" {
+            headers.push(("x-amz-tagging-count", &count));
+        }
         response(200, &headers, body)
+    }
+
+    /// The tags of an object (`GetObjectTagging`).
+    fn tags(&self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
+        let Some(object) = self.by_path.get(&path_of(request)) else {
+            return error(404, "NoSuchKey");
+        };
+        let tags: Vec<_> = object
+            .tags()
+            .into_iter()
+            .map(|(key, value)| format!("<Tag><Key>{key}</Key><Value>{value}</Value></Tag>"))
+            .collect();
+        let tags = tags.concat();
+        let text = format!("<Tagging><TagSet>{tags}</TagSet></Tagging>");
+        response(200, &[("content-type", "application/xml")], text)
     }
 
     /// Writes an object, if the conditions of the request hold.
@@ -292,6 +387,19 @@ fn http_date(time: Timestamp) -> String {
 fn is_list(request: &Request<Bytes>) -> bool {
     let query = request.uri().query().unwrap_or_default();
     query.contains("list-type=2")
+}
+
+/// Whether a request is for the tags of an object (`GetObjectTagging`).
+fn is_about_tags(request: &Request<Bytes>) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    query
+        .split('&')
+        .any(|part| part == "tagging" || part == "tagging=")
+}
+
+fn refused_by_lock() -> Response<Full<Bytes>> {
+    let text = "<Error><Code>AccessDenied</Code><Message>Access Denied because object protected by object lock.</Message></Error>";
+    response(403, &[], text)
 }
 
 fn error(status: u16, code: &str) -> Response<Full<Bytes>> {

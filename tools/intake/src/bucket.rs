@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Error, Result, anyhow};
+use aws::cause::{CONTENT_TOO_LARGE, CallFailure, Cause};
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::Builder;
 use aws_sdk_s3::config::http::HttpResponse;
@@ -16,6 +17,7 @@ use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
 use operator::error::{causes, credentials_error, explain_signature};
 use operator::patience::{PATIENCE, read_patiently};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::output::note;
 use crate::stack::Stack;
@@ -36,6 +38,12 @@ pub(crate) struct StoredObject {
 /// What an error says of a bucket that these calls do not reach.
 const OTHER_REGION: &str = "it is in another region. Set AWS_REGION.";
 
+/// What an error says when there is no connection.
+const UNREACHABLE: &str = "S3 cannot be reached. Check the region, the network, and endpoints and proxies if you set them.";
+
+/// The code of S3 for a call that is signed for another region than that of the bucket.
+const OTHER_REGION_CODE: &str = "AuthorizationHeaderMalformed";
+
 /// What became of a conditional write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConditionalWrite {
@@ -47,6 +55,13 @@ pub(crate) enum ConditionalWrite {
 /// The context of an error after which the object may be written.
 #[derive(Debug)]
 pub(crate) struct UnknownWrite;
+
+/// The error of a call that S3 refuses for one object, while it may do the same call for others.
+#[derive(Debug)]
+pub(crate) struct RefusedObject {
+    bucket: String,
+    pub(crate) reason: String,
+}
 
 /// A write without an acknowledgement.
 struct FailedWrite {
@@ -93,7 +108,7 @@ impl Bucket {
     /// over. `None` when there is none, such as one that has expired meanwhile.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call.
+    /// S3 does not answer, or refuses the call: with [`RefusedObject`], because of the object.
     pub(crate) async fn get(&self, key: &str, patience: Duration) -> Result<Option<StoredObject>> {
         let call = self.client.get_object().bucket(&self.name).key(key);
         let read = read_patiently("S3", note, patience, || read_whole(call.clone())).await;
@@ -112,23 +127,42 @@ impl Bucket {
         }
     }
 
-    /// Replaces an object by the next version of it, if it is still the one that was read.
+    /// The tags of an object, as [`Self::replace`] takes them.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call. With [`UnknownWrite`] as its context, the object may be
-    /// written.
+    /// S3 does not answer, or refuses the call: with [`RefusedObject`], because of the object.
+    pub(crate) async fn tags(&self, key: &str) -> Result<String> {
+        let call = self.client.get_object_tagging();
+        let call = call.bucket(&self.name).key(key);
+        let read = read_patiently("S3", note, PATIENCE, || call.clone().send()).await;
+        let read = read.map_err(|error| self.explain(&error))?;
+        let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
+        let tags = read.tag_set.iter();
+        let tags = tags.map(|tag| format!("{}={}", encode(tag.key()), encode(tag.value())));
+        Ok(tags.collect::<Vec<_>>().join("&"))
+    }
+
+    /// Replaces an object by the next version of it, if it is still the one that was read. The next version has
+    /// these tags, and the rest of what S3 keeps beside a body from the object that was read.
+    ///
+    /// # Errors
+    /// S3 does not answer, or refuses the call: with [`RefusedObject`], because of the object. With
+    /// [`UnknownWrite`] as its context, the object may be written.
     pub(crate) async fn replace(
         &self,
         key: &str,
-        before: GetObjectOutput,
+        before: &GetObjectOutput,
         body: Vec<u8>,
+        tags: Option<String>,
     ) -> Result<ConditionalWrite> {
         let call = self
             .put_call(key, body)
-            .set_content_type(before.content_type)
-            .set_content_encoding(before.content_encoding)
-            .set_metadata(before.metadata)
-            .set_if_match(before.e_tag);
+            .set_content_type(before.content_type.clone())
+            .set_content_encoding(before.content_encoding.clone())
+            .set_metadata(before.metadata.clone())
+            .set_storage_class(before.storage_class.clone())
+            .set_tagging(tags)
+            .set_if_match(before.e_tag.clone());
         self.send_conditional(call).await
     }
 
@@ -205,31 +239,86 @@ impl Bucket {
                 causes(ended)
             );
         }
+        let bucket = self.name.clone();
+        if let Some(advice) = explain_refusal_of_object(error) {
+            let reason = format!("{advice} ({})", causes(error));
+            return Error::new(RefusedObject { bucket, reason });
+        }
         let about_status = match status(error) {
             Some(301) => OTHER_REGION,
-            _ if error.code() == Some("AuthorizationHeaderMalformed") => OTHER_REGION,
-            Some(403) => "these credentials do not permit this. Use those of an operator.",
+            _ if error.code() == Some(OTHER_REGION_CODE) => OTHER_REGION,
             Some(404) => "it does not exist.",
-            _ => "S3 failed or cannot be reached. Run the command again.",
+            _ if matches!(error, SdkError::DispatchFailure(_)) => UNREACHABLE,
+            _ => "S3 failed or does not answer. Run the command again.",
         };
         let about_signature = explain_signature(error.code(), error.message());
         let advice = about_signature.unwrap_or(about_status);
-        anyhow!("bucket {}: {advice} ({})", self.name, causes(error))
+        anyhow!("bucket {bucket}: {advice} ({})", causes(error))
     }
 }
 
-/// Reads an object to its end. A body that breaks off is a timeout, because only that is repeated at once.
+/// Why S3 refuses a call for an object, and may do the same call for another one. `None` if the call failed, or
+/// is refused whatever the object.
+fn explain_refusal_of_object<E>(error: &SdkError<E, HttpResponse>) -> Option<&'static str>
+where
+    E: ProvideErrorMetadata + std::error::Error + 'static,
+{
+    if let SdkError::ConstructionFailure(_) = error {
+        let is_checksum = causes(error).contains(WRONG_CHECKSUM);
+        return is_checksum.then_some("its body does not match its checksum.");
+    }
+    let CallFailure::Refused(answer) = CallFailure::from(error) else {
+        return None;
+    };
+    let code = answer.code.unwrap_or_default();
+    let is_about_object = matches!(answer.cause(), Cause::AccessDenied | Cause::Other(_))
+        && matches!(answer.status, 400 | 403 | CONTENT_TOO_LARGE)
+        && code != OTHER_REGION_CODE;
+    if !is_about_object {
+        return None;
+    }
+    let message = answer.message.unwrap_or_default().to_ascii_lowercase();
+    Some(match code {
+        "InvalidObjectState" => "it is archived. Restore it, and run the command again.",
+        code if code.starts_with("KMS.") => "its KMS key cannot be used.",
+        _ if message.contains("object lock") => "it is under Object Lock.",
+        _ if answer.status == 403 => {
+            "these credentials do not permit this. Use those of an operator."
+        }
+        _ => "S3 refuses it.",
+    })
+}
+
+/// What the SDK says of a body with another checksum than the answer has.
+const WRONG_CHECKSUM: &str = "checksum mismatch";
+
+/// Reads an object to its end. A body that breaks off is a timeout, because only that is repeated at once. One
+/// with a wrong checksum counts as never sent, because that is never repeated.
 async fn read_whole(
     call: GetObjectFluentBuilder,
 ) -> Result<StoredObject, SdkError<GetObjectError, HttpResponse>> {
     let mut before = call.send().await?;
     let body = std::mem::take(&mut before.body).collect().await;
-    let body = body.map_err(SdkError::timeout_error)?;
+    let body = body.map_err(|error| {
+        if causes(&error).contains(WRONG_CHECKSUM) {
+            SdkError::construction_failure(error)
+        } else {
+            SdkError::timeout_error(error)
+        }
+    })?;
     Ok(StoredObject {
         body: body.to_vec(),
         before,
     })
 }
+
+impl fmt::Display for RefusedObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bucket {}: {}", self.bucket, self.reason)
+    }
+}
+
+impl std::error::Error for RefusedObject {}
 
 impl fmt::Display for UnknownWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -21,7 +21,7 @@ const AN_ERROR: &str = "an error";
 
 const SNAPSHOT: &str = "an error, or the key snapshot could not be written";
 
-const UNREADABLE: &str = "an error, or a line or an object of the lake cannot be read";
+const STAYS: &str = "an error, or a line or an object of the lake stays";
 
 /// All commands, in the order of `--help`.
 const COMMANDS: [CommandExit; 28] = [
@@ -61,9 +61,9 @@ const COMMANDS: [CommandExit; 28] = [
     ),
     exit("overflow status", AN_ERROR),
     exit("overflow redrive", AN_ERROR),
-    exit("lake erase customer", UNREADABLE),
-    exit("lake erase signals", UNREADABLE),
-    exit("lake erase account", UNREADABLE),
+    exit("lake erase customer", STAYS),
+    exit("lake erase signals", STAYS),
+    exit("lake erase account", STAYS),
     exit(
         "lake backfill",
         "an error, or an item is not as Intake writes it, and was left out",

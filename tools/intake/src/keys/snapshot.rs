@@ -202,7 +202,12 @@ async fn replace<T>(
         let read = before.as_ref().map(|before| &before.object);
         let Replacement { object, result } = make(read).await?;
         let written = match before {
-            Some(before) => bucket.replace(OBJECT_KEY, before.answer, object).await?,
+            Some(before) => {
+                let tags = None;
+                bucket
+                    .replace(OBJECT_KEY, &before.answer, object, tags)
+                    .await?
+            }
             None => bucket.create(OBJECT_KEY, CONTENT_TYPE, object).await?,
         };
         match written {

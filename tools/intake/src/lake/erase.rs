@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use clap::{Args, Subcommand};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
@@ -17,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::selection::{Remaining, SelectedEvents, Selection};
 use super::{EVENTS, LakeArgs};
-use crate::bucket::{Bucket, ConditionalWrite, StoredObject};
+use crate::bucket::{Bucket, ConditionalWrite, RefusedObject, StoredObject, UnknownWrite};
 use crate::confirm::{confirm, confirm_by_name};
 use crate::erasure::until_erased;
 use crate::keys::ensure_account_has_key;
@@ -183,8 +184,8 @@ impl EraseLakeCommand {
 struct LakeCounts {
     events: usize,
     objects: usize,
-    /// Lines and objects that cannot be read.
-    unreadable: usize,
+    /// Lines that cannot be read, and objects that cannot be read or written.
+    left: usize,
 }
 
 impl LakeErasureArgs {
@@ -208,9 +209,9 @@ impl LakeErasureArgs {
         let LakeCounts {
             events,
             objects,
-            unreadable,
+            left,
         } = erased;
-        if events == 0 && unreadable == 0 {
+        if events == 0 && left == 0 {
             let account = &selection.account;
             ensure_account_has_key(stack, account, "the lake has no such event of it").await?;
         }
@@ -231,8 +232,8 @@ impl LakeErasureArgs {
         // A reader that closes standard output does not change the exit code.
         let printed = format.print(&text, &json);
         ensure!(
-            unreadable == 0,
-            "{unreadable} line(s) or object(s) of the lake cannot be read, and stay. Their objects are named above."
+            left == 0,
+            "{left} line(s) or object(s) of the lake cannot be read or written, and stay. Their objects are named above."
         );
         printed
     }
@@ -252,7 +253,7 @@ impl LakeErasureArgs {
             read += 1;
             counts.events += removal.removed;
             counts.objects += usize::from(removal.removed > 0);
-            counts.unreadable += removal.unreadable;
+            counts.left += removal.left;
             if noted_at.elapsed() >= NOTE_INTERVAL {
                 let events = counts.events;
                 note(&format!(
@@ -264,8 +265,29 @@ impl LakeErasureArgs {
         Ok(counts)
     }
 
-    /// Removes the events from one object, if it has any.
+    /// Removes the events from one object, if it has any. An object that cannot be read or written is told, and
+    /// stays.
+    ///
+    /// # Errors
+    /// Other objects cannot be read or written either, such as without credentials.
     async fn remove_from_object(
+        &self,
+        bucket: &Bucket,
+        selection: &Arc<Selection>,
+        key: &str,
+    ) -> Result<Removal> {
+        let removal = self.try_to_remove(bucket, selection, key).await;
+        removal.or_else(|error| match error.downcast_ref::<RefusedObject>() {
+            // An attempt before the refused one may have written the object.
+            Some(refused) if !error.is::<UnknownWrite>() => {
+                note(&format!("{key} stays: {}", refused.reason));
+                Ok(Removal::NONE_OF_OBJECT)
+            }
+            _ => Err(error),
+        })
+    }
+
+    async fn try_to_remove(
         &self,
         bucket: &Bucket,
         selection: &Arc<Selection>,
@@ -287,39 +309,70 @@ impl LakeErasureArgs {
                 Ok(remaining) => remaining,
                 Err(error) => {
                     note(&format!("{key} cannot be read as gzip: {error}."));
-                    return Ok(Removal {
-                        removed: 0,
-                        unreadable: 1,
-                    });
+                    return Ok(Removal::NONE_OF_OBJECT);
                 }
             };
             let is_done = removed == 0
                 || self.dry_run
-                || bucket.replace(key, before, body).await? == ConditionalWrite::Written;
+                || replace(bucket, key, &before, body).await? == ConditionalWrite::Written;
             if is_done {
                 if unreadable > 0 {
                     note(&format!("{key}: {unreadable} line(s) cannot be read."));
                 }
                 return Ok(Removal {
                     removed: removed.max(removed_before),
-                    unreadable,
+                    left: unreadable,
                 });
             }
             removed_before = removed;
             let pause = MAX_PAUSE.mul_f64(fastrand::f64()) * attempt / ATTEMPTS;
             tokio::time::sleep(pause).await;
         }
-        bail!(
-            "Others change {key} of the lake all the time. Run the command again, to erase what is left."
-        )
+        note(&format!("{key} stays: others change it all the time."));
+        Ok(Removal::NONE_OF_OBJECT)
     }
+}
+
+/// Replaces an object, with its tags if S3 counts some. Tags that these credentials cannot read or write are
+/// told, and are lost: the events must not stay because of them.
+async fn replace(
+    bucket: &Bucket,
+    key: &str,
+    before: &GetObjectOutput,
+    body: Vec<u8>,
+) -> Result<ConditionalWrite> {
+    if before.tag_count().unwrap_or_default() == 0 {
+        return bucket.replace(key, before, body, None).await;
+    }
+    let with_tags = match bucket.tags(key).await {
+        Ok(tags) => bucket.replace(key, before, body.clone(), Some(tags)).await,
+        Err(error) => Err(error),
+    };
+    let error = match with_tags {
+        Err(error) if error.is::<RefusedObject>() => error,
+        written => return written,
+    };
+    let written = bucket.replace(key, before, body, None).await?;
+    if written == ConditionalWrite::Written {
+        note(&format!("{key} has lost its tags: {error:#}"));
+    }
+    Ok(written)
 }
 
 /// What was removed from one object.
 #[derive(Debug, Default)]
 struct Removal {
     removed: usize,
-    unreadable: usize,
+    /// How many lines cannot be read, or 1 for an object that cannot be read or written.
+    left: usize,
+}
+
+impl Removal {
+    /// Nothing, because the object cannot be read or written.
+    const NONE_OF_OBJECT: Self = Self {
+        removed: 0,
+        left: 1,
+    };
 }
 
 impl Selection {

@@ -28,11 +28,11 @@ pub(crate) const CUSTOMER: [&str; 7] = [
 ];
 
 /// An operator with credentials and this S3.
-fn operator(s3: &FakeS3) -> Operator {
+pub(crate) fn operator(s3: &FakeS3) -> Operator {
     Operator::with_credentials("http://127.0.0.1:9").variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
 }
 
-fn event(account: &str, kind: &str, subject: &str, number: usize) -> Value {
+pub(crate) fn event(account: &str, kind: &str, subject: &str, number: usize) -> Value {
     json!({
         "specversion": "1.0", "id": number.to_string(), "source": format!("/accounts/{account}/{kind}"), "type": "purchase",
         "subject": subject, "time": format!("2026-11-20T00:00:{number:02}.000Z"), "data": {"subject": "shop"},
@@ -40,7 +40,7 @@ fn event(account: &str, kind: &str, subject: &str, number: usize) -> Value {
 }
 
 /// Writes events into an object of the lake.
-fn put(s3: &FakeS3, name: &str, events: &[Value]) {
+pub(crate) fn put(s3: &FakeS3, name: &str, events: &[Value]) {
     let mut object = GzEncoder::new(Vec::new(), Compression::fast());
     for event in events {
         writeln!(object, "{event}").unwrap();
@@ -49,14 +49,14 @@ fn put(s3: &FakeS3, name: &str, events: &[Value]) {
     s3.put(&path, object.finish().unwrap(), Timestamp::now());
 }
 
-fn ids(s3: &FakeS3) -> Vec<String> {
+pub(crate) fn ids(s3: &FakeS3) -> Vec<String> {
     let events = events(s3);
     let ids = events.iter().map(|event| event["id"].as_str().unwrap());
     ids.map(str::to_owned).collect()
 }
 
 /// Two objects of two accounts, with ids that look like options and patterns.
-async fn lake() -> FakeS3 {
+pub(crate) async fn lake() -> FakeS3 {
     let s3 = FakeS3::start().await.unwrap();
     let first = [
         event("shop", "signals", "ada", 1),
@@ -74,7 +74,7 @@ async fn lake() -> FakeS3 {
     s3
 }
 
-fn erase(s3: &FakeS3, more: &[&str]) -> CommandOutput {
+pub(crate) fn erase(s3: &FakeS3, more: &[&str]) -> CommandOutput {
     operator(s3).run(&[&CUSTOMER[..], more].concat())
 }
 

@@ -15,7 +15,7 @@
 //! | `signals` | `signals` for `list`, `signal_erasure` |
 //! | `rejected` | `rejected_signals` |
 //! | `overflow`, and erasures while messages are queued | `overflow` |
-//! | `lake` | `lake` |
+//! | `lake` | `lake`; `lake_objects` of single objects |
 //! | `contracts` | `contracts` |
 //! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_any_order`, `import_by_field`, `import_files`, `sample_data` |
 //! | `verify` | `verify` |
@@ -58,6 +58,7 @@ mod key_revocation;
 mod key_snapshot;
 mod keys;
 mod lake;
+mod lake_objects;
 mod long_reads;
 mod lost_answers;
 mod overflow;
