@@ -22,6 +22,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The highest bound of a wait: longer ones would leave capacity of a table unused.
 const MAX_PAUSE: Duration = Duration::from_secs(4);
 
+/// The code of CloudWatch Logs while as many queries run as it allows ("`StartQuery`", API reference).
+const TOO_MANY_AT_ONCE: &str = "LimitExceededException";
+
 /// When a wait was last told. Many calls wait at the same time, and one note is enough for all.
 static NOTED_AT: Mutex<Option<Instant>> = Mutex::new(None);
 
@@ -125,6 +128,9 @@ where
         return None;
     }
     let cause = match CallFailure::from(error) {
+        CallFailure::Refused(refusal) if refusal.code == Some(TOO_MANY_AT_ONCE) => {
+            return Some("AWS already runs as many of these as it allows");
+        }
         CallFailure::Refused(refusal) => refusal.cause(),
         CallFailure::Unanswered(cause) => cause,
         CallFailure::NotSent => return None,
@@ -168,11 +174,12 @@ mod tests {
                 match calls.get() {
                     1 => Err(failed(400, "ThrottlingException")),
                     2 => Err(failed(503, "SlowDown")),
+                    3 => Err(failed(400, "LimitExceededException")),
                     number => Ok(number),
                 }
             },
         );
-        assert_eq!(answer.await.unwrap(), 3);
+        assert_eq!(answer.await.unwrap(), 4);
         let refused = read_patiently(
             "S3",
             |_| {},
@@ -183,6 +190,6 @@ mod tests {
             },
         );
         refused.await.unwrap_err();
-        assert_eq!(calls.get(), 4);
+        assert_eq!(calls.get(), 5);
     }
 }

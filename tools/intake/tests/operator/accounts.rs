@@ -3,9 +3,10 @@
 use model::timestamp::Timestamp;
 use serde_json::json;
 use testkit::fault_proxy::{Fault, Plan};
+use testkit::http_server::HttpServer;
 use testkit::{RequestBuilder, TestApp};
 
-use crate::support::fake_aws::{Change, run_at_aws};
+use crate::support::fake_aws::{Change, FakeAws, operator_at, run_at_aws};
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy, wait_for_fault};
 use crate::support::key_table::revoke_an_hour_ago;
 use crate::support::operator::Operator;
@@ -255,4 +256,23 @@ async fn usage_of_the_stack_in_the_environment_is_counted_by_key() {
         failed,
         "The logs of the functions cannot be read: the query ended as Failed"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usage_waits_while_cloudwatch_logs_runs_as_many_queries_as_it_allows() {
+    let change = Change {
+        operation: "StartQuery",
+        about: "",
+        place: "",
+        value: json!({"__type": "LimitExceededException", "message": "too many"}),
+    };
+    let aws = HttpServer::start(FakeAws::new(Some(change)), None)
+        .await
+        .unwrap();
+    let operator = operator_at(&aws.endpoint());
+    let running = RunningCommand::start(&operator, &["accounts", "usage"]);
+    let waiting = running.note();
+    let expected = "CloudWatch Logs: AWS already runs as many of these as it allows. Waiting, for ";
+    assert!(waiting.starts_with(expected), "{waiting}");
+    assert_eq!(running.interrupt().code, Some(1));
 }
