@@ -16,7 +16,7 @@ use crate::check_result::{CheckOutcome, CheckResult};
 use crate::keys::{KeyTable, snapshot};
 use crate::output::{Format, PrintedTable, print_line};
 use crate::overflow::Queues;
-use crate::stack::variables::{INTAKE_VERSION, OVERFLOW_FUNCTION};
+use crate::stack::variables::{API_KEYS_TABLE, INTAKE_VERSION, OVERFLOW_FUNCTION};
 use crate::stack::{OWN_VERSION, Stack};
 
 /// How long a check waits for an answer of DynamoDB.
@@ -67,6 +67,12 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
             outcome,
         });
     };
+    if let Err(error) = stack.table_name(API_KEYS_TABLE) {
+        // The other checks would say the same.
+        add("Stack", Ok(CheckOutcome::failed(format!("{error:#}"))));
+        return Ok(findings);
+    }
+    add("Stack", Ok(check_state(stack)));
     let version = check_version(stack.optional(INTAKE_VERSION), OWN_VERSION);
     add("Version", Ok(version));
     for expected in &tables::expected() {
@@ -80,6 +86,8 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     let client = Client::new(&stack.config);
     let alarms = cloudwatch::check_alarms(stack, &client).await;
     add("Alarms", alarms);
+    let notifications = cloudwatch::check_notifications(stack, &client).await;
+    add("Notifications", notifications);
     let concurrency = check_concurrency(stack).await;
     add("Concurrency", concurrency);
     let queues = match Queues::find(stack) {
@@ -99,6 +107,14 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     let dead_letters = check_dead_letters(&queues).await;
     add("Dead letters", dead_letters);
     Ok(findings)
+}
+
+/// Checks that CloudFormation has left the stack in a state in which it can be used and deployed.
+fn check_state(stack: &Stack) -> CheckOutcome {
+    match &stack.state {
+        Some(state) => state.check(),
+        None => CheckOutcome::skipped("only a deployed stack (--stack) has a state"),
+    }
 }
 
 async fn check_drains(stack: &Stack, queues: &Queues<'_>, client: &Client) -> Result<CheckOutcome> {

@@ -64,6 +64,11 @@ pub(crate) enum KeysCommand {
 }
 
 impl KeysCommand {
+    /// Whether the command adds a key.
+    pub(crate) fn adds(&self) -> bool {
+        matches!(self, Self::Create(_) | Self::Import(_) | Self::Rotate(_))
+    }
+
     /// Runs the command and, if it changed a key that the key snapshot has, writes the snapshot anew,
     /// once.
     ///

@@ -158,6 +158,9 @@ impl Options {
                 end_at_interrupt()?;
                 name_stack_in_commands(self.stack_args.as_typed());
                 let stack = self.stack_args.connect().await?;
+                if command.adds() {
+                    stack.ensure_not_deleted()?;
+                }
                 command.run(&stack, format).await
             }
         }
@@ -165,6 +168,22 @@ impl Options {
 }
 
 impl StackCommand {
+    /// Whether the command adds what only a stack that stays has a use for.
+    fn adds(&self) -> bool {
+        match self {
+            Self::Keys(command) => command.adds(),
+            Self::Import(_) | Self::Verify(_) => true,
+            Self::Accounts(_)
+            | Self::Contracts(_)
+            | Self::Customers(_)
+            | Self::Doctor
+            | Self::Lake(_)
+            | Self::Overflow(_)
+            | Self::Rejected(_)
+            | Self::Signals(_) => false,
+        }
+    }
+
     async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         match self {
             Self::Keys(command) => command.run(stack, format).await,

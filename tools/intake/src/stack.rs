@@ -4,6 +4,7 @@
 mod aws_settings;
 mod connect;
 pub(crate) mod network;
+mod state;
 pub(crate) mod variables;
 
 use std::time::Duration;
@@ -18,6 +19,7 @@ use operator::Tables;
 use operator::rejected::RejectedTable;
 
 pub(crate) use self::connect::{StackArgs, local_account};
+use self::state::StackState;
 use self::variables::StackVariables;
 use self::variables::{
     BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, KEY_SNAPSHOT_BUCKET, OVERFLOW_QUEUE_URL,
@@ -40,6 +42,8 @@ pub(crate) struct Stack {
     pub(crate) is_local: bool,
     /// The name of the CloudFormation stack, if one was given.
     pub(crate) name: Option<String>,
+    /// The state of that stack.
+    pub(crate) state: Option<StackState>,
     /// The configuration, for the clients of other services.
     pub(crate) config: SdkConfig,
     variables: StackVariables,
@@ -65,6 +69,7 @@ impl Stack {
             sqs: aws_sdk_sqs::Client::from_conf(sqs.build()),
             is_local,
             name: None,
+            state: None,
             config: config.clone(),
             variables,
         }
@@ -82,6 +87,14 @@ impl Stack {
             dynamodb: Client::from_conf(config.build()),
             ..self.clone()
         }
+    }
+
+    /// # Errors
+    /// The stack is being deleted, or was.
+    pub(crate) fn ensure_not_deleted(&self) -> Result<()> {
+        self.state
+            .as_ref()
+            .map_or(Ok(()), StackState::ensure_not_deleted)
     }
 
     /// The name of the table that `variable` holds.
@@ -175,7 +188,7 @@ impl Stack {
         let delivery = delivery_of(name);
         let names = [(output, output)];
         let described = variables::describe(&self.config, &delivery).await?;
-        let variables = StackVariables::of_stack(described, &names);
+        let variables = StackVariables::of_stack(&described, &names);
         let value = variables.get(output, "Give --bucket NAME.")?;
         Ok(value.to_owned())
     }
@@ -231,9 +244,12 @@ impl Stack {
     }
 }
 
+/// What follows the name of a stack in that of the stack of its delivery.
+const DELIVERY: &str = "-delivery";
+
 /// The name of the stack of the delivery (delivery/README.md).
 fn delivery_of(stack: &str) -> String {
-    format!("{stack}-delivery")
+    format!("{stack}{DELIVERY}")
 }
 
 #[cfg(test)]
@@ -257,6 +273,7 @@ mod tests {
             let variables = StackVariables {
                 values: HashMap::from([(variables::API_KEYS_TABLE.to_owned(), table.to_owned())]),
                 source: "The test".to_owned(),
+                advice: None,
             };
             Self::new(&config, variables, true)
         }

@@ -1,13 +1,15 @@
-//! What CloudWatch says of a stack: whether an alarm fires, and whether the overflow queue is drained, by
-//! what `OverflowAgeAlarm` and `OverflowDrainFailuresAlarm` of deploy/monitoring.yaml read. Must not know how
-//! results are printed.
+//! What CloudWatch says of a stack: whether an alarm fires, whether alarms reach their topics, and whether the
+//! overflow queue is drained, by what `OverflowAgeAlarm` and `OverflowDrainFailuresAlarm` of deploy/monitoring.yaml
+//! read. Must not know how results are printed.
 
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 use aws_sdk_cloudwatch::Client;
 use aws_sdk_cloudwatch::primitives::DateTime;
-use aws_sdk_cloudwatch::types::{Dimension, StateValue, Statistic};
+use aws_sdk_cloudwatch::types::{
+    Dimension, HistoryItemType, MetricAlarm, ScanBy, StateValue, Statistic,
+};
 use operator::error::service_error;
 
 use crate::check_result::CheckOutcome;
@@ -19,18 +21,9 @@ use crate::stack::Stack;
 /// beside `intake`, has the rest of that stack's name there.
 const OWN_ALARMS: [&str; 2] = ["DefectsAlarm-", "Monitoring-"];
 
-/// Checks that no alarm of the stack, or of the stack nested in it, fires. There are fewer alarms
-/// than one page has.
-pub(super) async fn check_alarms(stack: &Stack, client: &Client) -> Result<CheckOutcome> {
-    let Some(stack) = &stack.name else {
-        return Ok(CheckOutcome::skipped(
-            "only a deployed stack (--stack) has them",
-        ));
-    };
-    let mut faults = Vec::new();
-    let mut unknown = 0;
-    let mut count = 0;
-    let mut notifying = 0;
+/// The alarms of the stack, and of the stack nested in it. There are fewer than one page has.
+async fn alarms_of(stack: &str, client: &Client) -> Result<Vec<MetricAlarm>> {
+    let mut alarms = Vec::new();
     for own in OWN_ALARMS {
         let page = client
             .describe_alarms()
@@ -39,19 +32,34 @@ pub(super) async fn check_alarms(stack: &Stack, client: &Client) -> Result<Check
             .send()
             .await
             .map_err(|error| service_error("CloudWatch", &error))?;
-        for alarm in page.metric_alarms() {
-            count += 1;
-            if !alarm.alarm_actions().is_empty() {
-                notifying += 1;
+        alarms.extend(page.metric_alarms.unwrap_or_default());
+    }
+    Ok(alarms)
+}
+
+/// Checks that no alarm of the stack fires.
+pub(super) async fn check_alarms(stack: &Stack, client: &Client) -> Result<CheckOutcome> {
+    let Some(stack) = &stack.name else {
+        return Ok(CheckOutcome::skipped(
+            "only a deployed stack (--stack) has them",
+        ));
+    };
+    let mut faults = Vec::new();
+    let mut unknown = 0;
+    let mut notifying = 0;
+    let alarms = alarms_of(stack, client).await?;
+    let count = alarms.len();
+    for alarm in &alarms {
+        if !alarm.alarm_actions().is_empty() {
+            notifying += 1;
+        }
+        match alarm.state_value() {
+            Some(StateValue::Ok) => {}
+            Some(StateValue::Alarm) => {
+                let name = alarm.alarm_name().unwrap_or_default();
+                faults.push(format!("{name} fires"));
             }
-            match alarm.state_value() {
-                Some(StateValue::Ok) => {}
-                Some(StateValue::Alarm) => {
-                    let name = alarm.alarm_name().unwrap_or_default();
-                    faults.push(format!("{name} fires"));
-                }
-                _ => unknown += 1,
-            }
+            _ => unknown += 1,
         }
     }
     if count == 0 {
@@ -64,6 +72,67 @@ pub(super) async fn check_alarms(stack: &Stack, client: &Client) -> Result<Check
     };
     let seen = format!("{count} alarms, none fires, {unknown} without data{told}");
     Ok(CheckOutcome::from_faults(&faults, seen))
+}
+
+/// How the history of an alarm says that it could not notify a topic ("Why didn't I receive an SNS notification
+/// for my CloudWatch alarm trigger?", AWS re:Post).
+const FAILED_ACTION: &str = "Failed to execute action ";
+
+/// The service whose refusal an alarm gets from a topic that is encrypted with a key that it may not use.
+const KEY_SERVICE: &str = "AWSKMS";
+
+/// Checks that the topics took the last notification of each alarm. CloudWatch remembers it for 30 days.
+pub(super) async fn check_notifications(stack: &Stack, client: &Client) -> Result<CheckOutcome> {
+    let Some(stack) = &stack.name else {
+        return Ok(CheckOutcome::skipped(
+            "only the alarms of a deployed stack (--stack) notify anyone",
+        ));
+    };
+    let mut faults = Vec::new();
+    // What is wrong with a topic is told once.
+    let mut topics = Vec::new();
+    for alarm in alarms_of(stack, client).await? {
+        let name = alarm.alarm_name().unwrap_or_default();
+        if alarm.alarm_actions().is_empty() {
+            continue;
+        }
+        let Some(failure) = failed_notification(name, client).await? else {
+            continue;
+        };
+        let topic = failure.split(". ").next().unwrap_or_default().to_owned();
+        let is_told = topics.contains(&topic);
+        if is_told {
+            continue;
+        }
+        topics.push(topic);
+        let advice = if failure.contains(KEY_SERVICE) {
+            ": a topic that is encrypted with alias/aws/sns takes no alarm; use a key of your own"
+        } else {
+            ""
+        };
+        faults.push(format!("{name} could not notify {failure}{advice}"));
+    }
+    Ok(CheckOutcome::from_faults(
+        &faults,
+        "no alarm failed to notify its topic",
+    ))
+}
+
+/// What CloudWatch says of the last notification of an alarm, if it failed: the topic, and why.
+async fn failed_notification(alarm: &str, client: &Client) -> Result<Option<String>> {
+    let history = client
+        .describe_alarm_history()
+        .alarm_name(alarm)
+        .history_item_type(HistoryItemType::Action)
+        .scan_by(ScanBy::TimestampDescending)
+        .max_records(1)
+        .send()
+        .await
+        .map_err(|error| service_error("CloudWatch", &error))?;
+    let last = history.alarm_history_items().first();
+    let summary = last.and_then(|item| item.history_summary());
+    let failure = summary.and_then(|summary| summary.strip_prefix(FAILED_ACTION));
+    Ok(failure.map(ToOwned::to_owned))
 }
 
 /// How far back the metrics are read: as far as the alarms look.

@@ -15,6 +15,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{self, ProvideCredentials, future};
+use aws_sdk_cloudformation::types::Stack as CloudFormationStack;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use clap::Args;
 use operator::NOTE_INTERVAL;
@@ -27,9 +28,9 @@ use super::variables::{
     API_KEYS_TABLE, BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, DEFAULT_FILE,
     DELETION_PROTECTION, IDEMPOTENCY_TABLE, INTAKE_STACK, INTAKE_VERSION, KEY_SNAPSHOT_BUCKET,
     OVERFLOW_FUNCTION, OVERFLOW_QUEUE_URL, REJECTED_SIGNALS_TABLE, SIGNAL_RETENTION_DAYS,
-    SIGNALS_TABLE, StackVariables, describe,
+    SIGNALS_TABLE, StackVariables, describe, state_of,
 };
-use super::{ATTEMPT_TIMEOUT, Stack};
+use super::{ATTEMPT_TIMEOUT, DELIVERY, Stack};
 use crate::output::note;
 
 /// The outputs and the parameters of template.yaml that the tool needs, each with the variable that
@@ -129,11 +130,14 @@ impl StackArgs {
             return Ok(Stack::new(&config, variables, false));
         };
         let described = describe(&config, &given).await?;
-        // The operator may have given the ARN.
-        let name = described.stack_name.clone();
-        let variables = StackVariables::of_stack(described, &OUTPUTS_AND_PARAMETERS);
+        let mut variables = StackVariables::of_stack(&described, &OUTPUTS_AND_PARAMETERS);
+        if variables.advice.is_none() {
+            variables.advice = Some(advice_about_missing_outputs(&described));
+        }
         Ok(Stack {
-            name,
+            state: Some(state_of(&described)),
+            // The operator may have given the ARN.
+            name: described.stack_name,
             ..Stack::new(&config, variables, false)
         })
     }
@@ -145,6 +149,19 @@ impl StackArgs {
         }
         let name = std::env::var(INTAKE_STACK).ok()?;
         Some(name).filter(|name| !name.is_empty())
+    }
+}
+
+/// What to do about outputs that a stack lacks although it is deployed.
+fn advice_about_missing_outputs(described: &CloudFormationStack) -> String {
+    let name = described.stack_name().unwrap_or_default();
+    match name.strip_suffix(DELIVERY) {
+        Some(service) => {
+            format!("It is the stack of a delivery: give that of the service, --stack {service}.")
+        }
+        None => {
+            "It is no stack of Intake, or one of another version than this command line.".to_owned()
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use store::overflow_messages;
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
+use super::state::StackState;
 use crate::output::note;
 
 /// The variable that names the CloudFormation stack in place of `--stack`.
@@ -63,6 +64,8 @@ pub(super) const DEFAULT_FILE: &str = "target/dev.env";
 pub(super) struct StackVariables {
     pub(super) values: HashMap<String, String>,
     pub(super) source: String,
+    /// What to do about any variable that is missing, if that is known.
+    pub(super) advice: Option<String>,
 }
 
 impl StackVariables {
@@ -76,6 +79,7 @@ impl StackVariables {
         Self {
             values,
             source: "The environment".to_owned(),
+            advice: None,
         }
     }
 
@@ -96,27 +100,36 @@ impl StackVariables {
             .filter_map(|line| line.split_once('='))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
-        Ok(Self { values, source })
+        Ok(Self {
+            values,
+            source,
+            advice: None,
+        })
     }
 
     /// The outputs and the parameters of a stack, under the variables that `names` has for them.
-    pub(super) fn of_stack(described: Stack, names: &[(&str, &str)]) -> Self {
-        let source = format!("The stack {}", described.stack_name.unwrap_or_default());
-        let outputs = described.outputs.into_iter().flatten();
-        let outputs = outputs.map(|output| (output.output_key, output.output_value));
-        let parameters = described.parameters.into_iter().flatten();
+    pub(super) fn of_stack(described: &Stack, names: &[(&str, &str)]) -> Self {
+        let outputs = described.outputs().iter();
+        let outputs = outputs.map(|output| (output.output_key(), output.output_value()));
+        let parameters = described.parameters().iter();
         let parameters =
-            parameters.map(|parameter| (parameter.parameter_key, parameter.parameter_value));
+            parameters.map(|parameter| (parameter.parameter_key(), parameter.parameter_value()));
         let mut values = HashMap::new();
         for (key, value) in outputs.chain(parameters) {
             let (Some(key), Some(value)) = (key, value) else {
                 continue;
             };
             if let Some((_, variable)) = names.iter().find(|(output, _)| key == *output) {
-                values.insert((*variable).to_owned(), value);
+                values.insert((*variable).to_owned(), value.to_owned());
             }
         }
-        Self { values, source }
+        let state = state_of(described);
+        Self {
+            values,
+            source: format!("The stack {}", described.stack_name().unwrap_or_default()),
+            advice: (state.is_unusable())
+                .then(|| format!("It is in the state {}.", state.explain())),
+        }
     }
 
     /// The value of a variable that is set to something.
@@ -134,6 +147,7 @@ impl StackVariables {
 
     /// The value of a variable. The error says which variable is missing where, and `advice`.
     pub(super) fn get(&self, name: &str, advice: &str) -> Result<&str> {
+        let advice = self.advice.as_deref().unwrap_or(advice);
         self.find(name)
             .with_context(|| format!("{} does not define {name}. {advice}", self.source))
     }
@@ -164,6 +178,13 @@ pub(super) async fn describe(config: &SdkConfig, name: &str) -> Result<Stack> {
             "The stack {name} does not exist in {region}. Check its name, AWS_REGION and AWS_PROFILE."
         )
     })
+}
+
+/// The state of a stack.
+pub(super) fn state_of(described: &Stack) -> StackState {
+    let name = described.stack_name().unwrap_or_default().to_owned();
+    let status = described.stack_status();
+    StackState::new(name, status.cloned().unwrap_or_else(|| "".into()))
 }
 
 /// Whether there is a stack with this name.

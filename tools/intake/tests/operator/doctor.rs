@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use testkit::TestApp;
 use testkit::fault_proxy::Fault;
 
-use crate::support::fake_aws::{ACCOUNT_SETTINGS, Change, FakeAws, key_item, run_at, run_at_aws};
+use crate::support::fake_aws::{
+    ACCOUNT_SETTINGS, Change, FakeAws, TOPIC, key_item, run_at, run_at_aws,
+};
 use crate::support::fault::operator_behind_proxy;
 use crate::support::operator::{CommandOutput, Operator};
 
@@ -29,6 +31,7 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         "{version}, as this command line; whether there is a newer release is not known here"
     );
     let expected = [
+        ("Stack", "UPDATE_COMPLETE: nothing is under way"),
         ("Version", version.as_str()),
         ("Table ApiKeys", "as the template says"),
         ("Table Customers", "as the template says"),
@@ -38,6 +41,7 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         ("Key expiries", "1 active key(s), none ends within 30 days"),
         ("Key snapshot", "this stack has no bucket for one"),
         ("Alarms", "2 alarms, none fires, 1 without data"),
+        ("Notifications", "no alarm failed to notify its topic"),
         (
             "Concurrency",
             "1000 concurrent executions in this account and region, 900 of them not reserved. Drains and delivery hold up to 2 of \
@@ -212,7 +216,35 @@ fn broken_expiry_and_backups() -> [BrokenCondition; 2] {
     ]
 }
 
-fn broken_keys_and_alarms() -> [BrokenCondition; 4] {
+fn broken_notifications() -> [BrokenCondition; 2] {
+    let failed = |error: &str| Change {
+        operation: "DescribeAlarmHistory",
+        about: "",
+        place: "/AlarmHistoryItems/0/HistorySummary",
+        value: json!(format!(
+            "Failed to execute action {TOPIC}. Received error: \"{error}\""
+        )),
+    };
+    [
+        BrokenCondition {
+            check: "Notifications",
+            seen: "intake-test-DefectsAlarm-1A could not notify arn:aws:sns:eu-central-1:123456789012:alarms. Received error: \
+                   \"null (Service: AWSKMS; Status Code: 400; Error Code: AccessDeniedException)\": a topic that is encrypted with \
+                   alias/aws/sns takes no alarm; use a key of your own",
+            change: failed(
+                "null (Service: AWSKMS; Status Code: 400; Error Code: AccessDeniedException)",
+            ),
+        },
+        BrokenCondition {
+            check: "Notifications",
+            seen: "intake-test-DefectsAlarm-1A could not notify arn:aws:sns:eu-central-1:123456789012:alarms. Received error: \
+                   \"Topic does not exist\"",
+            change: failed("Topic does not exist"),
+        },
+    ]
+}
+
+fn broken_keys_and_alarms() -> [BrokenCondition; 3] {
     [
         BrokenCondition {
             check: "Key expiries",
@@ -242,16 +274,6 @@ fn broken_keys_and_alarms() -> [BrokenCondition; 4] {
                 about: "",
                 place: "/MetricAlarms",
                 value: json!([]),
-            },
-        },
-        BrokenCondition {
-            check: "Alarms",
-            seen: "unknown: CloudWatch refused the call: AccessDenied: not you",
-            change: Change {
-                operation: "DescribeAlarms",
-                about: "",
-                place: "",
-                value: json!({"__type": "AccessDenied", "message": "not you"}),
             },
         },
     ]
@@ -318,6 +340,7 @@ async fn each_broken_condition_fails_its_check() {
         .into_iter()
         .chain(broken_expiry_and_backups())
         .chain(broken_keys_and_alarms())
+        .chain(broken_notifications())
         .chain(broken_queues());
     for condition in conditions {
         let BrokenCondition {
@@ -344,6 +367,26 @@ async fn each_broken_condition_fails_its_check() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn check_that_cannot_be_made_has_failed_with_the_reason() {
+    let change = Change {
+        operation: "DescribeAlarms",
+        about: "",
+        place: "",
+        value: json!({"__type": "AccessDenied", "message": "not you"}),
+    };
+    let run = doctor(Some(change)).await;
+    assert_eq!(run.code, Some(1), "{run:?}");
+    for check in ["Alarms", "Notifications"] {
+        let checks = run.json();
+        let found = checks.iter().find(|one| one["check"] == check).unwrap();
+        assert_eq!(
+            found["seen"],
+            "unknown: CloudWatch refused the call: AccessDenied: not you"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
     let app = TestApp::start();
     let sqs = FakeSqs::start().await.unwrap();
@@ -354,7 +397,7 @@ async fn doctor_without_a_deployed_stack_skips_what_only_that_has() {
     };
 
     let with_variables = Operator::new(&app).run(&["doctor", "--json"]);
-    for check in ["Alarms", "Overflow queue"] {
+    for check in ["Stack", "Alarms", "Notifications", "Overflow queue"] {
         assert_result(&with_variables, check, "skipped");
     }
     assert_result(&with_variables, "Key expiries", "held");

@@ -3,7 +3,7 @@
 //!
 //! | command or rule | modules |
 //! |---|---|
-//! | how a command finds its stack, help and version | `configuration` |
+//! | how a command finds its stack, help and version | `configuration`; `stack_states` of a stack that is not deployed |
 //! | AWS profiles and variables of operators | `aws_profiles`; `aws_refusals` of what cannot work, `aws_signatures` of what AWS refuses, `aws_credentials` of what gives none in time, `aws_connections` of hosts and proxies |
 //! | `keys` | `keys`; `key_revocation`, and `key_snapshot` for what each command writes into it |
 //! | writes whose answers are lost | `lost_answers` |
@@ -67,6 +67,7 @@ mod rejected_signals;
 mod sample_data;
 mod signal_erasure;
 mod signals;
+mod stack_states;
 mod support;
 mod terminal;
 mod verify;

@@ -11,11 +11,13 @@ use hyper::{Request, Response};
 use serde_json::Value;
 use testkit::http_server::{HttpServer, Service, response};
 
-use self::answers::{answer, answer_path, assumed_role, describe_stack, query_error};
+use self::answers::{
+    answer, answer_path, assumed_role, describe_delivery, describe_stack, query_error,
+};
 use super::cbor::{from_cbor, to_cbor};
 use super::operator::{CommandOutput, Operator};
 
-pub(crate) use self::answers::{ACCOUNT_SETTINGS, key_item};
+pub(crate) use self::answers::{ACCOUNT_SETTINGS, TOPIC, key_item};
 
 /// Another value in the answer to a call.
 pub(crate) struct Change {
@@ -41,12 +43,22 @@ pub(crate) struct Call {
     pub(crate) access_key: String,
 }
 
+/// The state of a stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StateOfStack {
+    pub(crate) status: &'static str,
+    /// A stack whose creation failed has none.
+    pub(crate) has_outputs: bool,
+}
+
 /// The services that a command calls.
 #[derive(Default)]
 pub(crate) struct FakeAws {
     pub(crate) change: Option<Change>,
     /// Whether there is the stack of a delivery.
     has_delivery: bool,
+    /// The state of the stack, where it is not that after a deployment.
+    state: Option<StateOfStack>,
     calls: Mutex<Vec<Call>>,
 }
 
@@ -62,6 +74,14 @@ impl FakeAws {
     pub(crate) fn with_delivery(self) -> Self {
         Self {
             has_delivery: true,
+            ..self
+        }
+    }
+
+    /// The same AWS, with the stack in this state.
+    pub(crate) fn with_state(self, state: StateOfStack) -> Self {
+        Self {
+            state: Some(state),
             ..self
         }
     }
@@ -201,9 +221,12 @@ impl FakeAws {
             "DescribeStacks" => {
                 let is_delivery = body.contains("StackName=intake-test-delivery");
                 let times = if is_delivery { 2 } else { 1 };
-                assert_eq!(self.count(operation), times, "a stack is described once");
-                let exists = !is_delivery || self.has_delivery;
-                let (status, xml) = describe_stack(&body, exists);
+                assert!(self.count(operation) <= times, "a stack is described once");
+                let (status, xml) = if is_delivery {
+                    describe_delivery(self.has_delivery)
+                } else {
+                    describe_stack(&body, self.state)
+                };
                 response(status, &[], xml)
             }
             "AssumeRole" | "AssumeRoleWithWebIdentity" => {

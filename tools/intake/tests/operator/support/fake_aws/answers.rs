@@ -8,6 +8,7 @@ use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::http_server::response;
 
+use super::StateOfStack;
 use crate::support::operator::VARIABLES;
 
 const DAY: u64 = 24 * 60 * 60;
@@ -83,17 +84,45 @@ pub(super) fn answer_path(path: &str) -> Response<Full<Bytes>> {
     }
 }
 
-/// A stack with the outputs and parameters of template.yaml, if it exists.
-pub(super) fn describe_stack(call: &str, exists: bool) -> (u16, String) {
+fn missing_stack() -> (u16, String) {
+    let missing = query_error("ValidationError", "Stack with id elsewhere does not exist");
+    (400, missing)
+}
+
+fn member(kind: &str, name: &str, value: &str) -> String {
+    format!("<member><{kind}Key>{name}</{kind}Key><{kind}Value>{value}</{kind}Value></member>")
+}
+
+fn described_stack(name: &str, status: &str, parameters: &str, outputs: &str) -> (u16, String) {
+    let xml = format!(
+        "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>{name}</StackName>\
+         <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>{status}</StackStatus>\
+         <Parameters>{parameters}</Parameters><Outputs>{outputs}</Outputs>\
+         </member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
+    );
+    (200, xml)
+}
+
+/// The stack of a delivery, if it exists.
+pub(super) fn describe_delivery(exists: bool) -> (u16, String) {
+    if !exists {
+        return missing_stack();
+    }
+    let outputs = member("Output", "LakeBucketName", "lake");
+    described_stack("intake-test-delivery", "UPDATE_COMPLETE", "", &outputs)
+}
+
+/// A stack with the parameters of template.yaml and, unless its state has none, the outputs.
+pub(super) fn describe_stack(call: &str, state: Option<StateOfStack>) -> (u16, String) {
     let is_named =
         call.contains("StackName=intake-test") || call.contains("%3Astack%2Fintake-test%2F");
-    if !exists || !is_named {
-        let missing = query_error("ValidationError", "Stack with id elsewhere does not exist");
-        return (400, missing);
+    if !is_named {
+        return missing_stack();
     }
-    let member = |kind: &str, name: &str, value: &str| {
-        format!("<member><{kind}Key>{name}</{kind}Key><{kind}Value>{value}</{kind}Value></member>")
-    };
+    let state = state.unwrap_or(StateOfStack {
+        status: "UPDATE_COMPLETE",
+        has_outputs: true,
+    });
     let mut outputs = String::new();
     for (_, table) in VARIABLES {
         outputs += &member("Output", &format!("{table}Name"), table);
@@ -115,13 +144,10 @@ pub(super) fn describe_stack(call: &str, exists: bool) -> (u16, String) {
     let parameters = parameters
         .map(|(name, value)| member("Parameter", name, value))
         .concat();
-    let xml = format!(
-        "<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>intake-test</StackName>\
-         <CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>UPDATE_COMPLETE</StackStatus>\
-         <Parameters>{parameters}</Parameters><Outputs>{outputs}</Outputs>\
-         </member></Stacks></DescribeStacksResult></DescribeStacksResponse>"
-    );
-    (200, xml)
+    if !state.has_outputs {
+        outputs.clear();
+    }
+    described_stack("intake-test", state.status, &parameters, &outputs)
 }
 
 /// The dimensions of the metrics that are read in this namespace.
@@ -145,6 +171,10 @@ pub(super) fn answer(operation: &str, call: &Value) -> Value {
         "Scan" => json!({"Items": [], "Count": 0, "ScannedCount": 0}),
         "PutItem" | "GetItem" => json!({}),
         "DescribeAlarms" => alarms(call["AlarmNamePrefix"].as_str().unwrap()),
+        "DescribeAlarmHistory" => {
+            assert_eq!(call["HistoryItemType"], "Action");
+            json!({"AlarmHistoryItems": [{"HistorySummary": format!("Successfully executed action {TOPIC}")}]})
+        }
         "GetMetricStatistics" => {
             assert_eq!(call["Dimensions"], dimensions(&call["Namespace"]));
             json!({"Datapoints": []})
@@ -192,6 +222,9 @@ fn continuous_backups(table: &str) -> Value {
     }})
 }
 
+/// The topic of the alarms.
+pub(crate) const TOPIC: &str = "arn:aws:sns:eu-central-1:123456789012:alarms";
+
 /// The alarms whose names begin with the prefix.
 fn alarms(prefix: &str) -> Value {
     let alarms = [
@@ -205,7 +238,7 @@ fn alarms(prefix: &str) -> Value {
         ("intake-test-delivery-AgeAlarm-5E", "ALARM"),
     ];
     let named = alarms.iter().filter(|(name, _)| name.starts_with(prefix));
-    let topic = json!(["arn:aws:sns:eu-central-1:123456789012:alarms"]);
+    let topic = json!([TOPIC]);
     let named = named.map(
         |(name, state)| json!({"AlarmName": name, "StateValue": state, "AlarmActions": topic}),
     );
