@@ -92,7 +92,7 @@ where
             anyhow!("{service} did not answer in time. Run the command again.")
         }
         SdkError::DispatchFailure(_) => anyhow!(
-            "cannot reach {service}. Check the network, and endpoints and proxies if you set them. ({})",
+            "cannot reach {service}. Check the region, the network, and endpoints and proxies if you set them. ({})",
             causes(error)
         ),
         _ => anyhow!(
@@ -245,7 +245,7 @@ fn explain_cause(cause: &Cause) -> &'static str {
             "DynamoDB did not answer in time, or throttles it. Wait a minute and run the command again."
         }
         Cause::DispatchFailure | Cause::ResponseError => {
-            "cannot reach DynamoDB. Check the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
+            "cannot reach DynamoDB. Check AWS_REGION, the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
         }
         Cause::Throttled => "DynamoDB throttles it. Wait a minute and run the command again.",
         Cause::Conflict => "another write was under way. Run the command again.",

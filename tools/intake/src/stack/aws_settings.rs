@@ -2,6 +2,8 @@
 //! value that it does not know, or ignore it silently. Must not know which calls are made.
 
 mod credentials;
+mod profile_chain;
+mod profile_files;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use aws_config::meta::region::ProvideRegion as _;
-use aws_config::profile::{self, Profile, ProfileFileRegionProvider, ProfileSet};
+use aws_config::profile::{self, ProfileFileRegionProvider, ProfileSet};
 use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::{RetryConfig, RetryMode};
 use aws_config::{Region, imds};
@@ -19,6 +21,8 @@ use aws_runtime::env_config::property::PropertiesKey;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_types::os_shim_internal::{Env, Fs};
 
+use self::profile_chain::chosen_profile;
+use self::profile_files::ProfileFiles;
 use super::network::is_http_url;
 use crate::output::note;
 use operator::error::causes;
@@ -82,6 +86,13 @@ const CHOICES: [(Setting, &[&str]); 6] = [
 /// The section of endpoints of services, and the setting of a profile that names one.
 const SERVICES_SECTION: &str = "services";
 
+/// The variables of keys and tokens, each with its name in a profile. They are sent in headers.
+const KEYS: [(&str, &str); 3] = [
+    ("AWS_ACCESS_KEY_ID", "aws_access_key_id"),
+    ("AWS_SECRET_ACCESS_KEY", "aws_secret_access_key"),
+    ("AWS_SESSION_TOKEN", "aws_session_token"),
+];
+
 /// The services that a command may call, as the section `services` names them.
 const SERVICES: [&str; 11] = [
     "cloudformation",
@@ -120,6 +131,7 @@ impl fmt::Display for SetValue {
 /// The settings of the operator.
 pub(super) struct AwsSettings {
     profiles: ProfileSet,
+    files: ProfileFiles,
 }
 
 impl AwsSettings {
@@ -129,15 +141,25 @@ impl AwsSettings {
     /// A file of profiles cannot be read; the chosen profile, or one that it names as its source, does
     /// not exist; or a setting has a value that the SDK does not know.
     pub(super) async fn read() -> Result<Self> {
-        note_missing_files();
+        ensure_variables_are_clean()?;
+        let profile_files = ProfileFiles::read()?;
         // AWS calls the crates of these types internal, but its own reader of profiles takes them.
         let files = EnvConfigFiles::default();
         let chosen = chosen_profile().map(Cow::Owned);
         let read = profile::load(&Fs::default(), &Env::default(), &files, chosen).await;
-        let profiles =
-            read.map_err(|error| anyhow!("The AWS profiles cannot be read: {}", causes(&error)))?;
-        let settings = Self { profiles };
+        let profiles = read.map_err(|error| {
+            let reason = causes(&error);
+            let hint = hint_about_line(&reason);
+            anyhow!("This program cannot read the AWS profiles: {reason}{hint}.")
+        })?;
+        let settings = Self {
+            profiles,
+            files: profile_files,
+        };
         settings.ensure_profiles_exist()?;
+        let chain = settings.profile_chain();
+        let names: Vec<&str> = chain.iter().map(|profile| profile.name()).collect();
+        settings.files.ensure_values_are_clean(&names)?;
         settings.ensure_values_are_known()?;
         Ok(settings)
     }
@@ -145,69 +167,6 @@ impl AwsSettings {
     /// The name of the chosen profile.
     pub(super) fn profile_name(&self) -> &str {
         self.profiles.selected_profile()
-    }
-
-    /// The chosen profile, and those that it and they name as their sources.
-    fn profile_chain(&self) -> Vec<&Profile> {
-        let mut chain: Vec<&Profile> = Vec::new();
-        let mut next = Some(self.profile_name());
-        while let Some(profile) = next.and_then(|name| self.profiles.get_profile(name)) {
-            if chain.iter().any(|known| known.name() == profile.name()) {
-                // The SDK says that it is a loop, or takes the keys of a profile that is its own source.
-                break;
-            }
-            chain.push(profile);
-            next = profile.get("source_profile");
-        }
-        chain
-    }
-
-    fn ensure_profiles_exist(&self) -> Result<()> {
-        let name = self.profile_name();
-        if let Some(variable) = profile_variable()
-            && self.profiles.get_profile(name).is_none()
-        {
-            bail!(
-                "The AWS profile {name} does not exist: {}. Check {variable}.",
-                self.known_profiles()
-            );
-        }
-        for profile in self.profile_chain() {
-            self.ensure_session_exists(profile)?;
-            let Some(source) = profile.get("source_profile") else {
-                continue;
-            };
-            if self.profiles.get_profile(source).is_none() {
-                bail!(
-                    "The AWS profile {} has source_profile = {source}, and there is no profile {source}: {}.",
-                    profile.name(),
-                    self.known_profiles()
-                );
-            }
-        }
-        Ok(())
-    }
-
-    /// Fails when a profile signs in with a section `sso-session` that the files do not have.
-    fn ensure_session_exists(&self, profile: &Profile) -> Result<()> {
-        let Some(session) = profile.get("sso_session") else {
-            return Ok(());
-        };
-        ensure!(
-            self.profiles.sso_session(session).is_some(),
-            "The AWS profile {} has sso_session = {session}, and there is no section sso-session {session}.",
-            profile.name()
-        );
-        Ok(())
-    }
-
-    fn known_profiles(&self) -> String {
-        let mut names: Vec<&str> = self.profiles.profiles().collect();
-        names.sort_unstable();
-        if names.is_empty() {
-            return "there are no profiles".to_owned();
-        }
-        format!("there are {}", names.join(", "))
     }
 
     fn ensure_values_are_known(&self) -> Result<()> {
@@ -356,37 +315,38 @@ impl AwsSettings {
     }
 }
 
-/// The variables that name a profile. The AWS command line reads both in this order; the SDK knows only
-/// the second one.
-const PROFILE_VARIABLES: [&str; 2] = ["AWS_DEFAULT_PROFILE", "AWS_PROFILE"];
-
-/// The variable that names the profile.
-fn profile_variable() -> Option<&'static str> {
-    PROFILE_VARIABLES
-        .into_iter()
-        .find(|variable| environment(variable).is_some())
-}
-
-/// The name of the profile to load. The SDK would take an empty `AWS_PROFILE` for a name.
-fn chosen_profile() -> Option<String> {
-    profile_variable()
-        .and_then(environment)
-        .or_else(|| std::env::var_os("AWS_PROFILE").map(|_| "default".to_owned()))
-}
-
-/// Says which file of profiles is named and cannot be read: the SDK goes on without it.
-fn note_missing_files() {
-    for variable in ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"] {
-        let Some(file) = environment(variable) else {
+/// # Errors
+/// A variable of AWS's tools is no text, or has a control character: the SDK would panic, pass over it, or say
+/// that it cannot reach AWS. The error does not show the value, which may be a secret.
+fn ensure_variables_are_clean() -> Result<()> {
+    for (name, value) in std::env::vars_os() {
+        let Some(name) = name.to_str().filter(|name| name.starts_with("AWS_")) else {
             continue;
         };
-        match std::fs::metadata(&file) {
-            Ok(metadata) if metadata.is_dir() => {
-                note(&format!("{variable} is {file:?}, which is a folder."));
-            }
-            Ok(_) => {}
-            Err(error) => note(&format!("{variable} is {file:?}: {error}.")),
-        }
+        let Some(value) = value.to_str() else {
+            bail!("{name} is no text in UTF-8.");
+        };
+        ensure!(
+            !value.contains(char::is_control),
+            "{name} has a line end or another control character. Set it without."
+        );
+        let is_key = KEYS.iter().any(|(variable, _)| *variable == name);
+        ensure!(
+            !is_key || value.bytes().all(|byte| byte.is_ascii_graphic()),
+            "{name} has a blank, or a character that no key has. Set it without."
+        );
+    }
+    Ok(())
+}
+
+/// What the SDK's message about a line of a file leaves out.
+fn hint_about_line(reason: &str) -> &'static str {
+    if reason.contains("found continuation") {
+        " (a blank stands before the first setting of a section)"
+    } else if reason.contains("must end with ']'") {
+        " (only a comment, which begins with # or ;, may follow the bracket)"
+    } else {
+        ""
     }
 }
 

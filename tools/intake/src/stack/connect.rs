@@ -285,8 +285,25 @@ pub(super) async fn first_credentials(
     }))
 }
 
-/// Asks for credentials, and tells the operator when that takes long: someone may have to sign in.
+/// Asks for credentials that can be sent in headers: with others, the SDK would panic.
 async fn ask(provider: &SharedCredentialsProvider) -> provider::Result {
+    let given = ask_provider(provider).await?;
+    let values = [
+        given.access_key_id(),
+        given.secret_access_key(),
+        given.session_token().unwrap_or_default(),
+    ];
+    let is_clean = |value: &&str| value.bytes().all(|byte| byte.is_ascii_graphic());
+    if values.iter().all(is_clean) {
+        return Ok(given);
+    }
+    Err(CredentialsError::invalid_configuration(
+        "what gives them has given a key or a token with a line end, a blank or another character that none has",
+    ))
+}
+
+/// Asks for credentials, and tells the operator when that takes long: someone may have to sign in.
+async fn ask_provider(provider: &SharedCredentialsProvider) -> provider::Result {
     let mut given = provider.provide_credentials();
     if let Ok(given) = timeout(NOTE_INTERVAL, &mut given).await {
         return given;

@@ -184,7 +184,7 @@ fn hindrances_of_settings() -> Vec<Hindrance> {
         },
         Hindrance {
             config: "[default\n",
-            told: &["The AWS profiles cannot be read: "],
+            told: &["This program cannot read the AWS profiles: "],
             ..NOTHING
         },
         Hindrance {
@@ -284,7 +284,7 @@ fn missing_file_of_profiles_is_told() {
     );
     let folder = run("/");
     assert!(
-        folder.starts_with("AWS_CONFIG_FILE is \"/\", which is a folder."),
+        folder.starts_with("AWS_CONFIG_FILE is \"/\": Is a directory"),
         "{folder}"
     );
 }
@@ -354,6 +354,23 @@ async fn no_value_of_a_variable_makes_the_program_panic() {
         "AWS_CA_BUNDLE",
         "AWS_CONFIG_FILE",
         "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_ACCOUNT_ID",
+        "AWS_CREDENTIAL_EXPIRATION",
+        "AWS_DEFAULT_PROFILE",
+        "AWS_DEFAULT_REGION",
+        "AWS_ENDPOINT_URL",
+        "AWS_EXECUTION_ENV",
+        "AWS_LAMBDA_FUNCTION_NAME",
+        "AWS_ROLE_SESSION_NAME",
+        "AWS_SHARED_CREDENTIALS_FILE",
+        "SECRET_ACCESS_KEY",
+        "API_KEYS_TABLE",
+        "INTAKE_STACK",
+        "KEY_SNAPSHOT_BUCKET",
+        "HOME",
+        "_X_AMZN_TRACE_ID",
         "AWS_SDK_UA_APP_ID",
         "AWS_ACCOUNT_ID_ENDPOINT_MODE",
         "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES",
@@ -379,6 +396,8 @@ async fn no_value_of_a_variable_makes_the_program_panic() {
             asked_once: None,
         };
         operator_with(&profile, &endpoint)
+            .variable("AWS_ACCESS_KEY_ID", "Variable")
+            .variable("AWS_SECRET_ACCESS_KEY", "s")
             .variable("INTAKE_STACK", "")
             .variable("API_KEYS_TABLE", "ApiKeysTable")
             .variable("KEY_SNAPSHOT_BUCKET", "")
@@ -391,7 +410,7 @@ async fn no_value_of_a_variable_makes_the_program_panic() {
             .variable("HTTP_PROXY", "http://127.0.0.1:1")
     };
     let try_values = |operator: &dyn Fn() -> Operator, variable: &str| {
-        for value in ["", "0", "legacy", "[::"] {
+        for value in ["", "0", "legacy", "[::", "a\r\n\u{7f}"] {
             let run = operator().variable(variable, value).run(&CREATE);
             let has_ended = matches!(run.code, Some(0 | 1));
             assert!(has_ended, "{variable}={value}: {run:?}");

@@ -127,7 +127,7 @@ async fn missing_queue_or_variable_is_an_error() {
     let error = unreachable.run(&STATUS).error_message();
     assert!(
         error.starts_with(
-            "cannot reach SQS. Check the network, and endpoints and proxies if you set them."
+            "cannot reach SQS. Check the region, the network, and endpoints and proxies if you set them."
         ),
         "{error}"
     );

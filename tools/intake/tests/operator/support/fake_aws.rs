@@ -191,6 +191,10 @@ impl Service for FakeAws {
 }
 
 fn status(answer: &Value) -> u16 {
+    let given = answer["httpStatus"].as_u64();
+    if let Some(status) = given {
+        return status.try_into().unwrap();
+    }
     if answer["__type"].is_string() {
         400
     } else {
