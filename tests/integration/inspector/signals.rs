@@ -96,6 +96,31 @@ fn signals_of_six_requests() -> [Value; 9] {
     ]
 }
 
+#[test]
+fn rejected_signal_is_listed_and_counted_also_with_a_member_twice_or_a_name_that_is_no_unicode() {
+    let stack = LocalStack::start(&["--no-queue"]);
+    let inspector = Inspector(&stack);
+    let body = r#"{"signals":[
+        {"customerId":"c","eventType":"first","eventType":"purchase"},
+        {"customerId":"c","eventType":"purchase","data":{"a":1},"\ud800":1}]}"#;
+    let response = stack.send("POST", SIGNALS, &[], body.as_bytes());
+    assert_eq!(response.json()["rejected"], 2, "{response:?}");
+
+    let rejected = &inspector.get("/rejected")["rejected"];
+    assert_eq!(rejected.as_array().unwrap().len(), 2, "{rejected}");
+    let listed = inspector.get("/signals?type=purchase&verdict=rejected&subject=c");
+    let listed = listed["signals"].as_array().unwrap();
+    let codes: Vec<_> = listed.iter().map(|one| &one["errors"][0]["code"]).collect();
+    assert_eq!(codes, ["duplicate-member", "invalid-type"]);
+    for signal in listed {
+        assert_eq!(signal["subject"], rejected[0]["subjectId"], "{signal}");
+    }
+    assert_eq!(listed[1]["data"], json!({"a": 1}));
+    let counts = inspector.get("/counts");
+    assert_eq!(counts["byType"]["purchase"]["rejected"], 2, "{counts}");
+    stack.stop("TERM");
+}
+
 /// Sends the same batch twice, the batch in strict mode with the key of another account, the batch
 /// with an unknown key, a body that is no JSON, and a ping.
 fn send_six_requests(stack: &LocalStack, key_of_shop: &str) {

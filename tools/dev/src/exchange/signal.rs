@@ -6,7 +6,10 @@ use std::mem::size_of;
 
 use axum::body::Bytes;
 use contracts::judge::{Break, Verdict};
+use model::json::{JsonText, Value};
 use model::limits::MAX_ERRORS_PER_SIGNAL;
+use model::pointer::JsonPointer;
+use model::validation::FieldErrors;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -58,7 +61,7 @@ pub(crate) struct ShownSignal {
     pub(crate) errors: Vec<ResponseFinding>,
     pub(crate) warnings: Vec<ResponseFinding>,
     /// The text of its `data`, in the memory of the body.
-    pub(crate) data: Option<JsonText>,
+    pub(crate) data: Option<SentJson>,
     /// With `--contracts`, whether its data keeps the event contract of its type. `None` if it is
     /// not judged.
     #[serde(rename = "contract")]
@@ -81,31 +84,54 @@ pub(crate) enum EventContractVerdict {
 }
 
 /// A value as it was sent, with every digit.
-pub(crate) struct JsonText(pub(crate) Bytes);
+pub(crate) struct SentJson(pub(crate) Bytes);
 
 /// The members that a list shows of a request or of one of its signals. Their values are not
 /// parsed: a tree of all values would take many times as much memory as the body.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+///
+/// They are read as the functions read them: a member that appears twice has its last value, and a
+/// name that is no Unicode hides no other member.
+#[derive(Default)]
 pub(crate) struct ListedMembers<'a> {
-    #[serde(borrow)]
-    signals: Option<&'a RawValue>,
-    customer_id: Option<&'a RawValue>,
-    emitter_id: Option<&'a RawValue>,
-    event_type: Option<&'a RawValue>,
-    step_node_id: Option<&'a RawValue>,
-    data: Option<&'a RawValue>,
+    signals: Option<Value<'a>>,
+    customer_id: Option<Value<'a>>,
+    emitter_id: Option<Value<'a>>,
+    event_type: Option<Value<'a>>,
+    step_node_id: Option<Value<'a>>,
+    data: Option<Value<'a>>,
 }
 
 impl<'a> ListedMembers<'a> {
     /// Reads the members of a body. A body that is not a JSON object has none.
     pub(crate) fn of_body(body: &'a [u8]) -> Self {
         let text = std::str::from_utf8(body).unwrap_or_default();
-        Self::parse(text)
+        match JsonText::parse(text) {
+            Ok(json) => Self::of_value(json.value()),
+            Err(_) => Self::default(),
+        }
     }
 
-    fn parse(text: &'a str) -> Self {
-        serde_json::from_str(text).unwrap_or_default()
+    /// Reads the members of a value. A value that is not an object has none.
+    fn of_value(value: Value<'a>) -> Self {
+        let mut members = Self::default();
+        // The response has the errors.
+        let mut errors = FieldErrors::default();
+        let Some(mut fields) = value.as_object(&JsonPointer::Root) else {
+            return members;
+        };
+        while let Some(field) = fields.next_field(&mut errors) {
+            let member = match field.name.as_ref() {
+                "signals" => &mut members.signals,
+                "customerId" => &mut members.customer_id,
+                "emitterId" => &mut members.emitter_id,
+                "eventType" => &mut members.event_type,
+                "stepNodeId" => &mut members.step_node_id,
+                "data" => &mut members.data,
+                _ => continue,
+            };
+            *member = Some(field.value);
+        }
+        members
     }
 
     /// The customerId or the emitterId.
@@ -113,13 +139,14 @@ impl<'a> ListedMembers<'a> {
         first_text([self.customer_id, self.emitter_id])
     }
 
-    fn signals(&self) -> Vec<&'a RawValue> {
-        let signals: Option<Vec<_>> = self
-            .signals
-            .and_then(|signals| serde_json::from_str(signals.get()).ok());
-        let mut signals = signals.unwrap_or_default();
-        signals.truncate(MAX_SIGNALS);
-        signals
+    /// The eventType or the stepNodeId.
+    fn signal_type(&self) -> Option<String> {
+        first_text([self.event_type, self.step_node_id])
+    }
+
+    fn signals(&self) -> Vec<Value<'a>> {
+        let signals = self.signals.and_then(Value::as_array);
+        signals.into_iter().flatten().take(MAX_SIGNALS).collect()
     }
 }
 
@@ -137,22 +164,22 @@ pub(crate) fn read_signals(
     let mut errors = by_signal(&parsed.field_errors);
     let mut warnings = by_signal(&parsed.warnings);
     let mut signals = Vec::new();
-    for (index, text) in sent.into_iter().enumerate() {
+    for (index, value) in sent.into_iter().enumerate() {
         let verdict = batch.and_then(|batch| batch.verdicts.get(index));
         let mut signal = ShownSignal::refused(parsed);
         if let Some(verdict) = verdict {
             signal.verdict = (*verdict).into();
             signal.errors = errors.remove(&index).unwrap_or_default();
         }
-        let listed = ListedMembers::parse(text.get());
+        let listed = ListedMembers::of_value(value);
         signal.index = Some(index);
-        signal.r#type = first_text([listed.event_type, listed.step_node_id]);
+        signal.r#type = listed.signal_type();
         signal.subject = listed.subject();
         signal.replayed = batch.is_some_and(|batch| batch.is_replay);
         signal.warnings = warnings.remove(&index).unwrap_or_default();
         signal.data = listed
             .data
-            .map(|data| JsonText(body.slice_ref(data.get().as_bytes())));
+            .map(|data| SentJson(body.slice_ref(data.text().as_bytes())));
         signals.push(signal);
     }
     signals
@@ -227,15 +254,15 @@ fn by_signal(findings: &[ResponseFinding]) -> HashMap<usize, Vec<ResponseFinding
     all
 }
 
-/// The first of these members that is a string.
-fn first_text<const N: usize>(members: [Option<&RawValue>; N]) -> Option<String> {
-    members
-        .into_iter()
-        .flatten()
-        .find_map(|member| serde_json::from_str(member.get()).ok())
+/// The first of these members that is a text.
+fn first_text<const N: usize>(members: [Option<Value<'_>>; N]) -> Option<String> {
+    members.into_iter().flatten().find_map(|member| {
+        let text = member.as_string()?.decode().ok()?;
+        Some(text.into_owned())
+    })
 }
 
-impl Serialize for JsonText {
+impl Serialize for SentJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serde_json::from_slice::<&RawValue>(&self.0)
             .ok()
