@@ -17,6 +17,13 @@ const BEFORE_DIGEST: &str = "%sha256-";
 /// File systems have 255 for a name.
 const MAX_NAME_BYTES: usize = 200;
 
+/// The names that Windows gives to devices, with any ending ("Naming Files, Paths, and Namespaces" in
+/// its documentation). No file there can have them.
+const DEVICES: [&str; 4] = ["aux", "con", "nul", "prn"];
+
+/// Those of them that a digit follows.
+const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
+
 /// How many bytes of a longer type its file's name begins with. Encoded, a byte is at most three
 /// characters.
 const KEPT_BYTES: usize = 40;
@@ -45,11 +52,32 @@ fn name_of(signal_type: &str, encoded: Vec<String>) -> String {
     format!("{begin}{BEFORE_DIGEST}{digest}{ENDING}")
 }
 
+/// Of a type that Windows has as a device, the first byte is percent-encoded, too.
 fn encode_bytes(bytes: &[u8]) -> Vec<String> {
     let places = bytes.iter().enumerate();
-    places
+    let mut encoded: Vec<_> = places
         .map(|(place, byte)| encode_byte(*byte, place))
-        .collect()
+        .collect();
+    if let (Some(start), Some(byte)) = (encoded.first_mut(), bytes.first())
+        && is_device(bytes)
+    {
+        *start = percent_encode(*byte);
+    }
+    encoded
+}
+
+fn is_device(signal_type: &[u8]) -> bool {
+    let name = signal_type.split(|byte| *byte == b'.').next();
+    let name = name.unwrap_or_default().to_ascii_lowercase();
+    let is_named = DEVICES.iter().any(|device| name == device.as_bytes());
+    let is_numbered = match name.split_last() {
+        Some((digit, device)) => {
+            let is_device = |one: &&str| device == one.as_bytes();
+            digit.is_ascii_digit() && NUMBERED_DEVICES.iter().any(|one| is_device(&one))
+        }
+        None => false,
+    };
+    is_named || is_numbered
 }
 
 fn encode_with_capitals(bytes: &[u8]) -> Vec<String> {
@@ -76,9 +104,10 @@ fn percent_encode(byte: u8) -> String {
     format!("%{byte:02X}")
 }
 
-/// Whether a file is meant as a contract: its name ends like one, also in capital letters.
+/// Whether a file is meant as a contract: its name ends like one, also in capital letters. macOS puts
+/// a file `._NAME` beside another one where the disk has no place for what it says of it.
 pub(crate) fn is_meant_as_contract(name: &str) -> bool {
-    name.to_ascii_lowercase().ends_with(ENDING)
+    name.to_ascii_lowercase().ends_with(ENDING) && !name.starts_with("._")
 }
 
 /// Checks that [`file_name`] or [`file_name_with_encoded_capitals`] gives this name to a type. A file
@@ -166,6 +195,7 @@ mod tests {
             ("100%.json", "two hexadecimal digits follow each %"),
             ("%é.json", "two hexadecimal digits follow each %"),
             (".json", "the name has no type"),
+            ("aux.json", "the type \"aux\" has the name %61ux.json"),
             (&long.replacen("ll", "l", 1), of_long_type),
             (&long.replace(".json", "0.json"), of_long_type),
             (&long.replace(".json", ".JSON"), of_long_type),
@@ -181,6 +211,11 @@ mod tests {
             ("product_viewed", "product_viewed.json"),
             ("../a b", "%2E.%2Fa%20b.json"),
             ("é.v2", "%C3%A9.v2.json"),
+            ("aux", "%61ux.json"),
+            ("Con.v2", "%43on.v2.json"),
+            ("com1", "%63om1.json"),
+            ("auxiliary", "auxiliary.json"),
+            ("comet", "comet.json"),
         ] {
             assert_eq!(file_name(signal_type), name);
         }

@@ -73,7 +73,7 @@ impl SeenSignals {
     /// # Errors
     /// The data cannot be read, such as data with an unpaired surrogate.
     pub fn add(&mut self, signal_type: &str, data: &str) -> Result<()> {
-        let data = serde_json::from_str(data).with_context(|| {
+        let data = crate::json::read_data(data).with_context(|| {
             format!("the data of a signal of the type {signal_type:?} cannot be read")
         })?;
         let seen = self.types.entry(signal_type.to_owned()).or_default();

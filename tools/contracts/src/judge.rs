@@ -13,11 +13,11 @@ use std::time::SystemTime;
 use anyhow::{Context as _, Result, ensure};
 use jsonschema::Validator;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::file_name::{
     ensure_name_of_type, file_name, file_name_with_encoded_capitals, is_meant_as_contract,
 };
+use crate::json;
 use crate::schema::compile;
 
 /// The most breaks of a signal that are reported.
@@ -130,7 +130,7 @@ impl Contracts {
             Ok(validator) => validator,
             Err(why) => return Verdict::unjudged(why.clone()),
         };
-        let data: Value = match serde_json::from_str(data) {
+        let data = match json::read_data(data) {
             Ok(data) => data,
             Err(error) => return Verdict::unjudged(format!("the data cannot be judged: {error}")),
         };

@@ -7,5 +7,6 @@
 
 mod file_name;
 pub mod infer;
+mod json;
 pub mod judge;
 mod schema;

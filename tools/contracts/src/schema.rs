@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use jsonschema::{Draft, Validator};
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use crate::json;
 
 /// The dialect of contracts, by the URI that `$schema` has for it.
 pub(crate) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -15,7 +17,7 @@ pub(crate) const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// schema inside of another one is checked in the same way, since `$dynamicAnchor` replaces the
 /// anchor of the same name in the meta-schema ("Dynamic References" in JSON Schema Core).
 static KNOWN_KEYWORDS: LazyLock<Validator> = LazyLock::new(|| {
-    let meta_schema = json!({
+    let meta_schema = serde_json::json!({
         "$schema": DIALECT,
         "$id": "urn:intake:known-keywords",
         "$dynamicAnchor": "meta",
@@ -49,7 +51,14 @@ pub(crate) fn compile(path: &Path) -> Result<Validator> {
 
 fn read_json(path: &Path) -> Result<Value> {
     let text = fs::read(path)?;
-    serde_json::from_slice(&text).context("this is not JSON")
+    // What is no syntax error says itself what is wrong.
+    json::read_schema(&text).map_err(|error| {
+        if error.is_data() {
+            error.into()
+        } else {
+            anyhow::Error::from(error).context("this is not JSON")
+        }
+    })
 }
 
 /// Whether this is the dialect of a contract. An empty fragment means the same (RFC 3986, section 3.5).

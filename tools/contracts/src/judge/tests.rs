@@ -168,6 +168,42 @@ fn file_that_is_the_contract_of_no_type_is_an_error_with_the_name_that_is_meant(
 }
 
 #[test]
+fn contract_may_begin_with_a_byte_order_mark() {
+    let (_dir, mut contracts) = contracts("\u{feff}{\"type\": \"object\"}");
+    assert_eq!(judge(&mut contracts, "{}"), Verdict::Kept);
+}
+
+#[test]
+fn contract_with_a_keyword_twice_is_an_error_that_names_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let schema = r#"{"properties": {"a": {"type": "object", "type": "string"}}}"#;
+    fs::write(dir.path().join("purchase.json"), schema).unwrap();
+    let error = format!("{:#}", Contracts::read(dir.path()).unwrap_err());
+    assert!(
+        error.contains("is not a JSON Schema: \"type\" is twice in an object at line 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn file_that_macos_puts_beside_a_contract_is_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("._purchase.json"), b"\0\x05\x16\x07").unwrap();
+    fs::write(dir.path().join("purchase.json"), "{}").unwrap();
+    let mut contracts = Contracts::read(dir.path()).unwrap();
+    assert_eq!(judge(&mut contracts, "{}"), Verdict::Kept);
+}
+
+#[test]
+fn names_that_serde_json_uses_itself_are_judged_like_others() {
+    let (_dir, mut contracts) = contracts(r#"{"type": "object", "maxProperties": 1}"#);
+    for name in ["RawValue", "Number"] {
+        let data = format!(r#"{{"$serde_json::private::{name}": "1"}}"#);
+        assert_eq!(judge(&mut contracts, &data), Verdict::Kept, "{name}");
+    }
+}
+
+#[test]
 fn format_is_checked() {
     let (_dir, mut contracts) = contracts(r#"{"properties": {"at": {"format": "date-time"}}}"#);
     let at = |time: &str| format!("{{\"at\":\"{time}\"}}");
