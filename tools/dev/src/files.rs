@@ -22,10 +22,10 @@ pub(crate) fn release_folder() -> Option<PathBuf> {
 
 impl Files {
     /// Finds the folder of the release, or else that of the repository: the current folder or one
-    /// above it.
+    /// above it, or one above this program.
     ///
     /// # Errors
-    /// There is neither.
+    /// There is none.
     pub(crate) fn find() -> Result<Self> {
         if let Some(root) = release_folder() {
             return Ok(Self {
@@ -34,13 +34,16 @@ impl Files {
             });
         }
         let current = std::env::current_dir().context("Cannot find the current folder")?;
+        // Where cargo has built it, this program is below the repository.
+        let program = std::env::current_exe().unwrap_or_default();
         // The template of the delivery has no Cargo.toml beside it.
-        let mut folders = current.ancestors();
+        let mut folders = current.ancestors().chain(program.ancestors());
         let root = folders.find(|folder| {
             folder.join("template.yaml").is_file() && folder.join("Cargo.toml").is_file()
         });
         let root = root.context(
-            "This folder is not in the repository of Intake: no folder above it has template.yaml and Cargo.toml.",
+            "Neither this folder nor this program is in the repository of Intake: no folder above them has template.yaml \
+             and Cargo.toml.",
         )?;
         Ok(Self {
             root: root.to_owned(),

@@ -65,14 +65,14 @@ fn env_file_that_no_stack_has_written_is_an_error_and_stays() {
 }
 
 #[test]
-fn folder_without_the_repository_is_an_error() {
+fn program_that_is_started_in_another_folder_finds_the_repository_that_it_is_in() {
     let workspace = TestWorkspace::new();
     workspace.remove("Cargo.toml");
-    let ended = workspace.run(&[]);
-    assert_eq!(
-        ended.error(),
-        "error: This folder is not in the repository of Intake: no folder above it has template.yaml and Cargo.toml."
-    );
+    let mut running = workspace.start(&["--env-file", "own.env"]);
+    running.wait_for_line("Intake is running");
+    assert!(workspace.exists("own.env"));
+    running.send_unix_signal("INT");
+    running.end();
 }
 
 #[test]
