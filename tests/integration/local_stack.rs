@@ -214,6 +214,27 @@ async fn overflow_queue_of_cargo_dev_is_drained_by_its_function() {
     stack.stop("TERM");
 }
 
+#[test]
+fn reset_of_one_account_deletes_only_its_messages_of_the_queue() {
+    // Their drains fail, too.
+    let stack = LocalStack::start(&["--faults", "1"]);
+    let signals = br#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
+    let deferred = stack.send("POST", "/api/event-flows/signal", &[], signals);
+    assert_eq!(deferred.json()["deferred"], 1, "{deferred:?}");
+    let event = std::fs::read_to_string(root().join("events/overflow/event.json")).unwrap();
+    let event: Value = serde_json::from_str(&event).unwrap();
+    let of_other_account = &event["Records"][0]["body"];
+    let call_body =
+        json!({"QueueUrl": stack.variable("OVERFLOW_QUEUE_URL"), "MessageBody": of_other_account});
+    call_queue(&stack, "SendMessage", &call_body);
+    assert_eq!(queued(&stack, "OVERFLOW_QUEUE_URL"), 2);
+    let url = format!("{}/reset?account=dev", stack.variable("INSPECTOR_URL"));
+    let reset = call("POST", &url, &[("X-Intake-Inspector", "1")], b"");
+    assert_eq!(reset.status, 204, "{reset:?}");
+    assert_eq!(queued(&stack, "OVERFLOW_QUEUE_URL"), 1);
+    stack.stop("TERM");
+}
+
 /// Has a stack with this data file defer a signal, and ends the stack.
 fn defer_a_signal(data: &str) {
     let signals = br#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;

@@ -121,6 +121,11 @@ impl FakeSqs {
         let _ = self.use_queues(|queues| queues.clear());
     }
 
+    /// Deletes the messages of both queues with a body that `is_unwanted`.
+    pub fn delete_bodies(&self, is_unwanted: impl Fn(&str) -> bool) {
+        let _ = self.use_queues(|queues| queues.delete_bodies(is_unwanted));
+    }
+
     /// How many messages were sent.
     pub fn sent(&self) -> u64 {
         self.use_queues(|queues| queues.sent)

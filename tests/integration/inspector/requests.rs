@@ -88,10 +88,35 @@ fn requests_are_listed_by_their_members_and_awaited() {
     let successful = inspector.get("/requests?status=200");
     assert_eq!(successful["requests"].as_array().unwrap().len(), 2);
 
+    let of_subject = |path: &str| inspector.get(path)["requests"].as_array().unwrap().len();
+    assert_eq!(of_subject("/requests?subject=z"), 1);
+    assert_eq!(of_subject("/requests?subject=z&type=purchase"), 0);
+    assert_eq!(of_subject("/requests?subject=unknown"), 0);
+
     let began = Instant::now();
     let none = inspector.get("/requests?after=2&wait=1s");
     assert_members(&none, &json!({"requests": [], "oldest": 1, "last": 2}));
     assert!(began.elapsed().as_secs() >= 1);
+    stack.stop("INT");
+}
+
+#[test]
+fn request_is_found_by_each_subject_of_its_batch_and_by_its_customer() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    let batch = br#"{"signals":[{"customerId":"c-1","eventType":"a"},{"customerId":"c-2","eventType":"b"},{"customerId":"c-2","eventType":"c"}]}"#;
+    stack.send("POST", SIGNALS, &[], batch);
+    let customer = br#"{"customerId":"c-3","customerData":{}}"#;
+    stack.send("POST", "/api/customers", &[], customer);
+    for (subject, n) in [("c-1", 1), ("c-2", 1), ("c-3", 2)] {
+        let found = inspector.get(&format!("/requests?subject={subject}"));
+        assert_eq!(found["requests"][0]["n"], n, "{found}");
+        assert_eq!(found["requests"].as_array().unwrap().len(), 1, "{found}");
+    }
+    let listed = inspector.get("/requests")["requests"].clone();
+    assert_eq!(listed[0]["subjects"], json!(["c-1", "c-2"]));
+    let of_type = inspector.get("/requests?subject=c-2&type=a");
+    assert_eq!(of_type["requests"], json!([]), "no signal has both");
     stack.stop("INT");
 }
 
@@ -135,7 +160,7 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
     for (path, sentence) in [
         (
             "/requests?stat=4xx",
-            "unknown field `stat`, expected one of `after`, `wait`, `account`, `type`, `status`",
+            "unknown field `stat`, expected one of `after`, `wait`, `account`, `type`, `subject`, `status`",
         ),
         (
             "/requests?status=9xx",
@@ -154,7 +179,7 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
         ),
         (
             "/counts?after=1",
-            "unknown field `after`, expected one of `account`, `count`, `wait`",
+            "unknown field `after`, expected one of `account`, `type`, `subject`, `count`, `wait`",
         ),
         ("/requests?account=dve", NO_SUCH_ACCOUNT),
         ("/signals?account=dve&verdict=rejected", NO_SUCH_ACCOUNT),

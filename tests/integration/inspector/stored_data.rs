@@ -148,3 +148,35 @@ async fn reset_empties_everything_but_the_keys() {
     assert_eq!(inspector.get("/requests")["last"], 8);
     stack.stop("TERM");
 }
+
+#[tokio::test]
+async fn reset_of_one_account_leaves_what_others_have() {
+    let stack = LocalStack::start(&["--no-queue"]);
+    let inspector = Inspector(&stack);
+    let key_of_shop = format!("Bearer {}", other_key(&stack).await);
+    let of_shop = [("Authorization", key_of_shop.as_str())];
+    for _ in 0..2 {
+        send_batch_and_customer(&stack, &of_shop);
+        assert_data_is_stored(&inspector, "shop");
+        let reset = inspector.call("POST", "/reset?account=shop", &[OWN_PAGE], b"");
+        assert_eq!(reset.status, 204, "{reset:?}");
+        let customer = inspector.get("/customers/-c1?account=shop");
+        assert_eq!(customer, json!({"profile": null, "signals": []}));
+        assert_eq!(
+            inspector.get("/rejected?account=shop"),
+            json!({"rejected": []})
+        );
+        assert_eq!(inspector.get("/counts?account=shop")["requests"], 0);
+    }
+    send_batch_and_customer(&stack, &[]);
+    send_batch_and_customer(&stack, &of_shop);
+    let reset = inspector.call("POST", "/reset?account=shop", &[OWN_PAGE], b"");
+    assert_eq!(reset.status, 204, "{reset:?}");
+    assert_data_is_stored(&inspector, "dev");
+    let requests = inspector.get("/requests");
+    assert_eq!(requests["requests"].as_array().unwrap().len(), 2);
+    assert_eq!(inspector.get("/counts")["requests"], 2);
+    let unknown = inspector.call("POST", "/reset?account=dve", &[OWN_PAGE], b"");
+    assert_eq!(unknown.status, 400, "{unknown:?}");
+    stack.stop("TERM");
+}

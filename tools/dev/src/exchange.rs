@@ -21,6 +21,8 @@ pub(crate) mod sent_request;
 pub(crate) mod signal;
 mod summary;
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use axum::body::Bytes;
@@ -42,7 +44,9 @@ pub(crate) struct Exchange {
     pub(crate) duration: Duration,
     pub(crate) parsed: ParsedResponse,
     /// Why the response is as it is, where the response does not say so itself.
-    pub(crate) reason: Option<String>,
+    reason: Option<String>,
+    /// What is known of the request only after its response.
+    note: OnceLock<&'static str>,
     pub(crate) key: SentKey,
     /// What became of the batch, if a function could read one.
     pub(crate) batch: Option<BatchResult>,
@@ -53,6 +57,8 @@ pub(crate) struct Exchange {
     received_at: SystemTime,
     /// The first customerId or emitterId.
     subject: Option<String>,
+    /// The requestIdentifier that the client sent, or else the one of the response.
+    request_identifier: Option<String>,
     /// The size of the body, also if the body is not kept.
     body_bytes: Option<usize>,
 }
@@ -77,10 +83,14 @@ impl Exchange {
         } else {
             Vec::new()
         };
+        let members = ListedMembers::of_body(&body);
         let subject = match signals.first() {
             Some(signal) => signal.subject.clone(),
-            None => ListedMembers::of_body(&body).subject(),
+            None => members.subject(),
         };
+        let request_identifier = members
+            .request_identifier()
+            .or_else(|| parsed.request_identifier.clone());
         let now = SystemTime::now();
         let body_bytes = sent.body.bytes().map(Bytes::len);
         Self {
@@ -89,14 +99,48 @@ impl Exchange {
             duration,
             parsed,
             reason,
+            note: OnceLock::new(),
             key,
             batch,
             signals,
             has_left: false,
             received_at: now.checked_sub(duration).unwrap_or(now),
             subject,
+            request_identifier,
             body_bytes,
         }
+    }
+
+    /// Why the response is as it is, or what came of it, where the response does not say so itself.
+    pub(crate) fn reason(&self) -> Option<&str> {
+        self.reason.as_deref().or(self.note.get().copied())
+    }
+
+    /// Adds what is known only after the response, as the reason of a request that has none.
+    pub(crate) fn add_note(&self, note: &'static str) {
+        // A second note would say nothing new.
+        let _ = self.note.set(note);
+    }
+
+    /// When the request was received, in milliseconds since 1970.
+    pub(crate) fn time(&self) -> u64 {
+        let since_epoch = self.received_at.duration_since(SystemTime::UNIX_EPOCH);
+        milliseconds(since_epoch.unwrap_or_default())
+    }
+
+    /// The requestIdentifier that the client sent, or else the one of the response.
+    pub(crate) fn request_identifier(&self) -> Option<&str> {
+        self.request_identifier.as_deref()
+    }
+
+    /// The different customerIds and emitterIds of the request, in order.
+    pub(crate) fn subjects(&self) -> Vec<&str> {
+        if self.signals.is_empty() {
+            return self.subject.as_deref().into_iter().collect();
+        }
+        let mut seen = HashSet::new();
+        let subjects = self.signals.iter().filter_map(|one| one.subject.as_deref());
+        subjects.filter(|subject| seen.insert(*subject)).collect()
     }
 
     /// With `--contracts`, what breaks the event contracts in the signals of the request.

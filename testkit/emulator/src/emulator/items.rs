@@ -56,6 +56,30 @@ impl Emulator {
         tables::ensure(database, table)
     }
 
+    /// Deletes the items of a table whose `pk` begins with `prefix`.
+    ///
+    /// # Errors
+    /// When the emulator answers with an error.
+    pub fn delete_partitions(&self, table: &Table, prefix: &str) -> Result<()> {
+        let mut keys = Vec::new();
+        self.read_all(&table.name, |item| {
+            if text_of(&item, "pk").starts_with(prefix) {
+                let key_attributes = ["pk", "sk"].into_iter();
+                let key = key_attributes.filter_map(|name| Some((name, item.get(name)?)));
+                keys.push(serde_json::to_value(BTreeMap::from_iter(key))?);
+            }
+            Ok(())
+        })?;
+        let database = self.database()?;
+        for key in keys {
+            let delete = request(json!({"TableName": table.name, "Key": key}))?;
+            database
+                .delete_item(delete)
+                .with_context(|| format!("Cannot delete an item of {}", table.name))?;
+        }
+        Ok(())
+    }
+
     /// Whether a table has no item.
     ///
     /// # Errors

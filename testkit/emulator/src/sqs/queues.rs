@@ -122,6 +122,16 @@ impl Queues {
         self.change("DELETE FROM messages", [])
     }
 
+    /// Deletes the messages with a body that `is_unwanted`.
+    pub(super) fn delete_bodies(&self, is_unwanted: impl Fn(&str) -> bool) -> rusqlite::Result<()> {
+        for message in self.read("SELECT id, body, reason FROM messages", [])? {
+            if is_unwanted(&message.body) {
+                self.delete(&message.id)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Moves all dead letters to the overflow queue.
     pub(super) fn redrive(&self) -> rusqlite::Result<()> {
         let redrive =

@@ -72,6 +72,15 @@ impl SignalCounts {
     pub(crate) fn sum(&self) -> u64 {
         self.stored + self.deferred + self.rejected + self.refused
     }
+
+    fn merge(&mut self, other: &Self) {
+        self.stored += other.stored;
+        self.deferred += other.deferred;
+        self.rejected += other.rejected;
+        self.refused += other.refused;
+        self.replayed += other.replayed;
+        self.distinct += other.distinct;
+    }
 }
 
 impl EventContractCounts {
@@ -90,17 +99,58 @@ impl ExchangeCounts {
         self.requests += 1;
         self.warnings += exchange.parsed.warnings.len();
         for signal in &exchange.signals {
-            self.signals.add(signal, was_acknowledged);
-            if let Some(verdict) = signal.event_contract {
-                self.event_contracts.add(verdict);
-            }
-            let Some(name) = &signal.r#type else { continue };
-            let has_room = self.by_type.len() < MAX_TYPES && name.len() <= MAX_TYPE_BYTES;
-            if has_room || self.by_type.contains_key(name) {
-                let counts = self.by_type.entry(name.clone()).or_default();
-                counts.add(signal, was_acknowledged);
-            } else {
-                self.other_types += 1;
+            self.add_signal(signal, was_acknowledged);
+        }
+    }
+
+    /// Adds some of the signals of a request, if there are any.
+    pub(super) fn add_signals<'a>(
+        &mut self,
+        signals: impl Iterator<Item = &'a ShownSignal>,
+        was_acknowledged: bool,
+    ) {
+        let mut signals = signals.peekable();
+        self.requests += u64::from(signals.peek().is_some());
+        for signal in signals {
+            self.warnings += signal.warnings.len();
+            self.add_signal(signal, was_acknowledged);
+        }
+    }
+
+    fn add_signal(&mut self, signal: &ShownSignal, was_acknowledged: bool) {
+        self.signals.add(signal, was_acknowledged);
+        if let Some(verdict) = signal.event_contract {
+            self.event_contracts.add(verdict);
+        }
+        let Some(name) = &signal.r#type else { return };
+        match self.counts_of_type(name) {
+            Some(counts) => counts.add(signal, was_acknowledged),
+            None => self.other_types += 1,
+        }
+    }
+
+    /// The counts of a type, unless it is not counted by itself.
+    fn counts_of_type(&mut self, name: &str) -> Option<&mut SignalCounts> {
+        let has_room = self.by_type.len() < MAX_TYPES && name.len() <= MAX_TYPE_BYTES;
+        if !has_room && !self.by_type.contains_key(name) {
+            return None;
+        }
+        Some(self.by_type.entry(name.to_owned()).or_default())
+    }
+
+    /// Adds the counts of another account.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.warnings += other.warnings;
+        self.signals.merge(&other.signals);
+        self.other_types += other.other_types;
+        self.event_contracts.kept += other.event_contracts.kept;
+        self.event_contracts.broken += other.event_contracts.broken;
+        self.event_contracts.no_contract += other.event_contracts.no_contract;
+        for (name, counts) in &other.by_type {
+            match self.counts_of_type(name) {
+                Some(own) => own.merge(counts),
+                None => self.other_types += counts.sum(),
             }
         }
     }

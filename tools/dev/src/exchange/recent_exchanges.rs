@@ -35,6 +35,8 @@ pub(crate) struct KeptExchange {
     /// The number of the exchange in this stack, from 1.
     pub(crate) n: u64,
     pub(crate) exchange: Exchange,
+    /// Whether the signals of its batch were acknowledged before.
+    was_acknowledged: bool,
     bytes: usize,
 }
 
@@ -45,11 +47,20 @@ pub(crate) struct ExchangeLog {
     bytes: usize,
     /// The number of the newest exchange of all.
     last: u64,
-    pub(crate) counts: ExchangeCounts,
-    /// The counts of each account whose key was sent.
-    pub(crate) counts_by_account: HashMap<String, ExchangeCounts>,
+    /// How often exchanges were deleted on demand.
+    clears: u64,
+    /// What is known of each account whose key was sent, and of requests without such a key.
+    accounts: HashMap<Option<String>, AccountLog>,
     /// The batches that have acknowledged signals.
     acknowledged: HashSet<BatchId>,
+}
+
+/// What is known of an account since its exchanges were last deleted.
+#[derive(Default)]
+struct AccountLog {
+    counts: ExchangeCounts,
+    /// The number of its newest exchange that was dropped for newer ones, or 0.
+    dropped: u64,
 }
 
 /// What a reader that waits for exchanges has found so far.
@@ -67,6 +78,10 @@ pub(crate) struct NewExchanges {
     pub(crate) oldest: u64,
     /// The number of the newest exchange of all.
     pub(crate) last: u64,
+    /// The number of the newest exchange that was dropped for newer ones, or 0.
+    pub(crate) dropped: u64,
+    /// How often exchanges were deleted on demand.
+    pub(crate) clears: u64,
 }
 
 /// A batch, however often it was sent.
@@ -84,10 +99,7 @@ impl RecentExchanges {
             exchange.sent.body = SentBody::NotKept;
         }
         let bytes = exchange.bytes();
-        let kept = self.with(|log| {
-            log.count(&exchange);
-            log.keep(exchange, bytes)
-        });
+        let kept = self.with(|log| log.add(exchange, bytes));
         self.added.notify_waiters();
         kept
     }
@@ -126,9 +138,15 @@ impl RecentExchanges {
         self.with(|log| {
             *log = ExchangeLog {
                 last: log.last,
+                clears: log.clears + 1,
                 ..ExchangeLog::default()
             }
         });
+    }
+
+    /// Forgets the exchanges and counts of an account. Numbers go on.
+    pub(crate) fn clear_account(&self, account: &str) {
+        self.with(|log| log.clear_account(account));
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut ExchangeLog) -> T) -> T {
@@ -137,32 +155,85 @@ impl RecentExchanges {
 }
 
 impl ExchangeLog {
-    /// Adds an exchange to the counts.
-    fn count(&mut self, exchange: &Exchange) {
-        let was_acknowledged = self.acknowledge(exchange);
-        self.counts.add(exchange, was_acknowledged);
-        if let Some(account) = &exchange.key.account {
-            let counts = self.counts_by_account.entry(account.clone());
-            counts.or_default().add(exchange, was_acknowledged);
-        }
-    }
-
-    /// Keeps an exchange, and forgets the oldest ones if there are too many or they take too much
-    /// memory.
-    fn keep(&mut self, exchange: Exchange, bytes: usize) -> Arc<KeptExchange> {
+    /// Counts an exchange and keeps it. Forgets the oldest ones if there are too many or they take
+    /// too much memory.
+    fn add(&mut self, exchange: Exchange, bytes: usize) -> Arc<KeptExchange> {
+        let was_acknowledged = self.acknowledge(&exchange);
+        let account = self.accounts.entry(exchange.key.account.clone());
+        account.or_default().counts.add(&exchange, was_acknowledged);
         self.last += 1;
         let kept = Arc::new(KeptExchange {
             n: self.last,
             exchange,
+            was_acknowledged,
             bytes,
         });
         self.bytes += bytes;
         self.kept.push_back(Arc::clone(&kept));
         while self.kept.len() > MAX_EXCHANGES || (self.bytes > MAX_BYTES && self.kept.len() > 1) {
-            let oldest = self.kept.pop_front();
-            self.bytes -= oldest.map_or(0, |oldest| oldest.bytes);
+            self.drop_oldest();
         }
         kept
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some(oldest) = self.kept.pop_front() else {
+            return;
+        };
+        self.bytes -= oldest.bytes;
+        let account = self.accounts.entry(oldest.exchange.key.account.clone());
+        account.or_default().dropped = oldest.n;
+    }
+
+    fn clear_account(&mut self, account: &str) {
+        let is_other = |found: &Option<String>| found.as_deref() != Some(account);
+        self.kept
+            .retain(|kept| is_other(&kept.exchange.key.account));
+        self.bytes = self.kept.iter().map(|kept| kept.bytes).sum();
+        self.accounts.retain(|found, _| is_other(found));
+        self.acknowledged.retain(|batch| is_other(&batch.account));
+        self.clears += 1;
+    }
+
+    /// What was counted of an account, or of all requests.
+    pub(crate) fn counts(&self, account: Option<&str>) -> ExchangeCounts {
+        let mut counts = ExchangeCounts::default();
+        for log in self.logs_of(account) {
+            counts.merge(&log.counts);
+        }
+        counts
+    }
+
+    /// The counts of those signals of the kept exchanges that `select` returns.
+    pub(crate) fn counts_of_kept<'a, S: Iterator<Item = &'a ShownSignal>>(
+        &'a self,
+        select: impl Fn(&'a Exchange) -> S,
+    ) -> ExchangeCounts {
+        let mut counts = ExchangeCounts::default();
+        for kept in &self.kept {
+            counts.add_signals(select(&kept.exchange), kept.was_acknowledged);
+        }
+        counts
+    }
+
+    /// The number of the newest exchange of an account, or of all, that was dropped for newer ones,
+    /// or 0.
+    pub(crate) fn dropped(&self, account: Option<&str>) -> u64 {
+        let dropped = self.logs_of(account).map(|log| log.dropped);
+        dropped.max().unwrap_or_default()
+    }
+
+    fn logs_of(&self, account: Option<&str>) -> impl Iterator<Item = &AccountLog> {
+        let is_wanted =
+            move |found: &Option<String>| account.is_none() || found.as_deref() == account;
+        let logs = self.accounts.iter();
+        logs.filter(move |(found, _)| is_wanted(found))
+            .map(|(_, log)| log)
+    }
+
+    /// The number of the oldest exchange that is kept, or of the next one.
+    pub(crate) fn oldest(&self) -> u64 {
+        self.kept.front().map_or(self.last + 1, |kept| kept.n)
     }
 
     /// Remembers the batch of an exchange, if signals of it are acknowledged. Returns whether the
@@ -190,8 +261,10 @@ impl ExchangeLog {
         let wanted = kept.filter(|kept| kept.n > n && is_wanted(&kept.exchange));
         NewExchanges {
             kept: wanted.cloned().collect(),
-            oldest: self.kept.front().map_or(self.last + 1, |kept| kept.n),
+            oldest: self.oldest(),
             last: self.last,
+            dropped: self.dropped(None),
+            clears: self.clears,
         }
     }
 }

@@ -25,8 +25,16 @@ pub(crate) fn request_line(exchange: &Exchange, has_colours: bool) -> String {
     without_keys(line.trim_end())
 }
 
+/// Replaces what a terminal obeys: control characters, and those that change the direction of text.
 fn without_control_characters(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
+    let is_obeyed = |c: char| {
+        let is_direction = matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        );
+        is_direction || c.is_control()
+    };
+    text.replace(is_obeyed, "\u{fffd}")
 }
 
 /// The status in the colour of its class: green, yellow or red.
@@ -70,9 +78,9 @@ fn parts(exchange: &Exchange) -> Vec<String> {
     if exchange.has_left {
         parts.push("the client closed its end of the connection before the response".to_owned());
     }
-    match (parts.last_mut(), &exchange.reason) {
+    match (parts.last_mut(), exchange.reason()) {
         (Some(last), Some(note)) => last.extend([" (", note, ")"]),
-        (None, Some(note)) => parts.push(note.clone()),
+        (None, Some(note)) => parts.push(note.to_owned()),
         (_, None) => {}
     }
     parts
@@ -225,6 +233,13 @@ mod tests {
                 format!("\x1b[{colour}m{status}\x1b[0m     3 ms")
             );
         }
+    }
+
+    #[test]
+    fn characters_of_a_pointer_that_change_the_direction_of_text_are_replaced() {
+        let body = r#"{"accepted":1,"warnings":[{"code":"c","pointer":"/a\u202eb\u2066\u200fc"}]}"#;
+        let expected = "200     3 ms  1 accepted, warning c /a\u{fffd}b\u{fffd}\u{fffd}c";
+        assert_eq!(line(200, body, None), expected);
     }
 
     #[test]

@@ -93,6 +93,7 @@ pub(crate) struct SentJson(pub(crate) Bytes);
 /// name that is no Unicode hides no other member.
 #[derive(Default)]
 pub(crate) struct ListedMembers<'a> {
+    request_identifier: Option<Value<'a>>,
     signals: Option<Value<'a>>,
     customer_id: Option<Value<'a>>,
     emitter_id: Option<Value<'a>>,
@@ -121,6 +122,7 @@ impl<'a> ListedMembers<'a> {
         };
         while let Some(field) = fields.next_field(&mut errors) {
             let member = match field.name.as_ref() {
+                "requestIdentifier" => &mut members.request_identifier,
                 "signals" => &mut members.signals,
                 "customerId" => &mut members.customer_id,
                 "emitterId" => &mut members.emitter_id,
@@ -132,6 +134,10 @@ impl<'a> ListedMembers<'a> {
             *member = Some(field.value);
         }
         members
+    }
+
+    pub(crate) fn request_identifier(&self) -> Option<String> {
+        first_text([self.request_identifier])
     }
 
     /// The customerId or the emitterId.

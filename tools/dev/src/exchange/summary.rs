@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::time::SystemTime;
 
 use axum::http::HeaderMap;
 use serde::Serialize;
@@ -45,6 +44,7 @@ pub(crate) struct ExchangeSummary<'a> {
     deferred: Option<u64>,
     replayed: Option<bool>,
     subject: Option<&'a str>,
+    subjects: Vec<&'a str>,
     types: BTreeMap<&'a str, u64>,
     pub(crate) request_bytes: Option<usize>,
 }
@@ -70,16 +70,15 @@ impl Exchange {
         let warnings = &parsed.warnings;
         let mut findings = errors.iter().chain(&event_contract_breaks).chain(warnings);
         let first = findings.next().cloned();
-        let since_epoch = self.received_at.duration_since(SystemTime::UNIX_EPOCH);
         ExchangeSummary {
             n,
-            time: milliseconds(since_epoch.unwrap_or_default()),
+            time: self.time(),
             method: self.sent.method.as_str(),
             path: self.sent.path(),
             status: self.response.status().as_u16(),
             duration_ms: milliseconds(self.duration),
             left: self.has_left,
-            reason: self.reason.as_deref(),
+            reason: self.reason(),
             errors: errors.len(),
             warnings: warnings.len(),
             event_contract_breaks,
@@ -96,6 +95,7 @@ impl Exchange {
             deferred: parsed.deferred,
             replayed: parsed.replayed,
             subject: self.subject.as_deref(),
+            subjects: self.subjects(),
             types: self.signals_by_type(),
             request_bytes: self.body_bytes,
         }

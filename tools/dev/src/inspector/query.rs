@@ -65,6 +65,7 @@ pub(super) struct RequestsQuery {
     pub(super) wait: Duration,
     pub(super) account: Option<String>,
     r#type: Option<String>,
+    subject: Option<String>,
     /// The digits with which a wanted status begins.
     #[serde(rename = "status", deserialize_with = "parse_status")]
     status_prefix: Option<String>,
@@ -89,10 +90,25 @@ pub(super) struct SignalsQuery {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct CountsQuery {
     pub(super) account: Option<String>,
+    r#type: Option<String>,
+    subject: Option<String>,
     #[serde(deserialize_with = "parse_count")]
     pub(super) count: Option<u64>,
     #[serde(deserialize_with = "parse_wait")]
     pub(super) wait: Duration,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OptionalAccountQuery {
+    /// Without one, all accounts are meant.
+    pub(super) account: Option<AccountId>,
+}
+
+impl OptionalAccountQuery {
+    pub(super) fn account_name(&self) -> Option<&str> {
+        self.account.as_ref().map(AccountId::as_str)
+    }
 }
 
 #[derive(Deserialize)]
@@ -163,9 +179,36 @@ impl RequestsQuery {
         let prefix = self.status_prefix.as_ref();
         let is_status = prefix.is_none_or(|prefix| status.as_str().starts_with(prefix));
         let is_account = is_wanted(self.account.as_ref(), exchange.key.account.as_ref());
-        let mut types = exchange.signals.iter().map(|signal| &signal.r#type);
-        let is_type = self.r#type.is_none() || types.any(|name| *name == self.r#type);
-        is_status && is_account && is_type
+        is_status && is_account && self.is_about(exchange)
+    }
+
+    /// Whether one signal of the request has the wanted type and subject. A request without signals
+    /// is about the subject of its customer.
+    fn is_about(&self, exchange: &Exchange) -> bool {
+        if self.r#type.is_none() {
+            let subjects = exchange.subjects();
+            let subject = self.subject.as_deref();
+            return subject.is_none_or(|subject| subjects.contains(&subject));
+        }
+        exchange.signals.iter().any(|signal| {
+            is_wanted(self.r#type.as_ref(), signal.r#type.as_ref())
+                && is_wanted(self.subject.as_ref(), signal.subject.as_ref())
+        })
+    }
+}
+
+impl CountsQuery {
+    /// The signals that are to be counted, if these are not all of the account.
+    pub(super) fn signals(&self) -> Option<SignalsQuery> {
+        if self.r#type.is_none() && self.subject.is_none() {
+            return None;
+        }
+        Some(SignalsQuery {
+            account: self.account.clone(),
+            r#type: self.r#type.clone(),
+            subject: self.subject.clone(),
+            ..SignalsQuery::default()
+        })
     }
 }
 

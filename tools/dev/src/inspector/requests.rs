@@ -41,6 +41,8 @@ pub(super) async fn list(
         "oldest": found.oldest,
         "last": found.last,
         "stack": inspector.stack_id,
+        "dropped": found.dropped,
+        "clears": found.clears,
     }))
 }
 

@@ -1,25 +1,31 @@
 //! The clean start of a test of a client. Must not know how exchanges and items are kept.
 
-use std::sync::Arc;
-
 use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
 
 use super::Shared;
-use super::query::{NoParameters, Parameters};
-use super::requests::clear;
+use super::accounts::ensure_known_account;
+use super::query::{OptionalAccountQuery, Parameters};
 use super::response::Answered;
 
-/// Deletes everything but the keys: the messages of the queue, the items and the exchanges.
+/// Deletes everything but the keys: the messages of the queue, the items and the exchanges. With an account, only what belongs to it.
 pub(super) async fn reset(
     State(inspector): Shared,
-    Parameters(NoParameters {}): Parameters<NoParameters>,
+    Parameters(wanted): Parameters<OptionalAccountQuery>,
 ) -> Answered {
+    let account = wanted.account.as_ref();
+    ensure_known_account(&inspector, wanted.account_name())?;
     // While this guard is held, no drain stores anything.
     let _guard = match &inspector.queue {
-        Some(queue) => Some(queue.empty().await),
+        Some(queue) => Some(queue.empty(account).await),
         None => None,
     };
-    inspector.stored.clear()?;
-    let all = Parameters(NoParameters {});
-    clear(State(Arc::clone(&inspector)), all).await
+    inspector.stored.clear(account)?;
+    let gateway = &inspector.gateway;
+    match account {
+        Some(account) => gateway.exchanges.clear_account(account.as_str()),
+        None => gateway.exchanges.clear(),
+    }
+    Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -8,6 +8,7 @@ use super::Shared;
 use super::accounts::ensure_known_account;
 use super::query::{CountsQuery, Parameters, SignalsQuery};
 use super::response::{Answered, json_response};
+use crate::exchange::counts::ExchangeCounts;
 use crate::exchange::recent_exchanges::WaitResult;
 use crate::exchange::signal::ShownSignal;
 
@@ -18,13 +19,18 @@ struct SignalList<'a> {
     oldest: u64,
     last: u64,
     stack: &'a str,
+    dropped: u64,
+    clears: u64,
 }
 
-/// A signal, with the number and the account of its request.
+/// A signal, with what a list shows of its request.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ListedSignal<'a> {
     request: u64,
     account: Option<&'a str>,
+    time: u64,
+    request_identifier: Option<&'a str>,
     #[serde(flatten)]
     signal: &'a ShownSignal,
 }
@@ -42,8 +48,10 @@ pub(super) async fn list(
         let signals: u64 = exchanges
             .map(|exchange| wanted.select(exchange).count() as u64)
             .sum();
+        // One that would count may be among the requests that are no longer kept.
+        let is_incomplete = log.dropped(wanted.account.as_deref()) > wanted.after;
         WaitResult {
-            is_enough: signals >= wanted.count.unwrap_or(1),
+            is_enough: is_incomplete || signals >= wanted.count.unwrap_or(1),
             value: found,
         }
     });
@@ -54,6 +62,8 @@ pub(super) async fn list(
         signals.extend(wanted.select(&kept.exchange).map(|signal| ListedSignal {
             request: kept.n,
             account,
+            time: kept.exchange.time(),
+            request_identifier: kept.exchange.request_identifier(),
             signal,
         }));
     }
@@ -62,27 +72,42 @@ pub(super) async fn list(
         oldest: found.oldest,
         last: found.last,
         stack: &inspector.stack_id,
+        dropped: found.dropped,
+        clears: found.clears,
     })
 }
 
-/// The counts of all requests, or of those of one account.
+/// What was counted, and from which request on its requests are kept.
+#[derive(Serialize)]
+struct Counted {
+    #[serde(flatten)]
+    counts: ExchangeCounts,
+    oldest: u64,
+}
+
+/// The counts of all requests, or of those of one account; or of those signals of the kept requests
+/// that have a type and a subject.
 pub(super) async fn counts(
     State(inspector): Shared,
     Parameters(wanted): Parameters<CountsQuery>,
 ) -> Answered {
-    ensure_known_account(&inspector, wanted.account.as_deref())?;
+    let account = wanted.account.as_deref();
+    ensure_known_account(&inspector, account)?;
+    let selection = wanted.signals();
     let exchanges = &inspector.gateway.exchanges;
-    let counts = exchanges.wait(wanted.wait, |log| {
-        let counts = match &wanted.account {
-            Some(account) => log.counts_by_account.get(account).cloned(),
-            None => Some(log.counts.clone()),
+    let counted = exchanges.wait(wanted.wait, |log| {
+        let counts = match &selection {
+            Some(signals) => log.counts_of_kept(|exchange| signals.select(exchange)),
+            None => log.counts(account),
         };
-        let counts = counts.unwrap_or_default();
+        let is_incomplete = selection.is_some() && log.dropped(account) > 0;
         WaitResult {
-            is_enough: counts.signals.sum() >= wanted.count.unwrap_or(1),
-            value: counts,
+            is_enough: is_incomplete || counts.signals.sum() >= wanted.count.unwrap_or(1),
+            value: Counted {
+                counts,
+                oldest: log.oldest(),
+            },
         }
     });
-    let counts = counts.await;
-    json_response(&counts)
+    json_response(&counted.await)
 }

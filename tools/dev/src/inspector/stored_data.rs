@@ -65,11 +65,17 @@ impl StoredData {
         Ok(accounts)
     }
 
-    /// Deletes everything but the keys.
-    pub(crate) fn clear(&self) -> Result<()> {
-        for table in &self.tables {
-            if table.name != self.names.api_keys {
-                self.emulator.clear(table)?;
+    /// Deletes everything but the keys, or everything of one account but its keys.
+    pub(crate) fn clear(&self, account: Option<&AccountId>) -> Result<()> {
+        let with_data = |table: &&Table| table.name != self.names.api_keys;
+        for table in self.tables.iter().filter(with_data) {
+            match account {
+                // Every partition key begins with the account.
+                Some(account) => {
+                    let prefix = account.partition_key("");
+                    self.emulator.delete_partitions(table, &prefix)?;
+                }
+                None => self.emulator.clear(table)?,
             }
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! The overflow queue of the stack, which the overflow function drains. Must not know what is in a
-//! message.
+//! The overflow queue of the stack, which the overflow function drains. Of a message, it
+//! knows only whose account it belongs to.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use emulator::{Storage, Template};
+use model::account::AccountId;
 use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
@@ -37,13 +38,25 @@ pub(crate) struct QueueHandle {
 }
 
 impl QueueHandle {
-    /// Waits for a drain that is under way, and deletes all messages. None is drained until the
-    /// guard is dropped.
-    pub(crate) async fn empty(&self) -> OwnedMutexGuard<()> {
+    /// Waits for a drain that is under way, and deletes all messages, or those of an account. None
+    /// is drained until the guard is dropped.
+    pub(crate) async fn empty(&self, account: Option<&AccountId>) -> OwnedMutexGuard<()> {
         let guard = Arc::clone(&self.draining).lock_owned().await;
-        self.sqs.clear();
+        match account {
+            Some(account) => {
+                let is_of_account = |body: &str| account_of(body).as_ref() == Some(account);
+                self.sqs.delete_bodies(is_of_account);
+            }
+            None => self.sqs.clear(),
+        }
         guard
     }
+}
+
+/// The account whose data a message has.
+fn account_of(body: &str) -> Option<AccountId> {
+    let message: Value = serde_json::from_str(body).ok()?;
+    message.get("accountId")?.as_str()?.parse().ok()
 }
 
 /// The running queue. When it is dropped, it prints what becomes of the messages that are left.

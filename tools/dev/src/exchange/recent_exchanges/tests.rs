@@ -8,6 +8,12 @@ use crate::exchange::counts::MAX_TYPES;
 use crate::exchange::sent_request::SentRequest;
 
 fn add(exchanges: &RecentExchanges, body: &[u8], response: &'static str) -> u64 {
+    exchanges
+        .add(exchange(body, response, SentKey::default()))
+        .n
+}
+
+fn exchange(body: &[u8], response: &'static str, key: SentKey) -> Exchange {
     let uri = Uri::from_static("/api/event-flows/signal");
     let body = SentBody::Whole(Bytes::copy_from_slice(body));
     let sent = SentRequest {
@@ -21,8 +27,7 @@ fn add(exchanges: &RecentExchanges, body: &[u8], response: &'static str) -> u64 
         reason: None,
         batch: None,
     };
-    let exchange = Exchange::new(sent, answer, Duration::ZERO, SentKey::default());
-    exchanges.add(exchange).n
+    Exchange::new(sent, answer, Duration::ZERO, key)
 }
 
 #[test]
@@ -65,8 +70,32 @@ fn signals_of_many_or_long_types_are_counted_together() {
         format!(r#"{{"signals":[{{"eventType":"{}"}}]}}"#, "x".repeat(1_025)).as_bytes(),
         r#"{"received":1}"#,
     );
-    let counts = exchanges.with(|log| log.counts.clone());
+    let counts = exchanges.with(|log| log.counts(None));
     assert_eq!(counts.by_type.len(), 1_000);
     assert_eq!(counts.other_types, 6);
     assert_eq!(counts.signals.sum(), 1_006);
+}
+
+#[test]
+fn exchanges_of_an_account_are_forgotten_and_those_of_others_stay() {
+    let exchanges = RecentExchanges::default();
+    let send = |account: &str| {
+        let body = br#"{"signals":[{"eventType":"viewed"}]}"#;
+        let key = SentKey {
+            account: Some(account.to_owned()),
+            ..SentKey::default()
+        };
+        exchanges.add(exchange(body, r#"{"received":1}"#, key)).n
+    };
+    for account in ["a", "b", "a"] {
+        send(account);
+    }
+    exchanges.clear_account("a");
+    let found = exchanges.with(|log| log.after(0, |_| true));
+    let kept: Vec<_> = found.kept.iter().map(|kept| kept.n).collect();
+    assert_eq!(kept, [2]);
+    let sums = |account| exchanges.with(|log| log.counts(account).signals.sum());
+    assert_eq!([sums(Some("a")), sums(Some("b")), sums(None)], [0, 1, 1]);
+    assert_eq!(send("a"), 4);
+    assert_eq!(found.clears, 1);
 }
