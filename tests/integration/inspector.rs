@@ -5,6 +5,7 @@
 )]
 
 mod access;
+mod answers;
 mod contracts;
 mod disconnected_clients;
 mod incomplete_bodies;

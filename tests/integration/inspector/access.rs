@@ -13,6 +13,7 @@ fn request_that_changes_something_without_the_header_of_the_page_is_forbidden() 
         ("POST", "/requests/1/replay"),
         ("POST", "/rejected/redrive"),
         ("POST", "/reset"),
+        ("POST", "/answers"),
         ("OPTIONS", "/requests"),
     ] {
         let response = inspector.call(method, path, &[], b"");

@@ -1,6 +1,10 @@
 //! Why a request was refused: the status and the code that the client got, and the reason that only
 //! the inspector shows.
 
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use testkit::LocalStack;
 
@@ -195,5 +199,131 @@ fn refused_preflight_is_shown_with_the_reason() {
     ] {
         refused.assert_reason(&stack, &inspector);
     }
+    stack.stop("TERM");
+}
+
+#[test]
+fn page_without_an_origin_is_told_to_be_served_over_http() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    for origin in ["null", "file://"] {
+        stack.send("GET", "/api/sdk/ping", &[("Origin", origin)], b"");
+        let reason = inspector.newest()["reason"].clone();
+        assert_eq!(
+            reason,
+            format!(
+                "browser page at {origin} is not allowed: a page that is opened as a file, or in a sandbox, has no origin: \
+                 serve the page over HTTP"
+            )
+        );
+    }
+    stack.stop("TERM");
+}
+
+const ALLOWED_PREFLIGHT: [(&str, &str); 3] = [
+    ("Origin", "http://own.example"),
+    ("Access-Control-Request-Method", "POST"),
+    ("Authorization", ""),
+];
+
+#[test]
+fn preflight_that_no_request_follows_has_the_likely_reason() {
+    let stack = LocalStack::start(&["--cors", "http://own.example"]);
+    let inspector = Inspector(&stack);
+    stack.send("OPTIONS", "/api/customers", &ALLOWED_PREFLIGHT, b"");
+    stack.send("OPTIONS", SIGNALS, &ALLOWED_PREFLIGHT, b"");
+    stack.send("POST", SIGNALS, &[("Origin", "http://own.example")], b"{}");
+    let reason = |n: u64| inspector.get(&format!("/requests/{n}"))["reason"].clone();
+    let began = Instant::now();
+    while reason(1).is_null() {
+        assert!(began.elapsed() < Duration::from_mins(1), "no reason came");
+        std::thread::yield_now();
+    }
+    let told = reason(1);
+    let told = told.as_str().unwrap();
+    assert!(told.starts_with("no request followed: "), "{told}");
+    assert!(told.contains("credentials"), "{told}");
+    assert!(reason(2).is_null(), "its request followed");
+    stack.stop("TERM");
+}
+
+/// Sends these bytes, and returns the first line of the response.
+fn first_line(stack: &LocalStack, bytes: &[u8]) -> String {
+    let address = stack.variable("BASE_URL").replace("http://", "");
+    let mut client = TcpStream::connect(address).unwrap();
+    // The server may close the connection before all of it is sent.
+    let _ = client.write_all(bytes);
+    let _ = client.shutdown(Shutdown::Write);
+    let mut response = Vec::new();
+    let _ = client.read_to_end(&mut response);
+    let response = String::from_utf8_lossy(&response);
+    response.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_is_no_http_request_is_listed_with_the_reason() {
+    let stack = LocalStack::start(&[]);
+    let inspector = Inspector(&stack);
+    let long_target = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(70_000));
+    let large_head = format!(
+        "GET /a HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n",
+        "x".repeat(600_000)
+    );
+    for (sent, response, status, path, reason) in [
+        (
+            &b"GET /a b HTTP/1.1\r\n\r\n"[..],
+            "HTTP/1.1 400 Bad Request",
+            400,
+            "/a",
+            "the head of the request cannot be read: ",
+        ),
+        (
+            b"GET /a HTTP/1.1\r\nNo colon\r\n\r\n",
+            "HTTP/1.1 400 Bad Request",
+            400,
+            "/a",
+            "the head of the request cannot be read: invalid HTTP header parsed",
+        ),
+        (
+            long_target.as_bytes(),
+            "HTTP/1.1 414 URI Too Long",
+            414,
+            &format!("/{}", "x".repeat(199)),
+            "the head of the request cannot be read: URI too long",
+        ),
+        (
+            large_head.as_bytes(),
+            "HTTP/1.1 431 Request Header Fields Too Large",
+            431,
+            "/a",
+            "the head of the request cannot be read: message head is too large",
+        ),
+        (
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+            "HTTP/1.1 400 Bad Request",
+            400,
+            "*",
+            "the client speaks TLS: its base address must begin with http://",
+        ),
+        (
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            "",
+            400,
+            "*",
+            "the client speaks HTTP/2 without TLS, which this port does not",
+        ),
+    ] {
+        let last = inspector.get("/requests")["last"].clone();
+        assert_eq!(first_line(&stack, sent), response, "{reason}");
+        let listed = inspector.get(&format!("/requests?after={last}&wait=60s"));
+        let request = &listed["requests"][0];
+        assert_members(request, &json!({"status": status, "path": path}));
+        let told = request["reason"].as_str().unwrap();
+        assert!(told.starts_with(reason), "{told}");
+    }
+    let counts = inspector.get("/counts");
+    assert_members(&counts, &json!({"requests": 6, "refused": 0}));
+    let event = inspector.call("GET", "/requests/6/event", &[], b"");
+    assert_eq!(event.status, 404, "{event:?}");
     stack.stop("TERM");
 }

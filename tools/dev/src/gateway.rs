@@ -10,8 +10,10 @@
 //!    [`Exchange`]: what is recorded of the request and its answer.
 //! 5. [`Gateway::route`] refuses the request, or finds its function in the [routes] of the template.
 //! 6. [`Gateway::invoke`] makes the [Lambda event](mod@lambda_event), has [`Functions::invoke`]
-//!    call the function with it, and returns the function's answer. With `--answer`,
-//!    [`Gateway::inject`] gives an [injected answer](injected_answer) to some requests instead.
+//!    call the function with it, and returns the function's answer. [`Gateway::inject`] gives an
+//!    [injected answer](injected_answer) to some requests instead.
+//!
+//! A request whose [head is no HTTP](refused_head) does not get further than the first step.
 //!
 //! The gateway must not know what a request means.
 
@@ -21,6 +23,9 @@ pub(crate) mod host_names;
 pub(crate) mod injected_answer;
 pub(crate) mod lambda_event;
 mod own_answer;
+pub(crate) mod preflights;
+mod recorded_stream;
+mod refused_head;
 pub(crate) mod routes;
 pub(crate) mod server;
 
@@ -36,16 +41,18 @@ use axum::http::{Method, Response, StatusCode};
 use self::body::{MAX_BODY_MEGABYTES, read_body};
 use self::cors::CorsPolicy;
 use self::host_names::HostNames;
-use self::injected_answer::{InjectedAnswer, InjectedAnswerShare, choose};
+use self::injected_answer::{InjectedAnswer, InjectedAnswers};
 use self::lambda_event::lambda_event;
 use self::own_answer::{
-    bad_request, internal_server_error, own_answer, service_unavailable, too_large,
+    bad_request, internal_server_error, own_answer, service_unavailable, storage_unavailable,
+    too_large,
 };
+use self::preflights::Preflights;
 use self::routes::Routes;
-use self::server::{Client, Server};
+use self::server::{Client, RefusedHead, Server};
 use crate::exchange::Exchange;
 use crate::exchange::answer::Answer;
-use crate::exchange::api_key::{ApiKeyTable, why_unauthorized};
+use crate::exchange::api_key::{ApiKeyTable, SentKey, why_unauthorized};
 use crate::exchange::event_contract::EventContracts;
 use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
 use crate::exchange::request_line::request_line;
@@ -60,15 +67,15 @@ pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_EVENT_BYTES: usize = 6 * 1024 * 1024;
 
 /// The reason of an injected answer.
-const INJECTED: &str = "because of --answer";
+const INJECTED: &str = "because of --answer, --next-answer or POST /answers";
 
 pub(crate) struct Gateway {
     pub(crate) functions: Functions,
     pub(crate) routes: Routes,
     pub(crate) host_names: HostNames,
     pub(crate) cors: CorsPolicy,
-    /// The answers of `--answer`.
-    pub(crate) injected_answers: Vec<InjectedAnswerShare>,
+    pub(crate) injected_answers: InjectedAnswers,
+    pub(crate) preflights: Preflights,
     /// The table in which the key of a request is looked up. `None` in tests that have no tables.
     pub(crate) keys: Option<ApiKeyTable>,
     /// With `--contracts`, those that signals are judged by.
@@ -85,9 +92,31 @@ impl Gateway {
     /// The runtime cannot watch the listener.
     pub(crate) fn listen(self: &Arc<Self>, listener: TcpListener) -> Result<Server> {
         let gateway = Arc::clone(self);
-        Server::start(listener, move |request, client| {
-            Arc::clone(&gateway).respond(request, client)
-        })
+        let refusing = Arc::clone(self);
+        Server::start(
+            listener,
+            move |request, client| Arc::clone(&gateway).respond(request, client),
+            move |head| refusing.keep(refusing.refuse(&head)),
+        )
+    }
+
+    /// What is recorded of a request whose head is no HTTP.
+    fn refuse(&self, head: &RefusedHead) -> Exchange {
+        let refused = refused_head::read(head);
+        Exchange::new(
+            refused.sent,
+            refused.answer,
+            Duration::ZERO,
+            SentKey::default(),
+        )
+    }
+
+    /// Prints a line about a request, and keeps it with its response.
+    fn keep(&self, exchange: Exchange) -> Arc<KeptExchange> {
+        if self.prints_lines {
+            print_with_time(&request_line(&exchange, has_colours()));
+        }
+        self.exchanges.add(exchange)
     }
 
     /// Reads the body of a client's request, and returns the response to it.
@@ -119,10 +148,9 @@ impl Gateway {
         let gateway = Arc::clone(self);
         let task = tokio::spawn(async move {
             let exchange = gateway.record(sent, client.as_ref()).await;
-            if gateway.prints_lines {
-                print_with_time(&request_line(&exchange, has_colours()));
-            }
-            gateway.exchanges.add(exchange)
+            let kept = gateway.keep(exchange);
+            gateway.watch_preflight(&kept);
+            kept
         });
         task.await.ok()
     }
@@ -130,11 +158,13 @@ impl Gateway {
     /// Answers a request, and records what became of it.
     async fn record(&self, sent: SentRequest, client: Option<&Client>) -> Exchange {
         let start = Instant::now();
-        let mut answer = self.route(&sent, client).await;
+        self.preflights.end(&sent);
+        let key = self.keys.as_ref().map(|keys| keys.look_up(&sent.headers));
+        let key = key.unwrap_or_default();
+        let mut answer = self.route(&sent, key.account.as_deref(), client).await;
         let duration = start.elapsed();
         self.apply_cors(&sent, &mut answer);
-        let key = self.keys.as_ref().map(|keys| keys.look_up(&sent.headers));
-        let mut exchange = Exchange::new(sent, answer, duration, key.unwrap_or_default());
+        let mut exchange = Exchange::new(sent, answer, duration, key);
         if let Some(contracts) = &self.event_contracts {
             contracts.judge(&mut exchange.signals).await;
         }
@@ -143,6 +173,27 @@ impl Gateway {
         let is_whole = exchange.sent.body.bytes().is_some();
         exchange.has_left = is_whole && client.is_some_and(Client::has_left);
         exchange
+    }
+
+    /// If no request follows an allowed preflight, says so.
+    fn watch_preflight(self: &Arc<Self>, kept: &Arc<KeptExchange>) {
+        let sent = &kept.exchange.sent;
+        if self.cors.refusal(&sent.method, &sent.headers).is_some() {
+            return;
+        }
+        let Some(preflight) = self.preflights.begin(sent) else {
+            return;
+        };
+        let gateway = Arc::clone(self);
+        let kept = Arc::clone(kept);
+        tokio::spawn(async move {
+            if let Some(note) = gateway.preflights.why_unfollowed(preflight).await {
+                kept.exchange.add_note(note);
+                if gateway.prints_lines {
+                    print_with_time(&request_line(&kept.exchange, has_colours()));
+                }
+            }
+        });
     }
 
     /// Adds the CORS headers to the response. If a browser keeps the response from its page, adds
@@ -161,7 +212,12 @@ impl Gateway {
 
     /// Returns the answer of the function that the request's route names, an injected answer, or an
     /// error of API Gateway if no function gets the request.
-    async fn route(&self, sent: &SentRequest, client: Option<&Client>) -> Answer {
+    async fn route(
+        &self,
+        sent: &SentRequest,
+        account: Option<&str>,
+        client: Option<&Client>,
+    ) -> Answer {
         if !self.host_names.include_host_of(&sent.uri, &sent.headers) {
             let why = "the Host is another one: see --host-name".to_owned();
             return own_answer(StatusCode::FORBIDDEN, "Forbidden", Some(why));
@@ -173,19 +229,16 @@ impl Gateway {
             let why = self.routes.no_such_path(sent);
             return own_answer(StatusCode::NOT_FOUND, "Not Found", Some(why));
         };
-        match self.choose_injected_answer(&sent.method) {
+        // After a failed preflight, a page learns only that its request failed.
+        let injected = if sent.method == Method::OPTIONS {
+            None
+        } else {
+            self.injected_answers.choose(account, sent.uri.path())
+        };
+        match injected {
             Some(injected) => self.inject(injected, sent, function, client).await,
             None => self.invoke(function, sent).await,
         }
-    }
-
-    /// Chooses by chance whether a request gets an injected answer, and which.
-    fn choose_injected_answer(&self, method: &Method) -> Option<InjectedAnswer> {
-        // After a failed preflight, a page learns only that its request failed.
-        if *method == Method::OPTIONS {
-            return None;
-        }
-        choose(&self.injected_answers, fastrand::f64())
     }
 
     /// Gives an injected answer.
@@ -202,8 +255,10 @@ impl Gateway {
                 own_answer(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why)
             }
             InjectedAnswer::Unavailable => service_unavailable(why),
-            InjectedAnswer::Timeout => {
-                let (answer, ()) = tokio::join!(self.invoke(function, sent), time_out(client));
+            InjectedAnswer::StorageUnavailable => storage_unavailable(sent, why),
+            InjectedAnswer::Timeout(timeout) => {
+                let waiting = time_out(timeout, client);
+                let (answer, ()) = tokio::join!(self.invoke(function, sent), waiting);
                 // The function has done its work, and the inspector shows what became of the
                 // signals.
                 Answer {
@@ -239,9 +294,9 @@ impl Gateway {
     }
 }
 
-/// Waits as long as API Gateway waits for a function, or until the client has left.
-async fn time_out(client: Option<&Client>) {
-    let wait = tokio::time::sleep(INTEGRATION_TIMEOUT);
+/// Waits until the timeout is over, or until the client has left.
+async fn time_out(timeout: Duration, client: Option<&Client>) {
+    let wait = tokio::time::sleep(timeout);
     match client {
         Some(client) => tokio::select! {
             () = wait => {}
@@ -255,7 +310,7 @@ async fn time_out(client: Option<&Client>) {
 /// request.
 fn refusal_of_body(body: &SentBody) -> Option<Answer> {
     match body {
-        SentBody::Whole(_) | SentBody::NotKept => None,
+        SentBody::Whole(_) | SentBody::NotKept | SentBody::NoRequest => None,
         SentBody::TooLarge => Some(too_large(format!("larger than {MAX_BODY_MEGABYTES} MB"))),
         // An incomplete message (RFC 9112, section 8).
         SentBody::CutOff { received } => Some(bad_request(format!(

@@ -3,7 +3,7 @@
 //! how the gateway answers.
 //!
 //! [`requests`], [`signals`], [`accounts`] and [`stored`] are the parts of the API that show
-//! something; [`redrive`] and [`reset`] change what is stored. [`query`] has the parameters,
+//! something; [`redrive`] and [`reset`] change what is stored, and [`answers`] what clients get. [`query`] has the parameters,
 //! [`response`] the responses, and [`page`] the page.
 //!
 //! A body may have been sent by an attacker, and other pages are open in the developer's browser.
@@ -11,6 +11,7 @@
 //! pages, but for a link to the page.
 
 mod accounts;
+mod answers;
 mod guard;
 mod page;
 mod query;
@@ -99,6 +100,12 @@ impl Inspector {
             .route("/counts", get(signals::counts))
             .route("/reset", post(reset::reset))
             .route("/accounts", get(accounts::list))
+            .route(
+                "/answers",
+                get(answers::list)
+                    .post(answers::plan)
+                    .delete(answers::clear),
+            )
             .route("/customers/{id}", get(stored::customer))
             .route("/rejected", get(stored::rejected))
             .route("/rejected/redrive", post(redrive::redrive))

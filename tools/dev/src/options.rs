@@ -12,7 +12,8 @@ use emulator::{Storage, Template};
 use crate::files;
 use crate::gateway::INTEGRATION_TIMEOUT;
 use crate::gateway::cors::CorsPolicy;
-use crate::gateway::injected_answer::{InjectedAnswerShare, is_possible};
+use crate::gateway::cors::allowed_origin::AllowedOrigin;
+use crate::gateway::injected_answer::{InjectedAnswerShare, NextAnswer, is_possible};
 use crate::gateway::server::GRACE;
 use crate::stand_ins::overflow_queue::VISIBILITY_TIMEOUT;
 
@@ -25,6 +26,7 @@ Examples:
   cargo dev --faults 0.5                      with faults of DynamoDB: signals and updates of customers may be deferred
   cargo dev --answer 429:0.1 --answer timeout:0.01
                                               with answers of API Gateway that a client has to retry
+  cargo dev --next-answer 503,503,200         with these answers for the next three requests
   cargo dev --contracts events/contracts      and say in the line of a request what breaks the event contract of its type
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
   cargo dev --port 0 --dynamodb-port 0 --env-file target/second.env
@@ -72,8 +74,8 @@ pub(crate) struct Options {
     data: Option<PathBuf>,
 
     /// Allow browser pages of this origin to call the API; may be repeated
-    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
-    pub(crate) cors: Vec<String>,
+    #[arg(long, value_name = "ORIGIN", value_parser = AllowedOrigin::parse)]
+    pub(crate) cors: Vec<AllowedOrigin>,
 
     /// Allow these pages to send this header, beside those of template.yaml; may be repeated
     #[arg(long, value_name = "NAME", value_parser = header_name, requires = "cors")]
@@ -104,6 +106,18 @@ pub(crate) struct Options {
         help = injected_answers_help()
     )]
     pub(crate) injected_answers: Vec<InjectedAnswerShare>,
+
+    /// Choose the answers of --answer from this number: each account gets the same ones in each run
+    #[arg(long, value_name = "NUMBER", requires = "injected_answers")]
+    pub(crate) answer_seed: Option<u64>,
+
+    #[arg(
+        long = "next-answer",
+        value_name = "ANSWER",
+        value_parser = NextAnswer::parse,
+        help = next_answers_help()
+    )]
+    pub(crate) next_answers: Vec<NextAnswer>,
 
     /// Print the log of the functions as it is, in JSON, instead of a line for each request
     #[arg(long)]
@@ -227,26 +241,21 @@ fn injected_answers_help() -> String {
     )
 }
 
+fn next_answers_help() -> String {
+    let seconds = INTEGRATION_TIMEOUT.as_secs();
+    format!(
+        "Give the next requests these answers in their order: 429 or 503 of API Gateway, storage-unavailable (the \
+         function's own 503), timeout:2s (a 503 after up to {seconds} seconds although the function did its work) or 200 \
+         (the function's answer); may be repeated"
+    )
+}
+
 fn share(text: &str) -> Result<f64, &'static str> {
     let share = text
         .parse()
         .ok()
         .filter(|share| (0.0..=1.0).contains(share));
     share.ok_or("a share is a number from 0 to 1, such as 0.1")
-}
-
-/// An origin as a browser sends it, or what API Gateway allows in its place.
-fn origin(text: &str) -> Result<String, &'static str> {
-    let host = text.split_once("://").map_or("", |(_, host)| host);
-    let is_plain =
-        !text.contains(|c: char| c.is_ascii_uppercase() || c.is_whitespace() || c == ',');
-    if text == "*" || (is_plain && !host.is_empty() && !host.contains(['/', '?', '#', '@'])) {
-        Ok(text.to_owned())
-    } else {
-        Err(
-            "an origin is a scheme and a host in lower case, with its port and without a path, such as http://localhost:3000",
-        )
-    }
 }
 
 /// As template.yaml has it for the parameter `CorsHeaders`.

@@ -23,6 +23,8 @@ use crate::exchange::api_key::ApiKeyTable;
 use crate::exchange::recent_exchanges::RecentExchanges;
 use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
+use crate::gateway::injected_answer::InjectedAnswers;
+use crate::gateway::preflights::Preflights;
 use crate::gateway::routes::Routes;
 use crate::gateway::server::Server;
 use crate::inspector::Inspector;
@@ -62,14 +64,17 @@ impl LocalStack {
         }
         let inputs = StackInputs::read(options)?;
         let backend = Backend::start(options, &inputs, listeners.dynamodb, &addresses).await?;
-        let gateway = Arc::new(new_gateway(options, &inputs, &backend)?);
+        let answer_seed = options
+            .answer_seed
+            .unwrap_or_else(|| fastrand::u32(..).into());
+        let gateway = Arc::new(new_gateway(options, &inputs, &backend, answer_seed)?);
         let api = gateway.listen(listeners.api)?;
         let inspector = new_inspector(gateway, &inputs, &backend, &addresses)?;
         inspector.listen(listeners.inspector)?;
 
         let variables = backend.stack_info.variables();
         let env_file = inputs.env_file.publish(variables)?;
-        announce(options, &backend.stack_info, env_file.path());
+        announce(options, &backend.stack_info, env_file.path(), answer_seed);
         if let Some(faults) = &backend.faults {
             faults.begin();
         }
@@ -101,7 +106,12 @@ impl LocalStack {
 }
 
 /// The gateway, which does not listen yet.
-fn new_gateway(options: &Options, inputs: &StackInputs, backend: &Backend) -> Result<Gateway> {
+fn new_gateway(
+    options: &Options,
+    inputs: &StackInputs,
+    backend: &Backend,
+    answer_seed: u64,
+) -> Result<Gateway> {
     let keys = ApiKeyTable {
         emulator: Arc::clone(&backend.emulator),
         name: inputs.template.table("ApiKeysTable")?.name.clone(),
@@ -111,7 +121,12 @@ fn new_gateway(options: &Options, inputs: &StackInputs, backend: &Backend) -> Re
         routes: Routes(inputs.template.routes().cloned().collect()),
         host_names: HostNames(options.host_name.clone()),
         cors: inputs.cors.clone(),
-        injected_answers: options.injected_answers.clone(),
+        injected_answers: InjectedAnswers::new(
+            options.injected_answers.clone(),
+            answer_seed,
+            options.next_answers.clone(),
+        ),
+        preflights: Preflights::default(),
         keys: Some(keys),
         event_contracts: backend.event_contracts.clone(),
         prints_lines: !options.raw,
@@ -140,15 +155,18 @@ fn new_inspector(
 }
 
 /// Says that the stack is ready, and what differs from API Gateway by the options.
-fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path) {
+fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path, answer_seed: u64) {
     if !options.cors.is_empty() {
-        let origins = options.cors.join(", ");
+        let origins: Vec<_> = options.cors.iter().map(ToString::to_string).collect();
+        let origins = origins.join(", ");
         status(&format!(
             "Pages of these origins may call the API: {origins}"
         ));
     }
     stack_info.print(env_file);
     if !options.injected_answers.is_empty() {
-        status("API Gateway's own answers are given now and then, as --answer says.");
+        status(&format!(
+            "API Gateway's own answers are given now and then, as --answer says. The same ones again: --answer-seed {answer_seed}"
+        ));
     }
 }

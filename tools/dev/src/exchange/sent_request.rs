@@ -31,6 +31,8 @@ pub(crate) enum SentBody {
     },
     /// Its chunks are not what HTTP/1.1 calls chunked: the sentence of the HTTP library.
     Malformed(String),
+    /// What arrived is no HTTP request.
+    NoRequest,
 }
 
 impl SentBody {
@@ -38,7 +40,11 @@ impl SentBody {
     pub(crate) fn bytes(&self) -> Option<&Bytes> {
         match self {
             Self::Whole(bytes) => Some(bytes),
-            Self::NotKept | Self::TooLarge | Self::CutOff { .. } | Self::Malformed(_) => None,
+            Self::NotKept
+            | Self::TooLarge
+            | Self::CutOff { .. }
+            | Self::Malformed(_)
+            | Self::NoRequest => None,
         }
     }
 
@@ -49,6 +55,7 @@ impl SentBody {
             Self::NotKept => Some("The body was too large to be kept."),
             Self::TooLarge => Some("The body is larger than API Gateway accepts."),
             Self::CutOff { .. } | Self::Malformed(_) => Some("The body did not arrive whole."),
+            Self::NoRequest => Some("What arrived is no HTTP request."),
         }
     }
 }

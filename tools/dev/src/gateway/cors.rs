@@ -2,6 +2,9 @@
 //! `CorsConfiguration` has them. The functions answer preflights themselves, as they do behind API
 //! Gateway, whose routes have the method ANY. Must not know which functions there are.
 
+pub(crate) mod allowed_origin;
+
+use self::allowed_origin::AllowedOrigin;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderName, ORIGIN,
@@ -13,8 +16,7 @@ use emulator::template::Cors;
 #[derive(Clone, Default)]
 pub(crate) struct CorsPolicy {
     pub(crate) cors: Cors,
-    /// As in API Gateway, an origin may be `*`, or a scheme with it: `https://*`.
-    pub(crate) origins: Vec<String>,
+    pub(crate) origins: Vec<AllowedOrigin>,
 }
 
 impl CorsPolicy {
@@ -55,9 +57,11 @@ impl CorsPolicy {
         let origin = text(ORIGIN)?;
         let header = request.get(ORIGIN)?;
         if self.allow_origin_for(header).is_none() {
-            return Some(format!(
-                "browser page at {origin} is not allowed: add --cors {origin}"
-            ));
+            let advice = match AllowedOrigin::parse(origin) {
+                Ok(_) => format!("add --cors {origin}"),
+                Err(why) => why,
+            };
+            return Some(format!("browser page at {origin} is not allowed: {advice}"));
         }
         if method != Method::OPTIONS {
             return None;
@@ -105,17 +109,10 @@ impl CorsPolicy {
     /// The value of `access-control-allow-origin` for a page of `origin`, if it is allowed.
     fn allow_origin_for(&self, origin: &HeaderValue) -> Option<HeaderValue> {
         let text = origin.to_str().ok()?;
-        let matching = self
-            .origins
-            .iter()
-            .find(|allowed| match allowed.strip_suffix('*') {
-                Some(start) => text.starts_with(start),
-                None => text == *allowed,
-            })?;
-        Some(if matching == "*" {
-            HeaderValue::from_static("*")
-        } else {
-            origin.clone()
+        let matching = self.origins.iter().find(|allowed| allowed.includes(text))?;
+        Some(match matching {
+            AllowedOrigin::Every => HeaderValue::from_static("*"),
+            _ => origin.clone(),
         })
     }
 }

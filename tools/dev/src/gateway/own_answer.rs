@@ -1,10 +1,20 @@
-//! The answers that API Gateway gives without a function. Must not know when which one is given.
+//! The answers that are given without a function: those of API Gateway, and one that stands for a
+//! function's. Must not know when which one is given.
 
+use aws::cause::Cause;
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Response, StatusCode};
+use model::identifier::RequestIdentifier;
+use service::outcome::Failure;
+use service::problem::Problem;
+use service::response::respond;
+use signals::BatchOutcome;
+use store::error::StoreError;
 
 use crate::exchange::answer::Answer;
+use crate::exchange::sent_request::SentRequest;
+use crate::exchange::signal::ListedMembers;
 
 /// API Gateway's own answer with this status, message and reason.
 pub(super) fn own_answer(status: StatusCode, message: &str, reason: Option<String>) -> Answer {
@@ -36,6 +46,28 @@ pub(super) fn internal_server_error() -> Answer {
 pub(super) fn service_unavailable(reason: Option<String>) -> Answer {
     let status = StatusCode::SERVICE_UNAVAILABLE;
     own_answer(status, "Service Unavailable", reason)
+}
+
+/// The answer of a function when DynamoDB is unavailable, and the overflow queue, too. A batch gets
+/// the requestIdentifier to retry with.
+pub(super) fn storage_unavailable(sent: &SentRequest, reason: Option<String>) -> Answer {
+    let retry_identifier = sent.is_batch().then(|| {
+        let body = sent.decoded().unwrap_or_default();
+        let identifier = ListedMembers::of_body(&body).request_identifier();
+        let identifier = identifier.and_then(RequestIdentifier::parse);
+        identifier.unwrap_or_else(RequestIdentifier::random)
+    });
+    let problem = Problem::StorageUnavailable {
+        error: StoreError::Unavailable(Cause::DeadlineExceeded),
+        retry_identifier,
+    };
+    let request_id = format!("{:016x}", fastrand::u64(..));
+    let response = respond::<BatchOutcome>(&Err(Failure::Problem(problem)), &request_id);
+    Answer {
+        response: response.map(|body| Bytes::copy_from_slice(body.as_ref())),
+        reason,
+        batch: None,
+    }
 }
 
 /// A response in the shape that API Gateway's own responses have.

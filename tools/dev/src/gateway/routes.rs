@@ -22,9 +22,19 @@ impl Routes {
     /// Why no function gets a request.
     pub(super) fn no_such_path(&self, sent: &SentRequest) -> String {
         let mistake = self.mistake_of(sent);
+        let paths = self.paths().join(", ");
+        format!("no such path: {mistake}the paths are {paths}")
+    }
+
+    /// The paths, each once.
+    pub(crate) fn paths(&self) -> Vec<&str> {
         let mut paths: Vec<_> = self.0.iter().map(|route| route.path.as_str()).collect();
         paths.dedup();
-        format!("no such path: {mistake}the paths are {}", paths.join(", "))
+        paths
+    }
+
+    pub(crate) fn have_path(&self, path: &str) -> bool {
+        self.0.iter().any(|route| route.path == path)
     }
 
     /// The likely mistake of a client that has sent a request to a path that there is not.

@@ -24,6 +24,8 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::recorded_stream::RecordedStream;
+
 /// How long the server waits after it could not accept a connection, as when this process has too
 /// many files open.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_millis(100);
@@ -63,6 +65,15 @@ impl Client {
     }
 }
 
+/// What a client sent that the HTTP library refuses.
+pub(super) struct RefusedHead {
+    /// Its first bytes.
+    pub(super) start: Vec<u8>,
+    /// The sentence of the HTTP library.
+    pub(super) error: String,
+    pub(super) is_too_large: bool,
+}
+
 /// A running server.
 pub(crate) struct Server {
     stop: oneshot::Sender<()>,
@@ -70,14 +81,16 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server that has `respond` respond to the requests that arrive at `listener`.
+    /// Starts a server that has `respond` respond to the requests that arrive at `listener`, and
+    /// tells `refused` what is no request.
     ///
     /// # Errors
     /// The runtime cannot watch the listener.
-    pub(crate) fn start<R, F>(listener: TcpListener, respond: R) -> Result<Self>
+    pub(super) fn start<R, F, N, T>(listener: TcpListener, respond: R, refused: N) -> Result<Self>
     where
         R: Fn(Request, Client) -> F + Clone + Send + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
+        N: Fn(RefusedHead) -> T + Clone + Send + 'static,
     {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -85,7 +98,7 @@ impl Server {
         let served = tokio::spawn(async move {
             let connections = GracefulShutdown::new();
             tokio::select! {
-                () = accept(&listener, &connections, respond) => {}
+                () = accept(&listener, &connections, respond, refused) => {}
                 _ = stopped => {}
             }
             drop(listener);
@@ -104,13 +117,15 @@ impl Server {
 
 /// Accepts connections until its future is dropped. The requests of each connection are answered in
 /// a task of its own.
-async fn accept<R, F>(
+async fn accept<R, F, N, T>(
     listener: &tokio::net::TcpListener,
     connections: &GracefulShutdown,
     respond: R,
+    refused: N,
 ) where
     R: Fn(Request, Client) -> F + Clone + Send + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
+    N: Fn(RefusedHead) -> T + Clone + Send + 'static,
 {
     loop {
         let accepted = listener.accept().await;
@@ -124,6 +139,8 @@ async fn accept<R, F>(
         };
         // If this fails, responses are only a little later.
         let _ = stream.set_nodelay(true);
+        let stream = RecordedStream::new(stream);
+        let head = stream.head.clone();
         let respond = respond.clone();
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             let response = respond(request.map(Body::new), client.clone());
@@ -134,9 +151,18 @@ async fn accept<R, F>(
             .half_close(true)
             .serve_connection(TokioIo::new(stream), service);
         let connection = connections.watch(connection);
+        let refused = refused.clone();
         tokio::spawn(async move {
-            // An error means that the client has left before its answer.
-            let _ = connection.await;
+            // Another error means that the client has left before its answer.
+            if let Err(error) = connection.await
+                && error.is_parse()
+            {
+                refused(RefusedHead {
+                    start: head.start(),
+                    error: error.to_string(),
+                    is_too_large: error.is_parse_too_large(),
+                });
+            }
         });
     }
 }

@@ -11,8 +11,10 @@ use super::Gateway;
 use crate::exchange::recent_exchanges::RecentExchanges;
 use crate::functions::Functions;
 use crate::gateway::cors::CorsPolicy;
+use crate::gateway::cors::allowed_origin::AllowedOrigin;
 use crate::gateway::host_names::HostNames;
-use crate::gateway::injected_answer::InjectedAnswerShare;
+use crate::gateway::injected_answer::{InjectedAnswerShare, InjectedAnswers};
+use crate::gateway::preflights::Preflights;
 use crate::gateway::routes::Routes;
 
 /// A path of the customers function, which answers 401 without a key, and 204 to OPTIONS.
@@ -42,7 +44,10 @@ fn gateway(origins: &[&str], injected_answers: &[&str]) -> String {
     };
     let cors = CorsPolicy {
         cors,
-        origins: origins.iter().map(|&origin| origin.to_owned()).collect(),
+        origins: origins
+            .iter()
+            .map(|origin| AllowedOrigin::parse(origin).unwrap())
+            .collect(),
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}{PATH}", listener.local_addr().unwrap());
@@ -50,12 +55,14 @@ fn gateway(origins: &[&str], injected_answers: &[&str]) -> String {
         .iter()
         .map(|text| InjectedAnswerShare::parse(text).unwrap())
         .collect();
+    let injected_answers = InjectedAnswers::new(injected_answers, 0, Vec::new());
     let gateway = Arc::new(Gateway {
         functions: functions(),
         routes: Routes(template().routes().cloned().collect()),
         host_names: HostNames::default(),
         cors,
         injected_answers,
+        preflights: Preflights::default(),
         keys: None,
         event_contracts: None,
         prints_lines: false,

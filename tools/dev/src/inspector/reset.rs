@@ -9,7 +9,8 @@ use super::accounts::ensure_known_account;
 use super::query::{OptionalAccountQuery, Parameters};
 use super::response::Answered;
 
-/// Deletes everything but the keys: the messages of the queue, the items and the exchanges. With an account, only what belongs to it.
+/// Deletes everything but the keys: the messages of the queue, the items, the exchanges and the
+/// planned answers. With an account, only what belongs to it.
 pub(super) async fn reset(
     State(inspector): Shared,
     Parameters(wanted): Parameters<OptionalAccountQuery>,
@@ -27,5 +28,6 @@ pub(super) async fn reset(
         Some(account) => gateway.exchanges.clear_account(account.as_str()),
         None => gateway.exchanges.clear(),
     }
+    gateway.injected_answers.clear(wanted.account_name());
     Ok(StatusCode::NO_CONTENT.into_response())
 }
