@@ -214,16 +214,16 @@ fn signals_are_counted_by_type_and_subject() {
 fn wait_ends_at_once_when_a_request_that_it_would_count_is_no_longer_kept() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
-    let began = Instant::now();
     for _ in 0..=500 {
         stack.send("GET", "/api/sdk/ping", &[], b"");
     }
-    let sent = began.elapsed();
     for path in [
         "/signals?count=600&wait=60s",
         "/counts?type=viewed&count=600&wait=60s",
     ] {
+        let began = Instant::now();
         let answer = inspector.get(path);
+        assert!(began.elapsed().as_secs() < 60, "{path}");
         assert_eq!(answer["oldest"], 2, "{path}");
     }
     assert_eq!(inspector.get("/signals")["dropped"], 1);
@@ -239,7 +239,6 @@ fn wait_ends_at_once_when_a_request_that_it_would_count_is_no_longer_kept() {
         inspector.get(path);
         assert!(began.elapsed().as_secs() >= 1, "{path}");
     }
-    assert!(began.elapsed() < sent + std::time::Duration::from_secs(60));
     stack.stop("TERM");
 }
 

@@ -70,13 +70,10 @@ fn is_device(signal_type: &[u8]) -> bool {
     let name = signal_type.split(|byte| *byte == b'.').next();
     let name = name.unwrap_or_default().to_ascii_lowercase();
     let is_named = DEVICES.iter().any(|device| name == device.as_bytes());
-    let is_numbered = match name.split_last() {
-        Some((digit, device)) => {
-            let is_device = |one: &&str| device == one.as_bytes();
-            digit.is_ascii_digit() && NUMBERED_DEVICES.iter().any(|one| is_device(&one))
-        }
-        None => false,
-    };
+    let is_numbered = name.split_last().is_some_and(|(digit, device)| {
+        let mut devices = NUMBERED_DEVICES.iter();
+        digit.is_ascii_digit() && devices.any(|one| device == one.as_bytes())
+    });
     is_named || is_numbered
 }
 

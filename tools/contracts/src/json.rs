@@ -1,6 +1,6 @@
-//! JSON as contracts and signals have it. It is not read as a `serde_json::Value` by serde_json itself,
-//! which keeps one of two members with the same name in silence, and takes an object with a name of
-//! its own for something else. Must not know what a value means.
+//! JSON as contracts and signals have it. It is not read as a `Value` by `serde_json` itself, which
+//! keeps one of two members with the same name in silence, and takes an object with a name of its own
+//! for something else. Must not know what a value means.
 
 use std::fmt;
 

@@ -49,10 +49,10 @@ use self::own_answer::{
 };
 use self::preflights::Preflights;
 use self::routes::Routes;
-use self::server::{Client, RefusedHead, Server};
+use self::server::{Client, Server};
 use crate::exchange::Exchange;
 use crate::exchange::answer::Answer;
-use crate::exchange::api_key::{ApiKeyTable, SentKey, why_unauthorized};
+use crate::exchange::api_key::{ApiKeyTable, why_unauthorized};
 use crate::exchange::event_contract::EventContracts;
 use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
 use crate::exchange::request_line::request_line;
@@ -96,18 +96,7 @@ impl Gateway {
         Server::start(
             listener,
             move |request, client| Arc::clone(&gateway).respond(request, client),
-            move |head| refusing.keep(refusing.refuse(&head)),
-        )
-    }
-
-    /// What is recorded of a request whose head is no HTTP.
-    fn refuse(&self, head: &RefusedHead) -> Exchange {
-        let refused = refused_head::read(head);
-        Exchange::new(
-            refused.sent,
-            refused.answer,
-            Duration::ZERO,
-            SentKey::default(),
+            move |head| refusing.keep(refused_head::exchange(&head)),
         )
     }
 

@@ -65,8 +65,10 @@ impl Emulator {
         self.read_all(&table.name, |item| {
             if text_of(&item, "pk").starts_with(prefix) {
                 let key_attributes = ["pk", "sk"].into_iter();
-                let key = key_attributes.filter_map(|name| Some((name, item.get(name)?)));
-                keys.push(serde_json::to_value(BTreeMap::from_iter(key))?);
+                let key: BTreeMap<_, _> = key_attributes
+                    .filter_map(|name| Some((name, item.get(name)?)))
+                    .collect();
+                keys.push(serde_json::to_value(key)?);
             }
             Ok(())
         })?;

@@ -1,11 +1,14 @@
 //! Requests that the HTTP library refuses before it knows what is asked for: a malformed or too large
 //! head, TLS, or HTTP/2. Must not know how a connection is read.
 
+use std::time::Duration;
+
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
 use super::own_answer::own_answer;
 use super::server::RefusedHead;
-use crate::exchange::answer::Answer;
+use crate::exchange::Exchange;
+use crate::exchange::api_key::SentKey;
 use crate::exchange::sent_request::{SentBody, SentRequest};
 
 /// The first byte of a TLS connection: the record type of a handshake (RFC 8446, section 5.1).
@@ -17,14 +20,8 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0";
 /// The most characters that are shown of a target.
 const MAX_TARGET_CHARS: usize = 200;
 
-/// A refused request, as far as it can be read, and its answer.
-pub(super) struct RefusedRequest {
-    pub(super) sent: SentRequest,
-    pub(super) answer: Answer,
-}
-
-/// Reads what a client sent in place of a head.
-pub(super) fn read(head: &RefusedHead) -> RefusedRequest {
+/// What is recorded of a refused request, as far as it can be read.
+pub(super) fn exchange(head: &RefusedHead) -> Exchange {
     let text = String::from_utf8_lossy(&head.start);
     let mut words = text.lines().next().unwrap_or_default().split(' ');
     let is_http = head.start.first() != Some(&TLS_HANDSHAKE);
@@ -43,7 +40,7 @@ pub(super) fn read(head: &RefusedHead) -> RefusedRequest {
         body: SentBody::NoRequest,
     };
     let answer = own_answer(status(head), "Bad Request", Some(reason(head)));
-    RefusedRequest { sent, answer }
+    Exchange::new(sent, answer, Duration::ZERO, SentKey::default())
 }
 
 /// What stands in place of a method that cannot be read.
