@@ -12,6 +12,7 @@ class Client:
 
     def __init__(self, variables: Mapping[str, str]):
         self.base_url, self.key = variables["BASE_URL"], variables["API_KEY"]
+        self.inspector_url = variables["INSPECTOR_URL"]
 
     def send(self, method: str, path: str, body: str | bytes | None = None, key: str | None = "", **headers: str) -> int:
         if key is not None:
@@ -25,6 +26,11 @@ class Client:
                 return response.status
         except urllib.error.HTTPError as error:
             return error.code
+
+    def reset(self) -> None:
+        """As a test does before it begins."""
+        request = urllib.request.Request(self.inspector_url + "/reset", b"", {"X-Intake-Inspector": "1"}, method="POST")
+        urllib.request.urlopen(request, timeout=60).close()
 
     def send_raw(self, method: str, path: str, headers: Mapping[str, str], body: str) -> None:
         """Sends what no library would: any method, path and header that HTTP/1.1 can carry."""

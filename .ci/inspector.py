@@ -31,6 +31,9 @@ MALFORMED = '{\n  "signals": [{"customerId": "ä"},]\n}'
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 # The number of no request.
 UNKNOWN = "999999"
+# The widths at which the page is tried: a phone, and screens of a laptop, a desk and a wall.
+WIDTHS = (390, 1280, 1920, 2560)
+AXE_WIDTHS = WIDTHS[:3]
 # Answers that a check asks for, and that the browser reports as errors.
 REFUSED = re.compile(r"/requests/[0-9]+$|/rejected/redrive")
 RUN = "$(touch${IFS}ran)`touch ran`"
@@ -199,7 +202,8 @@ class Inspector:
         self.client.send("GET", "/api/sdk/ping")
         expect(self.rows).to_have_count(3)
         for text, wanted in (("4xx", "/api/nothing"), ("purchase", "ada"), ("ADA 200", "ada"), ("dev purchase", "ada"), ("ping 200", "ping"),
-                             ("no such path: the paths", "/api/nothing"), ("1 accepted", "ada")):
+                             ("no such path: the paths", "/api/nothing"), ("1 accepted", "ada"), ("level:error", "/api/nothing"),
+                             ("-level:error -ping", "ada")):
             self.page.keyboard.press("/")
             self.page.keyboard.press("Control+A")
             self.page.keyboard.type(text)
@@ -290,6 +294,8 @@ class Inspector:
         expect(self.rows).to_have_count(2)
         self.page.locator("body").press("ArrowDown")
         self.page.keyboard.press("ArrowDown")
+        self.page.keyboard.press("Enter")
+        expect(self.detail).to_have_attribute("data-n", self.rows.nth(1).get_attribute("data-n"))
         self.page.keyboard.press("Tab")
         expect(self.page.get_by_role("button", name="Edit and send")).to_be_focused()
         expect(self.detail).to_have_attribute("data-n", self.rows.nth(1).get_attribute("data-n"))
@@ -322,6 +328,194 @@ class Inspector:
         labels = self.rows.first.locator("td[data-label]:visible").evaluate_all("all => all.map((cell) => cell.dataset.label)")
         assert labels[:2] == ["Time", "Why"], labels
         self.page.set_viewport_size(wide)
+
+    def columns_stand_under_their_headings_at_every_width(self) -> None:
+        self._clear()
+        self.client.signals(BATCH.replace("0b0c7a52", "5b0c7a52"))
+        wide = self.page.viewport_size
+        for width in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": 800})
+            for is_open in (True, False):
+                if is_open:
+                    expect(self.rows.first).to_contain_text("2 accepted, 2 rejected")
+                    self.rows.first.click()
+                    expect(self.detail).to_be_visible()
+                left = "all => all.map((cell) => Math.round(cell.getBoundingClientRect().left))"
+                headings = self.page.locator("thead th:visible").evaluate_all(left)
+                cells = self.rows.first.locator("td:visible").evaluate_all(left)
+                assert headings in ([], cells), (width, is_open, headings, cells)
+                assert self.page.evaluate("document.documentElement.scrollWidth") == width
+                if is_open:
+                    self.page.get_by_role("button", name="Close").click()
+                    expect(self.detail).to_be_hidden()
+        self.page.set_viewport_size(wide)
+
+    def hidden_characters_are_escaped_and_other_directions_move_nothing(self) -> None:
+        hidden = "\u202eegasuf\u202c\u2066\u2069\u200e\u200f\u200b\u00ad\U000e0041\u00a0"
+        escaped = r"\u202eegasuf\u202c\u2066\u2069\u200e\u200f\u200b\u00ad\udb40\udc41\u00a0"
+        arabic = "\u0633\u0639\u0631"
+        signal = {"customerId": arabic, "eventType": "a" + hidden, "data": {arabic: arabic, hidden: 1}}
+        self.client.signals(json.dumps({"signals": [signal]}, ensure_ascii=False))
+        self._open_newest("1 accepted")
+        expect(self.rows.first.locator(".types")).to_have_text("a" + escaped)
+        expect(self.detail.locator("dd", has_text=escaped)).to_have_text("a" + escaped)
+        shown = self.detail.locator("pre").first
+        expect(shown).to_contain_text(f'"{escaped}": 1')
+        # The name stands before its value, and the comma after both.
+        name, value = (shown.locator("bdi", has_text=arabic).nth(n).bounding_box() for n in (1, 2))
+        assert name["x"] + name["width"] <= value["x"], (name, value)
+        self.page.get_by_role("button", name="Edit and send").click()
+        expect(self.page.get_by_label("Body")).to_have_value(re.compile(re.escape(escaped)))
+        self.page.get_by_role("button", name="Cancel").click()
+        self.client.signals('{"signals": [\n\u202e]]')
+        self._open_newest("malformed-json")
+        expect(self.detail.locator("pre").first).to_contain_text(r"\u202e")
+
+    def refused_request_has_its_types_apart_from_its_outcome(self) -> None:
+        self.client.signals('{"signals":[{"customerId":"c","eventType":"refused-type"}]}', key="intake_sk_" + "0" * 64)
+        self._open_newest("unknown")
+        facts = self.detail.locator("dl")
+        names = facts.locator("dt").all_inner_texts()
+        assert "Outcome" not in names, names
+        assert facts.locator("dd").all_inner_texts()[names.index("Types")] == "refused-type"
+
+    def status_of_a_partly_rejected_batch_is_no_success(self) -> None:
+        self._clear()
+        self.client.signals(BATCH.replace("0b0c7a52", "6b0c7a52"))
+        expect(self.rows.first.locator(".status")).to_have_class("status warned")
+        self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(2)
+        expect(self.rows.first.locator(".status")).to_have_class("status good")
+
+    def filter_finds_each_subject_of_a_batch(self) -> None:
+        self._clear()
+        self.client.signals('{"signals":[{"customerId":"c-1","eventType":"e"},{"customerId":"c-2","eventType":"e"}]}')
+        expect(self.rows).to_have_count(1)
+        self.page.get_by_label("Filter").fill("c-2")
+        expect(self.rows).to_have_count(1)
+        self.page.get_by_label("Filter").fill("")
+
+    def list_stays_where_it_is_read_when_requests_arrive(self) -> None:
+        self._clear()
+        for _ in range(60):
+            self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(60)
+        line = self.rows.nth(40)
+        n = line.get_attribute("data-n")
+        line.scroll_into_view_if_needed()
+        place = self.page.locator(f'tr[data-n="{n}"]')
+        before = place.bounding_box()["y"]
+        for _ in range(10):
+            self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(70)
+        assert place.bounding_box()["y"] == before
+
+    def reset_of_a_test_empties_the_list_and_nothing_is_missing(self) -> None:
+        self._clear()
+        for _ in range(3):
+            self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(3)
+        self._open_newest("ping")
+        self.client.reset()
+        expect(self.rows).to_have_count(0)
+        expect(self.detail).to_be_hidden()
+        self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(1)
+        expect(self.page.locator("#older")).to_have_text("")
+
+    def keys_lead_through_the_list(self) -> None:
+        self._clear()
+        for _ in range(4):
+            self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(4)
+        press = self.page.keyboard.press
+        self.page.locator("body").press("j")
+        for key, place in (("j", 1), ("End", 3), ("k", 2), ("Home", 0)):
+            press(key)
+            expect(self.rows.nth(place)).to_be_focused()
+        # Tab leads past the list, whose rows are one stop.
+        press("Tab")
+        assert self.page.evaluate("document.activeElement.closest('#rows')") is None
+        press("?")
+        keys = self.page.get_by_role("dialog")
+        expect(keys).to_contain_text("Home")
+        press("Escape")
+        expect(keys).to_be_hidden()
+
+    def back_closes_what_was_opened_and_the_address_has_the_filter(self) -> None:
+        self._clear()
+        self.client.send("GET", "/api/nothing")
+        self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(2)
+        self.page.get_by_label("Filter").fill("4xx -level:ok")
+        expect(self.rows).to_have_count(1)
+        self.rows.first.click()
+        expect(self.detail).to_be_visible()
+        self.page.reload()
+        expect(self.detail).to_contain_text("/api/nothing")
+        expect(self.page.get_by_label("Filter")).to_have_value("4xx -level:ok")
+        expect(self.rows).to_have_count(1)
+        self.page.get_by_role("button", name="Close").click()
+        self.rows.first.click()
+        expect(self.detail).to_be_visible()
+        self.page.go_back()
+        expect(self.detail).to_be_hidden()
+        expect(self.rows).to_have_count(1)
+        self.page.get_by_label("Filter").fill("-4xx")
+        expect(self.rows).to_contain_text("/api/sdk/ping")
+        self.page.get_by_label("Filter").fill("")
+
+    def what_is_shown_is_exported_as_lines_of_json(self) -> None:
+        self._clear()
+        self.client.send("GET", "/api/nothing")
+        self.client.send("GET", "/api/sdk/ping")
+        expect(self.rows).to_have_count(2)
+        self.page.get_by_label("Filter").fill("4xx")
+        expect(self.rows).to_have_count(1)
+        with self.page.expect_download() as download:
+            self.page.get_by_role("button", name="Export").click()
+        assert download.value.suggested_filename == "requests.ndjson"
+        exported = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
+        assert [(one["path"], one["status"]) for one in exported] == [("/api/nothing", 404)], exported
+        self.page.get_by_label("Filter").fill("")
+
+    def page_is_accessible_in_each_state(self) -> None:
+        source = next(Path(folder).parent.joinpath("axe-core/axe.min.js") for folder in os.environ["PATH"].split(":")
+                      if folder.endswith("node_modules/.bin") and Path(folder).parent.joinpath("axe-core").exists())
+        script = source.read_text()
+        wide, found = self.page.viewport_size, []
+
+        def look(state: str) -> None:
+            for width in AXE_WIDTHS:
+                for scheme in ("light", "dark"):
+                    self.page.set_viewport_size({"width": width, "height": 720})
+                    self.page.emulate_media(color_scheme=scheme)
+                    self.page.evaluate(script)
+                    violations = self.page.evaluate("axe.run().then(({violations}) => violations)")
+                    found.extend((state, width, scheme, one["id"], [node["html"][:120] for node in one["nodes"]]) for one in violations)
+            self.page.set_viewport_size(wide)
+
+        self._clear()
+        look("empty")
+        self.client.signals(BATCH.replace("0b0c7a52", "7b0c7a52"))
+        expect(self.rows).to_have_count(1)
+        look("list")
+        self.page.get_by_label("Filter").fill("nothing-has-this")
+        look("unmatched")
+        self.page.get_by_label("Filter").fill("")
+        self._open_newest("2 accepted, 2 rejected")
+        look("detail")
+        self.page.get_by_role("button", name="Edit and send").click()
+        look("editor")
+        for tab in ("Customer", "Rejected"):
+            self.page.get_by_role("button", name=tab, exact=True).click()
+            look(tab)
+        self.page.get_by_role("button", name="Requests", exact=True).click()
+        self.page.get_by_role("button", name="Close").click()
+        self.page.keyboard.press("?")
+        look("keys")
+        self.page.keyboard.press("Escape")
+        assert not found, found
 
     def unmatched_filter_unknown_number_and_cleared_list_have_a_sentence(self) -> None:
         self.client.send("GET", "/api/sdk/ping")
@@ -414,7 +608,7 @@ class Inspector:
         self.rows.nth(1).click()
         expect(self.detail).to_contain_text("it's")
         with self.page.expect_download() as download:
-            self.page.get_by_role("link", name="Save as event").click()
+            self.page.get_by_role("link", name="Save as API Gateway event").click()
         event = json.loads(Path(download.value.path()).read_text())
         assert event["version"] == "2.0" and json.loads(event["body"])["signals"][0]["customerId"] == "it's", event
 
@@ -528,7 +722,6 @@ def check(browser: Browser, variables: Mapping[str, str], folder: Path) -> tuple
     if trouble:
         failed += 1
         print(f"error: inspector: the browser complains: {trouble}")
-    page.set_viewport_size({"width": 1280, "height": 720})
     inspector._clear()
     inspector.client.send("GET", "/api/sdk/ping", key="intake_sk_" + "0" * 64)
     for scheme in ("light", "dark"):
@@ -536,6 +729,13 @@ def check(browser: Browser, variables: Mapping[str, str], folder: Path) -> tuple
         for name, body, text in (("malformed", MALFORMED, "malformed-json"), ("partial", BATCH, "2 accepted, 2 rejected")):
             # Another identifier, so that it is not a replay.
             inspector.client.signals(body.replace("0b0c7a52", {"light": "2b0c7a52", "dark": "3b0c7a52"}[scheme]))
+            page.set_viewport_size({"width": WIDTHS[1], "height": 720})
             inspector._open_newest(text)
-            page.screenshot(path=folder / f"inspector-{name}-{scheme}.png")
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 720})
+                page.screenshot(path=folder / f"inspector-{name}-{scheme}-{width}.png")
+            page.get_by_role("button", name="Close").click()
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 720})
+                page.screenshot(path=folder / f"inspector-list-{scheme}-{width}.png")
     return len(checks), failed

@@ -2,10 +2,11 @@
 
 const MAX_JUMPS = 100;
 
-/* Selects a request, or none. Its address survives a reload. */
+/* Selects a request, or none. Its address survives a reload, and Back closes what was opened. */
 function show(n) {
+  const isOpened = selected === null && n !== null;
   selected = n;
-  setAddress(n === null ? "" : `#${n}`);
+  setAddress(isOpened);
   $("detail").hidden = n === null;
   document.querySelector("main").classList.toggle("open", n !== null);
   drawRows();
@@ -30,11 +31,16 @@ async function open(n, note = "") {
   const actions = make("p", "", "actions");
   const said = make("p", note, "quiet said");
   const marks = marksOf(request);
-  title.append(status(request.status), make("h2", `#${n} ${request.method} ${request.path}`));
+  const heading = make("h2", `#${n} ${request.method} `);
+  heading.append(isolated(request.path));
+  title.append(status(request), heading);
   const copy = async () => {
     said.textContent = (await copied(curl(request))) ? "Copied." : "Copy it from here:";
   };
-  const event = Object.assign(make("a", "Save as event"), { href: `requests/${n}/event`, download: `event-${n}.json` });
+  const event = Object.assign(make("a", "Save as API Gateway event"), {
+    href: `requests/${n}/event`,
+    download: `api-gateway-event-${n}.json`,
+  });
   actions.append(
     button("Edit and send", () => edit(request, pane, said), "main"),
     button("Copy as curl", copy),
@@ -42,12 +48,18 @@ async function open(n, note = "") {
     button("Close", close, "last"),
   );
   const facts = make("dl");
-  const fact = (name, text) => text && facts.append(make("dt", name), make("dd", text));
+  const fact = (name, ...content) => {
+    if (!content.join("")) return;
+    const value = make("dd");
+    value.append(...content.map((part) => (typeof part === "string" ? unhidden(part) : part)));
+    facts.append(make("dt", name), value);
+  };
   fact("Why", [request.code, request.reason].filter(Boolean).join(": "));
-  fact("Outcome", [outcome(request), types(request)].filter(Boolean).join(" · "));
+  fact("Outcome", outcome(request));
+  fact("Types", ...types(request));
   fact("Account", request.account ?? "none");
   fact("Time", `${new Date(request.time).toLocaleTimeString()}, ${request.durationMs} ms`);
-  fact("Identifier", request.requestIdentifier);
+  fact("Identifier", request.requestIdentifier ?? "");
   fact("x-request-id", request.requestId ?? "none");
   const shown = body(request, marks); // Makes the elements of the marks.
   pane.replaceChildren(
@@ -74,7 +86,8 @@ async function copied(text) {
     return true;
   } catch (error) {
     $("detail").querySelector("textarea.copy")?.remove();
-    const field = Object.assign(make("textarea", text, "copy"), {
+    const field = Object.assign(make("textarea", "", "copy"), {
+      value: text,
       readOnly: true,
       rows: 6,
       ariaLabel: "The line for a shell",
@@ -89,9 +102,8 @@ function jumps(marks) {
   const list = make("ul", "", "jumps"),
     number = (wanted) => marks.filter(({ kind }) => kind === wanted).length;
   for (const one of marks.slice(0, MAX_JUMPS)) {
-    const jump = button(`${one.pointer || "the body"}: ${one.message}`, () =>
-      one.element?.scrollIntoView({ block: "center" }),
-    );
+    const jump = button("", () => one.element?.scrollIntoView({ block: "center" }));
+    jump.append(isolated(one.pointer || "the body"), `: ${unhidden(one.message)}`);
     list.appendChild(make("li")).append(Object.assign(jump, { className: one.className }));
   }
   if (marks.length > MAX_JUMPS)
@@ -145,17 +157,19 @@ function malformed(text, line, column, sentence) {
     .slice(Math.max(line - 20, 0), line - 1)
     .map((shown) => shown.slice(0, 400) + "\n")
     .join("");
+  const after = (lines[line - 1] ?? "").slice(before.length + at.length).slice(0, 400);
+  const following = lines
+    .slice(line, line + 20)
+    .join("\n")
+    .slice(0, 4000);
   pre.append(
-    context,
-    before.slice(-2000),
+    unhidden(context),
+    unhidden(before.slice(-2000)),
     make("mark", at, "bad"),
     make("mark", sentence, "bad note"),
     "\n",
-    (lines[line - 1] ?? "").slice(before.length + at.length).slice(0, 400) + "\n",
-    lines
-      .slice(line, line + 20)
-      .join("\n")
-      .slice(0, 4000),
+    unhidden(after) + "\n",
+    unhidden(following),
   );
   return pre;
 }

@@ -58,10 +58,11 @@ function pretty(json, marks = []) {
   const pre = make("pre");
   let lines = 0;
   const write = (node, indent, lead, tail, into) => {
-    const noted = (shown) => {
-      if (!node.marks) return [shown];
+    const noted = (...shown) => {
+      if (!node.marks) return shown;
       const className = node.marks.some((one) => one.className === "bad") ? "bad" : "warned";
-      const element = make("mark", shown, className);
+      const element = make("mark", "", className);
+      element.append(...shown);
       for (const one of node.marks) one.element = element;
       return [
         element,
@@ -72,20 +73,20 @@ function pretty(json, marks = []) {
       const text = node.text ?? node.open + node.close,
         more = text.length - MAX_SHOWN;
       lines++;
-      return into.append(
-        indent + lead,
-        ...noted((more > 0 ? `${text.slice(0, MAX_SHOWN)} … ${more} more …` : text) + tail),
-        "\n",
-      );
+      const shown = more > 0 ? `${text.slice(0, MAX_SHOWN)} … ${more} more …` : text;
+      return into.append(indent, ...lead, ...noted(isolated(shown), tail), "\n");
     }
     if (lines > MAX_LINES && !node.marked)
-      return into.append(`${indent}${lead}${node.open} … ${node.items.length} more … ${node.close}${tail}\n`);
-    into.append(indent + lead, ...noted(node.open), "\n");
+      return into.append(indent, ...lead, `${node.open} … ${node.items.length} more … ${node.close}${tail}\n`);
+    into.append(indent, ...lead, ...noted(node.open), "\n");
     lines++;
     let skipped = 0;
     node.items.forEach(({ key, node: inside }, index) => {
       if (lines > MAX_LINES && !inside.marked) skipped++;
-      else write(inside, indent + "  ", key === null ? "" : `${key}: `, index + 1 < node.items.length ? "," : "", into);
+      else {
+        const lead = key === null ? [] : [isolated(key), ": "];
+        write(inside, indent + "  ", lead, index + 1 < node.items.length ? "," : "", into);
+      }
     });
     if (skipped) into.append(`${indent}  … ${skipped} more without a mark …\n`);
     into.append(indent + node.close + tail + "\n");
@@ -93,13 +94,13 @@ function pretty(json, marks = []) {
   try {
     const root = parse(json);
     mark(root, marks);
-    write(root, "", "", "", pre);
+    write(root, "", [], "", pre);
   } catch (error) {
-    pre.textContent = json.slice(0, 100000);
+    pre.textContent = unhidden(json.slice(0, 100000));
   } // No JSON, or nested too deeply.
   return pre;
 }
-/* The text of JSON, indented and with every digit; any other text as it is. */
+/* The text of JSON, indented, with every digit and with escapes for what is hidden; any other text as it is. */
 function indented(json) {
   const write = (node, indent) => {
     if (!node.items?.length) return node.text ?? node.open + node.close;
@@ -109,7 +110,7 @@ function indented(json) {
     return `${node.open}\n${items.join(",\n")}\n${indent}${node.close}`;
   };
   try {
-    return write(parse(json), "");
+    return unhidden(write(parse(json), ""));
   } catch (error) {
     return json;
   } // No JSON, or nested too deeply.

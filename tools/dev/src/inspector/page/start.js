@@ -9,21 +9,34 @@ async function chooseView(name) {
   for (const tab of document.querySelectorAll("nav button"))
     tab.setAttribute("aria-current", tab.dataset.view === name ? "page" : "false");
   for (const section of ["requests", "customer", "rejected"]) $(section).hidden = section !== name;
-  for (const id of ["filter", "pause", "clear", "notice", "older"]) $(id).hidden = name !== "requests";
+  for (const id of ["filter", "pause", "clear", "export", "notice", "older"]) $(id).hidden = name !== "requests";
   $("detail").hidden = name !== "requests" || selected === null;
   await listAccounts();
 }
 for (const tab of document.querySelectorAll("nav button"))
   tab.addEventListener("click", () => chooseView(tab.dataset.view).then(showView));
-/* The address leads to what is shown: a request, a customer or the rejected signals. */
-const setAddress = (hash) => history.replaceState(null, "", location.pathname + hash);
+/* The address of the list, with its filter and the request that is open. */
+function addressOfList() {
+  const filter = $("filter").value.trim();
+  const parts = [selected ?? "", filter && new URLSearchParams({ filter })];
+  return `#${parts.filter(Boolean).join("&")}`;
+}
+/* The address leads to what is shown: requests, a customer or the rejected signals. */
+function setAddress(isOpened = false, hash = addressOfList()) {
+  const address = location.pathname + (hash === "#" ? "" : hash);
+  if (isOpened && location.hash !== hash) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
+}
 async function openAddress() {
   const hash = location.hash.slice(1);
   const address = new URLSearchParams(hash);
   const name = address.get("view");
   if (name !== "customer" && name !== "rejected") {
     await chooseView("requests");
-    return /^[1-9]\d*$/.test(hash) && open(Number(hash));
+    $("filter").value = address.get("filter") ?? "";
+    const [n] = /^[1-9]\d*(?=&|$)/.exec(hash) ?? [];
+    if (n) return open(Number(n));
+    return close();
   }
   chosenOf.stored = address.get("account") ?? chosenOf.stored;
   customerId().value = address.get("id") ?? "";

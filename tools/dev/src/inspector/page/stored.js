@@ -18,7 +18,7 @@ async function listAccounts() {
 async function showCustomer() {
   const place = $("customer").lastElementChild;
   const id = customerId().value;
-  setAddress(`#${new URLSearchParams({ view: "customer", id, account: chosenOf.stored })}`);
+  setAddress(false, `#${new URLSearchParams({ view: "customer", id, account: chosenOf.stored })}`);
   if (!id)
     return place.replaceChildren(
       make("p", "Type the customerId of a customer, or the emitterId of a workflow step.", "quiet"),
@@ -35,7 +35,7 @@ async function showCustomer() {
 }
 async function refreshRejected(outcome = "") {
   const place = $("rejected").lastElementChild;
-  setAddress(`#${new URLSearchParams({ view: "rejected", account: chosenOf.stored })}`);
+  setAddress(false, `#${new URLSearchParams({ view: "rejected", account: chosenOf.stored })}`);
   try {
     const text = await call("GET", ofAccount("rejected"));
     const nodes = parse(text).items.find(({ key }) => key === '"rejected"').node.items;
@@ -52,11 +52,11 @@ function rejectedCard(signal, entry, text) {
   const payload = entry.items.find(({ key }) => key === '"payload"').node;
   const stored = text.slice(payload.start, payload.end);
   const card = make("div", "", "card");
-  const edited = make("textarea", indented(stored));
+  const edited = make("textarea");
   const actions = make("p", "", "actions");
   const said = make("p", "", "bad said");
   let shown = pretty(stored, marksIn(signal.errors));
-  Object.assign(edited, { rows: 5, ariaLabel: "Payload", spellcheck: false });
+  Object.assign(edited, { value: indented(stored), rows: 5, ariaLabel: "Payload", spellcheck: false });
   const redrive = async () => {
     const sent = text.slice(entry.start, payload.start) + edited.value + text.slice(payload.end, entry.end);
     try {
@@ -92,5 +92,6 @@ $("account").addEventListener("change", () => {
 $("all").addEventListener("click", () => {
   $("filter").value = $("account").value = chosenOf.list = "";
   drawRows();
+  setAddress();
   $("filter").focus();
 });
