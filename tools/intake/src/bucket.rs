@@ -271,16 +271,18 @@ where
         return None;
     };
     let code = answer.code.unwrap_or_default();
-    let is_about_object = matches!(answer.cause(), Cause::AccessDenied | Cause::Other(_))
-        && matches!(answer.status, 400 | 403 | CONTENT_TOO_LARGE)
-        && code != OTHER_REGION_CODE;
+    let cause = answer.cause();
+    let has_unusable_key = matches!(cause, Cause::UnusableKey(_));
+    let is_refused = matches!(cause, Cause::AccessDenied | Cause::Other(_))
+        && matches!(answer.status, 400 | 403 | CONTENT_TOO_LARGE);
+    let is_about_object = (has_unusable_key || is_refused) && code != OTHER_REGION_CODE;
     if !is_about_object {
         return None;
     }
     let message = answer.message.unwrap_or_default().to_ascii_lowercase();
     Some(match code {
         "InvalidObjectState" => "it is archived. Restore it, and run the command again.",
-        code if code.starts_with("KMS.") => "its KMS key cannot be used.",
+        _ if has_unusable_key => "its KMS key cannot be used.",
         _ if message.contains("object lock") => "it is under Object Lock.",
         _ if answer.status == 403 => {
             "these credentials do not permit this. Use those of an operator."
