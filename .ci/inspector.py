@@ -161,7 +161,7 @@ class Inspector:
         self.client.send("GET", "/api/sdk/ping", key="intake_sk_" + "0" * 64)
         self._open_newest("unknown")
         self.client.send("GET", "/api/sdk/ping", key=None)
-        self._open_newest("missing: no Authorization")
+        self._open_newest("missing: the request has no Authorization header")
 
     def preflight_of_another_origin_says_what_to_add(self) -> None:
         self.client.send("OPTIONS", "/api/customers", key=None, Origin="http://localhost:3000",
