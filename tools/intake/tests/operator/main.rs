@@ -14,7 +14,8 @@
 //! | what is left of a person after the erasures | `erased_person` |
 //! | `signals` | `signals` for `list`, `signal_erasure` |
 //! | `rejected` | `rejected_signals` |
-//! | `overflow`, and erasures while messages are queued | `overflow` |
+//! | `overflow` | `overflow` |
+//! | erasures while messages are queued | `erasure_while_queued` |
 //! | `lake` | `lake`; `lake_objects` of single objects |
 //! | `contracts` | `contracts` |
 //! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_any_order`, `import_by_field`, `import_files`, `sample_data` |
@@ -45,6 +46,7 @@ mod customer_erasure;
 mod customers;
 mod doctor;
 mod erased_person;
+mod erasure_while_queued;
 mod import;
 mod import_again;
 mod import_any_order;

@@ -1,20 +1,14 @@
-//! `overflow` counts and redrives messages, and no erasure runs while messages are queued.
+//! `overflow` counts and redrives messages.
 
 use std::net::TcpListener;
 
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, arn};
 use serde_json::{Value, json};
-use testkit::fault_proxy::Plan;
-use testkit::{OverflowStack, RequestBuilder, TestApp};
 
-use crate::support::key_table::revoke_an_hour_ago;
 use crate::support::operator::Operator;
-use crate::support::requests::send;
-use crate::support::running_command::RunningCommand;
 
 const STATUS: [&str; 2] = ["overflow", "status"];
 const REDRIVE: [&str; 3] = ["overflow", "redrive", "--yes"];
-const ERASE_ADA: [&str; 6] = ["customers", "erase", "--account", "shop", "ada", "--yes"];
 
 /// The env file of a `cargo dev` without a queue, whose DynamoDB listens there.
 fn local_variables(dynamodb: &TcpListener) -> String {
@@ -166,152 +160,4 @@ async fn redrive_has_sqs_move_the_dead_letters_back() {
     assert_eq!(moves(), [start]);
     let redriven = operator.run(&[&REDRIVE[..], &["--json"]].concat());
     assert_eq!(redriven.success().json(), [json!({"messages": 3})]);
-}
-
-/// Why an erasure is refused.
-fn refusal(overflow: u64, dead_letters: u64) -> String {
-    format!(
-        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be stored \
-         after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
-         dead letters back), or add --anyway, and erase again when the queues are empty."
-    )
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
-    let sqs = FakeSqs::start().await.unwrap();
-    let operator = operator(&sqs);
-    // The counts of a queue are those of its waiting, in-flight and delayed messages.
-    let assert_refused = |overflow: [u64; 3], dead_letters: [u64; 3]| {
-        sqs.set_counts([overflow], [dead_letters]);
-        let reason = refusal(overflow.iter().sum(), dead_letters.iter().sum());
-        assert_eq!(operator.run(&ERASE_ADA).error_message(), reason);
-    };
-    assert_refused([1, 0, 0], [0, 0, 0]);
-    assert_refused([0, 2, 0], [0, 0, 0]);
-    assert_refused([0, 0, 3], [0, 0, 0]);
-    assert_refused([0, 0, 0], [1, 2, 3]);
-    // A command that is not refused asks for the tables, which this operator has not named.
-    let goes_on = |arguments: &[&str]| {
-        operator
-            .run(arguments)
-            .error_message()
-            .contains("does not define REJECTED_SIGNALS_TABLE")
-    };
-    assert!(goes_on(&[&ERASE_ADA[..], &["--anyway"]].concat()));
-    sqs.set_counts([[0, 0, 0]], [[0, 0, 0]]);
-    assert!(goes_on(&ERASE_ADA));
-}
-
-/// Waits until an erasure says that it waits for a message of the overflow queue.
-fn wait_for_message(erasing: &RunningCommand) {
-    let waiting = "Waiting until the queues are empty, for up to 15 minutes: the overflow queue has 1 message(s) and its \
-        dead-letter queue 0.";
-    while erasing.note() != waiting {}
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn erasure_of_a_customer_deletes_nothing_while_messages_are_queued() {
-    let app = TestApp::start();
-    let sqs = FakeSqs::start().await.unwrap();
-    let operator = Operator::new(&app).with_queues(&sqs);
-    let key = app.key("shop").await;
-    let customer = json!({"customerId": "ada", "customerData": {"city": "X"}});
-    send(&app, &key, RequestBuilder::customer(customer)).await;
-    sqs.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
-    let erasing = RunningCommand::start(&operator, &operator.local(&ERASE_ADA));
-    wait_for_message(&erasing);
-    let ended = erasing.interrupt();
-    assert_eq!(ended.code, Some(1));
-    assert_eq!(ended.stdout, Vec::<String>::new());
-    assert!(app.customer("shop", "ada").await.is_some());
-}
-
-/// The one test that waits as long as an erasure on AWS does.
-#[tokio::test(flavor = "multi_thread")]
-async fn message_that_sqs_counts_a_minute_late_does_not_undo_an_erasure() {
-    let sqs = FakeSqs::start_counting_late().await.unwrap();
-    let stack = OverflowStack::start_with_sqs(Plan::none(), sqs).await;
-    let operator = Operator::new(&stack.app).with_queues(&stack.sqs);
-    let update =
-        RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
-    stack.send(update.clone()).await;
-    let erasing = RunningCommand::start(&operator, &ERASE_ADA);
-    while !erasing.note().starts_with("Waiting 10 s: ") {}
-    stack.send_deferred(update).await;
-    assert_eq!(
-        erasing.note(),
-        "Waiting 90 s: SQS may count later what was queued until now."
-    );
-    wait_for_message(&erasing);
-    assert!(stack.app.customer("shop", "ada").await.is_some());
-    stack.drain().await;
-    assert!(erasing.line().starts_with("Erased what is stored of"));
-    assert_eq!(erasing.wait().code, Some(0));
-    assert!(stack.app.customer("shop", "ada").await.is_none());
-    assert_eq!(stack.sqs.remaining(), 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
-    let app = TestApp::start();
-    let sqs = FakeSqs::start().await.unwrap();
-    let operator = Operator::new(&app).with_queues(&sqs);
-    let key = app.key("shop").await;
-    let batch = json!({"signals": [{"customerId": "ada", "eventType": "t"}]});
-    let call = RequestBuilder::signals(batch).key(&key);
-    assert_eq!(app.send(call).await.status, 200);
-    let erase = ["accounts", "erase", "shop", "--yes"];
-    sqs.set_counts([[1, 0, 0]], [[1, 0, 0]]);
-    assert_eq!(operator.run(&erase).error_message(), refusal(1, 1));
-    assert_eq!(operator.list_keys()[0]["state"], "active");
-
-    // Requests that are still accepted while the command waits for the functions may be queued.
-    revoke_an_hour_ago(&app, "shop").await;
-    sqs.set_counts([[0, 0, 0], [1, 0, 0]], [[0, 0, 0]]);
-    let erasing = RunningCommand::start(&operator, &operator.local(&erase));
-    wait_for_message(&erasing);
-    assert_eq!(erasing.interrupt().code, Some(1));
-    assert_eq!(app.items("SignalsTable").await.len(), 1);
-    assert_eq!(operator.list_keys()[0]["state"], "revoked");
-
-    let erased = operator.run(&[&erase[..], &["--anyway"]].concat());
-    assert_eq!(erased.code, Some(1), "{erased:?}");
-    assert!(erased.stdout.starts_with("Erased everything"), "{erased:?}");
-    assert_eq!(
-        erased.stderr.lines().last(),
-        Some(
-            "error: 1 message(s) in the queues may bring back what was erased: run the command again when `cargo intake \
-             overflow status` counts none."
-        )
-    );
-    assert_eq!(app.items("SignalsTable").await.len(), 0);
-    sqs.set_counts([[0, 0, 0]], [[0, 0, 0]]);
-    let again = [&erase[..], &["--anyway"]].concat();
-    operator.run(&operator.local(&again)).success();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn erasure_without_the_variables_of_the_queues_is_an_error() {
-    let app = TestApp::start();
-    let operator = Operator::with_tables(&app).variable("KEY_SNAPSHOT_BUCKET", "");
-    let key = app.key("shop").await;
-    let batch = json!({"signals": [{"customerId": "ada", "eventType": "t"}]});
-    let call = RequestBuilder::signals(batch).key(&key);
-    assert_eq!(app.send(call).await.status, 200);
-    let by_type = "signals erase --account shop --type t --since 1d --until 0s --yes";
-    for erase in [
-        "accounts erase shop --yes",
-        "customers erase --account shop ada --yes",
-        "customers erase --account shop ada --yes --anyway",
-        by_type,
-    ] {
-        let words: Vec<&str> = erase.split(' ').collect();
-        assert_eq!(
-            operator.run(&words).error_message(),
-            "The environment does not define OVERFLOW_QUEUE_URL. Give --stack NAME, or set the variable; an empty one says \
-             that the stack has none."
-        );
-    }
-    assert_eq!(app.items("SignalsTable").await.len(), 1);
 }
