@@ -22,6 +22,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
+use crate::file_limit;
+
 /// Responds to requests, and is notified of connections.
 pub trait Service: Send + Sync + 'static {
     /// The connection with this number, which counts from 1, was accepted, and its TLS handshake is
@@ -79,6 +81,7 @@ impl<S: Service> HttpServer<S> {
     /// # Errors
     /// When the port is unknown.
     pub fn start_on(listener: TcpListener, service: S, tls: Option<TlsAcceptor>) -> Result<Self> {
+        file_limit::raise();
         let service = Arc::new(service);
         let address = listener.local_addr()?;
         let accepting = tokio::spawn(accept_all(listener, Arc::clone(&service), tls));
