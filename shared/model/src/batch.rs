@@ -9,7 +9,7 @@ use crate::identifier::RequestIdentifier;
 use crate::json::{JsonText, Value};
 use crate::limits::MAX_SIGNALS_PER_REQUEST;
 use crate::pointer::JsonPointer;
-use crate::signal::{RejectedSignal, Signal};
+use crate::signal::{IDENTITY_FIELDS, RejectedSignal, Signal};
 use crate::suggestion::Vocabulary;
 use crate::validation::{FieldError, FieldErrorCode, FieldErrors, Warning, Warnings};
 
@@ -77,7 +77,12 @@ impl<'a> Batch<'a> {
             }
         }
         if sent.is_none() {
-            BATCH.report_missing("signals", body, clue::of_no_signals(body), &mut errors);
+            BATCH.report_missing(
+                "signals",
+                body,
+                clue::of_no_signals(body, &IDENTITY_FIELDS),
+                &mut errors,
+            );
         }
         if !errors.is_empty() {
             return Err(BatchError::Invalid(errors.into_vec()));

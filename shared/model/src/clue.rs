@@ -5,10 +5,8 @@
 
 use memchr::memchr;
 
-use crate::customer::PROFILE_FIELDS;
 use crate::json::{RawString, Value};
 use crate::pointer::JsonPointer;
-use crate::signal::IDENTITY_FIELDS;
 
 const ONE_CUSTOMER: &str = ": send one customer in each request";
 
@@ -48,11 +46,11 @@ pub(crate) fn of_no_batch(body: Value<'_>) -> &'static str {
     }
 }
 
-/// The clue about a batch without `signals`.
-pub(crate) fn of_no_signals(body: Value<'_>) -> &'static str {
+/// The clue about a batch without `signals`. These fields say whose a signal is, and what it says.
+pub(crate) fn of_no_signals(body: Value<'_>, identity_fields: &[&str]) -> &'static str {
     if has_any(body, &["customerData"]) {
         ": this is an update of a customer, not a batch of signals"
-    } else if has_any(body, &IDENTITY_FIELDS) {
+    } else if has_any(body, identity_fields) {
         ": send {\"signals\":[...]} around the signal"
     } else {
         ""
@@ -79,9 +77,9 @@ pub(crate) fn of_no_customer(body: Value<'_>) -> &'static str {
     }
 }
 
-/// The clue about an update without customerData.
-pub(crate) fn of_no_profile(body: Value<'_>) -> &'static str {
-    if has_any(body, &PROFILE_FIELDS) {
+/// The clue about an update without customerData, in which these fields would be.
+pub(crate) fn of_no_profile(body: Value<'_>, profile_fields: &[&str]) -> &'static str {
+    if has_any(body, profile_fields) {
         ": put the fields of the profile into it"
     } else {
         ""

@@ -304,7 +304,7 @@ impl<'a> UpdateBuilder<'a> {
             CUSTOMER.report_missing("customerId", body, clue, &mut self.errors);
         }
         if !self.has_profile {
-            let clue = clue::of_no_profile(body);
+            let clue = clue::of_no_profile(body, &PROFILE_FIELDS);
             CUSTOMER.report_missing("customerData", body, clue, &mut self.errors);
         }
         if !self.errors.is_empty() {

@@ -23,7 +23,6 @@ use model::key_entry::{KeyEntry, KeyStatus};
 use store::api_keys::ApiKeysTable;
 use store::key_snapshot::BUCKET_VARIABLE;
 
-pub use self::credentials::AuthorizationFault;
 use self::credentials::Credentials;
 use self::knowledge::Knowledge;
 use self::snapshot::SnapshotReader;

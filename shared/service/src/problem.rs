@@ -5,6 +5,8 @@
 
 mod problem_type;
 
+use std::fmt;
+
 use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
 use model::key_entry::KeyStatus;
@@ -12,7 +14,6 @@ use model::validation::FieldError;
 use store::error::StoreError;
 
 pub use self::problem_type::ProblemType;
-use crate::auth::AuthorizationFault;
 use crate::route::Route;
 
 /// Why a request failed; each becomes one response.
@@ -152,6 +153,56 @@ impl From<Vec<FieldError>> for Problem {
 
 /// The error of a call whose values this service made itself: if DynamoDB finds them invalid, that
 /// is a defect.
+/// What is wrong with the form of the header `Authorization`. It is displayed as a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthorizationFault {
+    /// There is no such header.
+    NoHeader,
+    /// It has a key, or nothing, and no scheme.
+    NoScheme,
+    /// Its scheme is not Bearer.
+    OtherScheme,
+    /// Nothing follows the scheme.
+    NoKey,
+    /// API Gateway joined two headers by a comma.
+    Repeated,
+    /// The scheme follows the scheme.
+    TwoSchemes,
+    /// A key is one word of visible ASCII.
+    NotVisible,
+    /// There are quotation marks around the key. A key may have some, so this alone refuses none.
+    Quoted,
+}
+
+impl AuthorizationFault {
+    /// The word of the log about a request that was refused for it before any look-up.
+    pub(crate) fn reason(self) -> UnauthorizedReason {
+        match self {
+            Self::NoHeader | Self::NoScheme | Self::OtherScheme | Self::NoKey => {
+                UnauthorizedReason::Missing
+            }
+            Self::Repeated | Self::TwoSchemes | Self::NotVisible | Self::Quoted => {
+                UnauthorizedReason::Malformed
+            }
+        }
+    }
+}
+
+impl fmt::Display for AuthorizationFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoHeader => "the request has no Authorization header",
+            Self::NoScheme => "the Authorization header has no scheme: write Bearer before the key",
+            Self::OtherScheme => "the scheme of the Authorization header is not Bearer",
+            Self::NoKey => "the Authorization header has no key after Bearer",
+            Self::Repeated => "the Authorization header was sent more than once",
+            Self::TwoSchemes => "the Authorization header has Bearer twice",
+            Self::NotVisible => "the key has a space in it, or another character that no key has",
+            Self::Quoted => "there are quotation marks around the key",
+        })
+    }
+}
+
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {

@@ -3,13 +3,11 @@
 //! This module must not know which keys exist: what it says depends on nothing but what the client
 //! sent (docs/security.md, API keys).
 
-use std::fmt;
-
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::AUTHORIZATION;
 use model::api_key::KeyHash;
 
-use crate::problem::UnauthorizedReason;
+use crate::problem::AuthorizationFault;
 
 const SCHEME: &[u8] = b"Bearer ";
 
@@ -17,27 +15,6 @@ const SCHEME: &[u8] = b"Bearer ";
 #[derive(Clone, Copy)]
 pub(super) struct Credentials<'h> {
     key: &'h [u8],
-}
-
-/// What is wrong with the form of the header `Authorization`. It is displayed as a clause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuthorizationFault {
-    /// There is no such header.
-    NoHeader,
-    /// It has a key, or nothing, and no scheme.
-    NoScheme,
-    /// Its scheme is not Bearer.
-    OtherScheme,
-    /// Nothing follows the scheme.
-    NoKey,
-    /// API Gateway joined two headers by a comma.
-    Repeated,
-    /// The scheme follows the scheme.
-    TwoSchemes,
-    /// A key is one word of visible ASCII.
-    NotVisible,
-    /// There are quotation marks around the key. A key may have some, so this alone refuses none.
-    Quoted,
 }
 
 impl<'h> Credentials<'h> {
@@ -96,40 +73,12 @@ fn fault_of_malformed(key: &[u8]) -> AuthorizationFault {
     }
 }
 
-impl AuthorizationFault {
-    /// The word of the log about a request that was refused for it before any look-up.
-    pub(super) fn reason(self) -> UnauthorizedReason {
-        match self {
-            Self::NoHeader | Self::NoScheme | Self::OtherScheme | Self::NoKey => {
-                UnauthorizedReason::Missing
-            }
-            Self::Repeated | Self::TwoSchemes | Self::NotVisible | Self::Quoted => {
-                UnauthorizedReason::Malformed
-            }
-        }
-    }
-}
-
-impl fmt::Display for AuthorizationFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoHeader => "the request has no Authorization header",
-            Self::NoScheme => "the Authorization header has no scheme: write Bearer before the key",
-            Self::OtherScheme => "the scheme of the Authorization header is not Bearer",
-            Self::NoKey => "the Authorization header has no key after Bearer",
-            Self::Repeated => "the Authorization header was sent more than once",
-            Self::TwoSchemes => "the Authorization header has Bearer twice",
-            Self::NotVisible => "the key has a space in it, or another character that no key has",
-            Self::Quoted => "there are quotation marks around the key",
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use lambda_http::http::HeaderValue;
 
     use super::*;
+    use crate::problem::UnauthorizedReason;
 
     fn headers(value: &str) -> HeaderMap {
         HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(value).unwrap())])

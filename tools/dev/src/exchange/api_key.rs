@@ -9,8 +9,7 @@ use emulator::Emulator;
 use emulator::development_key::API_KEY;
 use model::api_key::{KEY_PREFIX, KeyHash, VERIFICATION_KEY_PREFIX};
 use serde_json::json;
-use service::auth::AuthorizationFault;
-use service::problem::Unauthorized;
+use service::problem::{AuthorizationFault, Unauthorized};
 
 /// The shortest key whose first characters are shown, in characters. Keys of other systems have 32
 /// or more.
