@@ -10,7 +10,7 @@ export const HOUR = 3_600_000;
 export const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** One browser, its clocks, the pages of one origin, and the service. `answer` is what the service does: a status, "lost" for no response,
-    "stored" for a batch that is stored without a response, or the body of a 200 of somebody else. */
+    "stored" for a batch that is stored without a response, or the body of a 200 of another server. */
 export class Browser {
   kept = new Map<string, string>();
   requests: Sent[] = [];

@@ -25,7 +25,7 @@ await check("what fails is sent again, with the same body", async (browser) => {
   assert.equal(browser.kept.size, 0);
 });
 
-await check("a 403 of somebody else stops nothing", async (browser) => {
+await check("a 403 of another server stops nothing", async (browser) => {
   const page = await browser.page();
   const { fetch } = globalThis;
   for (const status of [400, 401, 403, 404, 413]) {

@@ -37,7 +37,7 @@ def meet_scripted_answers(scripted: str) -> None:
     assert waited >= 2.9, f"Retry-After is 3, and it waited {waited} s"
     url = f"{scripted}/408,425,429,500,501,505,599,html,json,echo,204,200,"
     assert retry.send_batch([SIGNAL], url, KEY)["accepted"] == 1
-    assert len(log(url)) == 12, "it did not repeat what was not answered, or took the response of somebody else for success"
+    assert len(log(url)) == 12, "it did not repeat what was not answered, or took the response of another server for success"
     for status in (400, 401, 403, 404, 405, 409, 413, 415, 422):
         url = f"{scripted}/{status},"
         try:

@@ -22,7 +22,7 @@ if (scripted) {
   const foreign = "408,425,429,500,501,505,599,html,json,echo,204,200";
   console.warn = () => {};
   assert.equal((await sendBatch([signal], { baseUrl: `${scripted}/${foreign}`, key })).accepted, 1);
-  assert.equal((await log(foreign)).length, 12, "it did not repeat what was not answered, or took the response of somebody else for success");
+  assert.equal((await log(foreign)).length, 12, "it did not repeat what was not answered, or took the response of another server for success");
   await assert.rejects(sendBatch([signal], { baseUrl: `${scripted}/redirect`, key }), /refused with 302/);
   assert.deepEqual(await log("elsewhere-redirect"), [], "the key was sent to the host that a redirect names");
   for (const step of ["drip", "hang"]) {

@@ -7,7 +7,7 @@ stores the batch, too, and so does each step with stored- before it. forget-200 
 as after 24 hours. Other steps than a status:
 
 - drop, hang: no response, and the connection is closed, or stays. drip: a response that never ends.
-- html, json, echo: a 200 of somebody else. redirect: a 302 to another host, where the address begins with "elsewhere-".
+- html, json, echo: a 200 of another server. redirect: a 302 to another host, where the address begins with "elsewhere-".
 - cut-503: a 503 whose body breaks off. latin-502: a 502 whose body is not UTF-8. early-413: a 413 of a server that closes the
   connection without having read the body.
 - later: the 200 of a later version.

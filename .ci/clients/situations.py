@@ -1,5 +1,5 @@
 """Runs the retry programs of docs/examples in the situations of the table of docs/clients.md: what was sent is stored once, twice or not at
-all, as the table says, and whoever sent what is lost is told.
+all, as the table says, and the program reports what is lost.
 
     python3 .ci/clients/situations.py FOLDER     the folder with the programs
 """
@@ -24,7 +24,7 @@ SCRIPTS = {
     "429, 503, 408, 425, 500": "429,503-1,408,425,500,599,200",
     "no response in time": "hang,drip,stored-hang,200",
     "a connection breaks": "drop,cut-503,stored-drop,cut-200,200",
-    "a 200 of somebody else": "html,json,echo,200",
+    "a 200 of another server": "html,json,echo,200",
     "a 204": "204,200",
     "a redirect": "redirect,200",
     "the clock is set back by two hours": "503,200",

@@ -77,7 +77,7 @@ export async function sendBatch(signals: object[], options: Options): Promise<An
   }
 }
 
-/** Also the 2xx of somebody else, such as a proxy's page: nothing says that the batch is stored. */
+/** Also the 2xx of another server, such as a proxy's page: nothing says that the batch is stored. */
 function isRepeated(status: number | undefined): boolean {
   return status === undefined || status < 300 || [408, 425, 429].includes(status) || status >= 500;
 }

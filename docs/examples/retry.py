@@ -71,7 +71,7 @@ def send_batch(signals: list[dict], base_url: str, key: str, timeout: float = 60
 
 
 def is_repeated(status: int | None) -> bool:
-    """Also the 2xx of somebody else, such as a proxy's page: nothing says that the batch is stored."""
+    """Also the 2xx of another server, such as a proxy's page: nothing says that the batch is stored."""
     return status is None or status < 300 or status in (408, 425, 429) or status >= 500
 
 
