@@ -17,7 +17,7 @@ use crate::deployment::ahead;
 const PROCESSES: usize = 3;
 
 /// How long after its start a process is killed, in milliseconds.
-const LIFETIME: Range<u64> = 4_000..20_000;
+const LIFETIME: Range<u64> = 1_000..6_000;
 
 /// Events that every second process serves at once.
 const AT_ONCE: u16 = 4;

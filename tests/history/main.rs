@@ -51,6 +51,9 @@ use crate::function::Counts as ProcessCounts;
 /// How many signals are acknowledged, at least.
 const SIGNALS: u64 = 10_000;
 
+/// How many processes are killed meanwhile, at least: a fast machine has sent its signals before.
+const KILLS: u64 = 10;
+
 /// After these signals DynamoDB is away for so long.
 const SIGNALS_BEFORE_OUTAGE: u64 = SIGNALS / 3;
 const OUTAGE: Duration = Duration::from_secs(3);
@@ -188,27 +191,38 @@ fn spawn_clients(
     tasks
 }
 
-/// Takes DynamoDB away once, and returns when enough signals are acknowledged. Returns how many calls had a
-/// fault before it.
+/// Takes DynamoDB away once, and returns when enough signals are acknowledged and enough processes are
+/// killed. Returns how many calls had a fault before the outage.
 async fn disturb(deployment: &Deployment, signals: &ClientGroup) -> u64 {
-    wait_for(signals, SIGNALS_BEFORE_OUTAGE).await;
+    wait_until(signals, || {
+        signals.acknowledged.get() >= SIGNALS_BEFORE_OUTAGE
+    })
+    .await;
     let faulted_calls = deployment.faulted_calls();
     deployment.begin_outage();
     sleep(OUTAGE).await;
     deployment.end_outage();
-    wait_for(signals, SIGNALS).await;
+    wait_until(signals, || {
+        signals.acknowledged.get() >= SIGNALS && killed(deployment) >= KILLS
+    })
+    .await;
     faulted_calls
 }
 
-/// Waits until so many signals are acknowledged.
-async fn wait_for(signals: &ClientGroup, count: u64) {
-    while signals.acknowledged.get() < count {
+/// Waits until a condition holds, and says how far the clients are.
+async fn wait_until(signals: &ClientGroup, condition: impl Fn() -> bool) {
+    while !condition() {
         eprintln!(
             "history: {} of {SIGNALS} signals are acknowledged",
             signals.acknowledged.get()
         );
         sleep(REPORT_INTERVAL).await;
     }
+}
+
+/// How many processes were killed.
+fn killed(deployment: &Deployment) -> u64 {
+    sum(deployment, |counts| &counts.killed)
 }
 
 /// A count of the processes of all functions.
@@ -230,7 +244,7 @@ fn counts(
         Count::expected("deferred signals", signals.deferred.get()),
         Count::expected("acknowledged updates", customers.acknowledged.get()),
         Count::expected("deferred updates", customers.deferred.get()),
-        Count::expected("killed processes", sum(deployment, |counts| &counts.killed)),
+        Count::expected("killed processes", killed(deployment)),
         Count::expected(
             "calls to DynamoDB with a fault before the outage",
             faulted_calls,
