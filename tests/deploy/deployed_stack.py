@@ -4,7 +4,6 @@ import json
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import unittest
@@ -27,20 +26,17 @@ ORIGINS = ["https://shop.example", "http://localhost:3000"]
 FUNCTIONS = ("customers", "signals", "overflow", "deliver")
 BOUNDARY = "arn:aws:iam::000000000000:policy/boundary"
 PACKAGES = PROJECT / "target" / "package"
-PACKAGE = WORK / "package"
 
 
 class DeployedStack(unittest.TestCase):
-    """Packages the service, deploys the package to an emulator of its own, and looks into what is deployed."""
-
-    is_packaged = False
+    """Deploys the package that run.py made to an emulator of its own, and looks into what is deployed."""
 
     @classmethod
     def setUpClass(cls):
         WORK.mkdir(parents=True, exist_ok=True)
         cls.emulator = AwsEmulator(WORK)
         cls.addClassCleanup(cls.emulator.stop)
-        cls.package()
+        cls.package = Path(cls.emulator.files.name) / "package"
         cls.unpack()
         cls.deploy()
         cls.outputs = cls.describe_outputs()
@@ -48,25 +44,14 @@ class DeployedStack(unittest.TestCase):
         cls.key = cls.mint_key()
 
     @classmethod
-    def package(cls):
-        """Packages the functions without optimizations, once for all tests; the released package is target/package if
-        INTAKE_RELEASED_PACKAGE is set: to build it takes many minutes, and what is tested is how it deploys."""
-        if not DeployedStack.is_packaged and "INTAKE_RELEASED_PACKAGE" not in os.environ:
-            programs = [f"--bin={name}" for name in FUNCTIONS]
-            cls.run_command("cargo", "build", "--locked", *programs)
-            cls.run_command(PROJECT / ".ci" / "package", "--programs", "target/debug", ARCHITECTURE)
-        DeployedStack.is_packaged = True
-
-    @classmethod
     def unpack(cls):
         """Does what an adopter of a release does before `sam deploy`."""
-        shutil.rmtree(PACKAGE, ignore_errors=True)
-        PACKAGE.mkdir()
+        cls.package.mkdir()
         cls.run_command("sha256sum", "--check", "--strict", "SHA256SUMS", folder=PACKAGES)
         _, archive = (PACKAGES / "SHA256SUMS").read_text().split()
-        cls.run_command("tar", "--extract", "--strip-components=1", "--file", PACKAGES / archive, folder=PACKAGE)
+        cls.run_command("tar", "--extract", "--strip-components=1", "--file", PACKAGES / archive, folder=cls.package)
         # The emulator is S3, too, and says so by AWS_ENDPOINT_URL. The variable of the templates would win.
-        for path in (PACKAGE / "template.yaml", PACKAGE / "delivery" / "template.yaml"):
+        for path in (cls.package / "template.yaml", cls.package / "delivery" / "template.yaml"):
             lines = path.read_text().splitlines(keepends=True)
             path.write_text("".join(line for line in lines if "AWS_ENDPOINT_URL_S3:" not in line))
 
@@ -81,9 +66,9 @@ class DeployedStack(unittest.TestCase):
         return done.stdout
 
     @classmethod
-    def sam(cls, *arguments, folder: Path = PACKAGE) -> str:
-        """The command, in the folder of the package or in one of its folders."""
-        return cls.run_command(Path(sys.executable).with_name("sam"), *arguments, folder=folder)
+    def sam(cls, *arguments, folder: str = ".") -> str:
+        """The command, in this folder of the package."""
+        return cls.run_command(Path(sys.executable).with_name("sam"), *arguments, folder=cls.package / folder)
 
     @classmethod
     def deploy(cls, retention_days: int = 0) -> str:

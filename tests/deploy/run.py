@@ -41,17 +41,21 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-WORK = HERE.parent.parent / "target" / "deploy-test"
+PROJECT = HERE.parent.parent
+WORK = PROJECT / "target" / "deploy-test"
 # What needs the released package is left to .ci/nightly.
 NIGHTLY_SUITES = ("package",)
 SUITES = ("template", "permissions", "monitoring", "delivery", "role", "iam", "resource_handlers", "workflows",
           "workflow_scripts", "unpacking", "supply_chain", "commands", "deployment", "deployed_delivery")
 # Node runs the simulation of IAM.
 NODE_SUITES = {"iam", "resource_handlers"}
+# They wait more than they work, so each runs in a process of its own, beside the others.
+DEPLOYING_SUITES = ("deployment", "deployed_delivery")
 
 
 def installed_python(requirements: str = "requirements.txt") -> Path:
@@ -101,7 +105,7 @@ def aws_of_this_machine() -> Path:
 
 def node_environment(environment: dict[str, str]) -> dict[str, str]:
     """The environment with Node, and with the folder of the packages of .ci/package.json."""
-    done = subprocess.run([HERE.parent.parent / ".ci" / "tools"], check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([PROJECT / ".ci" / "tools"], check=True, stdout=subprocess.PIPE, text=True)
     programs, modules = done.stdout.strip().split(os.pathsep)
     path = f"{environment['PATH']}{os.pathsep}{programs}"
     return environment | {"PATH": path, "NODE_PATH": str(Path(modules).parent)}
@@ -127,8 +131,38 @@ def main() -> int:
         environment = node_environment(environment)
     if "commands" in suites:
         environment["AWS_COMMAND_LINE"] = str(installed_aws())
-    command = [python, "-m", "unittest", "--verbose", *(f"test_{suite}" for suite in suites)]
-    return subprocess.run(command, cwd=HERE, env=environment).returncode
+    if set(DEPLOYING_SUITES) & set(suites) and "INTAKE_RELEASED_PACKAGE" not in os.environ:
+        package()
+    return 0 if run_side_by_side(python, suites, environment) else 1
+
+
+def package():
+    """Packages the functions without optimizations: to build the release takes many minutes, and what is tested is how it deploys."""
+    functions = ("customers", "signals", "overflow", "deliver")
+    programs = [f"--bin={name}" for name in functions]
+    architecture = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
+    subprocess.run(["cargo", "build", "--quiet", "--locked", *programs], cwd=PROJECT, check=True)
+    subprocess.run([PROJECT / ".ci" / "package", "--programs", "target/debug", architecture], cwd=PROJECT, check=True)
+
+
+def run_side_by_side(python: Path, suites: list[str], environment: dict[str, str]) -> bool:
+    """Whether all suites passed. What those that deploy print follows when the others have ended."""
+    groups = [[suite for suite in suites if suite not in DEPLOYING_SUITES]]
+    groups += [[suite] for suite in DEPLOYING_SUITES if suite in suites]
+    running = []
+    for group in groups:
+        if group:
+            # The first prints what it does while it does it.
+            output = tempfile.TemporaryFile(mode="w+", dir=WORK) if running else None
+            command = [python, "-m", "unittest", "--verbose", *(f"test_{suite}" for suite in group)]
+            running.append((subprocess.Popen(command, cwd=HERE, env=environment, stdout=output, stderr=output), output))
+    passed = True
+    for process, output in running:
+        passed = process.wait() == 0 and passed
+        if output:
+            output.seek(0)
+            sys.stderr.write(output.read())
+    return passed
 
 
 if __name__ == "__main__":
