@@ -118,12 +118,15 @@ class Metrics(unittest.TestCase):
         printed = subprocess.run([sys.executable, program], check=True, capture_output=True, text=True).stdout
         rows = "".join(line for line in printed.splitlines(keepends=True) if line.startswith("|"))
         self.assertEqual(rows.count("\n"), 6)
-        self.assertIn(f"|---|---|---|---|---|\n{rows}\n", readme)
+        self.assertIn(f"|---|---|---|---|---|\n{rows}\n", page)
         figures = re.findall(r"\$\d+(?:,\d{3})*(?:\.\d\d)?", printed)
         self.assertEqual(len(figures), 11)
-        prose = page + readme
         for figure in figures:
-            self.assertIn(figure, prose)
+            self.assertIn(figure, page)
+        # The README has two of them.
+        self.assertIn(re.search(r"(\$\S+) for a million signals with 25", readme).group(1), figures)
+        without_traffic = re.search(r"(\$\d+) a month without traffic", readme).group(1)
+        self.assertIn(f"a month costs {without_traffic}.", page)
 
 
 def calculated(alarm: dict, **sums: float) -> float:
