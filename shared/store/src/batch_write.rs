@@ -1,6 +1,6 @@
 //! Writes many items with `BatchWriteItem`: splits them into chunks within its limits, makes several
-//! calls at the same time, writes unprocessed items again, and writes the items of an invalid chunk
-//! one by one.
+//! calls at the same time, writes unprocessed items again, and halves a chunk that DynamoDB refuses
+//! until it knows which item it refuses.
 //!
 //! The body of a call is written from the text that clients sent, and replaces the SDK's: every
 //! digit of a number stays, and a chunk takes a fraction of the memory that the SDK's values of it
@@ -30,7 +30,7 @@ use self::call_limit::CallLimit;
 use self::progress::{CallResult, PendingItem, WriteProgress};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
-use crate::retry::{Backoff, SecondCallLimit, call_hedged, repeat};
+use crate::retry::{Backoff, SecondCallLimit, call_hedged};
 
 type BatchWriteCall =
     CustomizableOperation<BatchWriteItemOutput, BatchWriteItemError, BatchWriteItemFluentBuilder>;
@@ -147,49 +147,17 @@ impl BatchTable {
         let mut call_result = CallResult::all_stored();
         match answer.and_then(|output| find_unprocessed(&items, output)) {
             Ok(unprocessed) => call_result.pending = unprocessed,
-            Err(error) if error.is_refusal() => {
-                call_result = self.put_refused(items, error, deadline).await;
-            }
+            Err(error) if error.is_refusal() => match items.as_slice() {
+                [only] => call_result.refused.push(only.refused(error)),
+                // The refusal of several items does not say which of them it is about.
+                _ => call_result.halved = halved(items),
+            },
             Err(error) => {
                 call_result.pending = items;
                 call_result.error = Some(error);
             }
         }
         drop(permit);
-        call_result
-    }
-
-    /// Puts the items of a call that was refused one by one: the refusal of several does not say which of
-    /// them it is about.
-    async fn put_refused<I: BatchItem>(
-        &self,
-        items: Vec<PendingItem<I>>,
-        error: StoreError,
-        deadline: Deadline,
-    ) -> CallResult<I> {
-        let mut call_result = CallResult::all_stored();
-        if let [only] = items.as_slice() {
-            call_result.refused.push(only.refused(error));
-            return call_result;
-        }
-        for pending in items {
-            if call_result.error.is_some() {
-                call_result.pending.push(pending);
-                continue;
-            }
-            let one = [pending];
-            let call = || async { find_unprocessed(&one, self.request(&one).send().await?) };
-            match repeat(deadline, call).await {
-                Ok(_) => {}
-                Err(error) if error.is_refusal() => {
-                    call_result.refused.push(pending.refused(error));
-                }
-                Err(error) => {
-                    call_result.pending.push(pending);
-                    call_result.error = Some(error);
-                }
-            }
-        }
         call_result
     }
 
@@ -221,6 +189,15 @@ impl BatchTable {
             .customize()
             .mutate_request(replace_body)
     }
+}
+
+/// The items of a call, for two calls.
+fn halved<I>(mut items: Vec<PendingItem<I>>) -> Vec<PendingItem<I>> {
+    let half = items.len().div_ceil(2);
+    for pending in &mut items {
+        pending.most_together = half;
+    }
+    items
 }
 
 /// The items that DynamoDB left unprocessed.

@@ -2,7 +2,7 @@
 //! under way.
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
-const CHUNK_ITEMS: usize = 25;
+pub(super) const CHUNK_ITEMS: usize = 25;
 
 /// The payload text in one `BatchWriteItem`, in bytes: one of the largest signals. DynamoDB accepts
 /// 16 MB per call, and its JSON of an array of one-digit numbers is five times as long as the
@@ -17,16 +17,28 @@ pub(super) struct ChunkSize {
     pub(super) bytes: usize,
 }
 
-/// The next chunk of a queue whose items have so many bytes of payload text: as many items as one
-/// call may have, and at least one. `None` if the queue is empty.
-pub(super) fn next_chunk(bytes_of_items: impl Iterator<Item = usize>) -> Option<ChunkSize> {
+/// An item of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueuedItem {
+    /// Its payload text.
+    pub(super) bytes: usize,
+    /// The most items in a call that has it.
+    pub(super) most_together: usize,
+}
+
+/// The next chunk of a queue: as many items as one call may have, and at least one. `None` if the
+/// queue is empty.
+pub(super) fn next_chunk(queue: impl Iterator<Item = QueuedItem>) -> Option<ChunkSize> {
     let mut chunk = ChunkSize::default();
-    for bytes in bytes_of_items.take(CHUNK_ITEMS) {
-        if chunk.items > 0 && chunk.bytes + bytes > CHUNK_BYTES {
+    let mut most_items = CHUNK_ITEMS;
+    for item in queue {
+        most_items = most_items.min(item.most_together);
+        let is_full = chunk.items >= most_items || chunk.bytes + item.bytes > CHUNK_BYTES;
+        if chunk.items > 0 && is_full {
             break;
         }
         chunk.items += 1;
-        chunk.bytes += bytes;
+        chunk.bytes += item.bytes;
     }
     (chunk.items > 0).then_some(chunk)
 }
@@ -37,15 +49,38 @@ mod tests {
 
     #[test]
     fn chunk_has_at_most_25_items_and_256_kib_but_one_item_of_any_size() {
-        let size = |items, bytes| Some(ChunkSize { items, bytes });
-        assert_eq!(next_chunk([].into_iter()), None);
-        assert_eq!(next_chunk([1; 60].into_iter()), size(25, 25));
+        assert_eq!(next_chunk_of(&[], CHUNK_ITEMS), None);
+        assert_eq!(next_chunk_of(&[1; 60], CHUNK_ITEMS), size(25, 25));
         assert_eq!(
-            next_chunk([CHUNK_BYTES - 1, 1, 1].into_iter()),
+            next_chunk_of(&[CHUNK_BYTES - 1, 1, 1], CHUNK_ITEMS),
             size(2, CHUNK_BYTES)
         );
-        assert_eq!(next_chunk([1, CHUNK_BYTES].into_iter()), size(1, 1));
+        assert_eq!(next_chunk_of(&[1, CHUNK_BYTES], CHUNK_ITEMS), size(1, 1));
         let large = 2 * CHUNK_BYTES;
-        assert_eq!(next_chunk([large, 1].into_iter()), size(1, large));
+        assert_eq!(next_chunk_of(&[large, 1], CHUNK_ITEMS), size(1, large));
+    }
+
+    #[test]
+    fn chunk_has_no_more_items_than_any_of_them_may_be_with() {
+        assert_eq!(next_chunk_of(&[1; 25], 13), size(13, 13));
+        assert_eq!(next_chunk_of(&[1; 12], 13), size(12, 12));
+        let others = [CHUNK_ITEMS, CHUNK_ITEMS, 1].map(|most_together| QueuedItem {
+            bytes: 1,
+            most_together,
+        });
+        assert_eq!(next_chunk(others.into_iter()), size(2, 2));
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "it is compared with an `Option`")]
+    fn size(items: usize, bytes: usize) -> Option<ChunkSize> {
+        Some(ChunkSize { items, bytes })
+    }
+
+    fn next_chunk_of(bytes_of_items: &[usize], most_together: usize) -> Option<ChunkSize> {
+        let queue = bytes_of_items.iter().map(|&bytes| QueuedItem {
+            bytes,
+            most_together,
+        });
+        next_chunk(queue)
     }
 }

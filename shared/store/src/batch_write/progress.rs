@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use aws::cause::Cause;
 
 use super::call_limit::FEW_CALLS;
-use super::chunk::{ChunkSize, next_chunk};
+use super::chunk::{CHUNK_ITEMS, ChunkSize, QueuedItem, next_chunk};
 use super::{BatchItem, ItemOutcome};
 use crate::error::StoreError;
 
@@ -15,6 +15,8 @@ use crate::error::StoreError;
 pub(super) struct PendingItem<I> {
     pub(super) position: usize,
     pub(super) item: I,
+    /// The most items in the next call that puts it.
+    pub(super) most_together: usize,
 }
 
 impl<I> PendingItem<I> {
@@ -36,6 +38,8 @@ pub(super) struct RefusedItem {
 pub(super) struct CallResult<I> {
     pub(super) pending: Vec<PendingItem<I>>,
     pub(super) refused: Vec<RefusedItem>,
+    /// The items of a call that was refused: the next calls find out which of them is invalid.
+    pub(super) halved: Vec<PendingItem<I>>,
     /// Why items are pending. It is also `None` when DynamoDB left a part of them unprocessed.
     pub(super) error: Option<StoreError>,
 }
@@ -46,6 +50,7 @@ impl<I> CallResult<I> {
         Self {
             pending: Vec::new(),
             refused: Vec::new(),
+            halved: Vec::new(),
             error: None,
         }
     }
@@ -67,7 +72,11 @@ pub(super) struct WriteProgress<I> {
 
 impl<I: BatchItem> WriteProgress<I> {
     pub(super) fn new(items: Vec<I>) -> Self {
-        let pending = |(position, item)| PendingItem { position, item };
+        let pending = |(position, item)| PendingItem {
+            position,
+            item,
+            most_together: CHUNK_ITEMS,
+        };
         Self {
             outcomes: ItemOutcomes::all_stored(items.len()),
             queue: items.into_iter().enumerate().map(pending).collect(),
@@ -82,7 +91,10 @@ impl<I: BatchItem> WriteProgress<I> {
         if self.error.is_some() || calls >= self.max_calls {
             return None;
         }
-        next_chunk(self.queue.iter().map(|pending| pending.item.text_bytes()))
+        next_chunk(self.queue.iter().map(|pending| QueuedItem {
+            bytes: pending.item.text_bytes(),
+            most_together: pending.most_together,
+        }))
     }
 
     /// Takes the items of a call.
@@ -96,6 +108,7 @@ impl<I: BatchItem> WriteProgress<I> {
             self.max_calls = FEW_CALLS;
         }
         self.postponed.extend(result.pending);
+        self.queue.extend(result.halved);
         for refused in result.refused {
             let outcome = ItemOutcome::Refused(refused.error);
             self.outcomes.set(refused.position, outcome);

@@ -38,8 +38,8 @@ async fn signal_that_dynamodb_rejects_is_rejected_alone() {
     assert_eq!(stack.stored_numbers(), expected);
     assert_eq!(
         stack.calls_of("BatchWriteItem"),
-        28,
-        "two batches, 25 of one signal each, and the rejected signal"
+        13,
+        "two batches, two halves of the first one, two of these, until it is one signal, and the rejected signal"
     );
     assert_eq!(stack.calls_of("PutItem"), 0);
 }
@@ -75,11 +75,10 @@ async fn customer_that_dynamodb_rejects_is_a_400_without_its_text() {
 
 #[tokio::test(start_paused = true)]
 async fn signal_left_unprocessed_beside_a_refused_one_is_written_again() {
-    // The first call is refused, so each signal gets one of its own; DynamoDB does nothing of the
-    // first of those.
+    // The first call is refused, so its signals are divided; DynamoDB does nothing of the first half.
     let stack = Stack::without_queue([INVALID.on_call(1), Fault::Unprocessed(0).on_call(2)]);
     let response = stack.request(request_without_identifier(3)).await;
     assert_eq!(response.json()["accepted"], 3, "{}", response.text);
     assert_eq!(stack.stored_numbers(), [0, 1, 2]);
-    assert_eq!(stack.calls_of("BatchWriteItem"), 5);
+    assert_eq!(stack.calls_of("BatchWriteItem"), 4);
 }
