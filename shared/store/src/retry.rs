@@ -5,12 +5,13 @@
 //! transiently is made again after a wait with full jitter, until the deadline. Nothing is
 //! remembered from one request to the next. This module must not know what a call reads or writes.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use aws::cause::Cause;
 use aws::deadline::{Deadline, run_until};
 use aws::http::UNRESPONSIVE_TIMEOUT;
-use futures_util::future::select;
+use futures_util::future::{Either, select};
 use tokio::sync::Semaphore;
 
 use crate::error::StoreError;
@@ -91,7 +92,7 @@ where
 }
 
 /// Makes a call, and the same call beside it if there is no answer for a while. Returns the first
-/// answer.
+/// answer that is no transient failure. While the first call has none, the call beside it is repeated.
 ///
 /// # Errors
 /// The error of the call, or [`Cause::DeadlineExceeded`].
@@ -111,20 +112,41 @@ where
     if deadline.remaining().is_zero() {
         return Err(Cause::DeadlineExceeded.into());
     }
-    let answer = async {
+    let answer = call_beside(first, deadline, second_call_limit, call);
+    run_until(deadline, answer).await?
+}
+
+/// Makes calls, one after another, beside the one that has no answer yet.
+async fn call_beside<T, F>(
+    mut first: Pin<Box<F>>,
+    deadline: Deadline,
+    second_call_limit: &SecondCallLimit,
+    call: impl Fn() -> F,
+) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let is_transient =
+        |outcome: &Result<T, StoreError>| outcome.as_ref().is_err_and(StoreError::is_transient);
+    let mut backoff = Backoff::default();
+    loop {
         let second = Box::pin(async {
             let permit = second_call_limit.0.acquire().await;
             let outcome = call().await;
             drop(permit);
             outcome
         });
-        let (outcome, other) = select(first, second).await.factor_first();
-        match outcome {
-            Err(error) if error.is_transient() => other.await,
-            outcome => outcome,
+        match select(first, second).await {
+            Either::Left((outcome, second)) if is_transient(&outcome) => return second.await,
+            Either::Right((outcome, waiting)) if is_transient(&outcome) => first = waiting,
+            Either::Left((outcome, _)) | Either::Right((outcome, _)) => return outcome,
         }
-    };
-    run_until(deadline, answer).await?
+        match select(first, Box::pin(backoff.wait(deadline))).await {
+            Either::Left((outcome, _)) => return outcome,
+            Either::Right((has_time, waiting)) if has_time => first = waiting,
+            Either::Right((_, waiting)) => return waiting.await,
+        }
+    }
 }
 
 /// Limits the second calls for one part of a request.

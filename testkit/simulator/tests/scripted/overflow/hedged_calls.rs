@@ -39,6 +39,17 @@ async fn hanging_call_is_made_again_beside_the_first_after_half_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn call_beside_a_hanging_one_is_repeated_until_it_has_an_answer() {
+    let writes = |fault: Fault| fault.always().for_operation("BatchWriteItem");
+    let hanging = writes(Fault::Hangs).on_call(1);
+    let throttled = writes(Fault::Throttled).on_first(4);
+    let stack = Stack::start([hanging, throttled]);
+    let batch = batch_with_identifier(2);
+    assert_not_deferred(&stack.send(&batch, NOW).await);
+    assert_eq!(stack.calls_of("BatchWriteItem"), 5);
+}
+
+#[tokio::test(start_paused = true)]
 async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
     let stack = Stack::start([slow(700).on_call(1), Fault::Hangs.on_call(2)]);
     let batch = json!({"signals": signals(1)});
