@@ -1,6 +1,6 @@
 //! The clients of AWS's services, pointed at a server of a test.
 
-use aws::dynamodb::dynamodb;
+use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
 use aws::sdk_config::{connector, defaults};
 use aws::variables::Variables;
 use aws_config::{Region, SdkConfig};
@@ -10,7 +10,8 @@ use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 /// The configuration of a function whose services are at `endpoint`.
 pub(crate) fn config_at(endpoint: &str) -> SdkConfig {
     let credentials = Credentials::new("local", "local", None, None, "test");
-    let connector = connector(&Variables::default()).expect("the roots can be used");
+    let connector = connector(&Variables::default(), UNRESPONSIVE_TIMEOUT);
+    let connector = connector.expect("the roots can be used");
     defaults(connector)
         .region(Region::new("eu-central-1"))
         .credentials_provider(SharedCredentialsProvider::new(credentials))

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
-use aws::s3::{Bucket, S3Connection};
+use aws::s3::{Bucket, S3Connection, UNRESPONSIVE_TIMEOUT};
 use aws::sdk_config::connector;
 use aws::variables::Variables;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
@@ -112,7 +112,7 @@ impl FakeS3 {
             endpoint: self.endpoint(),
             region: "eu-central-1".to_owned(),
             credentials: SharedCredentialsProvider::new(credentials),
-            connector: connector(&Variables::default()).unwrap(),
+            connector: connector(&Variables::default(), UNRESPONSIVE_TIMEOUT).unwrap(),
         };
         Bucket::new(name, connection)
     }

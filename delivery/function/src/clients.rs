@@ -15,6 +15,9 @@ use aws_sdk_eventbridge::error::{ProvideErrorMetadata, SdkError};
 
 use crate::target_error::TargetError;
 
+/// How long EventBridge and Firehose may take for an answer before the connections to them count as lost.
+const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// How long one attempt of a call may take. The largest call has 4 MB.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -27,7 +30,7 @@ pub(crate) fn config(variables: &Variables) -> Result<SdkConfig, ConfigError> {
     let timeouts = TimeoutConfig::builder()
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .build();
-    let connector = connector(variables)?;
+    let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
     let config = sdk_config(variables, &connector)?
         .into_builder()
         .retry_config(retries)

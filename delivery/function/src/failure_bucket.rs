@@ -2,7 +2,7 @@
 //! cannot be delivered.
 
 use aws::deadline::Deadline;
-use aws::s3::{Bucket, S3Error, WritePrecondition};
+use aws::s3::{self, Bucket, S3Error, WritePrecondition};
 use aws::sdk_config;
 use aws::variables::{ConfigError, Variables};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -25,7 +25,7 @@ const MAX_CONCURRENT_PUTS: usize = 16;
 /// The bucket that the variables name.
 pub(crate) fn from_variables(variables: &Variables) -> Result<Bucket, ConfigError> {
     let name = variables.required("FAILURE_BUCKET_NAME")?;
-    let connector = sdk_config::connector(variables)?;
+    let connector = sdk_config::connector(variables, s3::UNRESPONSIVE_TIMEOUT)?;
     let connection = sdk_config::s3(variables, &connector)?;
     Ok(Bucket::new(name, connection))
 }

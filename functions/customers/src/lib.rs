@@ -10,7 +10,7 @@ mod outcome;
 pub mod problem;
 
 use aws::deadline::Deadline;
-use aws::dynamodb::dynamodb;
+use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
 use aws::queue::Queue;
 use aws::sdk_config::{connector, sdk_config};
 use aws::variables::{ConfigError, Variables};
@@ -61,14 +61,16 @@ impl CustomersFunction {
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
         let keys = variables.required(ApiKeysTable::VARIABLE)?;
         let table = variables.required(CustomersTable::VARIABLE)?;
-        let connector = connector(variables)?;
+        let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
         let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
         let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
         let keys = ApiKeysTable::new(client.clone(), keys);
         let authenticator = Authenticator::from_variables(keys, variables)?;
         let table = CustomersTable::new(client, table);
-        let overflow_queue = overflow_url.map(|url| Queue::new(&config, url));
+        let overflow_queue = overflow_url
+            .map(|url| Queue::from_variables(variables, url))
+            .transpose()?;
         Ok(Self::new(authenticator, table, overflow_queue))
     }
 

@@ -16,7 +16,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use aws::deadline::Deadline;
-use aws::dynamodb::dynamodb;
+use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
 use aws::queue::Queue;
 use aws::sdk_config::{connector, sdk_config};
 use aws::variables::{ConfigError, Variables};
@@ -121,7 +121,7 @@ impl OverflowFunction {
         let signals = variables.required(SignalsTable::VARIABLE)?;
         let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
         let dead_letters = variables.optional(DEAD_LETTER_QUEUE_VARIABLE);
-        let connector = connector(variables)?;
+        let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
         let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
         Ok(Self {
@@ -129,7 +129,9 @@ impl OverflowFunction {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), signals, None),
             rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            dead_letters: dead_letters.map(|url| Queue::new(&config, url)),
+            dead_letters: dead_letters
+                .map(|url| Queue::from_variables(variables, url))
+                .transpose()?,
         })
     }
 

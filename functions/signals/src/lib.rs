@@ -14,7 +14,7 @@ mod store_batch;
 
 use std::time::Duration;
 
-use aws::dynamodb::dynamodb;
+use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
 use aws::queue::Queue;
 use aws::sdk_config::{connector, sdk_config};
 use aws::variables::{ConfigError, Variables};
@@ -63,14 +63,16 @@ impl SignalsFunction {
         let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
         let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
-        let connector = connector(variables)?;
+        let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
         let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
         let storage = BatchStorage {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), signals, retention),
             rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            overflow_queue: overflow_url.map(|url| Queue::new(&config, url)),
+            overflow_queue: overflow_url
+                .map(|url| Queue::from_variables(variables, url))
+                .transpose()?,
         };
         let keys = ApiKeysTable::new(client, keys);
         let authenticator = Authenticator::from_variables(keys, variables)?;

@@ -15,6 +15,10 @@ use crate::http::refuse_empty_answers;
 /// How long one call may take.
 const CALL_TIMEOUT: Duration = Duration::from_millis(2_500);
 
+/// How long DynamoDB may take for an answer before the connections to it count as lost. It answers within
+/// tens of milliseconds.
+pub const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
+
 /// The client of a function. The SDK makes each call once: the function repeats it for as long as
 /// its request can wait.
 pub fn dynamodb(config: &SdkConfig) -> Client {

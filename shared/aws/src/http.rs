@@ -31,9 +31,9 @@ pub use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 /// How long an idle connection is kept. DynamoDB and the load balancers before it keep one longer.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long a call waits for an answer before the connections of its pool count as lost. DynamoDB
-/// answers within tens of milliseconds.
-pub const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
+/// How many bytes of a request are sent in a microsecond, at least. A function with little memory has a slow
+/// connection, and the answer comes after the last byte.
+const BYTES_PER_MICROSECOND: u64 = 10;
 
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
 
@@ -85,8 +85,13 @@ impl SdkConnector for JsonConnector {
     }
 }
 
-/// Makes the connections, and waits at most `connect_timeout` for each.
-pub(super) fn connector(tls: ClientConfig, connect_timeout: Duration) -> SharedHttpConnector {
+/// Makes the connections to a service, and waits at most `connect_timeout` for each. They count as lost
+/// when a call has no answer `unresponsive_timeout` after its request was sent.
+pub(super) fn connector(
+    tls: ClientConfig,
+    connect_timeout: Duration,
+    unresponsive_timeout: Duration,
+) -> SharedHttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
@@ -99,6 +104,7 @@ pub(super) fn connector(tls: ClientConfig, connect_timeout: Duration) -> SharedH
     SharedHttpConnector::new(PooledConnector {
         pool: Arc::new(Mutex::new(new_pool(connector.clone()))),
         connector,
+        unresponsive_timeout,
     })
 }
 
@@ -111,7 +117,7 @@ fn new_pool(connector: HttpsConnector<HttpConnector>) -> Arc<Pool> {
     )
 }
 
-/// The connections of a process. A connection that gives no answer in time was probably lost while
+/// The connections of a process to a service. A connection that gives no answer in time was probably lost while
 /// Lambda had frozen the environment, and so were the other idle ones. The calls that follow then
 /// use a new pool. Otherwise each of them might wait on another lost connection until the deadline
 /// of its request.
@@ -119,6 +125,7 @@ fn new_pool(connector: HttpsConnector<HttpConnector>) -> Arc<Pool> {
 struct PooledConnector {
     connector: HttpsConnector<HttpConnector>,
     pool: Arc<Mutex<Arc<Pool>>>,
+    unresponsive_timeout: Duration,
 }
 
 impl PooledConnector {
@@ -152,10 +159,13 @@ impl SdkConnector for PooledConnector {
             capture.set_connection_retriever(move || connection_to_close(&connection));
         }
         let connector = self.clone();
+        let bytes = request.body().content_length().unwrap_or_default();
+        let upload = Duration::from_micros(bytes / BYTES_PER_MICROSECOND);
+        let unresponsive_timeout = self.unresponsive_timeout.saturating_add(upload);
         HttpConnectorFuture::new(async move {
             let pool = connector.pool();
             let mut response = pool.request(request);
-            let answer = if let Ok(answer) = timeout(UNRESPONSIVE_TIMEOUT, &mut response).await {
+            let answer = if let Ok(answer) = timeout(unresponsive_timeout, &mut response).await {
                 answer
             } else {
                 connector.replace(&pool);

@@ -2,8 +2,8 @@
 //! module must not know what is in an object.
 //!
 //! S3 does not speak the protocol of the other services, and its client in the SDK would be the
-//! largest crate of a function. A request is made once: callers know whether, and when, another
-//! attempt makes sense. The templates set the endpoint of the region, which has the path style:
+//! largest crate of a function. A write is made once: callers know whether, and when, another attempt
+//! makes sense. A read is made a second time when the first has no answer. The templates set the endpoint of the region, which has the path style:
 //! `https://endpoint/bucket/key`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,7 +20,9 @@ use aws_smithy_runtime_api::http::Headers;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use aws_smithy_types::date_time::{DateTime, Format};
+use futures_util::future::select_ok;
 use model::timestamp::Timestamp;
+use tokio::time::timeout;
 
 use crate::cause::Cause;
 use crate::deadline::{Deadline, run_until};
@@ -28,6 +30,15 @@ use crate::deadline::{Deadline, run_until};
 /// The variable of the endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference
 /// Guide).
 pub const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_S3";
+
+/// How long S3 may take for an answer before the connections to it count as lost. AWS says that a first
+/// byte takes 100 to 200 ms ("Performance design patterns for Amazon S3" in its user guide).
+pub const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
+
+/// When a read that has no answer is made a second time, beside the first. The second one needs another
+/// connection than the one that may be lost.
+const SECOND_READ_AFTER: Duration = Duration::from_millis(500);
+const _: () = assert!(SECOND_READ_AFTER.as_millis() > UNRESPONSIVE_TIMEOUT.as_millis());
 
 /// The longest response to a request that failed: an error of S3 has a few hundred bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -126,7 +137,7 @@ impl Bucket {
     }
 
     /// Reads an object of at most `limit` bytes, whose key consists of unreserved characters and
-    /// slashes.
+    /// slashes. When the connection breaks before the answer, or S3 is silent, it reads a second time.
     ///
     /// # Errors
     /// [`S3Error`]
@@ -136,14 +147,9 @@ impl Bucket {
         limit: usize,
         deadline: Deadline,
     ) -> Result<S3Object, S3Error> {
-        let request = UnsignedRequest {
-            method: "GET",
-            key,
-            headers: Vec::new(),
-            body: Vec::new(),
-        };
         run_until(deadline, async {
-            let (headers, body) = self.send(request, limit).await?;
+            let answer = self.answer_to_read(key).await?;
+            let (headers, body) = read_answer(answer, limit).await?;
             let last_modified = headers
                 .get("last-modified")
                 .and_then(http_date)
@@ -183,7 +189,11 @@ impl Bucket {
             headers,
             body,
         };
-        match run_until(deadline, self.send(request, MAX_ERROR_BYTES))
+        let write = async {
+            let answer = self.send(request).await?;
+            read_answer(answer, MAX_ERROR_BYTES).await
+        };
+        match run_until(deadline, write)
             .await
             .map_err(|_| Cause::Timeout)?
         {
@@ -197,27 +207,37 @@ impl Bucket {
         }
     }
 
-    /// Sends a request. Returns the headers and the body of the response if the request succeeded.
-    async fn send(
-        &self,
-        request: UnsignedRequest<'_>,
-        limit: usize,
-    ) -> Result<(Headers, Vec<u8>), S3Error> {
+    /// The answer to the first of two reads that has one. The second begins when the first has failed, or is
+    /// silent.
+    async fn answer_to_read(&self, key: &str) -> Result<HttpResponse, S3Error> {
+        let read = || {
+            let request = UnsignedRequest {
+                method: "GET",
+                key,
+                headers: Vec::new(),
+                body: Vec::new(),
+            };
+            Box::pin(self.send(request))
+        };
+        let mut first = read();
+        match timeout(SECOND_READ_AFTER, &mut first).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(_)) => read().await,
+            Err(_) => {
+                let (answer, _) = select_ok([first, read()]).await?;
+                Ok(answer)
+            }
+        }
+    }
+
+    /// Sends a request, and returns the answer, of which the body is still to be read.
+    async fn send(&self, request: UnsignedRequest<'_>) -> Result<HttpResponse, S3Error> {
         let request = self
             .signed(request)
             .await
             .map_err(|_| S3Error::RequestError)?;
-        let mut response = self
-            .connection
-            .connector
-            .call(request)
-            .await
-            .map_err(|_| Cause::DispatchFailure)?;
-        if response.status().is_success() {
-            let body = read_body(response.take_body(), limit).await?;
-            return Ok((response.headers().clone(), body));
-        }
-        Err(refusal(response).await)
+        let answer = self.connection.connector.call(request).await;
+        Ok(answer.map_err(|_| Cause::DispatchFailure)?)
     }
 
     /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API
@@ -271,6 +291,18 @@ impl Bucket {
         }
         Ok(request)
     }
+}
+
+/// The headers and the body of an answer, if the request succeeded.
+async fn read_answer(
+    mut answer: HttpResponse,
+    limit: usize,
+) -> Result<(Headers, Vec<u8>), S3Error> {
+    if !answer.status().is_success() {
+        return Err(refusal(answer).await);
+    }
+    let body = read_body(answer.take_body(), limit).await?;
+    Ok((answer.headers().clone(), body))
 }
 
 async fn read_body(body: SdkBody, limit: usize) -> Result<Vec<u8>, S3Error> {

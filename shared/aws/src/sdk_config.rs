@@ -117,14 +117,19 @@ fn credentials(variables: &Variables) -> Result<SharedCredentialsProvider, Confi
     Ok(SharedCredentialsProvider::new(credentials))
 }
 
-/// What makes the connections and the calls of a process.
+/// What makes the connections and the calls of a process to a service. The service answers within
+/// `unresponsive_timeout`, after which all its connections are abandoned: so each service has its own.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.
-pub fn connector(variables: &Variables) -> Result<SharedHttpConnector, CaBundleError> {
+pub fn connector(
+    variables: &Variables,
+    unresponsive_timeout: Duration,
+) -> Result<SharedHttpConnector, CaBundleError> {
     let ca_bundle = variables.optional(tls::CA_BUNDLE_VARIABLE);
     let tls = tls::client_config(ca_bundle.as_deref())?;
-    Ok(http::connector(tls, CONNECT_TIMEOUT))
+    let connector = http::connector(tls, CONNECT_TIMEOUT, unresponsive_timeout);
+    Ok(connector)
 }
 
 /// Lets the SDK make up to `max_attempts` attempts, with waits that suit a service in the same

@@ -14,7 +14,7 @@ mod table_lookup;
 
 use std::sync::Arc;
 
-use aws::s3::Bucket;
+use aws::s3::{self, Bucket};
 use aws::sdk_config;
 use aws::variables::{ConfigError, Variables};
 use lambda_http::http::HeaderMap;
@@ -60,7 +60,7 @@ impl Authenticator {
     pub fn from_variables(table: ApiKeysTable, variables: &Variables) -> Result<Self, ConfigError> {
         let snapshot = match variables.optional(BUCKET_VARIABLE) {
             Some(bucket) => {
-                let connector = sdk_config::connector(variables)?;
+                let connector = sdk_config::connector(variables, s3::UNRESPONSIVE_TIMEOUT)?;
                 let connection = sdk_config::s3(variables, &connector)?;
                 Some(Bucket::new(bucket, connection))
             }

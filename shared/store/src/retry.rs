@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use aws::cause::Cause;
 use aws::deadline::{Deadline, run_until};
-use aws::http::UNRESPONSIVE_TIMEOUT;
+use aws::dynamodb::UNRESPONSIVE_TIMEOUT;
 use futures_util::future::{Either, select};
 use tokio::sync::Semaphore;
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use aws::deadline::Deadline;
 use aws::queue::Queue;
-use aws::sdk_config::{connector, sdk_config};
 use aws::variables::Variables;
 use serde_json::json;
 use testkit::TestApp;
@@ -77,7 +76,5 @@ fn queue_at(endpoint: &str) -> Queue {
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into_iter()
     .collect();
-    let connector = connector(&variables).unwrap();
-    let config = sdk_config(&variables, &connector).unwrap();
-    Queue::new(&config, "http://sqs/1/overflow")
+    Queue::from_variables(&variables, "http://sqs/1/overflow").unwrap()
 }

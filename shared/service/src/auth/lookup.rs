@@ -266,7 +266,7 @@ fn warn_if_failed(found: &Found) {
 mod tests {
     use std::time::Duration;
 
-    use aws::dynamodb::dynamodb;
+    use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
     use aws::sdk_config::{connector, defaults};
     use aws::variables::Variables;
     use lambda_http::{Body, Context, Request, RequestExt as _};
@@ -277,7 +277,7 @@ mod tests {
 
     fn authenticator() -> Authenticator {
         // Without a region and credentials, every call fails.
-        let connector = connector(&Variables::default()).unwrap();
+        let connector = connector(&Variables::default(), UNRESPONSIVE_TIMEOUT).unwrap();
         let config = defaults(connector).build();
         let table = ApiKeysTable::new(dynamodb(&config), "keys");
         Authenticator::new(table, None)

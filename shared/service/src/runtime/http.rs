@@ -159,7 +159,7 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 
 #[cfg(test)]
 mod tests {
-    use aws::dynamodb::dynamodb;
+    use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
     use aws::sdk_config::{connector, defaults};
     use aws::variables::Variables;
     use lambda_http::{Context, RequestExt as _};
@@ -208,7 +208,7 @@ mod tests {
     #[tokio::test]
     async fn panic_is_a_500_problem_and_the_next_request_is_served() {
         // No request has a key, so none is looked up.
-        let connector = connector(&Variables::default()).unwrap();
+        let connector = connector(&Variables::default(), UNRESPONSIVE_TIMEOUT).unwrap();
         let config = defaults(connector).build();
         let keys = ApiKeysTable::new(dynamodb(&config), "keys");
         let function = Panicking(Authenticator::new(keys, None));

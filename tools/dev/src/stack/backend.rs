@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use aws::dynamodb::dynamodb as dynamodb_client;
+use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb as dynamodb_client};
 use aws::sdk_config::{connector, sdk_config};
 use aws::variables::Variables;
 use emulator::{Emulator, Storage, Template};
@@ -106,7 +106,7 @@ fn tables(stack_info: &StackInfo) -> Result<Tables> {
     let variables = stack_info.environment.iter().cloned();
     let variables: Variables = variables.collect();
     let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
-    let connector = connector(&variables)?;
+    let connector = connector(&variables, UNRESPONSIVE_TIMEOUT)?;
     Ok(Tables {
         dynamodb: dynamodb_client(&sdk_config(&variables, &connector)?),
         customers: variables.required(CustomersTable::VARIABLE)?,

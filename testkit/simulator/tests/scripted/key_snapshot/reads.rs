@@ -13,6 +13,9 @@ use crate::support::stack::{LATENCY, key_entry, slow};
 /// How long one look-up waits for the snapshot.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// When a read that has no answer is made a second time.
+const SECOND_READ_AFTER: Duration = Duration::from_millis(500);
+
 #[tokio::test(start_paused = true)]
 async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_when_it_is_there() {
     let stack = SnapshotStack::with_snapshot([], &key_entry());
@@ -30,7 +33,11 @@ async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_when_it_is_ther
     assert_eq!(status(1).await, 503);
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert_eq!(status(2).await, 200);
-    assert_eq!(stack.reads_of_snapshot(), 1, "one read serves all look-ups");
+    assert_eq!(
+        stack.reads_of_snapshot(),
+        2,
+        "one read, and one beside it, serve all look-ups"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +101,25 @@ async fn snapshot_read_that_hangs_delays_one_look_up_and_none_of_the_next_five_s
     assert!(!waits_at(71).await);
     assert!(!waits_at(75).await);
     assert!(waits_at(78).await, "the five seconds are over");
-    assert_eq!(stack.reads_of_snapshot(), 2, "the look-ups share a read");
+    assert_eq!(
+        stack.reads_of_snapshot(),
+        3,
+        "the look-ups share a read, and the one beside it"
+    );
+}
+
+/// The first read is on a connection that is lost without a word, or that is reset.
+#[tokio::test(start_paused = true)]
+async fn snapshot_read_that_one_connection_loses_costs_no_request() {
+    for (fault, later) in [(Fault::Hangs, SECOND_READ_AFTER), (Fault::Lost, LATENCY)] {
+        let stack = SnapshotStack::with_snapshot([], &key_entry());
+        let outage = OUTAGE.always().on(Target::Tables);
+        stack.set([outage, fault.on_call(1).on(Target::S3)]);
+        let (status, took) = stack.timed(stack.status(KEY, NOW)).await;
+        assert_eq!(status, 200);
+        assert_eq!(took, LATENCY + later + LATENCY);
+        assert_eq!(stack.reads_of_snapshot(), 2);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,7 +166,11 @@ async fn hanging_s3_leaves_the_look_up_to_the_table() {
     let unavailable = stack.assert_unavailable(KEY, NOW);
     let ((), took) = stack.timed(unavailable).await;
     assert_eq!(took, Duration::from_secs(5));
-    assert_eq!(stack.reads_of_snapshot(), 1, "it is asked once");
+    assert_eq!(
+        stack.reads_of_snapshot(),
+        2,
+        "it is asked once, and once beside that"
+    );
     let key = stack.key_with(2, |_| {});
     let slow = slow(1_500).always().on(Target::Tables);
     stack.set([slow, of_s3(Fault::Hangs)]);
