@@ -59,7 +59,6 @@ def key_of(account: str) -> str:
     program = PROJECT / "target" / "debug" / "intake"
     local = dict(os.environ)
     environment = {name: value for name, value in local.items() if name != "INTAKE_STACK"}
-    environment["KEY_SNAPSHOT_BUCKET"] = ""  # The local stack has none.
     if not program.exists():
         subprocess.run(["cargo", "build", "--quiet", "--locked", "--bin", "intake"], cwd=PROJECT, check=True)
     create = [program, "keys", "create", "--account", account, "--name", "browser"]

@@ -9,9 +9,13 @@ use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
+use aws::deadline::Deadline;
 use aws_sdk_dynamodb::types::AttributeValue;
 use emulator::{Emulator, Storage};
+use model::api_key::KeyHash;
 use serde_json::{Value, json};
+use store::key_snapshot::{KeySnapshot, MAX_OBJECT_BYTES, OBJECT_KEY};
+use testkit::fake_s3::bucket_at;
 use testkit::{LocalStack, call, client_at};
 
 use crate::support::page::root;
@@ -20,8 +24,7 @@ use crate::support::page::root;
 async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     // This is a stack on the default port. The one of a developer may have the port already.
     let other = Emulator::start(testkit::template(), &Storage::Memory, 8000);
-    // The test reads what is stored at once. With a queue, a busy machine might have it there still.
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
 
     assert_every_endpoint_responds(&stack);
     assert_pages_are_refused(&stack);
@@ -129,12 +132,39 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
             .contains(" calls to DynamoDB had a fault.\nMessages with deferred data that are lost with the queue: 2 "),
         "{stderr}"
     );
+}
 
-    let stack = LocalStack::start(&["--faults", "1", "--no-queue"]);
-    let update = send(&stack, "/api/customers", customer);
+#[test]
+fn faults_of_the_queue_of_cargo_dev_give_the_503_of_the_function_with_the_identifier_of_the_batch()
+{
+    let stack = LocalStack::start(&["--faults", "1", "--queue-faults", "1"]);
+    let customer = br#"{"customerId": "c1", "customerData": {}}"#;
+    let update = stack.send("POST", "/api/customers", &[], customer);
     update.assert_problem(503, "storage-unavailable");
-    let batch = send(&stack, "/api/event-flows/signal", signals);
+    let identifier = "0b0c7a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
+    let signal = json!({"customerId": "c1", "eventType": "bought"});
+    let batch = json!({"requestIdentifier": identifier, "signals": [signal]}).to_string();
+    let batch = stack.send("POST", "/api/event-flows/signal", &[], batch.as_bytes());
     batch.assert_problem(503, "storage-unavailable");
+    let stderr = stack.stop("TERM");
+    let told = "a share of 1 of the functions' calls to the overflow queue is throttled, fails, or is lost.";
+    assert!(stderr.contains(told), "{stderr}");
+}
+
+#[tokio::test]
+async fn cargo_dev_has_a_key_snapshot_of_its_key_table() {
+    let stack = LocalStack::start(&[]);
+    let bucket = bucket_at(
+        stack.variable("AWS_ENDPOINT_URL_S3"),
+        stack.variable("KEY_SNAPSHOT_BUCKET"),
+    );
+    let deadline = Deadline::after(Duration::from_mins(1));
+    let object = bucket.get(OBJECT_KEY, MAX_OBJECT_BYTES, deadline).await;
+    let snapshot = KeySnapshot::parse(&object.unwrap()).unwrap();
+    let key = KeyHash::from_key(stack.variable("API_KEY"));
+    let entry = snapshot.find(key).unwrap();
+    assert_eq!(entry.account_id.as_str(), stack.variable("ACCOUNT_ID"));
+    assert_eq!(snapshot.unreadable, 0);
     stack.stop("TERM");
 }
 
@@ -250,28 +280,23 @@ fn defer_a_signal(data: &str) {
 }
 
 #[test]
-fn deferred_signal_is_told_and_reset_by_a_stack_that_does_not_use_the_queue() {
+fn deferred_signal_of_an_earlier_stack_is_kept_while_drains_fail_and_deleted_by_a_reset() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("dev.sqlite");
     let data = data.to_str().unwrap();
-    let waiting = "Messages with deferred data that wait for a start without --no-queue: 1.\n";
     defer_a_signal(data);
 
     for is_reset in [false, true] {
-        let stack = LocalStack::start(&["--data", data, "--no-queue"]);
+        let stack = LocalStack::start(&["--data", data, "--faults", "1"]);
         let url = format!("{}/reset", stack.variable("INSPECTOR_URL"));
         if is_reset {
             let reset = call("POST", &url, &[("X-Intake-Inspector", "1")], b"");
             assert_eq!(reset.status, 204, "{reset:?}");
         }
         let stderr = stack.stop("INT");
-        assert!(stderr.contains(waiting), "{stderr}");
         let is_kept = stderr.contains("dev.sqlite.queue: 1.\nStopped.\n");
         assert_eq!(is_kept, !is_reset, "{stderr}");
     }
-    let stack = LocalStack::start(&["--data", data, "--no-queue"]);
-    let stderr = stack.stop("INT");
-    assert!(!stderr.contains("deferred data"), "{stderr}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws::deadline::Deadline;
 use aws::s3::{Bucket, S3Error, WritePrecondition};
-use testkit::fake_s3::FakeS3;
+use testkit::fake_s3::{FakeS3, bucket_at};
 
 const KEY: &str = "a/key.bin";
 
@@ -31,7 +31,7 @@ async fn put(
 #[tokio::test]
 async fn write_replaces_only_what_it_names() {
     let s3 = FakeS3::start().await.unwrap();
-    let bucket = s3.bucket("keys");
+    let bucket = bucket_at(&s3.endpoint(), "keys");
     assert_eq!(
         put(&bucket, b"1", WritePrecondition::ObjectIsVersion("\"0\"")).await,
         Err(S3Error::Changed)

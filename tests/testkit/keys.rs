@@ -8,7 +8,7 @@ use store::api_keys::PARTITION_KEY;
 use store::attributes::to_item;
 
 use crate::clients::client_at;
-use crate::fake_s3::FakeS3;
+use crate::fake_s3::{FakeS3, publish};
 use crate::tables::table_name;
 
 /// Stores a new key of this account, whose entry is changed before it is written.
@@ -40,7 +40,7 @@ pub async fn create_keys_with_snapshot(
         snapshot.push((key.hash(), entry));
         keys.push(key.expose_secret().to_owned());
     }
-    s3.publish(&snapshot, Timestamp::now());
+    publish(s3, &snapshot, Timestamp::now());
     keys
 }
 

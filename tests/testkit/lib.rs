@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | [`processes`] | a process of a function, and what surrounds it | what is tested |
 //! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
-//! | [`fake_s3`] | keeping objects | what is in them |
+//! | [`fake_s3`] | a key snapshot in S3 | who reads it |
 //! | [`service_ahead`] | a service of AWS with another clock | what is called |
 //! | `programs` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
@@ -42,6 +42,7 @@ mod test_app;
 
 pub use clients::{client_at, dynamodb_at};
 pub use emulator::fault_proxy;
+pub use fake_s3::KEY_SNAPSHOT_BUCKET;
 pub use http_gateway::HttpGateway;
 pub use keys::{create_key, create_keys_with_snapshot, key_entry, store_key};
 pub use local_stack::{LocalStack, call};
@@ -51,4 +52,4 @@ pub use processes::{fake_targets, function_process, http_server, runtime_api};
 pub use programs::{aws_variables, build, build_functions, emulator_options};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use tables::{table_name, template};
-pub use test_app::{Endpoints, Item, KEY_SNAPSHOT_BUCKET, TestApp};
+pub use test_app::{Endpoints, Item, TestApp};

@@ -8,9 +8,9 @@ use anyhow::{Context as _, Error, Result, ensure};
 use emulator::sqs::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE};
 use processes::cargo_command::cargo_command;
 
+use crate::fake_s3::KEY_SNAPSHOT_BUCKET;
 use crate::function_process::ProcessOptions;
 use crate::tables::template;
-use crate::test_app::KEY_SNAPSHOT_BUCKET;
 
 /// Builds the functions, once in a process, and returns the folder of their programs.
 ///

@@ -25,7 +25,7 @@ use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
 use crate::clients::{client_at, config_at, dynamodb_at};
-use crate::fake_s3::FakeS3;
+use crate::fake_s3::{FakeS3, KEY_SNAPSHOT_BUCKET, bucket_at};
 use crate::keys::create_key;
 use crate::other_dynamodb::other_dynamodb;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
@@ -61,9 +61,6 @@ fn overflow_queue(sqs: &FakeSqs) -> Queue {
 fn dead_letter_queue(sqs: &FakeSqs) -> Queue {
     Queue::new(&config_at(&sqs.endpoint()), DEAD_LETTER_QUEUE)
 }
-
-/// The bucket of the key snapshot in a [`FakeS3`].
-pub const KEY_SNAPSHOT_BUCKET: &str = "keys";
 
 /// Where functions find AWS.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +143,12 @@ impl TestApp {
         let sqs = endpoints.sqs;
         let authenticator = || {
             let table = ApiKeysTable::new(keys.clone(), table_name("ApiKeysTable"));
-            Authenticator::new(table, endpoints.s3.map(|s3| s3.bucket(KEY_SNAPSHOT_BUCKET)))
+            Authenticator::new(
+                table,
+                endpoints
+                    .s3
+                    .map(|s3| bucket_at(&s3.endpoint(), KEY_SNAPSHOT_BUCKET)),
+            )
         };
         let signal_tables = SignalTables::new(&others, retention);
         let storage = signals::BatchStorage {

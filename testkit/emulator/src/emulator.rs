@@ -8,6 +8,7 @@
 pub(crate) mod data_file;
 mod items;
 mod protocol;
+mod services;
 mod tables;
 
 use std::fs::File;
@@ -21,6 +22,9 @@ use processes::http_server::HttpServer;
 use tokio::sync::watch;
 
 use self::protocol::{Failures, Protocol};
+use self::services::{OtherServices, Services};
+use crate::s3::FakeS3;
+use crate::sqs::FakeSqs;
 use crate::template::Template;
 
 /// The table in which the emulator lists its tables.
@@ -51,6 +55,7 @@ impl Storage {
 pub struct Emulator {
     address: SocketAddr,
     database: Option<Database>,
+    others: OtherServices,
     stop: Option<watch::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     /// Held as long as the data file is used.
@@ -96,9 +101,13 @@ impl Emulator {
             tables::ensure(&database, table)?;
         }
         let (stop, stopping) = watch::channel(());
-        let protocol = Protocol {
-            database: database.clone(),
-            failures,
+        let others = OtherServices::default();
+        let services = Services {
+            dynamodb: Protocol {
+                database: database.clone(),
+                failures,
+            },
+            others: others.clone(),
         };
         let address = listener.local_addr().context(CANNOT_START)?;
         listener.set_nonblocking(true).context(CANNOT_START)?;
@@ -108,11 +117,12 @@ impl Emulator {
             .context(CANNOT_START)?;
         let thread = std::thread::Builder::new()
             .name("dynamodb".to_owned())
-            .spawn(move || runtime.block_on(serve(listener, protocol, stopping)))
+            .spawn(move || runtime.block_on(serve(listener, services, stopping)))
             .context(CANNOT_START)?;
         Ok(Self {
             address,
             database: Some(database),
+            others,
             stop: Some(stop),
             thread: Some(thread),
             lock,
@@ -125,10 +135,16 @@ impl Emulator {
         Self {
             address,
             database: None,
+            others: OtherServices::default(),
             stop: None,
             thread: None,
             lock: None,
         }
+    }
+
+    /// Serves this SQS and this S3 at the emulator's address, too. Does nothing the second time.
+    pub fn serve_others(&self, sqs: &FakeSqs, s3: &FakeS3) {
+        self.others.set(sqs.state(), s3.state());
     }
 
     /// The URL to give to an SDK, such as `http://127.0.0.1:8000`.
@@ -167,9 +183,9 @@ impl Drop for Emulator {
     }
 }
 
-async fn serve(listener: TcpListener, protocol: Protocol, stop: watch::Receiver<()>) {
+async fn serve(listener: TcpListener, services: Services, stop: watch::Receiver<()>) {
     let listener = tokio::net::TcpListener::from_std(listener);
-    let server = listener.map(|listener| HttpServer::start_on(listener, protocol, None));
+    let server = listener.map(|listener| HttpServer::start_on(listener, services, None));
     let Ok(Ok(mut server)) = server else {
         return;
     };

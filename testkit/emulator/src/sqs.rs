@@ -7,7 +7,7 @@ mod lambda_event;
 mod queues;
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -25,6 +25,9 @@ pub use self::lambda_event::event;
 pub use self::queues::QueueMessage;
 use self::queues::Queues;
 
+/// What comes before the operation in its header.
+pub(crate) const TARGET_PREFIX: &str = "AmazonSQS.";
+
 /// How late SQS may count a message (`GetQueueAttributes` in the SQS API reference).
 const LATEST_COUNT: Duration = Duration::from_mins(1);
 
@@ -33,7 +36,7 @@ const LATEST_COUNT: Duration = Duration::from_mins(1);
 pub struct FakeSqs(HttpServer<SqsState>);
 
 #[derive(Debug)]
-struct SqsState(Mutex<Queues>);
+pub(crate) struct SqsState(Mutex<Queues>);
 
 impl FakeSqs {
     /// Starts a server with empty queues.
@@ -71,6 +74,11 @@ impl FakeSqs {
     /// The endpoint, as the SDK takes it.
     pub fn endpoint(&self) -> String {
         self.0.endpoint()
+    }
+
+    /// What answers its calls.
+    pub(crate) fn state(&self) -> Arc<SqsState> {
+        Arc::clone(&self.0.service)
     }
 
     /// Sets whether every call fails from here on.
@@ -206,7 +214,7 @@ impl Service for SqsState {
             .and_then(|value| value.to_str().ok())
             .unwrap_or_default();
         let call = serde_json::from_slice(request.body()).unwrap_or_default();
-        let operation = target.trim_start_matches("AmazonSQS.");
+        let operation = target.trim_start_matches(TARGET_PREFIX);
         let answer = self.use_queues(|queues| queues.answer(operation, call));
         match answer {
             Ok(body) => response(200, &[], body.to_string()),

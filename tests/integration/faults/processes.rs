@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::fake_s3::FakeS3;
+use testkit::fake_s3::{FakeS3, publish};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::{
@@ -143,7 +143,7 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
         let s3 = FakeS3::start().await.unwrap();
         let sqs = FakeSqs::start().await.unwrap();
         let of_snapshot = [(KeyHash::from_key(KEY), key_entry("shop"))];
-        s3.publish(&of_snapshot, Timestamp::now());
+        publish(&s3, &of_snapshot, Timestamp::now());
         let mut options = emulator_options(&programs.join("signals"), &proxy.endpoint());
         let s3_endpoint = s3.endpoint();
         let sqs_endpoint = sqs.endpoint();

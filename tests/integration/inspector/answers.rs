@@ -23,7 +23,7 @@ fn plan(inspector: &Inspector<'_>, plan: &Value) -> (u16, String) {
 
 #[tokio::test]
 async fn next_requests_of_an_account_on_a_path_get_the_planned_answers_in_their_order() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let key_of_shop = format!("Bearer {}", other_key(&stack).await);
     let of_shop = [("Authorization", key_of_shop.as_str())];

@@ -19,7 +19,7 @@ fn send_accepted(stack: &LocalStack, signals: &str) {
 #[test]
 fn data_of_each_signal_is_judged_by_the_contract_of_its_type() {
     let folder = root().join("events/contracts");
-    let stack = LocalStack::start(&["--no-queue", "--contracts", folder.to_str().unwrap()]);
+    let stack = LocalStack::start(&["--contracts", folder.to_str().unwrap()]);
     let send = |signals: &str| send_accepted(&stack, signals);
     let sample = fs::read_to_string(root().join("events/seed/signals.ndjson")).unwrap();
     let viewed: Vec<_> = sample
@@ -65,7 +65,7 @@ fn signal_that_is_rejected_or_refused_is_not_judged() {
     let folder = tempfile::tempdir().unwrap();
     let contract = r#"{"properties": {"price": {"type": "number"}}}"#;
     fs::write(folder.path().join("purchase.json"), contract).unwrap();
-    let options = ["--no-queue", "--contracts", folder.path().to_str().unwrap()];
+    let options = ["--contracts", folder.path().to_str().unwrap()];
     let stack = LocalStack::start(&options);
     let inspector = Inspector(&stack);
     for price in [r#""1""#, "1"] {

@@ -270,7 +270,7 @@ fn error_is_json_with_a_sentence() {
 
 #[test]
 fn result_of_an_update_is_listed() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let update = br#"{"customerId":"c","customerData":{}}"#;
     for result in ["created", "updated"] {

@@ -11,7 +11,7 @@ use crate::support::page::{Page, quoted};
 
 #[tokio::test]
 async fn signal_is_listed_with_its_verdict_and_its_error() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let key_of_shop = other_key(&stack).await;
     send_six_requests(&stack, &key_of_shop);
@@ -100,7 +100,7 @@ fn signals_of_six_requests() -> [Value; 9] {
 
 #[test]
 fn rejected_signal_is_listed_and_counted_also_with_a_member_twice_or_a_name_that_is_no_unicode() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let body = r#"{"signals":[
         {"customerId":"c","eventType":"first","eventType":"purchase"},
@@ -155,7 +155,7 @@ fn summary(signal: &Value) -> Value {
 
 #[tokio::test]
 async fn signals_are_counted_once_by_account_and_type() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let key_of_shop = other_key(&stack).await;
     send_six_requests(&stack, &key_of_shop);
@@ -188,7 +188,7 @@ async fn signals_are_counted_once_by_account_and_type() {
 
 #[test]
 fn signals_are_counted_by_type_and_subject() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let batch = br#"{"requestIdentifier":"0b0c7a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","signals":[
         {"customerId":"c-1","eventType":"viewed"},{"customerId":"c-2","eventType":"viewed"},

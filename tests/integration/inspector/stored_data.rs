@@ -8,7 +8,7 @@ use super::{BATCH, Inspector, OWN_PAGE, SIGNALS, assert_members, other_key};
 #[test]
 fn stored_data_is_shown_with_every_digit() {
     // The test reads what is stored at once. With a queue, a busy machine might have it there still.
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
     let customer = inspector.call("GET", "/customers/-c1", &[], b"").text;
@@ -42,7 +42,7 @@ fn stored_data_is_shown_with_every_digit() {
 
 #[test]
 fn rejected_signal_that_is_mended_and_redriven_is_no_longer_listed() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
     let rejected = &inspector.get("/rejected")["rejected"];
@@ -56,7 +56,7 @@ fn rejected_signal_that_is_mended_and_redriven_is_no_longer_listed() {
 
 #[test]
 fn redrive_that_does_not_store_the_signal_is_an_error_that_says_why() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
     let as_sent = inspector.get("/rejected")["rejected"][0].clone();
@@ -97,7 +97,7 @@ fn redrive_that_does_not_store_the_signal_is_an_error_that_says_why() {
 
 #[test]
 fn rejected_signal_without_a_subject_has_null_in_its_place() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let body = br#"{"signals":[{"eventType":"viewed"}]}"#;
     stack.send("POST", SIGNALS, &[], body);
@@ -127,7 +127,7 @@ fn assert_data_is_stored(inspector: &Inspector<'_>, account: &str) {
 
 #[tokio::test]
 async fn reset_empties_everything_but_the_keys() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let key_of_shop = format!("Bearer {}", other_key(&stack).await);
     for _ in 0..2 {
@@ -151,7 +151,7 @@ async fn reset_empties_everything_but_the_keys() {
 
 #[tokio::test]
 async fn reset_of_one_account_leaves_what_others_have() {
-    let stack = LocalStack::start(&["--no-queue"]);
+    let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let key_of_shop = format!("Bearer {}", other_key(&stack).await);
     let of_shop = [("Authorization", key_of_shop.as_str())];

@@ -53,7 +53,7 @@ pub(crate) struct Inspector {
     pub(crate) host_names: HostNames,
     pub(crate) stored: StoredData,
     pub(crate) tables: Tables,
-    pub(crate) queue: Option<QueueHandle>,
+    pub(crate) queue: QueueHandle,
     /// Tells this run of the stack from an earlier one, whose requests had the same numbers.
     pub(crate) stack_id: String,
     /// The port of the API, which the page shows in its first example.

@@ -94,10 +94,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SHARE", value_parser = share, help = faults_help())]
     pub(crate) faults: Option<f64>,
 
-    /// Run without the overflow queue: what DynamoDB does not take in time, signals or the update of
-    /// a customer, is then a 503
-    #[arg(long)]
-    pub(crate) no_queue: bool,
+    /// Make this share of the functions' calls to the overflow queue fail, from 0 to 1. With
+    /// --faults 1 --queue-faults 1, signals and updates of customers get the function's own 503
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) queue_faults: Option<f64>,
 
     #[arg(
         long = "answer",
@@ -227,9 +227,8 @@ fn faults_help() -> String {
     let seconds = VISIBILITY_TIMEOUT.as_secs();
     format!(
         "Make this share of the functions' calls to DynamoDB fail, from 0 to 1: throttled, failed, or lost. Signals and \
-         updates of customers that retries do not store are deferred to the overflow queue; with --no-queue, the \
-         response is a 503. A message of the queue is drained again {seconds} seconds after a drain that failed, and \
-         becomes a dead letter after many such drains"
+         updates of customers that retries do not store are deferred to the overflow queue. A message of the queue is \
+         drained again {seconds} seconds after a drain that failed, and becomes a dead letter after many such drains"
     )
 }
 

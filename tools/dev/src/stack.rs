@@ -46,8 +46,8 @@ const OTHER_MACHINES: &str = "Other machines can use the API and the inspector. 
 pub(crate) struct LocalStack {
     api: Server,
     _env_file: PublishedEnvFile,
-    _faults: Option<Faults>,
-    _overflow: Option<OverflowQueue>,
+    _faults: Vec<Faults>,
+    _overflow: OverflowQueue,
     emulator: Arc<Emulator>,
 }
 
@@ -75,7 +75,7 @@ impl LocalStack {
         let variables = backend.stack_info.variables();
         let env_file = inputs.env_file.publish(variables)?;
         announce(options, &backend.stack_info, env_file.path(), answer_seed);
-        if let Some(faults) = &backend.faults {
+        for faults in &backend.faults {
             faults.begin();
         }
         Ok(Self {
@@ -142,13 +142,12 @@ fn new_inspector(
     addresses: &Addresses,
 ) -> Result<Inspector> {
     let emulator = Arc::clone(&backend.emulator);
-    let queue = backend.overflow.as_ref();
     Ok(Inspector {
         host_names: gateway.host_names.clone(),
         gateway,
         stored: StoredData::new(emulator, &inputs.template)?,
         tables: backend.tables.clone(),
-        queue: queue.map(|overflow| overflow.queue.clone()),
+        queue: backend.overflow.queue.clone(),
         stack_id: format!("{:016x}", fastrand::u64(..)),
         api_port: addresses.api.port(),
     })

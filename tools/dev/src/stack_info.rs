@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use aws::s3;
 use emulator::development_key;
 
 use crate::terminal::print_text;
@@ -14,8 +15,9 @@ use crate::terminal::print_text;
 /// The region that local requests are signed for. The emulator takes any region.
 const REGION: &str = "us-east-1";
 
-/// The SDK's variable for the address of DynamoDB.
-pub(crate) const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
+/// The SDK's variables for the addresses of services. The stack serves all of them at one address.
+pub(crate) const DYNAMODB_ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_DYNAMODB";
+pub(crate) const SQS_ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_SQS";
 
 /// The variable that tunes the functions' allocator. It is not written to the file, because its
 /// value has an `=`, which `cargo lambda watch --env-file` does not read.
@@ -43,20 +45,20 @@ pub(crate) struct StackInfo {
 }
 
 impl StackInfo {
-    pub(crate) fn new(
-        addresses: &Addresses,
-        dynamodb: &str,
-        template_variables: Vec<(String, String)>,
-    ) -> Self {
+    /// `aws` is the address of the stand-ins of AWS's services, and `resources` has the variables of the
+    /// template.
+    pub(crate) fn new(addresses: &Addresses, aws: &str, resources: Vec<(String, String)>) -> Self {
         let mut environment = [
-            (ENDPOINT_VARIABLE, dynamodb),
+            (DYNAMODB_ENDPOINT_VARIABLE, aws),
+            (SQS_ENDPOINT_VARIABLE, aws),
+            (s3::ENDPOINT_VARIABLE, aws),
             ("AWS_REGION", REGION),
             ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
             ("AWS_SECRET_ACCESS_KEY", ACCESS_KEY),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec();
-        environment.extend(template_variables);
+        environment.extend(resources);
         // A stack that listens on every address is reached on the loopback address.
         let url = |address: SocketAddr| match (address.ip().is_unspecified(), address.port()) {
             (true, port) => format!("http://127.0.0.1:{port}"),
@@ -210,7 +212,8 @@ mod tests {
         for line in text.lines() {
             let (name, value) = line.split_once('=').unwrap();
             assert!(
-                name.chars().all(|c| c.is_ascii_uppercase() || c == '_'),
+                name.chars()
+                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'),
                 "{line}"
             );
             assert!(
@@ -227,6 +230,8 @@ mod tests {
             "ACCOUNT_ID",
             "INSPECTOR_URL",
             "AWS_ENDPOINT_URL_DYNAMODB",
+            "AWS_ENDPOINT_URL_SQS",
+            "AWS_ENDPOINT_URL_S3",
             "AWS_REGION",
             "SIGNALS_TABLE",
         ] {

@@ -18,10 +18,7 @@ pub(super) async fn reset(
     let account = wanted.account.as_ref();
     ensure_known_account(&inspector, wanted.account_name())?;
     // While this guard is held, no drain stores anything.
-    let _guard = match &inspector.queue {
-        Some(queue) => Some(queue.empty(account).await),
-        None => None,
-    };
+    let _guard = inspector.queue.empty(account).await;
     inspector.stored.clear(account)?;
     let gateway = &inspector.gateway;
     match account {

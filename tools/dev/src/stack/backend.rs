@@ -9,7 +9,7 @@ use anyhow::Result;
 use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb as dynamodb_client};
 use aws::sdk_config::{connector, sdk_config};
 use aws::variables::Variables;
-use emulator::{Emulator, Storage, Template};
+use emulator::{Emulator, Template};
 use operator::Tables;
 use service::telemetry;
 use store::customers::CustomersTable;
@@ -24,7 +24,8 @@ use crate::functions::Functions;
 use crate::options::Options;
 use crate::stack_info::{Addresses, StackInfo};
 use crate::stand_ins::dynamodb;
-use crate::stand_ins::faults::Faults;
+use crate::stand_ins::faults::{self, Faults};
+use crate::stand_ins::key_snapshot;
 use crate::stand_ins::overflow_queue::OverflowQueue;
 use crate::terminal::function_log::{self, EventWriter};
 use crate::terminal::status;
@@ -32,12 +33,11 @@ use crate::terminal::status;
 /// The parts behind the gateway.
 pub(super) struct Backend {
     pub(super) emulator: Arc<Emulator>,
-    /// With --no-queue, it is the queue that an earlier start left, which the functions do not use.
-    pub(super) overflow: Option<OverflowQueue>,
+    pub(super) overflow: OverflowQueue,
     pub(super) stack_info: StackInfo,
     pub(super) event_contracts: Option<EventContracts>,
     pub(super) tables: Tables,
-    pub(super) faults: Option<Faults>,
+    pub(super) faults: Vec<Faults>,
     pub(super) functions: Functions,
 }
 
@@ -53,10 +53,12 @@ impl Backend {
             template, storage, ..
         } = inputs;
         let emulator = dynamodb::start(template, storage, listener)?;
-        let overflow = start_overflow_queue(options, template, storage).await?;
-        let used_queue = overflow.as_ref().filter(|_| !options.no_queue);
+        let overflow = OverflowQueue::start(template, storage).await?;
+        let s3 = key_snapshot::start(&emulator, template).await?;
+        emulator.serve_others(overflow.sqs(), &s3);
         let mut environment = template.environment()?;
-        environment.extend(used_queue.into_iter().flat_map(OverflowQueue::variables));
+        environment.extend(OverflowQueue::variables());
+        environment.push(key_snapshot::variable());
         let stack_info = StackInfo::new(addresses, &emulator.endpoint(), environment);
         let event_contracts = options.event_contracts.as_deref().map(EventContracts::read);
         let event_contracts = event_contracts.transpose()?;
@@ -65,11 +67,9 @@ impl Backend {
             store_sample_data(inputs, &tables, &emulator).await?;
         }
         let faults = start_faults(options, &emulator).await?;
-        let variables = function_variables(&stack_info, faults.as_ref());
+        let variables = function_variables(&stack_info, &faults);
         let functions = start_functions(template, &variables, options.raw).await?;
-        if let Some(queue) = used_queue {
-            queue.drain(functions.clone());
-        }
+        overflow.drain(functions.clone());
         Ok(Self {
             emulator,
             overflow,
@@ -82,23 +82,20 @@ impl Backend {
     }
 }
 
-async fn start_overflow_queue(
-    options: &Options,
-    template: &Template,
-    storage: &Storage,
-) -> Result<Option<OverflowQueue>> {
-    if options.no_queue {
-        return OverflowQueue::open_left(template, storage).await;
+/// Starts the faults that the options ask for.
+async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Vec<Faults>> {
+    let endpoint = emulator.endpoint();
+    let services = [
+        (faults::DYNAMODB, options.faults),
+        (faults::QUEUE, options.queue_faults),
+    ];
+    let mut started = Vec::new();
+    for (service, share) in services {
+        if let Some(share) = share {
+            started.push(Faults::start(service, &endpoint, share).await?);
+        }
     }
-    OverflowQueue::start(template, storage).await
-}
-
-async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Option<Faults>> {
-    let Some(share) = options.faults else {
-        return Ok(None);
-    };
-    let faults = Faults::start(&emulator.endpoint(), share).await?;
-    Ok(Some(faults))
+    Ok(started)
 }
 
 /// The tables as an operator uses them. Faults do not reach an operator.
@@ -117,12 +114,13 @@ fn tables(stack_info: &StackInfo) -> Result<Tables> {
     })
 }
 
-/// The variables that the functions start with. They reach DynamoDB through the faults, if there
+/// The variables that the functions start with. They reach a service through its faults, if there
 /// are any.
-fn function_variables(stack_info: &StackInfo, faults: Option<&Faults>) -> Variables {
+fn function_variables(stack_info: &StackInfo, faults: &[Faults]) -> Variables {
     // Of two values of a variable, the last one counts.
     let variables = stack_info.environment.iter().cloned();
-    variables.chain(faults.map(Faults::variable)).collect()
+    let of_faults = faults.iter().map(Faults::variable);
+    variables.chain(of_faults).collect()
 }
 
 /// Starts the functions, which then know the development key. What they log is printed, for people

@@ -1,57 +1,86 @@
-//! Faults of DynamoDB, which the option `--faults` injects so that the author of a client sees how
-//! the client handles them. Must not know how the functions handle them.
+//! Faults of DynamoDB and of the overflow queue, which the options `--faults` and `--queue-faults` inject so
+//! that the author of a client sees how the client handles them. Must not know how the functions handle
+//! them.
 
 use anyhow::Result;
 use emulator::fault_proxy::{Fault, FaultProxy, Plan};
 
-use crate::stack_info::ENDPOINT_VARIABLE;
+use crate::stack_info::{DYNAMODB_ENDPOINT_VARIABLE, SQS_ENDPOINT_VARIABLE};
 use crate::terminal::status;
 
 const FAULT_COUNT: u8 = 5;
 
-/// The faults: DynamoDB throttles a call, fails in two ways, or the connection is lost before or
-/// after DynamoDB has done the call.
-const FAULTS: [Fault; FAULT_COUNT as usize] = [
-    Fault::THROTTLED,
-    Fault::InternalServerError,
-    Fault::Status(503),
-    Fault::ResetBefore,
-    Fault::ResetAfter,
-];
+/// A service whose calls can fail.
+#[derive(Clone, Copy)]
+pub(crate) struct FaultyService {
+    name: &'static str,
+    /// The SDK's variable for its address.
+    variable: &'static str,
+    /// What happens to calls: the service throttles a call, fails in two ways, or the connection is lost
+    /// before or after it has done the call.
+    faults: [Fault; FAULT_COUNT as usize],
+}
 
-/// A proxy in front of DynamoDB that injects faults. Dropping it prints how many faults there were.
+pub(crate) const DYNAMODB: FaultyService = FaultyService {
+    name: "DynamoDB",
+    variable: DYNAMODB_ENDPOINT_VARIABLE,
+    faults: [
+        Fault::THROTTLED,
+        Fault::InternalServerError,
+        Fault::Status(503),
+        Fault::ResetBefore,
+        Fault::ResetAfter,
+    ],
+};
+
+pub(crate) const QUEUE: FaultyService = FaultyService {
+    name: "the overflow queue",
+    variable: SQS_ENDPOINT_VARIABLE,
+    faults: [
+        Fault::Refused("RequestThrottled"),
+        Fault::InternalServerError,
+        Fault::Status(503),
+        Fault::ResetBefore,
+        Fault::ResetAfter,
+    ],
+};
+
+/// A proxy in front of a service that injects faults. Dropping it prints how many faults there were.
 pub(crate) struct Faults {
+    service: FaultyService,
     proxy: FaultProxy,
     share: f64,
 }
 
 impl Faults {
-    /// Starts a proxy in front of the emulator at `dynamodb`. It injects no faults before
+    /// Starts a proxy in front of the service, which is at `endpoint`. It injects no faults before
     /// [`begin`](Self::begin), because the functions first have to look up the development key.
     ///
     /// # Errors
     /// There is no free port.
-    pub(crate) async fn start(dynamodb: &str, share: f64) -> Result<Self> {
+    pub(crate) async fn start(service: FaultyService, endpoint: &str, share: f64) -> Result<Self> {
         Ok(Self {
-            proxy: FaultProxy::start(dynamodb, Plan::none()).await?,
+            service,
+            proxy: FaultProxy::start(endpoint, Plan::none()).await?,
             share,
         })
     }
 
-    /// The variable that makes the functions call DynamoDB through the proxy.
+    /// The variable that makes the functions call the service through the proxy.
     pub(crate) fn variable(&self) -> (String, String) {
-        (ENDPOINT_VARIABLE.to_owned(), self.proxy.endpoint())
+        (self.service.variable.to_owned(), self.proxy.endpoint())
     }
 
     /// Begins to inject faults, and prints a message about it.
     pub(crate) fn begin(&self) {
-        let rules = FAULTS
+        let FaultyService { name, faults, .. } = self.service;
+        let rules = faults
             .into_iter()
             .zip(shares(self.share))
             .map(|(fault, share)| fault.in_share(share));
         self.proxy.set(Plan::new(rules));
         status(&format!(
-            "Faults are on: a share of {} of the functions' calls to DynamoDB is throttled, fails, or is lost.",
+            "Faults are on: a share of {} of the functions' calls to {name} is throttled, fails, or is lost.",
             self.share,
         ));
     }
@@ -61,9 +90,10 @@ impl Drop for Faults {
     fn drop(&mut self) {
         let counts = self.proxy.counts();
         status(&format!(
-            "{} of {} calls to DynamoDB had a fault.",
+            "{} of {} calls to {} had a fault.",
             counts.faulted,
-            counts.calls()
+            counts.calls(),
+            self.service.name
         ));
     }
 }
@@ -71,9 +101,9 @@ impl Drop for Faults {
 /// The share of each fault. The proxy chooses the faults one after another, so the share of each is
 /// one of the calls that the faults before it have left. All faults are equally frequent, and
 /// together they have `share` of the calls.
-fn shares(share: f64) -> [f64; FAULTS.len()] {
+fn shares(share: f64) -> [f64; FAULT_COUNT as usize] {
     let mut left = 1.0;
-    FAULTS.map(|_| {
+    [(); FAULT_COUNT as usize].map(|()| {
         let part = share / f64::from(FAULT_COUNT);
         let of_left = part / left;
         left -= part;

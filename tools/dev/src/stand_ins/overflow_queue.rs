@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use emulator::{Storage, Template};
 use model::account::AccountId;
 use serde_json::Value;
+use store::overflow_messages::{DEAD_LETTER_QUEUE_VARIABLE, QUEUE_VARIABLE};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::functions::Functions;
@@ -21,13 +22,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a message that was received and not deleted is hidden. It is shorter than the minutes
 /// of template.yaml because a developer waits for the next drain.
 pub(crate) const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The variables of the queues: two of the template, and one of the SDK.
-pub(crate) const VARIABLES: [&str; 3] = [
-    "OVERFLOW_QUEUE_URL",
-    "DEAD_LETTER_QUEUE_URL",
-    "AWS_ENDPOINT_URL_SQS",
-];
 
 /// Access to the messages of the queue, which no drain interrupts.
 #[derive(Clone)]
@@ -69,15 +63,16 @@ pub(crate) struct OverflowQueue {
 }
 
 impl OverflowQueue {
-    /// Starts the queue, if a function of the template drains one. The messages are in a file
-    /// beside the data file, or in memory if there is no data file.
+    /// Starts the queue. The messages are in a file beside the data file, or in memory if there is no
+    /// data file.
     ///
     /// # Errors
-    /// No port is free, or the file of the queue cannot be used.
-    pub(crate) async fn start(template: &Template, storage: &Storage) -> Result<Option<Self>> {
-        let Some(batch_size) = template.batch_size() else {
-            return Ok(None);
-        };
+    /// No function of the template drains a queue, no port is free, or the file of the queue cannot be
+    /// used.
+    pub(crate) async fn start(template: &Template, storage: &Storage) -> Result<Self> {
+        let batch_size = template
+            .batch_size()
+            .context("template.yaml has no function behind a queue.")?;
         let file = file_of(storage);
         let sqs = match &file {
             Some(file) => FakeSqs::start_in(file).await?,
@@ -87,33 +82,16 @@ impl OverflowQueue {
             sqs: Arc::new(sqs),
             draining: Arc::default(),
         };
-        Ok(Some(Self {
+        Ok(Self {
             queue,
             file,
             batch_size,
-        }))
+        })
     }
 
-    /// Opens the queue that an earlier start has left beside the data file, if there is one, for a
-    /// stack that does not use it: then its messages are told and can be deleted.
-    ///
-    /// # Errors
-    /// As [`Self::start`].
-    pub(crate) async fn open_left(template: &Template, storage: &Storage) -> Result<Option<Self>> {
-        let is_left = file_of(storage).is_some_and(|file| file.exists());
-        if !is_left {
-            return Ok(None);
-        }
-        let overflow = Self::start(template, storage).await?;
-        let waiting = overflow
-            .as_ref()
-            .map_or(0, |overflow| overflow.queue.sqs.remaining());
-        if waiting > 0 {
-            status(&format!(
-                "Messages with deferred data that wait for a start without --no-queue: {waiting}."
-            ));
-        }
-        Ok(overflow)
+    /// The SQS that has the queue.
+    pub(crate) fn sqs(&self) -> &FakeSqs {
+        &self.queue.sqs
     }
 
     /// How many messages are in the queue and in its dead-letter queue.
@@ -122,14 +100,13 @@ impl OverflowQueue {
         sqs.remaining() + sqs.dead_letters()
     }
 
-    /// The variables by which the functions and the operator find the queue.
-    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
-        let values = [
-            OVERFLOW_QUEUE.to_owned(),
-            DEAD_LETTER_QUEUE.to_owned(),
-            self.queue.sqs.endpoint(),
-        ];
-        VARIABLES.map(str::to_owned).into_iter().zip(values)
+    /// The variables by which the functions and the operator find the queues.
+    pub(crate) fn variables() -> [(String, String); 2] {
+        [
+            (QUEUE_VARIABLE, OVERFLOW_QUEUE),
+            (DEAD_LETTER_QUEUE_VARIABLE, DEAD_LETTER_QUEUE),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
     }
 
     /// Has the overflow function drain the queue until the runtime ends.

@@ -43,7 +43,7 @@ fn stack_that_was_started_with_nohup_survives_its_terminal() {
 #[test]
 fn request_under_way_gets_its_answer_and_an_idle_connection_delays_nothing() {
     let workspace = TestWorkspace::new();
-    let mut running = workspace.start(&["--no-queue"]);
+    let mut running = workspace.start(&[]);
     let address = running.address();
     let _idle = TcpStream::connect(&address).unwrap();
     let body = r#"{"customerId":"c","customerData":{}}"#;

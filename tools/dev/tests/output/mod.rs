@@ -11,7 +11,7 @@ use crate::workspace::TestWorkspace;
 #[test]
 fn raw_log_is_that_of_the_functions_in_json() {
     let workspace = TestWorkspace::new();
-    let mut running = workspace.start(&["--raw", "--no-queue"]);
+    let mut running = workspace.start(&["--raw"]);
     running.post("/api/customers", "{}");
     running.wait_for_line("/api/customers\",\"status\":400");
     running.send_unix_signal("INT");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::api_key::ApiKey;
 use model::timestamp::Timestamp;
 use serde_json::Value;
-use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH, S3Fault};
+use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH, S3Fault, publish};
 use testkit::{TestApp, key_entry, store_key};
 
 use crate::support::clock::days_ago;
@@ -79,7 +79,7 @@ async fn snapshot_of_an_operator_whose_clock_is_behind_is_as_new_as_the_one_that
     // S3 tells the time of an object in whole seconds.
     let now = Timestamp::from_millis(Timestamp::now().millis() / 1_000 * 1_000);
     let written_before = now.plus(Duration::from_mins(2));
-    s3.publish(&[], written_before);
+    publish(&s3, &[], written_before);
     operator(&app, &s3).create_key("web");
     assert_eq!(keys(&s3).len(), 1);
     let written_at = document(&s3)["writtenAt"].clone();
@@ -191,7 +191,7 @@ async fn doctor_compares_the_snapshot_with_the_table() {
         "{different:?}"
     );
     assert!(different.seen.ends_with(publish), "{different:?}");
-    s3.put(KEY_SNAPSHOT_PATH, "not a snapshot", Timestamp::now());
+    s3.put(KEY_SNAPSHOT_PATH, "not a snapshot");
     assert_eq!(doctor().result, "failed");
     s3.set_fault(Some(S3Fault::FORBIDDEN));
     let forbidden = doctor();
@@ -208,7 +208,7 @@ async fn doctor_compares_the_snapshot_with_the_table() {
 async fn snapshot_that_cannot_be_read_is_told_and_replaced() {
     let app = TestApp::start();
     let s3 = FakeS3::start().await.unwrap();
-    s3.put(KEY_SNAPSHOT_PATH, "not a snapshot", Timestamp::now());
+    s3.put(KEY_SNAPSHOT_PATH, "not a snapshot");
     let created = operator(&app, &s3).run_keys_create("web", &[]).success();
     let told = "The old key snapshot cannot be read, and is replaced: ";
     assert!(created.stderr.contains(told), "{created:?}");

@@ -5,7 +5,6 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::fake_s3::{FakeS3, S3Fault};
 use testkit::fault_proxy::{Fault, FaultProxy};
@@ -46,7 +45,7 @@ pub(crate) fn put(s3: &FakeS3, name: &str, events: &[Value]) {
         writeln!(object, "{event}").unwrap();
     }
     let path = format!("/lake/events/{name}");
-    s3.put(&path, object.finish().unwrap(), Timestamp::now());
+    s3.put(&path, object.finish().unwrap());
 }
 
 pub(crate) fn ids(s3: &FakeS3) -> Vec<String> {
@@ -239,7 +238,7 @@ async fn line_that_cannot_be_read_stays_and_fails_the_command() {
         "dt=2026-11-20/a.gz",
         &[event("shop", "signals", "ada", 1), json!("no event")],
     );
-    s3.put("/lake/events/dt=2026-11-20/b", "no gzip", Timestamp::now());
+    s3.put("/lake/events/dt=2026-11-20/b", "no gzip");
     let erased = erase(&s3, &["--id=ada", "--yes"]);
     assert_eq!(erased.code, Some(1), "{erased:?}");
     assert!(

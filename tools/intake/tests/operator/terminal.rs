@@ -2,7 +2,6 @@
 
 use std::process::Stdio;
 
-use model::timestamp::Timestamp;
 use testkit::TestApp;
 use testkit::fake_s3::FakeS3;
 
@@ -120,7 +119,7 @@ fn run_with_closed_output(operator: &Operator, arguments: &[&str]) -> Option<i32
 async fn reader_that_closes_standard_output_does_not_change_the_exit_code() {
     let app = TestApp::start();
     let s3 = FakeS3::start().await.unwrap();
-    s3.put("/lake/events/dt=2026-11-20/b", "no gzip", Timestamp::now());
+    s3.put("/lake/events/dt=2026-11-20/b", "no gzip");
     let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_S3", &s3.endpoint());
     operator.create_key("web");
     let invalid = r#"{"customerId":"ada","customerData":"none"}"#;

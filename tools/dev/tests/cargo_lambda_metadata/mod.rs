@@ -11,6 +11,11 @@ use std::process::Command;
 use emulator::Template;
 use serde_json::{Value, json};
 
+use crate::workspace::{TestWorkspace, dev};
+
+/// The variables of the env file that the functions do not read.
+const FOR_CLIENTS: [&str; 4] = ["BASE_URL", "API_KEY", "ACCOUNT_ID", "INSPECTOR_URL"];
+
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 fn lambda_metadata() -> Value {
@@ -45,33 +50,35 @@ fn cargo_lambda_router_has_the_routes_of_the_template() {
 
 #[test]
 fn cargo_lambda_environment_is_that_of_cargo_dev_on_its_default_ports() {
-    let mut expected: BTreeMap<_, _> = template().environment().unwrap().into_iter().collect();
-    // It tunes what is deployed.
-    assert!(expected.remove("GLIBC_TUNABLES").is_some());
-    let port = dev_default("--dynamodb-port");
-    for (name, value) in [
-        (
-            "AWS_ENDPOINT_URL",
-            format!("http://127.0.0.1:{port}").as_str(),
-        ),
-        ("AWS_REGION", "us-east-1"),
-        ("AWS_ACCESS_KEY_ID", "local"),
-        ("AWS_SECRET_ACCESS_KEY", "local"),
+    let workspace = TestWorkspace::new();
+    let mut running = workspace.start(&[]);
+    running.wait_for_line("Intake is running");
+    let env_file = workspace.read("target/dev.env");
+    running.send_unix_signal("INT");
+    running.end();
+    let mut expected = BTreeMap::new();
+    let mut endpoints = BTreeSet::new();
+    for (name, value) in env_file.lines().filter_map(|line| line.split_once('=')) {
+        if name.starts_with("AWS_ENDPOINT_URL_") {
+            endpoints.insert(value);
+        } else if !FOR_CLIENTS.contains(&name) {
+            expected.insert(name, value);
+        }
+    }
+    assert_eq!(endpoints.len(), 1, "{env_file}");
+    let endpoint = format!("http://127.0.0.1:{}", dev_default("--dynamodb-port"));
+    expected.extend([
+        ("AWS_ENDPOINT_URL", endpoint.as_str()),
         // Of the delivery, whose template the local stack does not read.
         ("EVENT_BUS_NAME", "none"),
         ("FAILURE_BUCKET_NAME", "none"),
-    ] {
-        expected.insert(name.to_owned(), value.to_owned());
-    }
+    ]);
     assert_eq!(lambda_metadata()["watch"]["env"], json!(expected));
 }
 
 /// The default that `cargo dev --help` shows for an option.
 fn dev_default(option: &str) -> String {
-    let help = Command::new(env!("CARGO_BIN_EXE_dev"))
-        .arg("--help")
-        .output()
-        .unwrap();
+    let help = dev().arg("--help").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     let after = help
         .split_once(option)
