@@ -109,7 +109,7 @@ class Queues(unittest.TestCase):
         def seconds(name: str, *path: str) -> int:
             return int(re.search(rf"{name}: Duration = Duration::from_secs\((\d+)\)", PROJECT.joinpath(*path).read_text()).group(1))
         drain = seconds("MAX_DRAIN_DURATION", "functions", "overflow", "src", "lib.rs")
-        self.assertLess(drain + seconds("WRITE_TIMEOUT", "shared", "store", "src", "retry.rs"), self.function["Timeout"])
+        self.assertLess(drain + seconds("DEAD_LETTER_TIMEOUT", "functions", "overflow", "src", "lib.rs"), self.function["Timeout"])
 
     def test_reserved_concurrency_of_the_drain_is_what_its_mapping_uses(self):
         most = self.mapping["Properties"]["ScalingConfig"]["MaximumConcurrency"]

@@ -13,9 +13,7 @@ use processes::function_process::ProcessOptions;
 use processes::process_clock::ProcessClock;
 use processes::runtime_api::EventQueue;
 use testkit::fake_s3::FakeS3;
-use testkit::{
-    TestApp, aws_variables, build_functions, create_keys_with_snapshot, emulator_options,
-};
+use testkit::{TestApp, build_functions, create_keys_with_snapshot, emulator_options};
 
 use crate::function::Processes;
 
@@ -64,14 +62,13 @@ impl Deployment {
         let keys = create_keys_with_snapshot(&emulator.endpoint(), &s3, &accounts).await;
         let start = async |name: &str| {
             let proxy = FaultProxy::start(&emulator.endpoint(), faults()).await?;
-            let mut process = emulator_options(&programs.join(name), &proxy.endpoint());
+            let program = programs.join(name);
+            let mut process = emulator_options(&program, &proxy.endpoint(), &queue, &s3);
             let retention_days = RETENTION.as_secs() / 86_400;
             process.variables.push((
                 "SIGNAL_RETENTION_DAYS".to_owned(),
                 retention_days.to_string().into(),
             ));
-            let aws = aws_variables(&queue.endpoint(), &s3.endpoint());
-            process.variables.extend(aws);
             anyhow::Ok(DeployedFunction::start(&process, proxy, &clock))
         };
         let signals = start("signals").await?;

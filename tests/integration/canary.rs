@@ -8,15 +8,12 @@
 
 use std::collections::BTreeMap;
 
-use emulator::sqs::FakeSqs;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use testkit::fake_s3::FakeS3;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan, Rule};
 use testkit::function_process::FunctionProcess;
 use testkit::{
-    RequestBuilder, TestApp, aws_variables, build_functions, create_keys_with_snapshot,
-    emulator_options,
+    RequestBuilder, TestApp, build_functions, create_keys_with_snapshot, emulator_options,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -75,17 +72,11 @@ impl Case {
         let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::none())
             .await
             .unwrap();
-        let (sqs, s3) = (
-            FakeSqs::start().await.unwrap(),
-            FakeS3::start().await.unwrap(),
-        );
         let accounts = ["shop".to_owned()];
-        let keys = create_keys_with_snapshot(&app.emulator.endpoint(), &s3, &accounts).await;
+        let keys = create_keys_with_snapshot(&app.emulator.endpoint(), &app.s3, &accounts).await;
         let programs = build_functions().unwrap();
-        let mut options = emulator_options(&programs.join(self.program), &proxy.endpoint());
-        options
-            .variables
-            .extend(aws_variables(&sqs.endpoint(), &s3.endpoint()));
+        let program = programs.join(self.program);
+        let mut options = emulator_options(&program, &proxy.endpoint(), &app.sqs, &app.s3);
         if let Some(variable) = self.variable {
             options
                 .variables

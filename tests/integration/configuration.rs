@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use emulator::sqs::FakeSqs;
 use serde_json::json;
 use store::customers::REMOVED_FENCE_RETENTION;
+use testkit::fake_s3::FakeS3;
 use testkit::function_process::{FUNCTION_MEMORY, FunctionProcess};
 use testkit::{build_functions, emulator_options};
 use tokio::sync::mpsc;
@@ -14,21 +16,34 @@ use crate::support::template::read_template;
 #[tokio::test]
 async fn missing_and_malformed_variables_are_different_errors() {
     let programs = build_functions().unwrap();
-    for (value, why) in [
+    let sqs = FakeSqs::start().await.unwrap();
+    let s3 = FakeS3::start().await.unwrap();
+    for (name, value, why) in [
         (
+            "SIGNAL_RETENTION_DAYS",
             "",
             "the environment variable SIGNAL_RETENTION_DAYS is missing: the template of the function sets it",
         ),
         (
+            "SIGNAL_RETENTION_DAYS",
             "a week",
             "the environment variable SIGNAL_RETENTION_DAYS is malformed: it must be a whole number",
         ),
+        (
+            "OVERFLOW_QUEUE_URL",
+            "",
+            "the environment variable OVERFLOW_QUEUE_URL is missing: the template of the function sets it",
+        ),
+        (
+            "KEY_SNAPSHOT_BUCKET",
+            "",
+            "the environment variable KEY_SNAPSHOT_BUCKET is missing: the template of the function sets it",
+        ),
     ] {
         // The function makes no call, so no process listens there.
-        let mut options = emulator_options(&programs.join("signals"), "http://127.0.0.1:1");
-        options
-            .variables
-            .push(("SIGNAL_RETENTION_DAYS".to_owned(), value.into()));
+        let program = programs.join("signals");
+        let mut options = emulator_options(&program, "http://127.0.0.1:1", &sqs, &s3);
+        options.variables.push((name.to_owned(), value.into()));
         let (log, mut lines) = mpsc::unbounded_channel();
         options.log = Some(log);
         let process = FunctionProcess::start(&options).await.unwrap();

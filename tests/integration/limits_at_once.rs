@@ -2,16 +2,27 @@
 //! same is too large for an item, and does not raise `DefectsAlarm`. `.ci/nightly dynamodb` runs these tests over
 //! AWS's own emulator.
 
+use std::time::Duration;
+
+use aws::deadline::Deadline;
 use model::account::MAX_ACCOUNT_ID_CHARS;
+use model::batch::Batch;
 use model::customer::PROFILE_FIELDS;
+use model::identifier::RequestIdentifier;
+use model::json::JsonText;
 use model::limits::{
     MAX_IDENTIFIER_CHARS, MAX_NAME_BYTES, MAX_NESTING_DEPTH, MAX_NUMBER_DIGITS,
     MAX_PROFILE_VALUE_CHARS, MAX_SIGNAL_BYTES, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS,
     MAX_UNKNOWN_VALUE_CHARS,
 };
 use serde_json::Value;
-use testkit::{RequestBuilder, TestApp, TestResponse};
+use store::ItemOutcome;
+use store::batch_context::BatchContext;
+use store::error::StoreError;
+use store::signals::SignalsTable;
+use testkit::{RequestBuilder, TestApp, TestResponse, client_at, table_name};
 
+use crate::support::clock::NOW;
 use crate::support::logs::{log_of, request_lines};
 
 /// A character of four bytes in UTF-8.
@@ -123,18 +134,31 @@ async fn signal_at_every_limit_is_stored() {
     }
 }
 
+/// The table is called without a request, and with a client that waits: on a busy machine, the emulator takes longer
+/// for this item than the write timeout.
 #[tokio::test]
-async fn signal_whose_item_is_too_large_is_refused_and_no_invalid_call() {
+async fn signal_whose_item_is_too_large_is_refused_and_no_fault_of_the_service() {
+    let app = TestApp::start();
     let lists = vec!["[1]"; 60_000].join(",");
-    let requests = vec![RequestBuilder::signals(batch(
-        &format!("\"x\":[{lists}]"),
-        "",
-    ))];
-    let (responses, lines) = send(requests).await;
-    assert_eq!(lines[0]["storeError"], "ItemTooLarge", "{}", lines[0]);
-    responses[0].assert_problem(400, "validation-failed");
-    assert_eq!(
-        responses[0].json()["fieldErrors"][0]["code"],
-        "refused-by-store"
-    );
+    let body = batch(&format!("\"x\":[{lists}]"), "");
+    let parsed = Batch::parse(JsonText::parse(&body).unwrap()).unwrap();
+    assert_eq!(parsed.signals.len(), 1);
+    let account = "shop".parse().unwrap();
+    let request_identifier = RequestIdentifier::random();
+    let context = BatchContext {
+        account_id: &account,
+        key_id: "key_1",
+        request_identifier: &request_identifier,
+        first_received_at: NOW,
+        request_id: "request",
+    };
+    let client = client_at(&app.emulator.endpoint());
+    let table = SignalsTable::new(client, table_name("SignalsTable"), None);
+    let deadline = Deadline::after(Duration::from_mins(1));
+    let outcomes = table.store(context, &parsed.signals, deadline).await;
+    let [ItemOutcome::Refused(error)] = outcomes.as_slice() else {
+        panic!("{outcomes:?}")
+    };
+    assert_eq!(*error, StoreError::ItemTooLarge);
+    assert_eq!(error.own_fault(), None);
 }

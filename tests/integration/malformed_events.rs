@@ -70,6 +70,8 @@ async fn malformed_events_get_responses_and_log_no_value() {
     let options = emulator_options(
         &build_functions().unwrap().join("customers"),
         &app.emulator.endpoint(),
+        &app.sqs,
+        &app.s3,
     );
     let process = FunctionProcess::start(&ProcessOptions {
         log: Some(log),

@@ -14,7 +14,7 @@
 //! | [`service_ahead`] | a service of AWS with another clock | what is called |
 //! | `programs` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
-//! | `overflow_stack` | the functions in this process with an overflow queue | what is deferred |
+//! | `overflow_stack` | the functions in this process while DynamoDB fails | what is deferred |
 //! | `tables`, `clients`, `keys` | template.yaml's tables; clients for them; API keys in them and in a key snapshot | what is called |
 //! | `other_dynamodb` | DynamoDB Local, and the records of its streams | what is tested |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
@@ -49,7 +49,7 @@ pub use local_stack::{LocalStack, call};
 pub use other_dynamodb::stream_records;
 pub use overflow_stack::OverflowStack;
 pub use processes::{fake_targets, function_process, http_server, runtime_api};
-pub use programs::{aws_variables, build, build_functions, emulator_options};
+pub use programs::{build, build_functions, emulator_options};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};
 pub use tables::{table_name, template};
-pub use test_app::{Endpoints, Item, TestApp};
+pub use test_app::{Item, TestApp};

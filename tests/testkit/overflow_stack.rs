@@ -1,17 +1,16 @@
-//! The functions in this process with an overflow queue, into which they defer what they cannot store.
+//! The functions in this process, which defer what they cannot store.
 
 use emulator::fault_proxy::{Fault, FaultProxy, Plan};
 use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 
 use crate::request_builder::{RequestBuilder, TestResponse};
-use crate::test_app::{Endpoints, TestApp};
+use crate::test_app::TestApp;
 
-/// The functions, a queue, and a fault proxy before every table but that of the keys.
+/// The functions, and a fault proxy before every table but that of the keys.
 pub struct OverflowStack {
     pub app: TestApp,
     pub proxy: FaultProxy,
-    pub sqs: FakeSqs,
     /// A key of the account `shop`.
     pub key: String,
 }
@@ -27,20 +26,9 @@ impl OverflowStack {
         let emulator = TestApp::emulator();
         let keys = emulator.endpoint();
         let proxy = FaultProxy::start(&keys, plan).await.unwrap();
-        let endpoints = Endpoints {
-            keys: &keys,
-            others: &proxy.endpoint(),
-            sqs: Some(&sqs),
-            s3: None,
-        };
-        let app = TestApp::with_endpoints(emulator, &endpoints, None);
+        let app = TestApp::with_sqs(emulator, sqs, &keys, &proxy.endpoint(), None);
         let key = app.key("shop").await;
-        Self {
-            app,
-            proxy,
-            sqs,
-            key,
-        }
+        Self { app, proxy, key }
     }
 
     /// Sends a request with the key.
@@ -59,7 +47,7 @@ impl OverflowStack {
 
     /// Drains all messages of the queue.
     pub async fn drain(&self) {
-        let messages = self.sqs.take_messages();
+        let messages = self.app.sqs.take_messages();
         let failed = self.app.drain(&messages, Timestamp::now()).await;
         assert!(failed.is_empty(), "{failed:?}");
     }

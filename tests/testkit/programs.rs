@@ -1,14 +1,14 @@
 //! The programs of the functions as `cargo test` has them, and how they run over an emulator.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use anyhow::{Context as _, Error, Result, ensure};
-use emulator::sqs::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE};
+use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use processes::cargo_command::cargo_command;
 
-use crate::fake_s3::KEY_SNAPSHOT_BUCKET;
+use crate::fake_s3::{FakeS3, KEY_SNAPSHOT_BUCKET};
 use crate::function_process::ProcessOptions;
 use crate::tables::template;
 
@@ -56,8 +56,14 @@ pub fn build(programs: &[&str]) -> Result<PathBuf> {
 }
 
 /// A process of `program`, a function of template.yaml, over the emulator that `dynamodb` leads to.
-/// It has the variables and the timeout of the template.
-pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
+/// It has the variables and the timeout of the template, and its queues and the key snapshot in this SQS
+/// and this S3.
+pub fn emulator_options(
+    program: &Path,
+    dynamodb: &str,
+    sqs: &FakeSqs,
+    s3: &FakeS3,
+) -> ProcessOptions {
     let template = template();
     let variables = template
         .environment()
@@ -66,25 +72,21 @@ pub fn emulator_options(program: &Path, dynamodb: &str) -> ProcessOptions {
     let function = template
         .function(package.unwrap_or_default())
         .expect("template.yaml has a function for the program");
+    let resources = [
+        ("AWS_ENDPOINT_URL_SQS", sqs.endpoint()),
+        ("AWS_ENDPOINT_URL_S3", s3.endpoint()),
+        ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET.to_owned()),
+        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE.to_owned()),
+        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE.to_owned()),
+    ];
+    let resources = resources.map(|(name, value)| (name.to_owned(), value));
     ProcessOptions {
         variables: variables
             .into_iter()
+            .chain(resources)
             .map(|(name, value)| (name, value.into()))
             .collect(),
         concurrency: Some(1),
         ..ProcessOptions::new(program, dynamodb, function.timeout)
     }
-}
-
-/// The variables that template.yaml sets and [`emulator_options`] leaves out: the queues, the bucket
-/// of the key snapshot, and these endpoints of SQS and S3.
-pub fn aws_variables(sqs: &str, s3: &str) -> [(String, OsString); 5] {
-    [
-        ("AWS_ENDPOINT_URL_SQS", sqs),
-        ("AWS_ENDPOINT_URL_S3", s3),
-        ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET),
-        ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
-        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE),
-    ]
-    .map(|(name, value)| (name.to_owned(), value.into()))
 }

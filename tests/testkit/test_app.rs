@@ -62,23 +62,14 @@ fn dead_letter_queue(sqs: &FakeSqs) -> Queue {
     Queue::new(&config_at(&sqs.endpoint()), DEAD_LETTER_QUEUE)
 }
 
-/// Where functions find AWS.
-#[derive(Clone, Copy, Debug)]
-pub struct Endpoints<'a> {
-    /// The key table.
-    pub keys: &'a str,
-    /// The other tables.
-    pub others: &'a str,
-    /// The overflow queue, if there is one. It also gets the messages that cannot be read.
-    pub sqs: Option<&'a FakeSqs>,
-    /// The key snapshot, if there is one.
-    pub s3: Option<&'a FakeS3>,
-}
-
 /// The functions, an emulator, and a client to look into it.
 pub struct TestApp {
     /// The DynamoDB that the calls of the functions reach, at once or through a fault proxy.
     pub emulator: Emulator,
+    /// Has the overflow queue and its dead-letter queue.
+    pub sqs: FakeSqs,
+    /// Has the key snapshot, once a test has published one.
+    pub s3: FakeS3,
     /// Looks into the emulator, past the functions.
     pub client: Client,
     /// `POST /api/customers` and the ping.
@@ -121,41 +112,32 @@ impl TestApp {
         others: &str,
         retention: Option<Duration>,
     ) -> Self {
-        let endpoints = Endpoints {
-            keys,
-            others,
-            sqs: None,
-            s3: None,
-        };
-        Self::with_endpoints(emulator, &endpoints, retention)
+        let sqs = FakeSqs::start_in_thread().expect("loopback has a free port");
+        Self::with_sqs(emulator, sqs, keys, others, retention)
     }
 
-    /// A stack whose functions find AWS at these endpoints. The emulator is behind both of
-    /// DynamoDB.
-    pub fn with_endpoints(
+    /// The same with this SQS.
+    pub fn with_sqs(
         emulator: Emulator,
-        endpoints: &Endpoints<'_>,
+        sqs: FakeSqs,
+        keys: &str,
+        others: &str,
         retention: Option<Duration>,
     ) -> Self {
+        let s3 = FakeS3::start_in_thread().expect("loopback has a free port");
         let client = client_at(&emulator.endpoint());
-        let keys = dynamodb_at(endpoints.keys);
-        let others = dynamodb_at(endpoints.others);
-        let sqs = endpoints.sqs;
+        let keys = dynamodb_at(keys);
+        let others = dynamodb_at(others);
         let authenticator = || {
             let table = ApiKeysTable::new(keys.clone(), table_name("ApiKeysTable"));
-            Authenticator::new(
-                table,
-                endpoints
-                    .s3
-                    .map(|s3| bucket_at(&s3.endpoint(), KEY_SNAPSHOT_BUCKET)),
-            )
+            Authenticator::new(table, bucket_at(&s3.endpoint(), KEY_SNAPSHOT_BUCKET))
         };
         let signal_tables = SignalTables::new(&others, retention);
         let storage = signals::BatchStorage {
             idempotency: signal_tables.idempotency,
             signals: signal_tables.signals,
             rejected: signal_tables.rejected,
-            overflow_queue: sqs.map(overflow_queue),
+            overflow_queue: overflow_queue(&sqs),
         };
         let overflow_tables = SignalTables::new(&others, None);
         let customers = CustomersTable::new(others, table_name("CustomersTable"));
@@ -163,7 +145,7 @@ impl TestApp {
             customers: CustomersFunction::new(
                 authenticator(),
                 customers.clone(),
-                sqs.map(overflow_queue),
+                overflow_queue(&sqs),
             ),
             signals: SignalsFunction::new(authenticator(), storage, RequestIdentifier::random),
             overflow: OverflowFunction {
@@ -171,10 +153,12 @@ impl TestApp {
                 idempotency: overflow_tables.idempotency,
                 signals: overflow_tables.signals,
                 rejected: overflow_tables.rejected,
-                dead_letters: sqs.map(dead_letter_queue),
+                dead_letters: dead_letter_queue(&sqs),
             },
             client,
             emulator,
+            sqs,
+            s3,
             log: Log::new("local", |_| {}),
         }
     }

@@ -45,41 +45,35 @@ const PING: Route = Route {
     methods: &["GET", "HEAD"],
 };
 
-/// The function: its authenticator, its table, and the overflow queue if it has one.
+/// The function: its authenticator, its table and its queue.
 #[derive(Debug)]
 pub struct CustomersFunction {
     authenticator: Authenticator,
     table: CustomersTable,
-    overflow_queue: Option<Queue>,
+    overflow_queue: Queue,
 }
 
 impl CustomersFunction {
-    /// The function with the tables that the variables name, and the overflow queue if one is named.
+    /// The function with the tables and the overflow queue that the variables name.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
         let keys = variables.required(ApiKeysTable::VARIABLE)?;
         let table = variables.required(CustomersTable::VARIABLE)?;
+        let overflow_url = variables.required(overflow_messages::QUEUE_VARIABLE)?;
         let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
         let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
-        let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
         let keys = ApiKeysTable::new(client.clone(), keys);
         let authenticator = Authenticator::from_variables(keys, variables)?;
         let table = CustomersTable::new(client, table);
-        let overflow_queue = overflow_url
-            .map(|url| Queue::from_variables(variables, url))
-            .transpose()?;
+        let overflow_queue = Queue::from_variables(variables, overflow_url)?;
         Ok(Self::new(authenticator, table, overflow_queue))
     }
 
     /// The function with this authenticator, this table and this queue.
-    pub fn new(
-        authenticator: Authenticator,
-        table: CustomersTable,
-        overflow_queue: Option<Queue>,
-    ) -> Self {
+    pub fn new(authenticator: Authenticator, table: CustomersTable, overflow_queue: Queue) -> Self {
         Self {
             authenticator,
             table,
@@ -96,11 +90,9 @@ impl CustomersFunction {
         mark: UpdateMark,
         deadline: Deadline,
     ) -> bool {
-        let Some(queue) = &self.overflow_queue else {
-            return false;
-        };
         let message = overflow_messages::update_message(&key.account_id, &key.key_id, mark, update);
-        let sent = queue
+        let sent = self
+            .overflow_queue
             .send_all(vec![message], &key.account_id, deadline)
             .await;
         if let Err(error) = &sent {
@@ -144,7 +136,7 @@ impl HttpFunction for CustomersFunction {
             newer_field: NewerField::Replace,
             now: context.received_at,
         };
-        let write_deadline = deadline_of_writes(context.deadline, self.overflow_queue.is_some());
+        let write_deadline = deadline_of_writes(context.deadline);
         let (result, updated_at) = match self.table.upsert(upsert, write_deadline).await {
             Ok(upserted) if upserted.is_new => (CustomerResult::Created, upserted.updated_at),
             Ok(upserted) => (CustomerResult::Updated, upserted.updated_at),

@@ -14,10 +14,9 @@ use store::error::StoreError;
 use store::idempotency::RecordOutcome;
 use store::overflow_messages::{DeferredBatch, MessageError};
 use store::rejected_signals::RejectedSignalItem;
-use store::retry::WRITE_TIMEOUT;
 
 use crate::log::{self, DrainedMessage, DrainedSignals};
-use crate::{DrainContext, DrainError, OverflowFunction, Refusal};
+use crate::{DrainContext, DrainError, NO_PROGRESS_TIMEOUT, OverflowFunction, Refusal};
 
 /// What the idempotency record says of a deferred batch.
 struct RecordCheck {
@@ -89,7 +88,7 @@ impl OverflowFunction {
         if !deferred.needs_record {
             return Ok(check);
         }
-        let deadline = drain_context.deadline.at_most(WRITE_TIMEOUT);
+        let deadline = drain_context.deadline.at_most(NO_PROGRESS_TIMEOUT);
         let outcome = self
             .idempotency
             .write_record(context, &deferred.hashes, drain_context.now, deadline)
@@ -116,7 +115,7 @@ impl OverflowFunction {
         let mut unstored = UnstoredItems::new(signals);
         while !unstored.left.is_empty() {
             let left = unstored.left.iter().copied();
-            let deadline = drain_context.deadline.at_most(WRITE_TIMEOUT);
+            let deadline = drain_context.deadline.at_most(NO_PROGRESS_TIMEOUT);
             let outcomes = table.store(context, left, deadline).await;
             unstored.add(outcomes, drain_context.deadline)?;
         }
@@ -144,7 +143,7 @@ impl OverflowFunction {
         let mut unstored = UnstoredItems::new(&rejected);
         while !unstored.left.is_empty() {
             let items = unstored.left.iter().copied();
-            let deadline = drain_context.deadline.at_most(WRITE_TIMEOUT);
+            let deadline = drain_context.deadline.at_most(NO_PROGRESS_TIMEOUT);
             let outcomes = table.store(items, deadline).await;
             unstored.add(outcomes, drain_context.deadline)?;
         }
@@ -176,7 +175,7 @@ impl<'i, I> UnstoredItems<'i, I> {
         }
     }
 
-    /// Adds what became of the items that were left, after DynamoDB had [`WRITE_TIMEOUT`].
+    /// Adds what became of the items that were left, after DynamoDB had [`NO_PROGRESS_TIMEOUT`].
     ///
     /// # Errors
     /// When DynamoDB took none of them, or the deadline has passed. While DynamoDB takes some, the

@@ -37,7 +37,6 @@ use store::overflow_messages::{
     DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdateHead, MessageError,
 };
 use store::rejected_signals::RejectedSignalsTable;
-use store::retry::WRITE_TIMEOUT;
 use store::signals::SignalsTable;
 use tracing::Instrument as _;
 
@@ -47,6 +46,9 @@ use self::log::DrainedMessage;
 /// The longest that the drain of an event may take. The rest of the function's timeout is for dead
 /// letters, each of which has [`DEAD_LETTER_TIMEOUT`].
 const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
+
+/// How long the drain of a message waits for DynamoDB without progress.
+const NO_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the dead-letter queue has to take a message.
 const DEAD_LETTER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -63,7 +65,7 @@ pub struct OverflowFunction {
     /// Where signals go that DynamoDB or this version refuses.
     pub rejected: RejectedSignalsTable,
     /// The dead-letter queue of the overflow queue.
-    pub dead_letters: Option<Queue>,
+    pub dead_letters: Queue,
 }
 
 /// What the drains of all messages of an event have in common.
@@ -111,7 +113,7 @@ enum Refusal {
 }
 
 impl OverflowFunction {
-    /// The function with the tables that the variables name.
+    /// The function with the tables and the dead-letter queue that the variables name.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
@@ -120,7 +122,7 @@ impl OverflowFunction {
         let idempotency = variables.required(IdempotencyTable::VARIABLE)?;
         let signals = variables.required(SignalsTable::VARIABLE)?;
         let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
-        let dead_letters = variables.optional(DEAD_LETTER_QUEUE_VARIABLE);
+        let dead_letters = variables.required(DEAD_LETTER_QUEUE_VARIABLE)?;
         let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
         let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
@@ -129,9 +131,7 @@ impl OverflowFunction {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), signals, None),
             rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            dead_letters: dead_letters
-                .map(|url| Queue::from_variables(variables, url))
-                .transpose()?,
+            dead_letters: Queue::from_variables(variables, dead_letters)?,
         })
     }
 
@@ -244,7 +244,7 @@ impl OverflowFunction {
             newer_field: NewerField::Keep,
             now: drain_context.now,
         };
-        let deadline = drain_context.deadline.at_most(WRITE_TIMEOUT);
+        let deadline = drain_context.deadline.at_most(NO_PROGRESS_TIMEOUT);
         let stored = self.customers.upsert(upsert, deadline).await;
         stored.map_err(|error| {
             if error.is_refusal() {
@@ -270,11 +270,9 @@ impl OverflowFunction {
 
     /// Sends a message to the dead-letter queue, with the reason. Returns whether the queue has it.
     async fn send_dead_letter(&self, body: String, error: &DrainError) -> bool {
-        let Some(queue) = &self.dead_letters else {
-            return false;
-        };
         let deadline = Deadline::after(DEAD_LETTER_TIMEOUT);
-        let sent = queue
+        let sent = self
+            .dead_letters
             .send_dead_letter(body, &error.to_string(), deadline)
             .await;
         if let Err(cause) = &sent {

@@ -50,7 +50,7 @@ pub struct SignalsFunction {
 }
 
 impl SignalsFunction {
-    /// The function with the tables that the variables name, and the overflow queue if one is named.
+    /// The function with the tables and the overflow queue that the variables name.
     ///
     /// # Errors
     /// When a variable is missing or malformed, or `AWS_CA_BUNDLE` names a file that cannot be
@@ -62,7 +62,7 @@ impl SignalsFunction {
         let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
         let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
-        let overflow_url = variables.optional(overflow_messages::QUEUE_VARIABLE);
+        let overflow_url = variables.required(overflow_messages::QUEUE_VARIABLE)?;
         let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
         let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
@@ -70,9 +70,7 @@ impl SignalsFunction {
             idempotency: IdempotencyTable::new(client.clone(), idempotency),
             signals: SignalsTable::new(client.clone(), signals, retention),
             rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            overflow_queue: overflow_url
-                .map(|url| Queue::from_variables(variables, url))
-                .transpose()?,
+            overflow_queue: Queue::from_variables(variables, overflow_url)?,
         };
         let keys = ApiKeysTable::new(client, keys);
         let authenticator = Authenticator::from_variables(keys, variables)?;

@@ -29,7 +29,7 @@ use crate::{log, problem};
 /// not be stored.
 const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The tables of the function, and its queue if it has one.
+/// The tables of the function, and its queue.
 #[derive(Debug)]
 pub struct BatchStorage {
     /// The idempotency records, which make retries safe.
@@ -39,7 +39,7 @@ pub struct BatchStorage {
     /// Where rejected signals are kept for the operator.
     pub rejected: RejectedSignalsTable,
     /// Where signals go that DynamoDB does not acknowledge in time.
-    pub overflow_queue: Option<Queue>,
+    pub overflow_queue: Queue,
 }
 
 /// A batch, its hashes, and the request that it came with.
@@ -166,7 +166,7 @@ impl BatchStorage {
         received: &mut ReceivedBatch<'_>,
     ) -> Result<StoredBatch, Problem> {
         let deadline = deadline_before_late_record(received);
-        let write_deadline = deadline_of_writes(deadline, self.overflow_queue.is_some());
+        let write_deadline = deadline_of_writes(deadline);
         let record = self.write_record(received, write_deadline).await?;
         let context = received.context(record.first_received_at(received.received_at()));
         if let RecordState::Unknown(error) = &record {
@@ -271,9 +271,7 @@ impl BatchStorage {
             Ok(RecordOutcome::New) => Ok(RecordState::New),
             Ok(RecordOutcome::Replay { received_at }) => Ok(RecordState::Earlier(received_at)),
             Ok(RecordOutcome::Conflict) => Err(problem::request_identifier_reused()),
-            Err(error @ StoreError::Unavailable(_)) if self.overflow_queue.is_some() => {
-                Ok(RecordState::Unknown(error))
-            }
+            Err(error @ StoreError::Unavailable(_)) => Ok(RecordState::Unknown(error)),
             Err(error) => Err(error.into()),
         }
     }
@@ -317,9 +315,6 @@ impl BatchStorage {
         context: BatchContext<'_>,
         unacknowledged: &Unacknowledged,
     ) -> bool {
-        let Some(queue) = &self.overflow_queue else {
-            return false;
-        };
         let expires_at = self.signals.expires_at(context.first_received_at);
         let messages = overflow_messages::batch_messages(
             &received.batch,
@@ -329,7 +324,10 @@ impl BatchStorage {
             |index| unacknowledged.contains(index),
         );
         let deadline = deadline_before_late_record(received);
-        let sent = queue.send_all(messages, context.account_id, deadline).await;
+        let sent = self
+            .overflow_queue
+            .send_all(messages, context.account_id, deadline)
+            .await;
         if let Err(error) = &sent {
             tracing::error!(%error, "the overflow queue did not take the signals of a batch");
         }

@@ -45,35 +45,30 @@ pub fn authorize(key: &KeyEntry, endpoint: Endpoint) -> Result<(), Problem> {
 #[derive(Debug)]
 pub struct Authenticator {
     table: ApiKeysTable,
-    snapshot: Option<SnapshotReader>,
+    snapshot: SnapshotReader,
     /// Shared with look-ups that go on after their request.
     knowledge: Arc<Knowledge>,
 }
 
 impl Authenticator {
-    /// An authenticator with the bucket of the key snapshot that the variables name, if they do. The
-    /// bucket has connections of its own: those to DynamoDB are abandoned when one of them does not
-    /// answer, and S3 may be slower.
+    /// An authenticator with the bucket of the key snapshot that the variables name. The bucket has
+    /// connections of its own: those to DynamoDB are abandoned when one of them does not answer, and S3
+    /// may be slower.
     ///
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_variables(table: ApiKeysTable, variables: &Variables) -> Result<Self, ConfigError> {
-        let snapshot = match variables.optional(BUCKET_VARIABLE) {
-            Some(bucket) => {
-                let connector = sdk_config::connector(variables, s3::UNRESPONSIVE_TIMEOUT)?;
-                let connection = sdk_config::s3(variables, &connector)?;
-                Some(Bucket::new(bucket, connection))
-            }
-            None => None,
-        };
-        Ok(Self::new(table, snapshot))
+        let bucket = variables.required(BUCKET_VARIABLE)?;
+        let connector = sdk_config::connector(variables, s3::UNRESPONSIVE_TIMEOUT)?;
+        let connection = sdk_config::s3(variables, &connector)?;
+        Ok(Self::new(table, Bucket::new(bucket, connection)))
     }
 
-    /// An authenticator with an empty cache. The key snapshot is in this bucket, if there is one.
-    pub fn new(table: ApiKeysTable, snapshot: Option<Bucket>) -> Self {
+    /// An authenticator with an empty cache, and the bucket of the key snapshot.
+    pub fn new(table: ApiKeysTable, snapshot: Bucket) -> Self {
         Self {
             table,
-            snapshot: snapshot.map(SnapshotReader::new),
+            snapshot: SnapshotReader::new(snapshot),
             knowledge: Arc::default(),
         }
     }
@@ -116,5 +111,26 @@ impl Authenticator {
             KeyStatus::Expired => Err(refused(UnauthorizedReason::Expired)),
             KeyStatus::Revoked => Err(refused(UnauthorizedReason::Revoked)),
         }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use aws::sdk_config::connector;
+
+    use super::*;
+
+    /// A bucket in an S3 that cannot be reached.
+    pub(crate) fn unreachable_bucket() -> Bucket {
+        let variables = [
+            ("AWS_REGION", "local"),
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9"),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let variables = Variables::from_iter(variables);
+        let connector = connector(&variables, s3::UNRESPONSIVE_TIMEOUT).unwrap();
+        Bucket::new("keys", sdk_config::s3(&variables, &connector).unwrap())
     }
 }

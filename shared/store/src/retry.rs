@@ -21,15 +21,10 @@ use crate::error::StoreError;
 /// requests by it, and an operator's command waits so long for the requests under way.
 pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 
-/// How long the writes of a request may take together where there is an overflow queue: the
-/// idempotency record, the signals and the rejected signals, or the update of a customer. What
-/// DynamoDB has not acknowledged by then goes to the queue. docs/outages.md has what
-/// was measured with it.
-pub const WRITE_TIMEOUT_WITH_QUEUE: Duration = Duration::from_millis(1_250);
-
-/// How long the writes of a request may take together where there is no overflow queue, and how
-/// long a drain waits for writes without progress.
-pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the writes of a request may take together: the idempotency record, the signals and the
+/// rejected signals, or the update of a customer. What DynamoDB has not acknowledged by then goes to
+/// the overflow queue. docs/outages.md has what was measured with it.
+pub const WRITE_TIMEOUT: Duration = Duration::from_millis(1_250);
 
 /// The part of a request's time that is reserved for the overflow queue.
 const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
@@ -55,14 +50,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(25);
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 /// The deadline of the writes of a request that has until `deadline` for everything.
-pub fn deadline_of_writes(deadline: Deadline, has_queue: bool) -> Deadline {
-    if has_queue {
-        deadline
-            .minus(QUEUE_RESERVE)
-            .at_most(WRITE_TIMEOUT_WITH_QUEUE)
-    } else {
-        deadline.at_most(WRITE_TIMEOUT)
-    }
+pub fn deadline_of_writes(deadline: Deadline) -> Deadline {
+    deadline.minus(QUEUE_RESERVE).at_most(WRITE_TIMEOUT)
 }
 
 /// Makes a call until DynamoDB answers it, it fails for good, or the deadline has passed. `call`

@@ -86,6 +86,14 @@ impl FakeS3 {
         Ok(Self(server))
     }
 
+    /// As [`FakeS3::start`], in a thread of its own.
+    ///
+    /// # Errors
+    /// When loopback has no free port, or the thread cannot be started.
+    pub fn start_in_thread() -> Result<Self> {
+        HttpServer::start_in_thread(S3State::default()).map(Self)
+    }
+
     /// The endpoint, as the SDK takes it.
     pub fn endpoint(&self) -> String {
         self.0.endpoint()

@@ -47,6 +47,15 @@ impl FakeSqs {
         Self::start_with(Queues::in_memory()?).await
     }
 
+    /// As [`FakeSqs::start`], in a thread of its own.
+    ///
+    /// # Errors
+    /// When loopback has no free port, or the thread cannot be started.
+    pub fn start_in_thread() -> Result<Self> {
+        let state = SqsState(Mutex::new(Queues::in_memory()?));
+        HttpServer::start_in_thread(state).map(Self)
+    }
+
     /// Starts a server with empty queues that count each message a minute after it was sent, as SQS may.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
@@ -19,6 +19,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
@@ -62,6 +63,8 @@ pub struct HttpServer<S> {
     pub service: Arc<S>,
     address: SocketAddr,
     accepting: JoinHandle<()>,
+    /// Ends its thread when it is dropped, if it has one.
+    _thread: Option<oneshot::Sender<()>>,
 }
 
 impl<S: Service> HttpServer<S> {
@@ -76,11 +79,44 @@ impl<S: Service> HttpServer<S> {
         Self::start_on(listener, service, tls)
     }
 
+    /// As [`HttpServer::start`], in a thread of its own: for a caller that blocks while a client waits for an
+    /// answer.
+    ///
+    /// # Errors
+    /// When loopback has no free port, or the thread cannot be started.
+    pub fn start_in_thread(service: S) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .context("loopback has no free port")?;
+        listener.set_nonblocking(true)?;
+        let (end, ended) = oneshot::channel();
+        let in_runtime = runtime.enter();
+        let listener = TcpListener::from_std(listener)?;
+        let server = Self::serve_on(listener, service, None, Some(end))?;
+        drop(in_runtime);
+        std::thread::Builder::new().spawn(move || {
+            // The sender is dropped with the server.
+            let _ = runtime.block_on(ended);
+        })?;
+        Ok(server)
+    }
+
     /// As [`HttpServer::start`], on a port that the caller has taken.
     ///
     /// # Errors
     /// When the port is unknown.
     pub fn start_on(listener: TcpListener, service: S, tls: Option<TlsAcceptor>) -> Result<Self> {
+        Self::serve_on(listener, service, tls, None)
+    }
+
+    fn serve_on(
+        listener: TcpListener,
+        service: S,
+        tls: Option<TlsAcceptor>,
+        thread: Option<oneshot::Sender<()>>,
+    ) -> Result<Self> {
         file_limit::raise();
         let service = Arc::new(service);
         let address = listener.local_addr()?;
@@ -89,6 +125,7 @@ impl<S: Service> HttpServer<S> {
             service,
             address,
             accepting,
+            _thread: thread,
         })
     }
 

@@ -50,21 +50,6 @@ pub enum FunctionKind {
     Overflow,
 }
 
-/// What a stack has beside its tables.
-#[derive(Clone, Copy, Debug)]
-pub struct StackOptions {
-    pub has_queue: bool,
-    pub has_snapshot: bool,
-}
-
-impl StackOptions {
-    /// All that template.yaml has.
-    pub const ALL: Self = Self {
-        has_queue: true,
-        has_snapshot: true,
-    };
-}
-
 /// A function in its environment.
 pub enum Function {
     Customers(CustomersFunction),
@@ -106,7 +91,7 @@ impl Environment {
         let name: Arc<str> = format!("{} {number}", kind.name()).into();
         let connector = EnvironmentConnector::new(aws.clone(), &name);
         let environment = Self {
-            function: function(kind, &connector, StackOptions::ALL),
+            function: function(kind, &connector),
             ahead: if has_clock_of_its_own {
                 ahead(number)
             } else {
@@ -163,12 +148,8 @@ pub fn overflow_queue(connector: &EnvironmentConnector) -> Queue {
     Queue::new(&config(connector, &variables(connector)), OVERFLOW)
 }
 
-/// The function with the calls of this connector, in a stack that has these.
-pub fn function(
-    kind: FunctionKind,
-    connector: &EnvironmentConnector,
-    stack: StackOptions,
-) -> Function {
+/// The function with the calls of this connector.
+pub fn function(kind: FunctionKind, connector: &EnvironmentConnector) -> Function {
     let variables = variables(connector);
     let config = config(connector, &variables);
     let client = dynamodb(&config);
@@ -176,25 +157,24 @@ pub fn function(
     let signals = |retention| SignalsTable::new(client.clone(), SIGNALS, retention);
     let rejected = || RejectedSignalsTable::new(client.clone(), REJECTED_SIGNALS);
     let customers = || CustomersTable::new(client.clone(), CUSTOMERS);
-    let overflow_queue = stack.has_queue.then(|| Queue::new(&config, OVERFLOW));
+    let overflow_queue = || Queue::new(&config, OVERFLOW);
     let authenticator = || {
         let connection = s3(&variables, &connector.shared()).expect("no variable is missing");
-        let bucket = stack.has_snapshot.then(|| Bucket::new(BUCKET, connection));
         let table = ApiKeysTable::new(client.clone(), API_KEYS);
-        Authenticator::new(table, bucket)
+        Authenticator::new(table, Bucket::new(BUCKET, connection))
     };
     match kind {
         FunctionKind::Customers => Function::Customers(CustomersFunction::new(
             authenticator(),
             customers(),
-            overflow_queue,
+            overflow_queue(),
         )),
         FunctionKind::Signals => {
             let storage = BatchStorage {
                 idempotency: idempotency(),
                 signals: signals(Some(RETENTION)),
                 rejected: rejected(),
-                overflow_queue,
+                overflow_queue: overflow_queue(),
             };
             let identifier = || {
                 let bits = fastrand::u128(..).to_be_bytes();
@@ -208,7 +188,7 @@ pub fn function(
             idempotency: idempotency(),
             signals: signals(None),
             rejected: rejected(),
-            dead_letters: Some(Queue::new(&config, DEAD_LETTERS)),
+            dead_letters: Queue::new(&config, DEAD_LETTERS),
         }),
     }
 }

@@ -56,7 +56,7 @@ impl Scenario {
             3 => Self::with_slow_drains(random),
             4 => Self::with_erasures(random),
             5 => Self::with_large_batches(random),
-            6 => Self::without_queue(random),
+            6 => Self::with_failing_queue(random),
             7 | 8 => Self::contended(random),
             _ => Self::mixed(random),
         }
@@ -214,7 +214,7 @@ impl Scenario {
 
     /// The queue and the tables fail together: writes take effect without an answer, and the clients
     /// get 503s.
-    fn without_queue(random: &mut fastrand::Rng) -> Self {
+    fn with_failing_queue(random: &mut fastrand::Rng) -> Self {
         let mixed = Self::mixed(random);
         let mut rules = Vec::new();
         let mut begin = Duration::ZERO;

@@ -18,8 +18,8 @@ use crate::support::requests::REQUEST_IDENTIFIER;
 /// Lambda's id of the invocations in the examples.
 const INVOCATION: &str = "8f5d2c0e-1b7a-4e43-9d35-0c6b1a2f7e90";
 
-/// A stack of which `BatchWriteItem` fails where a body has `marker`, with signals that are kept
-/// for 90 days.
+/// A stack of which `BatchWriteItem` fails where a body has `marker`, and whose queue takes nothing, with
+/// signals that are kept for 90 days.
 async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
     let emulator = TestApp::emulator();
     let endpoint = emulator.endpoint();
@@ -28,10 +28,9 @@ async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
         .for_operation("BatchWriteItem");
     let proxy = FaultProxy::start(&endpoint, failing).await.unwrap();
     let retention = Some(Duration::from_hours(90 * 24));
-    (
-        TestApp::with_dynamodb(emulator, &endpoint, &proxy.endpoint(), retention),
-        proxy,
-    )
+    let app = TestApp::with_dynamodb(emulator, &endpoint, &proxy.endpoint(), retention);
+    app.sqs.set_unavailable(true);
+    (app, proxy)
 }
 
 /// A profile with a documented field, an empty one and an unknown one.

@@ -9,7 +9,7 @@ use model::json::JsonText;
 use model::limits;
 use model::validation::{FieldErrorCode, WarningCode};
 use service::problem_document::RETRY_AFTER_SECONDS;
-use store::retry::{WRITE_TIMEOUT, WRITE_TIMEOUT_WITH_QUEUE};
+use store::retry::WRITE_TIMEOUT;
 
 use crate::openapi::codes::problem_types;
 use crate::support::page::{Page, quoted};
@@ -144,51 +144,39 @@ fn assert_says(path: &str, sentence: &str) {
 
 #[test]
 fn write_timeout_on_the_pages_is_that_of_the_code() {
-    let with_queue = WRITE_TIMEOUT_WITH_QUEUE.as_secs_f64();
-    let without_queue = WRITE_TIMEOUT.as_secs_f64();
+    let seconds = WRITE_TIMEOUT.as_secs_f64();
     let sentences = [
         (
             "docs/outages.md",
-            format!(
-                "It is {with_queue} seconds where there is an overflow queue. Where there is none, \
-                 it is {without_queue} seconds"
-            ),
+            format!("one time for all writes of a request: {seconds} seconds."),
         ),
         (
             "docs/outages.md",
-            format!("Each request waits {with_queue} seconds for DynamoDB"),
-        ),
-        (
-            "docs/internals/design.md",
-            format!("throttling of {with_queue} to {without_queue} seconds"),
+            format!("Each request waits {seconds} seconds for DynamoDB"),
         ),
         (
             "docs/outages.md",
-            format!("no answer for {with_queue} s S->>Q"),
+            format!("no answer for {seconds} s S->>Q"),
         ),
         (
             "docs/outages.md",
-            format!("no answer for {with_queue} s F->>Q"),
+            format!("no answer for {seconds} s F->>Q"),
         ),
         (
             "docs/outages.md",
-            format!("two calls one after the other in {with_queue} seconds"),
+            format!("two calls one after the other in {seconds} seconds"),
         ),
         (
             "docs/internals/design.md",
-            format!("| signals, with an overflow queue | 5 s | {with_queue} s |"),
+            format!("| signals | 5 s | {seconds} s |"),
         ),
         (
             "docs/internals/design.md",
-            format!("| a customer, with an overflow queue | 5 s | {with_queue} s |"),
+            format!("| a customer | 5 s | {seconds} s |"),
         ),
         (
             "docs/internals/design.md",
-            format!("| a customer, without one | 5 s | {without_queue} s |"),
-        ),
-        (
-            "docs/internals/design.md",
-            format!("**{with_queue} seconds before the queue.**"),
+            format!("**{seconds} seconds before the queue.**"),
         ),
     ];
     for (path, sentence) in sentences {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE, event};
+use emulator::sqs::{FakeSqs, event};
 use futures_util::future::join_all;
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
@@ -12,8 +12,7 @@ use testkit::fake_s3::{FakeS3, publish};
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 use testkit::{
-    KEY_SNAPSHOT_BUCKET, OverflowStack, RequestBuilder, TestApp, build_functions, emulator_options,
-    key_entry,
+    OverflowStack, RequestBuilder, TestApp, build_functions, emulator_options, key_entry,
 };
 
 use crate::support::clock::NOW;
@@ -23,15 +22,11 @@ use crate::support::requests::{batch_with_identifier, customer, request_without_
 /// A key that only the snapshot has.
 const KEY: &str = "intake_sk_of_the_snapshot";
 
-/// The options of a program over the tables and the SQS of the stack, with the variable of one queue.
-fn options_with_queue(stack: &OverflowStack, program: &str, queue: (&str, &str)) -> ProcessOptions {
+/// The options of a program over the tables and the queues of the stack.
+fn options_of(stack: &OverflowStack, program: &str) -> ProcessOptions {
     let program = build_functions().unwrap().join(program);
-    let mut options = emulator_options(&program, &stack.proxy.endpoint());
-    let sqs = stack.sqs.endpoint();
-    for (name, value) in [queue, ("AWS_ENDPOINT_URL_SQS", &sqs)] {
-        options.variables.push((name.to_owned(), value.into()));
-    }
-    options
+    let OverflowStack { app, proxy, .. } = stack;
+    emulator_options(&program, &proxy.endpoint(), &app.sqs, &app.s3)
 }
 
 #[tokio::test]
@@ -45,15 +40,11 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
     let batch = RequestBuilder::signals(batch_with_identifier(3)).received_at(NOW);
     let response = stack.send(batch).await;
     assert_eq!(response.json()["deferred"], 3, "{response:?}");
-    let options = options_with_queue(
-        &stack,
-        "overflow",
-        ("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE),
-    );
+    let options = options_of(&stack, "overflow");
     let overflow = FunctionProcess::start(&options).await.unwrap();
 
-    let mut messages = stack.sqs.receive(10, Duration::ZERO);
-    stack.sqs.take_messages();
+    let mut messages = stack.app.sqs.receive(10, Duration::ZERO);
+    stack.app.sqs.take_messages();
     let failed = overflow
         .invoke(event(&messages).to_string())
         .await
@@ -73,7 +64,7 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
         .json();
     assert_eq!(drained, json!({"batchItemFailures": []}));
     assert_eq!(stack.app.items("SignalsTable").await.len(), 3);
-    let dead_letters = stack.sqs.take_dead_letters();
+    let dead_letters = stack.app.sqs.take_dead_letters();
     assert_eq!(dead_letters.len(), 1, "{dead_letters:?}");
     assert_eq!(dead_letters[0].body, "unreadable");
     assert_eq!(overflow.invocation_errors(), 0);
@@ -87,8 +78,7 @@ async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
             .for_operation("UpdateItem"),
     )
     .await;
-    let mut options =
-        options_with_queue(&stack, "customers", ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE));
+    let mut options = options_of(&stack, "customers");
     let (log, lines) = tokio::sync::mpsc::unbounded_channel();
     options.log = Some(log);
     let mut process = FunctionProcess::start(&options).await.unwrap();
@@ -114,9 +104,8 @@ async fn process_with_expired_credentials_ends_after_its_503() {
         .await
         .unwrap();
     let program = build_functions().unwrap().join("customers");
-    let mut process = FunctionProcess::start(&emulator_options(&program, &proxy.endpoint()))
-        .await
-        .unwrap();
+    let options = emulator_options(&program, &proxy.endpoint(), &app.sqs, &app.s3);
+    let mut process = FunctionProcess::start(&options).await.unwrap();
     let status = async |process: &FunctionProcess| {
         process
             .invoke(customer().key(&key).event())
@@ -127,6 +116,7 @@ async fn process_with_expired_credentials_ends_after_its_503() {
     };
     assert_eq!(status(&process).await, 200);
     proxy.set(Fault::Refused("ExpiredTokenException").always());
+    app.sqs.set_unavailable(true);
     assert_eq!(status(&process).await, 503);
     process.ended().await.unwrap();
     assert_eq!(process.invocation_errors(), 0);
@@ -144,18 +134,8 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
         let sqs = FakeSqs::start().await.unwrap();
         let of_snapshot = [(KeyHash::from_key(KEY), key_entry("shop"))];
         publish(&s3, &of_snapshot, Timestamp::now());
-        let mut options = emulator_options(&programs.join("signals"), &proxy.endpoint());
-        let s3_endpoint = s3.endpoint();
-        let sqs_endpoint = sqs.endpoint();
-        let variables = [
-            ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET),
-            ("AWS_ENDPOINT_URL_S3", &s3_endpoint),
-            ("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE),
-            ("AWS_ENDPOINT_URL_SQS", &sqs_endpoint),
-        ];
-        options
-            .variables
-            .extend(variables.map(|(name, value)| (name.to_owned(), value.into())));
+        let program = programs.join("signals");
+        let mut options = emulator_options(&program, &proxy.endpoint(), &sqs, &s3);
         let (log, lines) = tokio::sync::mpsc::unbounded_channel();
         options.log = Some(log);
         let mut process = FunctionProcess::start(&options).await.unwrap();

@@ -67,6 +67,8 @@ pub(super) async fn lines(
     let mut options = emulator_options(
         &build_functions().unwrap().join(function),
         &app.emulator.endpoint(),
+        &app.sqs,
+        &app.s3,
     );
     options
         .variables

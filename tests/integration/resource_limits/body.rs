@@ -23,6 +23,8 @@ pub(super) struct HostileBody {
     pub(super) status: u16,
     /// The code of the problem; `None` in a 200.
     pub(super) code: Option<&'static str>,
+    /// Whether all of its signals are deferred.
+    pub(super) is_deferred: bool,
 }
 
 pub(super) const fn accepted(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
@@ -31,6 +33,14 @@ pub(super) const fn accepted(name: &'static str, call: fn() -> RequestBuilder) -
         call,
         status: 200,
         code: None,
+        is_deferred: false,
+    }
+}
+
+pub(super) const fn deferred(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
+    HostileBody {
+        is_deferred: true,
+        ..accepted(name, call)
     }
 }
 
@@ -40,6 +50,7 @@ pub(super) const fn invalid(name: &'static str, call: fn() -> RequestBuilder) ->
         call,
         status: 400,
         code: Some("validation-failed"),
+        is_deferred: false,
     }
 }
 
@@ -49,6 +60,7 @@ pub(super) const fn malformed(name: &'static str, call: fn() -> RequestBuilder) 
         call,
         status: 400,
         code: Some("malformed-json"),
+        is_deferred: false,
     }
 }
 

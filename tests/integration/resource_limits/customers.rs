@@ -88,6 +88,7 @@ const fn too_large(name: &'static str, call: fn() -> RequestBuilder) -> HostileB
         call,
         status: 413,
         code: Some("payload-too-large"),
+        is_deferred: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNAL_BYTES, MAX_SIGNALS_PER_REQUEST};
 use testkit::RequestBuilder;
 
-use super::body::{self, HostileBody, ROOM, accepted, elements, invalid, members};
+use super::body::{self, HostileBody, ROOM, accepted, deferred, elements, invalid, members};
 
 /// As many signals of the largest size as a body has room for.
 const LARGEST: usize = MAX_BODY_BYTES / MAX_SIGNAL_BYTES;
@@ -80,13 +80,13 @@ pub(super) const BODIES: &[HostileBody] = &[
 
 /// The bodies that grow the most on their way to DynamoDB, and so on their way back.
 pub(super) const UNPROCESSED: &[HostileBody] = &[
-    unavailable("16 signals of dense digits, unprocessed", || {
+    deferred("16 signals of dense digits, unprocessed", || {
         plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))
     }),
-    unavailable("500 signals of dense digits, unprocessed", || {
+    deferred("500 signals of dense digits, unprocessed", || {
         plain(&signals(MAX_SIGNALS_PER_REQUEST, &array(SIGNAL_ROOM, "1")))
     }),
-    unavailable("500 signals of many unknown fields, unprocessed", || {
+    deferred("500 signals of many unknown fields, unprocessed", || {
         plain(&signals(MAX_SIGNALS_PER_REQUEST, &members(SIGNAL_ROOM, "")))
     }),
     invalid("16 rejected signals, all quotes, unprocessed", || {
@@ -100,15 +100,7 @@ const fn too_many(name: &'static str, call: fn() -> RequestBuilder) -> HostileBo
         call,
         status: 413,
         code: Some("too-many-signals"),
-    }
-}
-
-const fn unavailable(name: &'static str, call: fn() -> RequestBuilder) -> HostileBody {
-    HostileBody {
-        name,
-        call,
-        status: 503,
-        code: Some("storage-unavailable"),
+        is_deferred: false,
     }
 }
 

@@ -202,4 +202,4 @@ fn function_answer<O: EndpointOutcome>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -11,7 +11,7 @@ use model::api_key::KeyHash;
 use model::key_entry::{KeyEntry, VALID_KEY_CACHE_TTL};
 use model::timestamp::Timestamp;
 
-use super::durations::{NEGATIVE_TTL, STALE_ENTRY_EXTENSION, STALE_IF_ERROR};
+use super::durations::NEGATIVE_TTL;
 
 /// Valid keys in the cache: more than one execution environment sees in a minute.
 const MAX_VALID_KEYS: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
@@ -45,14 +45,6 @@ pub(crate) struct LookupResult {
 }
 
 impl LookupResult {
-    /// The entry, if it was valid then and is not older than [`STALE_IF_ERROR`].
-    pub(crate) fn usable_without_table(&self, now: Timestamp) -> Option<Arc<KeyEntry>> {
-        let is_recent = now.duration_since(self.as_of) < STALE_IF_ERROR;
-        self.entry
-            .clone()
-            .filter(|entry| is_recent && entry.is_active(self.as_of))
-    }
-
     /// Whether the key was revoked. Such a result counts whatever another source says later.
     pub(crate) fn is_revoked(&self) -> bool {
         let entry = self.entry.as_ref();
@@ -145,16 +137,6 @@ impl Cache {
             &mut self.invalid
         };
         map.put(hash, slot);
-    }
-
-    /// Uses a stale entry for a while longer, but never beyond [`STALE_IF_ERROR`].
-    pub(crate) fn extend_stale(&mut self, hash: &KeyHash, now: Timestamp) {
-        if let Some(slot) = self.valid.get_mut(hash) {
-            slot.fresh_until = now
-                .plus(STALE_ENTRY_EXTENSION)
-                .min(slot.result.as_of.plus(STALE_IF_ERROR));
-            slot.key_table_is_unavailable = true;
-        }
     }
 }
 

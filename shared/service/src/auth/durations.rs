@@ -8,8 +8,7 @@
 //!    refuses the call answers at once, and is asked again by each request;
 //! 2. the key table, alone for [`TABLE_HEAD_START`], unless it has not answered in the last
 //!    [`SNAPSHOT_FIRST_PERIOD`];
-//! 3. the key snapshot, for [`SNAPSHOT_TIMEOUT`], with the stale entry of the cache; in a stack
-//!    without a snapshot, after [`TABLE_SILENCE`], the stale entry up to [`STALE_IF_ERROR`];
+//! 3. the key snapshot, for [`SNAPSHOT_TIMEOUT`], with the stale entry of the cache;
 //! 4. the key table again, until [`TABLE_TIMEOUT`] is over.
 
 use std::time::Duration;
@@ -26,9 +25,6 @@ pub(super) const TABLE_SILENCE: Duration = Duration::from_secs(1);
 /// recovers from by itself.
 pub(super) const TABLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the look-up at the start of the process may take, if there is no snapshot.
-pub(super) const WARM_UP_TIMEOUT: Duration = Duration::from_secs(4);
-
 /// How long look-ups ask the snapshot before the table, after a look-up that the table did not
 /// answer. Otherwise each look-up of an outage would wait for the table.
 pub(super) const SNAPSHOT_FIRST_PERIOD: Duration = Duration::from_secs(5);
@@ -38,14 +34,6 @@ pub(super) const NEGATIVE_TTL: Duration = Duration::from_secs(10);
 
 /// How long an entry of the snapshot is used when the table was only slow.
 pub(super) const SLOW_TABLE_ENTRY_TTL: Duration = Duration::from_secs(5);
-
-/// How old a stale entry may be to be used while the key table cannot be read and there is no key
-/// snapshot (RFC 5861, section 4).
-pub(super) const STALE_IF_ERROR: Duration = Duration::from_mins(15);
-
-/// How long a stale entry is used without another look-up, after the key table could not be read:
-/// otherwise every request of an outage would wait for the table.
-pub(super) const STALE_ENTRY_EXTENSION: Duration = Duration::from_secs(5);
 
 /// How long a snapshot is used before it is read again.
 pub(super) const SNAPSHOT_REFRESH_AFTER: Duration = Duration::from_mins(1);

@@ -16,12 +16,9 @@ use tracing::Instrument as _;
 
 use super::Authenticator;
 use super::cache::{CacheAnswer, CacheSlot, LookupResult};
-use super::durations::{
-    SLOW_TABLE_ENTRY_TTL, SNAPSHOT_TIMEOUT, TABLE_HEAD_START, TABLE_SILENCE, TABLE_TIMEOUT,
-    WARM_UP_TIMEOUT,
-};
+use super::durations::{SLOW_TABLE_ENTRY_TTL, SNAPSHOT_TIMEOUT, TABLE_HEAD_START, TABLE_TIMEOUT};
 use super::knowledge::TableState;
-use super::snapshot::{NewestResult, SnapshotReader};
+use super::snapshot::NewestResult;
 use super::table_lookup::{Found, TableLookup};
 use crate::context::RequestContext;
 
@@ -31,12 +28,7 @@ impl Authenticator {
     /// stop the process. `now` is the time of day.
     pub async fn warm_up(&self, now: Timestamp) {
         let unknown = KeyHash::from_key("");
-        let Some(snapshot) = &self.snapshot else {
-            let deadline = Deadline::after(WARM_UP_TIMEOUT);
-            let lookup = self.start_table_lookup(unknown, now, deadline);
-            warn_if_failed(&lookup.found.await);
-            return;
-        };
+        let snapshot = &self.snapshot;
         let deadline = Deadline::after(TABLE_TIMEOUT);
         let mut lookup = self.start_table_lookup(unknown, now, deadline);
         let reading = Deadline::after(TABLE_HEAD_START + SNAPSHOT_TIMEOUT);
@@ -84,43 +76,8 @@ impl Authenticator {
             CacheAnswer::Stale(result) => Some(result),
             CacheAnswer::Miss => None,
         };
-        match &self.snapshot {
-            Some(snapshot) => {
-                self.ask_table_or_snapshot(snapshot, hash, stale.as_ref(), context)
-                    .await
-            }
-            None => self.ask_table_or_cache(hash, stale.as_ref(), context).await,
-        }
-    }
-
-    /// Asks the table. While it cannot be read, a stale entry of the cache counts for a while.
-    async fn ask_table_or_cache(
-        &self,
-        hash: KeyHash,
-        stale: Option<&LookupResult>,
-        context: &mut RequestContext,
-    ) -> Found {
-        let now = context.received_at;
-        let usable = stale.and_then(|result| result.usable_without_table(now));
-        let time = if usable.is_some() {
-            TABLE_SILENCE
-        } else {
-            TABLE_TIMEOUT
-        };
-        let lookup = self.start_table_lookup(hash, now, context.deadline.at_most(time));
-        match (lookup.found.await, usable) {
-            (Ok(found), _) => Ok(self.keep(hash, found, now)),
-            (Err(error), Some(usable)) => {
-                context.key_table_is_unavailable = true;
-                context.key_table_fault = error.own_fault();
-                if context.key_table_fault.is_none() {
-                    self.knowledge
-                        .with_cache(|cache| cache.extend_stale(&hash, now));
-                }
-                Ok(Some(usable))
-            }
-            (Err(error), None) => Err(error),
-        }
+        self.ask_table_or_snapshot(hash, stale.as_ref(), context)
+            .await
     }
 
     /// Asks the table and, if the table does not answer in time, the snapshot once. If the snapshot
@@ -128,11 +85,11 @@ impl Authenticator {
     /// snapshot is read, its answer counts, unless it is known that the key was revoked.
     async fn ask_table_or_snapshot(
         &self,
-        snapshot: &SnapshotReader,
         hash: KeyHash,
         stale: Option<&LookupResult>,
         context: &mut RequestContext,
     ) -> Found {
+        let snapshot = &self.snapshot;
         let received_at = context.received_at;
         let started = Instant::now();
         let now = || received_at.plus(started.elapsed());
@@ -273,6 +230,7 @@ mod tests {
     use store::api_keys::ApiKeysTable;
 
     use super::*;
+    use crate::auth::tests::unreachable_bucket;
     use crate::telemetry::log::Log;
 
     fn authenticator() -> Authenticator {
@@ -280,7 +238,7 @@ mod tests {
         let connector = connector(&Variables::default(), UNRESPONSIVE_TIMEOUT).unwrap();
         let config = defaults(connector).build();
         let table = ApiKeysTable::new(dynamodb(&config), "keys");
-        Authenticator::new(table, None)
+        Authenticator::new(table, unreachable_bucket())
     }
 
     fn entry() -> Arc<KeyEntry> {

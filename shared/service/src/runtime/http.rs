@@ -167,6 +167,7 @@ mod tests {
     use store::api_keys::ApiKeysTable;
 
     use super::*;
+    use crate::auth::tests::unreachable_bucket;
     use crate::telemetry::metric::Metrics;
 
     /// Panics on POST.
@@ -211,7 +212,7 @@ mod tests {
         let connector = connector(&Variables::default(), UNRESPONSIVE_TIMEOUT).unwrap();
         let config = defaults(connector).build();
         let keys = ApiKeysTable::new(dynamodb(&config), "keys");
-        let function = Panicking(Authenticator::new(keys, None));
+        let function = Panicking(Authenticator::new(keys, unreachable_bucket()));
         let send = async |method: Method| {
             let mut request = Request::new(Body::Empty)
                 .with_raw_http_path("/")

@@ -1,4 +1,4 @@
-//! Which keys are valid while the key table is unavailable, where there is a key snapshot
+//! Which keys are valid while the key table is unavailable
 //! (docs/outages.md, The key snapshot).
 
 mod decisions;

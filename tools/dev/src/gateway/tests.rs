@@ -1,7 +1,6 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use aws::variables::Variables;
 use axum::http::{Method, Request, Response};
 use emulator::Template;
 use emulator::template::Cors;
@@ -10,6 +9,7 @@ use tokio::sync::mpsc;
 use super::Gateway;
 use crate::exchange::recent_exchanges::RecentExchanges;
 use crate::functions::Functions;
+use crate::functions::tests::variables_without_aws;
 use crate::gateway::cors::CorsPolicy;
 use crate::gateway::cors::allowed_origin::AllowedOrigin;
 use crate::gateway::host_names::HostNames;
@@ -27,11 +27,7 @@ fn template() -> Template {
 /// The functions without a DynamoDB. They do not call it, since no request has a key.
 fn functions() -> Functions {
     let template = template();
-    let mut variables = template.environment().unwrap();
-    for name in ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
-        variables.push((name.to_owned(), "local".to_owned()));
-    }
-    let variables = Variables::from_iter(variables);
+    let variables = variables_without_aws(&template);
     Functions::start(&template, &variables, &mpsc::unbounded_channel().0).unwrap()
 }
 

@@ -41,7 +41,7 @@ impl World {
 
     fn operator(&self) -> Operator {
         Operator::new(&self.functions.app)
-            .with_queues(&self.functions.sqs)
+            .with_queues(&self.functions.app.sqs)
             .variable("AWS_ENDPOINT_URL_S3", &self.s3.endpoint())
     }
 
@@ -157,7 +157,10 @@ async fn nothing_is_left_of_an_erased_person_in_tables_queue_lake_and_export() {
     let (stored, in_lake) = (world.stored().await, world.lake());
     assert_eq!(found(&persons, &stored), none, "seed {seed}");
     assert_eq!(found(&persons, &in_lake), none, "seed {seed}");
-    assert_eq!(functions.sqs.remaining() + functions.sqs.dead_letters(), 0);
+    assert_eq!(
+        functions.app.sqs.remaining() + functions.app.sqs.dead_letters(),
+        0
+    );
     let export = ["customers", "export", "--account", "shop", ID];
     assert_eq!(
         operator.run(&export).error_message(),

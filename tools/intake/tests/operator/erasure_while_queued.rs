@@ -81,7 +81,7 @@ async fn erasure_of_a_customer_deletes_nothing_while_messages_are_queued() {
 async fn message_that_sqs_counts_a_minute_late_does_not_undo_an_erasure() {
     let sqs = FakeSqs::start_counting_late().await.unwrap();
     let stack = OverflowStack::start_with_sqs(Plan::none(), sqs).await;
-    let operator = Operator::new(&stack.app).with_queues(&stack.sqs);
+    let operator = Operator::new(&stack.app).with_queues(&stack.app.sqs);
     let update =
         RequestBuilder::customer(json!({"customerId": "ada", "customerData": {"city": "X"}}));
     stack.send(update.clone()).await;
@@ -98,7 +98,7 @@ async fn message_that_sqs_counts_a_minute_late_does_not_undo_an_erasure() {
     assert!(erasing.line().starts_with("Erased what is stored of"));
     assert_eq!(erasing.wait().code, Some(0));
     assert!(stack.app.customer("shop", "ada").await.is_none());
-    assert_eq!(stack.sqs.remaining(), 0);
+    assert_eq!(stack.app.sqs.remaining(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

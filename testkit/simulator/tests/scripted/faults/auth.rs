@@ -8,7 +8,7 @@ use simulator::aws::faults::{CUT_ANSWER, Fault, Rule, Target};
 
 use crate::support::clock::later;
 use crate::support::request_builder::RequestBuilder;
-use crate::support::requests::{assert_unavailable, customer, request_without_identifier};
+use crate::support::requests::assert_unavailable;
 use crate::support::stack::{INVALID, LATENCY, Stack};
 
 /// Invalid keys that a function caches.
@@ -25,7 +25,7 @@ fn ping_with(key: &str, seconds: u64) -> RequestBuilder {
 #[tokio::test(start_paused = true)]
 async fn random_keys_are_read_once_each_and_evict_no_valid_key() {
     const KEYS: u64 = MAX_INVALID_KEYS + 8;
-    let stack = Stack::without_queue([]);
+    let stack = Stack::start([]);
     let status = async |key: &str| stack.request_with_its_key(ping_with(key, 0)).await.status;
     let reads = || stack.calls_of("GetItem");
     assert_eq!(status(&stack.key).await, 200);
@@ -46,7 +46,7 @@ async fn random_keys_are_read_once_each_and_evict_no_valid_key() {
 
 #[tokio::test(start_paused = true)]
 async fn invalid_key_is_read_once_in_ten_seconds() {
-    let stack = Stack::without_queue([]);
+    let stack = Stack::start([]);
     for (millis, reads) in [(0, 1), (1, 1), (9_999, 1), (10_000, 2)] {
         let at = later(0).plus(Duration::from_millis(millis));
         let ping = RequestBuilder::ping().key("an-invalid-key").received_at(at);
@@ -58,7 +58,7 @@ async fn invalid_key_is_read_once_in_ten_seconds() {
 #[tokio::test(start_paused = true)]
 async fn look_up_that_has_no_answer_in_its_200_is_repeated_and_then_a_503() {
     for body in ["", "<html></html>", CUT_ANSWER] {
-        let stack = Stack::without_queue(of_key_table(Fault::AnswerReplaced(body)));
+        let stack = Stack::start(of_key_table(Fault::AnswerReplaced(body)));
         for key in [&*stack.key, "an-unknown-key"] {
             let before = stack.calls_of("GetItem");
             let ping = ping_with(key, 0).time_left(Duration::from_secs(1));
@@ -75,39 +75,8 @@ async fn look_up_that_has_no_answer_in_its_200_is_repeated_and_then_a_503() {
 const SHORT_TIME: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn cached_key_is_valid_for_15_minutes_without_the_key_table() {
-    let stack = Stack::without_queue([]);
-    let ping = |seconds| RequestBuilder::ping().received_at(later(seconds));
-    let batch = |seconds| request_without_identifier(1).received_at(later(seconds));
-    // Each function has a cache of its own.
-    assert_eq!(stack.request(ping(0)).await.status, 200);
-    assert_eq!(stack.request(batch(0)).await.status, 200);
-    stack.set(of_key_table(Fault::Hangs));
-    let silence = Duration::from_secs(1);
-    for (seconds, waits) in [
-        (59, Duration::ZERO),
-        (60, silence),
-        // For five seconds, the table is left alone.
-        (64, Duration::ZERO),
-        (65, silence),
-        (899, silence),
-    ] {
-        let (response, took) = stack.timed(stack.request(ping(seconds))).await;
-        assert_eq!(response.status, 200, "after {seconds} s");
-        assert_eq!(took, waits, "after {seconds} s");
-    }
-    let update = customer().received_at(later(899));
-    assert_eq!(stack.request(update).await.status, 200);
-    assert_eq!(stack.request(batch(899)).await.status, 200);
-    let expired = ping(900).time_left(SHORT_TIME);
-    assert_unavailable(&stack.request(expired).await);
-    stack.set([]);
-    assert_eq!(stack.request(ping(901)).await.status, 200);
-}
-
-#[tokio::test(start_paused = true)]
 async fn without_the_key_table_an_unknown_key_is_a_503_and_a_cached_invalid_key_a_401() {
-    let stack = Stack::without_queue([]);
+    let stack = Stack::start([]);
     let response = async |key: &str, seconds| {
         let ping = ping_with(key, seconds).time_left(SHORT_TIME);
         stack.request_with_its_key(ping).await
@@ -128,8 +97,8 @@ async fn without_the_key_table_an_unknown_key_is_a_503_and_a_cached_invalid_key_
 
 #[tokio::test(start_paused = true)]
 async fn look_up_that_dynamodb_rejects_is_a_503_after_one_call() {
-    let stack = Stack::without_queue(of_key_table(INVALID));
+    let stack = Stack::start(of_key_table(INVALID));
     let (response, took) = stack.timed(stack.request(RequestBuilder::ping())).await;
     response.assert_problem(503, "storage-unavailable");
-    assert_eq!(took, LATENCY);
+    assert_eq!(took, 2 * LATENCY, "the call, and the read of the snapshot");
 }

@@ -28,7 +28,7 @@ enum Writer {
 
 #[tokio::test(start_paused = true)]
 async fn late_attempt_does_not_overwrite_a_newer_update() {
-    let stack = Stack::without_queue([late().on_call(1)]);
+    let stack = Stack::start([late().on_call(1)]);
     let first = stack.update(json!({"city": "Ulm"}), NOW).await;
     assert_result(&first, "created");
     let second = stack.update(json!({"city": "Bonn"}), later(1)).await;
@@ -92,7 +92,7 @@ async fn late_attempt_undoes_nothing_of_a_customer_that_was_erased_and_created_a
 
 #[tokio::test(start_paused = true)]
 async fn update_with_an_older_time_goes_above_the_stored_one() {
-    let stack = Stack::without_queue([]);
+    let stack = Stack::start([]);
     stack.store_update(json!({"city": "Ulm"}), NOW).await;
     let response = stack.update(json!({"zip": "89073"}), earlier(60)).await;
     assert_result(&response, "updated");
@@ -111,7 +111,7 @@ async fn update_with_an_older_time_goes_above_the_stored_one() {
 async fn late_attempt_of_the_same_millisecond_undoes_nothing_of_a_newer_update() {
     // Which of two random fences of a millisecond is the higher one differs from round to round.
     for round in 0..32 {
-        let stack = Stack::without_queue([late().on_call(1)]);
+        let stack = Stack::start([late().on_call(1)]);
         fastrand::seed(round);
         let older = json!({"city": "Ulm", "zip": "89073"});
         let first = stack.update(older, NOW).await;
@@ -132,7 +132,7 @@ async fn update_of_the_millisecond_of_the_creation_is_no_creation_although_its_a
     let mut lost_answers = 0;
     for round in 0..32 {
         let lost = Fault::AnswerLost.where_body_has("attribute_exists");
-        let stack = Stack::without_queue([lost.on_call(1)]);
+        let stack = Stack::start([lost.on_call(1)]);
         fastrand::seed(round);
         let first = stack.update(json!({"city": "Ulm"}), NOW).await;
         assert_result(&first, "created");
@@ -145,7 +145,7 @@ async fn update_of_the_millisecond_of_the_creation_is_no_creation_although_its_a
 
 #[tokio::test(start_paused = true)]
 async fn own_late_attempt_is_the_update_and_is_not_written_again() {
-    let stack = Stack::without_queue([]);
+    let stack = Stack::start([]);
     for (n, result) in (0..).zip(["created", "updated"]) {
         stack.set([Fault::AnswerLost.on_call(1)]);
         let response = stack.update(json!({"city": n.to_string()}), later(n)).await;
@@ -162,7 +162,7 @@ async fn own_late_attempt_is_the_update_and_is_not_written_again() {
 #[tokio::test(start_paused = true)]
 async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
     const UPDATES: u64 = 100;
-    let stack = Stack::without_queue([]);
+    let stack = Stack::start([]);
     let table = customers_table(&stack.operator);
     let text = JsonText::parse(r#"{"customerId":"c","customerData":{}}"#).unwrap();
     let update = CustomerUpdate::parse(text).unwrap();
@@ -191,7 +191,7 @@ async fn concurrent_updates_of_one_customer_all_succeed_within_few_calls() {
 
 #[tokio::test(start_paused = true)]
 async fn update_over_a_time_in_the_future_is_two_calls() {
-    let stack = Stack::without_queue([]);
+    let stack = Stack::start([]);
     let future: Timestamp = "2499-01-01T00:00:00.000Z".parse().unwrap();
     stack.store_update(json!({"city": "Ulm"}), future).await;
     for n in 1..=5 {

@@ -23,7 +23,7 @@ fn body(invalid: &[usize]) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn signal_that_dynamodb_rejects_is_rejected_alone() {
-    let stack = Stack::without_queue([INVALID
+    let stack = Stack::start([INVALID
         .where_body_has("an-invalid-value")
         .for_operation("BatchWriteItem")]);
     let response = stack.request(RequestBuilder::signals(body(&[3]))).await;
@@ -46,7 +46,7 @@ async fn signal_that_dynamodb_rejects_is_rejected_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn batch_that_dynamodb_rejects_whole_is_a_400() {
-    let stack = Stack::without_queue([INVALID.where_body_has("view")]);
+    let stack = Stack::start([INVALID.where_body_has("view")]);
     // The first attempt, and a retry: nothing is stored, so nothing is replayed.
     for _ in 0..2 {
         let response = stack.request(request_with_identifier(30)).await;
@@ -62,7 +62,7 @@ async fn batch_that_dynamodb_rejects_whole_is_a_400() {
 
 #[tokio::test(start_paused = true)]
 async fn customer_that_dynamodb_rejects_is_a_400_without_its_text() {
-    let stack = Stack::without_queue([INVALID.always()]);
+    let stack = Stack::start([INVALID.always()]);
     let response = stack.request(customer()).await;
     response.assert_problem(400, "validation-failed");
     assert_eq!(
@@ -76,7 +76,7 @@ async fn customer_that_dynamodb_rejects_is_a_400_without_its_text() {
 #[tokio::test(start_paused = true)]
 async fn signal_left_unprocessed_beside_a_refused_one_is_written_again() {
     // The first call is refused, so its signals are divided; DynamoDB does nothing of the first half.
-    let stack = Stack::without_queue([INVALID.on_call(1), Fault::Unprocessed(0).on_call(2)]);
+    let stack = Stack::start([INVALID.on_call(1), Fault::Unprocessed(0).on_call(2)]);
     let response = stack.request(request_without_identifier(3)).await;
     assert_eq!(response.json()["accepted"], 3, "{}", response.text);
     assert_eq!(stack.stored_numbers(), [0, 1, 2]);

@@ -10,11 +10,11 @@ use simulator::environment::overflow_queue;
 
 use crate::support::request_builder::RequestBuilder;
 use crate::support::requests::{assert_unavailable, customer, request_without_identifier};
-use crate::support::stack::Stack;
+use crate::support::stack::{Stack, refusing_queue};
 
 #[tokio::test(start_paused = true)]
 async fn batch_that_is_too_large_for_a_proxy_is_divided() {
-    let stack = Stack::without_queue([Fault::Status(413).on_call(1)]);
+    let stack = Stack::start([Fault::Status(413).on_call(1)]);
     let response = stack.request(request_without_identifier(20)).await;
     assert_eq!(response.json()["accepted"], 20, "{}", response.text);
     assert_eq!(stack.stored_numbers(), (0..20).collect::<Vec<_>>());
@@ -24,7 +24,7 @@ async fn batch_that_is_too_large_for_a_proxy_is_divided() {
 
 #[tokio::test(start_paused = true)]
 async fn item_that_alone_is_too_large_for_a_proxy_is_refused_and_its_neighbours_are_stored() {
-    let stack = Stack::without_queue([Fault::Status(413).where_body_has("too-much")]);
+    let stack = Stack::start([Fault::Status(413).where_body_has("too-much")]);
     let signal = |text: &str| json!({"customerId": "c", "eventType": "e", "data": {"x": text}});
     let signals: Value = [signal("a"), signal("too-much"), signal("b")].into();
     let call = RequestBuilder::signals(json!({"signals": signals}));
@@ -42,7 +42,7 @@ async fn item_that_alone_is_too_large_for_a_proxy_is_refused_and_its_neighbours_
 #[tokio::test(start_paused = true)]
 async fn other_refusal_is_not_repeated_and_blames_no_data() {
     for status in [400, 401, 403, 404, 431] {
-        let stack = Stack::without_queue([Fault::Status(status).always()]);
+        let stack = Stack::start([Fault::Status(status).always(), refusing_queue()]);
         for (call, operation) in [
             (customer(), "UpdateItem"),
             (request_without_identifier(1), "BatchWriteItem"),

@@ -1,17 +1,19 @@
-//! When DynamoDB stays unavailable, the response is a 503 before the deadline (docs/api.md, When
-//! DynamoDB is unavailable).
+//! When DynamoDB stays unavailable, and the queue refuses what is deferred, the response is a 503 before
+//! the deadline (docs/api.md, When DynamoDB is unavailable).
 
 use std::time::Duration;
 
 use serde_json::json;
 use simulator::aws::dynamodb::REJECTED_SIGNALS;
-use simulator::aws::faults::{Fault, Rule, Target};
+use simulator::aws::faults::{Fault, Target};
 
 use crate::support::request_builder::RequestBuilder;
 use crate::support::requests::{
     assert_unavailable, customer, request_with_identifier, request_without_identifier, signals,
 };
-use crate::support::stack::{FAILURES, LATENCY, Stack, slow};
+use crate::support::stack::{
+    FAILURES, LATE_RECORD_RESERVE, LATENCY, QUEUE_RESERVE, Stack, refusing_queue, slow,
+};
 
 /// Faults of every call.
 fn lasting() -> impl Iterator<Item = Fault> {
@@ -26,20 +28,22 @@ fn lasting() -> impl Iterator<Item = Fault> {
 async fn lasting_fault_is_a_503_at_the_deadline_at_the_latest() {
     let timeout = Duration::from_millis(600);
     for fault in lasting() {
-        let stack = Stack::without_queue([]);
+        let stack = Stack::start([]);
         for call in [customer(), request_without_identifier(1)] {
             assert_eq!(stack.request(call).await.status, 200);
         }
-        stack.set([fault.clone().always()]);
-        for call in [
-            customer(),
-            request_with_identifier(30),
-            request_without_identifier(30),
+        stack.set([fault.clone().always(), refusing_queue()]);
+        let of_batch = QUEUE_RESERVE + LATE_RECORD_RESERVE;
+        for (call, reserve) in [
+            (customer(), QUEUE_RESERVE),
+            (request_with_identifier(30), of_batch),
+            (request_without_identifier(30), of_batch),
         ] {
-            let request = stack.request(call.time_left(timeout));
+            let request = stack.request(call.time_left(timeout + reserve));
             let (response, took) = stack.timed(request).await;
             assert_unavailable(&response);
-            assert!(took <= timeout, "{fault:?}: {took:?}");
+            let longest = timeout + LATENCY + LATE_RECORD_RESERVE;
+            assert!(took <= longest, "{fault:?}: {took:?}");
             // After these faults DynamoDB has done the call, so the record may exist.
             let is_done = matches!(fault, Fault::AnswerLost | Fault::AnswerReplaced(_));
             let identifier = &response.json()["requestIdentifier"];
@@ -49,13 +53,13 @@ async fn lasting_fault_is_a_503_at_the_deadline_at_the_latest() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn update_waits_for_a_table_that_hangs_until_its_deadline() {
+async fn update_waits_for_a_table_that_hangs_until_its_writes_must_end() {
     let timeout = Duration::from_millis(600);
-    let stack = Stack::without_queue([Fault::Hangs.always()]);
-    let request = stack.request(customer().time_left(timeout));
+    let stack = Stack::start([Fault::Hangs.always(), refusing_queue()]);
+    let request = stack.request(customer().time_left(timeout + QUEUE_RESERVE));
     let (response, took) = stack.timed(request).await;
     assert_unavailable(&response);
-    assert_eq!(took, timeout);
+    assert_eq!(took, timeout + LATENCY);
     let lines = stack.take_lines();
     let [line] = lines.as_slice() else {
         panic!("one line for the request: {lines:?}")
@@ -67,7 +71,7 @@ async fn update_waits_for_a_table_that_hangs_until_its_deadline() {
 #[tokio::test(start_paused = true)]
 async fn failing_table_of_rejected_signals_fails_no_request() {
     let failing = Fault::ServerError.where_body_has(REJECTED_SIGNALS);
-    let stack = Stack::without_queue([failing]);
+    let stack = Stack::start([failing, refusing_queue()]);
     let signals = json!([{"customerId": "c", "eventType": "e"}, 17]);
     let call = RequestBuilder::signals(json!({"signals": signals}));
     let response = stack.request(call).await;
@@ -83,9 +87,9 @@ async fn failing_request_makes_a_bounded_number_of_calls() {
     // average, a request of 400 ms makes 6 to 7 calls.
     const CALLS: std::ops::RangeInclusive<u64> = REQUESTS * 5..=REQUESTS * 8;
     for fault in [Fault::ServerError, Fault::AnswerReplaced("")] {
-        let stack = Stack::without_queue([fault.clone().always()]);
+        let stack = Stack::start([fault.clone().always(), refusing_queue()]);
         for _ in 0..REQUESTS {
-            let update = customer().time_left(Duration::from_millis(400));
+            let update = customer().time_left(QUEUE_RESERVE + Duration::from_millis(400));
             assert_unavailable(&stack.request(update).await);
         }
         let calls = stack.calls_of("UpdateItem");
@@ -97,30 +101,12 @@ async fn failing_request_makes_a_bounded_number_of_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn burst_of_failures_of_3_s_fails_no_request() {
-    for call in [
-        customer(),
-        request_with_identifier(30),
-        request_without_identifier(30),
-    ] {
-        let stack = Stack::without_queue([Rule {
-            during: Duration::ZERO..Duration::from_secs(3),
-            ..Fault::ServerError.always()
-        }]);
-        let response = stack.request(call).await;
-        assert_eq!(response.status, 200, "{}", response.text);
-        let faulted = stack.faulted();
-        assert!(faulted > 20, "the call is made again until 3 s: {faulted}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn retry_with_the_identifier_of_a_503_is_stored_once() {
     // The first batch is stored, each attempt of the second one fails.
     let second = Fault::ServerError
         .where_body_has("\"29\"")
         .for_operation("BatchWriteItem");
-    let stack = Stack::without_queue([second]);
+    let stack = Stack::start([second, refusing_queue()]);
     let response = stack.request(request_without_identifier(30)).await;
     assert_unavailable(&response);
     assert_eq!(stack.stored().len(), 25);
@@ -142,14 +128,14 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once() {
 
 #[tokio::test(start_paused = true)]
 async fn update_has_its_whole_time_after_one_that_hung() {
-    let stack = Stack::without_queue([Fault::Hangs.always()]);
-    let short = customer().time_left(Duration::from_millis(300));
+    let stack = Stack::start([Fault::Hangs.always(), refusing_queue()]);
+    let short = customer().time_left(QUEUE_RESERVE + Duration::from_millis(300));
     assert_eq!(stack.request(short).await.status, 503);
     stack.set([
-        slow(1_500).on_call(1),
+        slow(1_000).on_call(1),
         Fault::Hangs.always().on(Target::Tables),
     ]);
     let (response, took) = stack.timed(stack.request(customer())).await;
     assert_eq!(response.status, 200);
-    assert_eq!(took, Duration::from_millis(1_500) + LATENCY / 2);
+    assert_eq!(took, Duration::from_secs(1) + LATENCY / 2);
 }

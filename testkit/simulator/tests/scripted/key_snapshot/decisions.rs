@@ -9,10 +9,8 @@ use simulator::aws::faults::{CUT_ANSWER, Fault, Target};
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::request_builder::RequestBuilder;
-use crate::support::snapshot::{
-    DENIED, KEY, OUTAGE, SnapshotStack, everywhere, of_s3, revoked, signal,
-};
-use crate::support::stack::{INVALID, key_entry};
+use crate::support::snapshot::{DENIED, KEY, OUTAGE, everywhere, of_s3, revoked, signal};
+use crate::support::stack::{INVALID, Stack, key_entry};
 
 #[tokio::test(start_paused = true)]
 async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
@@ -25,7 +23,7 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
         Fault::Hangs,
     ];
     for fault in faults {
-        let stack = SnapshotStack::with_snapshot(everywhere(fault.clone()), &key_entry());
+        let stack = Stack::with_snapshot(everywhere(fault.clone()), &key_entry());
         let response = stack
             .request_with_its_key(signal().key(KEY).received_at(NOW))
             .await;
@@ -47,7 +45,7 @@ async fn restricted_expired_or_revoked_key_of_the_snapshot_is_refused() {
         ..key_entry()
     };
     let response_to_signal = async |entry: &KeyEntry| {
-        let stack = SnapshotStack::with_snapshot(everywhere(OUTAGE), entry);
+        let stack = Stack::with_snapshot(everywhere(OUTAGE), entry);
         stack
             .request_with_its_key(signal().key(KEY).received_at(NOW))
             .await
@@ -62,7 +60,7 @@ async fn restricted_expired_or_revoked_key_of_the_snapshot_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn key_that_a_later_snapshot_has_revoked_is_rejected_when_it_leaves_the_cache() {
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let key = stack.read_key(|_| {}).await;
     stack.publish(&[(&*key, revoked(key_entry()))], later(30));
     assert_eq!(
@@ -78,7 +76,7 @@ async fn key_that_a_later_snapshot_has_revoked_is_rejected_when_it_leaves_the_ca
 
 #[tokio::test(start_paused = true)]
 async fn key_that_only_a_later_snapshot_has_is_accepted() {
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let unknown = "a-key-that-was-used-before-it-was-created";
     assert_eq!(stack.status(unknown, NOW).await, 401);
     stack.set(everywhere(OUTAGE));
@@ -88,7 +86,7 @@ async fn key_that_only_a_later_snapshot_has_is_accepted() {
 
 #[tokio::test(start_paused = true)]
 async fn key_that_a_later_snapshot_does_not_have_cannot_be_checked() {
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let key = stack.read_key(|_| {}).await;
     stack.publish(&[("another-key", key_entry())], later(30));
     stack.assert_unavailable(&key, later(60)).await;
@@ -96,7 +94,7 @@ async fn key_that_a_later_snapshot_does_not_have_cannot_be_checked() {
 
 #[tokio::test(start_paused = true)]
 async fn revocation_in_an_earlier_snapshot_counts() {
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let key = stack.read_key(|_| {}).await;
     stack.publish(&[(&*key, revoked(key_entry()))], earlier(30));
     assert_eq!(stack.status(&key, later(60)).await, 401);
@@ -104,7 +102,7 @@ async fn revocation_in_an_earlier_snapshot_counts() {
 
 #[tokio::test(start_paused = true)]
 async fn revocation_in_the_table_counts_after_a_later_snapshot_without_it() {
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let key = stack.key_with(3, |entry| entry.revoked_at = Some(NOW));
     assert_eq!(stack.status(&key, NOW).await, 401);
     // From here on, the table is unavailable.
@@ -115,7 +113,7 @@ async fn revocation_in_the_table_counts_after_a_later_snapshot_without_it() {
 
 #[tokio::test(start_paused = true)]
 async fn revocation_in_the_snapshot_in_memory_counts_after_an_older_one_is_restored() {
-    let stack = SnapshotStack::with_snapshot(everywhere(OUTAGE), &revoked(key_entry()));
+    let stack = Stack::with_snapshot(everywhere(OUTAGE), &revoked(key_entry()));
     assert_eq!(stack.status(KEY, NOW).await, 401);
     let without_revocation = [(KEY, key_entry())];
     let written_at = earlier(7200);
@@ -128,7 +126,7 @@ async fn revocation_in_the_snapshot_in_memory_counts_after_an_older_one_is_resto
 async fn table_decides_over_an_earlier_snapshot() {
     // The time of a snapshot is the earlier one of the time in it and of the time that S3 gives.
     for (written_at, last_modified) in [(earlier(30), later(30)), (later(30), earlier(30))] {
-        let stack = SnapshotStack::start([]);
+        let stack = Stack::start([]);
         let key = stack.read_key(|_| {}).await;
         let restricted = KeyEntry {
             only: Some(Endpoint::Signals),
@@ -145,7 +143,7 @@ async fn table_decides_over_an_earlier_snapshot() {
 
 #[tokio::test(start_paused = true)]
 async fn key_that_the_table_did_not_have_after_an_earlier_snapshot_cannot_be_checked() {
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let deleted = "a-key-that-is-in-the-snapshot-only";
     assert_eq!(stack.status(deleted, NOW).await, 401);
     stack.set(everywhere(OUTAGE));
@@ -156,7 +154,7 @@ async fn key_that_the_table_did_not_have_after_an_earlier_snapshot_cannot_be_che
 #[tokio::test(start_paused = true)]
 async fn key_that_was_read_stays_valid_as_long_as_the_table_is_unavailable() {
     for fault in [None, Some(Fault::ServerError), Some(Fault::Status(403))] {
-        let stack = SnapshotStack::start([]);
+        let stack = Stack::start([]);
         let key = stack
             .read_key(|entry| entry.expires_at = Some(later(90_000)))
             .await;
@@ -182,7 +180,7 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
         INVALID,
         Fault::Refused("ExpiredTokenException"),
     ] {
-        let stack = SnapshotStack::start([]);
+        let stack = Stack::start([]);
         let key = stack.read_key(|_| {}).await;
         let entries = [(KEY, key_entry()), (&*key, revoked(key_entry()))];
         stack.publish(&entries, later(30));
@@ -196,7 +194,7 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
 #[tokio::test(start_paused = true)]
 async fn table_that_does_not_exist_leaves_the_decision_to_the_snapshot() {
     let missing = everywhere(Fault::Refused("ResourceNotFoundException"));
-    let stack = SnapshotStack::with_snapshot(missing, &key_entry());
+    let stack = Stack::with_snapshot(missing, &key_entry());
     assert_eq!(stack.status(KEY, NOW).await, 200);
 }
 
@@ -206,7 +204,7 @@ async fn expiry_in_a_snapshot_of_the_second_of_the_last_read_counts() {
         expires_at: Some(later(30)),
         ..key_entry()
     };
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let key = stack.key_with(2, |_| {});
     let read_at = NOW.plus(Duration::from_millis(300));
     assert_eq!(stack.status(&key, read_at).await, 200);
@@ -222,7 +220,7 @@ async fn expiry_in_a_snapshot_of_the_second_before_the_last_read_does_not_count(
         expires_at: Some(later(30)),
         ..key_entry()
     };
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let key = stack.read_key(|_| {}).await;
     stack.publish(&[(&*key, expired)], earlier(1));
     assert_eq!(stack.status(&key, later(70)).await, 200);
@@ -230,7 +228,7 @@ async fn expiry_in_a_snapshot_of_the_second_before_the_last_read_does_not_count(
 
 #[tokio::test(start_paused = true)]
 async fn snapshot_older_than_the_one_in_memory_does_not_replace_it() {
-    let stack = SnapshotStack::start(everywhere(OUTAGE));
+    let stack = Stack::start(everywhere(OUTAGE));
     stack.publish(&[("first", key_entry())], earlier(10));
     assert_eq!(stack.status("first", NOW).await, 200);
     // An operator restores an older version of the object.

@@ -10,8 +10,8 @@ use simulator::aws::dynamodb::API_KEYS;
 use store::key_snapshot::MAX_OBJECT_BYTES;
 
 use crate::support::clock::{NOW, earlier, later};
-use crate::support::snapshot::{KEY, OUTAGE, SnapshotStack, everywhere, revoked};
-use crate::support::stack::key_entry;
+use crate::support::snapshot::{KEY, OUTAGE, everywhere, revoked};
+use crate::support::stack::{Stack, key_entry};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -34,7 +34,7 @@ async fn hostile_snapshot_is_ignored_and_the_next_one_is_read() {
         ("another version", gzip(another_version)),
         ("deep", gzip(&deep)),
     ] {
-        let stack = SnapshotStack::start(everywhere(OUTAGE));
+        let stack = Stack::start(everywhere(OUTAGE));
         stack.put_object(object, earlier(60));
         stack.assert_unavailable(KEY, NOW).await;
         stack.publish(&[(KEY, key_entry())], earlier(60));
@@ -45,7 +45,7 @@ async fn hostile_snapshot_is_ignored_and_the_next_one_is_read() {
 
 #[tokio::test(start_paused = true)]
 async fn entry_that_cannot_be_read_costs_no_other_key() {
-    let stack = SnapshotStack::start(everywhere(OUTAGE));
+    let stack = Stack::start(everywhere(OUTAGE));
     let entry = |key: &str| {
         let hash = KeyHash::from_key(key).partition_key();
         let created_at = "2026-11-20T22:16:40.009Z";
@@ -65,7 +65,7 @@ async fn entry_that_cannot_be_read_costs_no_other_key() {
 
 #[tokio::test(start_paused = true)]
 async fn corrupt_item_leaves_its_key_to_the_snapshot_and_the_others_to_the_table() {
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let corrupt = stack.key_with(2, |_| {});
     let other = stack.key_with(3, |_| {});
     let hash = KeyHash::from_key(&corrupt).partition_key();

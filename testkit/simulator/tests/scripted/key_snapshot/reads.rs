@@ -7,8 +7,8 @@ use simulator::aws::faults::{Fault, Target};
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::request_builder::RequestBuilder;
-use crate::support::snapshot::{DENIED, KEY, OUTAGE, SnapshotStack, everywhere, of_s3};
-use crate::support::stack::{LATENCY, key_entry, slow};
+use crate::support::snapshot::{DENIED, KEY, OUTAGE, everywhere, of_s3};
+use crate::support::stack::{LATENCY, Stack, key_entry, slow};
 
 /// How long one look-up waits for the snapshot.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -18,7 +18,7 @@ const SECOND_READ_AFTER: Duration = Duration::from_millis(500);
 
 #[tokio::test(start_paused = true)]
 async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_when_it_is_there() {
-    let stack = SnapshotStack::with_snapshot([], &key_entry());
+    let stack = Stack::with_snapshot([], &key_entry());
     let outage = OUTAGE.always().on(Target::Tables);
     stack.set([outage, of_s3(slow(2_500))]);
     let status = async |seconds| {
@@ -43,7 +43,7 @@ async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_when_it_is_ther
 #[tokio::test(start_paused = true)]
 async fn table_that_denies_access_is_asked_by_each_request_and_one_that_fails_is_not() {
     for (fault, calls) in [(DENIED, 3), (OUTAGE, 1)] {
-        let stack = SnapshotStack::with_snapshot(everywhere(fault), &key_entry());
+        let stack = Stack::with_snapshot(everywhere(fault), &key_entry());
         for seconds in 0..3 {
             assert_eq!(stack.status(KEY, later(seconds)).await, 200);
         }
@@ -54,7 +54,7 @@ async fn table_that_denies_access_is_asked_by_each_request_and_one_that_fails_is
 
 #[tokio::test(start_paused = true)]
 async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure() {
-    let stack = SnapshotStack::with_snapshot(everywhere(OUTAGE), &key_entry());
+    let stack = Stack::with_snapshot(everywhere(OUTAGE), &key_entry());
     let has_read_at = async |seconds| {
         let before = stack.reads_of_snapshot();
         stack
@@ -82,7 +82,7 @@ async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure()
 
 #[tokio::test(start_paused = true)]
 async fn snapshot_read_that_hangs_delays_one_look_up_and_none_of_the_next_five_seconds() {
-    let stack = SnapshotStack::start(everywhere(OUTAGE));
+    let stack = Stack::start(everywhere(OUTAGE));
     // Each look-up has a key of its own, because the cache has a key that was found.
     let names = [0, 70, 71, 75, 78].map(|seconds: u64| format!("key-{seconds}"));
     let keys = names.each_ref().map(|name| (&**name, key_entry()));
@@ -125,7 +125,7 @@ async fn snapshot_read_that_one_connection_loses_costs_no_request() {
 #[tokio::test(start_paused = true)]
 async fn key_of_the_snapshot_is_not_looked_up_in_a_failing_table_until_the_snapshot_is_read_again()
 {
-    let stack = SnapshotStack::with_snapshot(everywhere(OUTAGE), &key_entry());
+    let stack = Stack::with_snapshot(everywhere(OUTAGE), &key_entry());
     assert_eq!(stack.status(KEY, NOW).await, 200);
     let reads = stack.reads_of_table();
     for seconds in [1, 20, 58] {
@@ -144,7 +144,7 @@ async fn key_of_the_snapshot_is_not_looked_up_in_a_failing_table_until_the_snaps
 
 #[tokio::test(start_paused = true)]
 async fn snapshot_is_asked_first_for_five_seconds_after_the_table_has_failed() {
-    let stack = SnapshotStack::start(everywhere(OUTAGE));
+    let stack = Stack::start(everywhere(OUTAGE));
     let keys = ["first", "second", "third"].map(|key| (key, key_entry()));
     stack.publish(&keys, earlier(3600));
     let took = async |key: &str, seconds| {
@@ -160,7 +160,7 @@ async fn snapshot_is_asked_first_for_five_seconds_after_the_table_has_failed() {
 
 #[tokio::test(start_paused = true)]
 async fn hanging_s3_leaves_the_look_up_to_the_table() {
-    let stack = SnapshotStack::start([]);
+    let stack = Stack::start([]);
     let hanging = || Fault::Hangs.always().on(Target::Tables);
     stack.set([hanging(), of_s3(Fault::Hangs)]);
     let unavailable = stack.assert_unavailable(KEY, NOW);
@@ -181,7 +181,7 @@ async fn hanging_s3_leaves_the_look_up_to_the_table() {
 
 #[tokio::test(start_paused = true)]
 async fn largest_snapshot_is_read_once_and_used() {
-    let stack = SnapshotStack::start(everywhere(OUTAGE));
+    let stack = Stack::start(everywhere(OUTAGE));
     let names: Vec<_> = (0..70_000).map(|n| n.to_string()).collect();
     let entry = |n| KeyEntry {
         key_id: format!("key_{n:0>12}"),

@@ -7,10 +7,8 @@ use simulator::aws::faults::Fault;
 use tokio::time::sleep;
 
 use crate::support::clock::{NOW, earlier, later};
-use crate::support::snapshot::{
-    KEY, SnapshotStack, everywhere, of_key_table, of_s3, revoked, signal,
-};
-use crate::support::stack::{LATENCY, key_entry, slow};
+use crate::support::snapshot::{KEY, everywhere, of_key_table, of_s3, revoked, signal};
+use crate::support::stack::{LATENCY, Stack, key_entry, slow};
 
 /// How long the table is asked before the snapshot is read.
 const TABLE_HEAD_START: Duration = Duration::from_millis(350);
@@ -22,7 +20,7 @@ fn slow_table() -> Fault {
 
 #[tokio::test(start_paused = true)]
 async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_answer_counts_when_it_comes() {
-    let stack = SnapshotStack::start(of_key_table(slow_table()));
+    let stack = Stack::start(of_key_table(slow_table()));
     let key = stack.key_with(2, |entry| entry.revoked_at = Some(earlier(5)));
     stack.publish(&[(&key, key_entry())], earlier(3600));
     let (status, took) = stack.timed(stack.status(&key, NOW)).await;
@@ -38,7 +36,7 @@ async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_answer_counts_wh
 
 #[tokio::test(start_paused = true)]
 async fn call_that_goes_on_after_a_request_counts_until_its_end() {
-    let stack = SnapshotStack::with_snapshot(everywhere(slow_table()), &key_entry());
+    let stack = Stack::with_snapshot(everywhere(slow_table()), &key_entry());
     let (ping, took) = stack.timed(stack.ping(KEY, NOW)).await;
     assert_eq!(ping.status, 200);
     let lines = stack.take_lines();
@@ -50,7 +48,7 @@ async fn call_that_goes_on_after_a_request_counts_until_its_end() {
 
 #[tokio::test(start_paused = true)]
 async fn slow_table_is_not_counted_as_unavailable_and_a_silent_one_is() {
-    let stack = SnapshotStack::with_snapshot(everywhere(slow_table()), &key_entry());
+    let stack = Stack::with_snapshot(everywhere(slow_table()), &key_entry());
     assert_eq!(stack.status(KEY, NOW).await, 200);
     stack.set(everywhere(Fault::Hangs));
     let request = signal().key(KEY).received_at(later(70));
@@ -67,7 +65,7 @@ async fn slow_table_is_not_counted_as_unavailable_and_a_silent_one_is() {
 
 #[tokio::test(start_paused = true)]
 async fn revocation_in_the_snapshot_alone_counts_after_the_answer_of_a_slow_table() {
-    let stack = SnapshotStack::start(of_key_table(slow_table()));
+    let stack = Stack::start(of_key_table(slow_table()));
     let key = stack.key_with(2, |_| {});
     stack.publish(&[(&key, revoked(key_entry()))], earlier(3600));
     assert_eq!(stack.status(&key, NOW).await, 401);
@@ -80,7 +78,7 @@ async fn revocation_in_the_snapshot_alone_counts_after_the_answer_of_a_slow_tabl
 
 #[tokio::test(start_paused = true)]
 async fn revocation_in_the_snapshot_alone_counts_when_the_table_answers_before_a_slow_s3() {
-    let stack = SnapshotStack::start(of_key_table(slow_table()));
+    let stack = Stack::start(of_key_table(slow_table()));
     let key = stack.key_with(2, |_| {});
     let not_in_the_cache = stack.key_with(3, |_| {});
     let entries = [&key, &not_in_the_cache].map(|key| (&**key, revoked(key_entry())));
@@ -98,7 +96,7 @@ async fn revocation_in_the_snapshot_alone_counts_when_the_table_answers_before_a
 
 #[tokio::test(start_paused = true)]
 async fn revocation_takes_effect_in_a_minute_while_the_table_takes_350_ms() {
-    let stack = SnapshotStack::start(of_key_table(slow(350)));
+    let stack = Stack::start(of_key_table(slow(350)));
     let key = stack.key_with(2, |_| {});
     stack.publish(&[(&key, key_entry())], earlier(3600));
     assert_eq!(stack.status(&key, NOW).await, 200);

@@ -1,5 +1,4 @@
-//! The second call beside one that DynamoDB does not answer for a while, where there is an overflow
-//! queue (docs/outages.md, How long a request waits).
+//! The second call beside one that DynamoDB does not answer for a while (docs/outages.md, How long a request waits).
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use tokio::time::sleep;
 
 use crate::support::clock::NOW;
 use crate::support::requests::{batch_with_identifier, signals};
-use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, assert_not_deferred, slow};
+use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT, assert_not_deferred, slow};
 use crate::support::updates::assert_result;
 
 /// How long DynamoDB has for the answer to a call before the same call is made beside it.
@@ -66,11 +65,11 @@ async fn few_calls_of_a_large_batch_are_made_a_second_time() {
     let batch = json!({"signals": signals(500)});
     let sent = stack.timed(stack.send_deferred(&batch, NOW, 500));
     let calls_until_the_deadline = async {
-        sleep(WRITE_TIMEOUT_WITH_QUEUE).await;
+        sleep(WRITE_TIMEOUT).await;
         stack.calls_of("BatchWriteItem")
     };
     let (((), took), calls) = tokio::join!(sent, calls_until_the_deadline);
-    assert_eq!(took, WRITE_TIMEOUT_WITH_QUEUE + 2 * LATENCY);
+    assert_eq!(took, WRITE_TIMEOUT + 2 * LATENCY);
     // Twenty calls of 25 signals, and four beside them. None of them ends before the deadline.
     assert_eq!(calls, 24);
 }

@@ -1,4 +1,4 @@
-//! The write timeout where there is an overflow queue (docs/outages.md, How long a request waits).
+//! The write timeout (docs/outages.md, How long a request waits).
 
 use std::time::Duration;
 
@@ -9,9 +9,7 @@ use store::retry::deadline_of_writes;
 
 use crate::support::clock::NOW;
 use crate::support::requests::{batch_with_identifier, signals};
-use crate::support::stack::{
-    FAILURES, LATENCY, Stack, WRITE_TIMEOUT_WITH_QUEUE, assert_not_deferred, slow,
-};
+use crate::support::stack::{FAILURES, LATENCY, Stack, WRITE_TIMEOUT, assert_not_deferred, slow};
 use crate::support::updates::assert_result;
 
 #[tokio::test(start_paused = true)]
@@ -28,12 +26,12 @@ async fn request_is_deferred_after_one_write_timeout_when_dynamodb_hangs() {
         let (response, took) = stack.timed(stack.send(body, NOW)).await;
         let deferred = response.json()["deferred"].as_u64();
         assert!(deferred.is_some(), "{response:?}");
-        assert_eq!(took, WRITE_TIMEOUT_WITH_QUEUE + calls * LATENCY, "{body}");
+        assert_eq!(took, WRITE_TIMEOUT + calls * LATENCY, "{body}");
     }
     let update = stack.update(json!({"city": "Ulm"}), NOW);
     let (response, took) = stack.timed(update).await;
     assert_result(&response, "deferred");
-    assert_eq!(took, WRITE_TIMEOUT_WITH_QUEUE + 2 * LATENCY);
+    assert_eq!(took, WRITE_TIMEOUT + 2 * LATENCY);
     // After the outage, DynamoDB has its whole time again at once.
     stack.set([slow(600).always()]);
     let signals = json!({"signals": signals(2)});
@@ -70,7 +68,7 @@ async fn failures_of_a_second_and_hangs_of_half_a_second_defer_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn writes_of_a_request_that_has_little_time_leave_the_queue_its_part() {
-    let writes = deadline_of_writes(Deadline::after(Duration::from_secs(3)), true);
+    let writes = deadline_of_writes(Deadline::after(Duration::from_secs(3)));
     // The queue has 2.5 of the 3 seconds.
     assert_eq!(writes.remaining(), Duration::from_millis(500));
 }

@@ -1,6 +1,4 @@
-//! A stack with a key snapshot, and what is in the snapshot.
-
-use std::ops::Deref;
+//! The key snapshot of a stack, and faults of what has the keys.
 
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
@@ -8,7 +6,6 @@ use model::timestamp::Timestamp;
 use serde_json::json;
 use simulator::aws::dynamodb::API_KEYS;
 use simulator::aws::faults::{Fault, Rule, Target};
-use simulator::environment::StackOptions;
 use store::key_snapshot::{self, OBJECT_KEY, SnapshotKey};
 
 use super::clock::{NOW, earlier};
@@ -23,18 +20,6 @@ pub(crate) const OUTAGE: Fault = Fault::Refused("UnknownOperationException");
 pub(crate) const DENIED: Fault = Fault::Refused("AccessDeniedException");
 
 pub(crate) const KEY: &str = "intake_sk_of_the_snapshot";
-
-/// A stack with an overflow queue and a snapshot, in which faults are of all tables. No process has
-/// read a key.
-pub(crate) struct SnapshotStack(Stack);
-
-impl Deref for SnapshotStack {
-    type Target = Stack;
-
-    fn deref(&self) -> &Stack {
-        &self.0
-    }
-}
 
 /// The fault on every call on every table.
 pub(crate) fn everywhere(fault: Fault) -> [Rule; 1] {
@@ -51,11 +36,7 @@ pub(crate) fn of_s3(fault: Fault) -> Rule {
     fault.always().on(Target::S3)
 }
 
-impl SnapshotStack {
-    pub(crate) fn start(rules: impl IntoIterator<Item = Rule>) -> Self {
-        Self(Stack::with_options(StackOptions::ALL, rules))
-    }
-
+impl Stack {
     /// A stack with this key in its snapshot, and in no table.
     pub(crate) fn with_snapshot(rules: impl IntoIterator<Item = Rule>, entry: &KeyEntry) -> Self {
         let stack = Self::start(rules);

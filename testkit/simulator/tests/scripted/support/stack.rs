@@ -16,9 +16,9 @@ use signals::SignalsFunction;
 use simulator::aws::Aws;
 use simulator::aws::connector::EnvironmentConnector;
 use simulator::aws::dynamodb::SIGNALS;
-use simulator::aws::faults::{CUT_ANSWER, Fault, FaultPlan, Rule};
+use simulator::aws::faults::{CUT_ANSWER, Fault, FaultPlan, Rule, Target};
 use simulator::aws::sqs::DeadLetter;
-use simulator::environment::{Function, FunctionKind, StackOptions, function};
+use simulator::environment::{Function, FunctionKind, function};
 use simulator::keys;
 use simulator::trace::Trace;
 use tokio::time::Instant;
@@ -32,8 +32,13 @@ pub(crate) use simulator::aws::dynamodb::Item;
 pub(crate) const LATENCY: Duration = Duration::from_millis(2);
 
 /// How long the writes of a request may take (docs/outages.md, How long a request waits).
-pub(crate) const WRITE_TIMEOUT_WITH_QUEUE: Duration = Duration::from_millis(1_250);
-pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_millis(1_250);
+
+/// What the writes of a request that has little time leave to the queue.
+pub(crate) const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
+
+/// What those of a batch leave besides, to an idempotency record after signals could not be stored.
+pub(crate) const LATE_RECORD_RESERVE: Duration = Duration::from_millis(500);
 
 pub(crate) const NO_MESSAGES: [&str; 0] = [];
 
@@ -69,34 +74,14 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// A stack with an overflow queue.
+    /// A stack as template.yaml has it. No command has written a key snapshot yet.
     pub(crate) fn start(rules: impl IntoIterator<Item = Rule>) -> Self {
-        let options = StackOptions {
-            has_queue: true,
-            has_snapshot: false,
-        };
-        Self::with_options(options, rules)
-    }
-
-    /// A stack with tables alone.
-    pub(crate) fn without_queue(rules: impl IntoIterator<Item = Rule>) -> Self {
-        let options = StackOptions {
-            has_queue: false,
-            has_snapshot: false,
-        };
-        Self::with_options(options, rules)
-    }
-
-    pub(crate) fn with_options(
-        options: StackOptions,
-        rules: impl IntoIterator<Item = Rule>,
-    ) -> Self {
         // The waits between calls are drawn: the same ones in each run.
         fastrand::seed(0);
         let aws = Aws::new(FaultPlan(Vec::new()), 0, Trace::default());
         aws.state().latency = Some(LATENCY);
         let connector = |name| EnvironmentConnector::new(aws.clone(), name);
-        let start = |kind, name| function(kind, &connector(name), options);
+        let start = |kind, name| function(kind, &connector(name));
         let (
             Function::Customers(customers),
             Function::Signals(signals),
@@ -301,6 +286,13 @@ pub(crate) fn key_entry() -> KeyEntry {
         revoked_at: None,
         only: None,
     }
+}
+
+/// A queue that refuses each message at once, which takes [`LATENCY`].
+pub(crate) fn refusing_queue() -> Rule {
+    Fault::Refused("AccessDeniedException")
+        .always()
+        .on(Target::Sqs)
 }
 
 /// A call that takes so many milliseconds, and [`LATENCY`]'s second half.
