@@ -5,7 +5,6 @@ use std::time::Duration;
 use aws::deadline::Deadline;
 use model::batch::Batch;
 use model::json::JsonText;
-use model::pointer::JsonPointer;
 use model::signal::Signal;
 use model::timestamp::Timestamp;
 use store::ItemOutcome;
@@ -16,7 +15,7 @@ use store::overflow_messages::{DeferredBatch, MessageError};
 use store::rejected_signals::RejectedSignalItem;
 
 use crate::log::{self, DrainedMessage, DrainedSignals};
-use crate::{DrainContext, DrainError, NO_PROGRESS_TIMEOUT, OverflowFunction, Refusal};
+use crate::{DrainContext, DrainError, NO_PROGRESS_TIMEOUT, OverflowFunction};
 
 /// What the idempotency record says of a deferred batch.
 struct RecordCheck {
@@ -33,9 +32,10 @@ impl OverflowFunction {
         mut deferred: DeferredBatch<'_>,
         drain_context: DrainContext<'_>,
     ) -> Result<(), DrainError> {
-        // The batch that is parsed below borrows the message, and these items are moved out of it.
+        // The batch that is read below borrows the message, and these items are moved out of it.
         let rejected_by_request = std::mem::take(&mut deferred.rejected);
         let request_identifier = deferred.request_identifier()?;
+        let mut batch = read_signals(&deferred)?;
         let context = BatchContext {
             account_id: &deferred.account_id,
             key_id: &deferred.key_id,
@@ -48,9 +48,8 @@ impl OverflowFunction {
             first_received_at: record.first_received_at,
             ..context
         };
-        let mut batch = parse_again(&deferred)?;
         let refused = self
-            .store_valid(&batch.signals, deferred.retention(), context, drain_context)
+            .store_accepted(&batch.signals, deferred.retention(), context, drain_context)
             .await?;
         batch.reject(&refused);
         self.store_rejected(&batch, rejected_by_request, context, drain_context)
@@ -103,8 +102,8 @@ impl OverflowFunction {
         Ok(check)
     }
 
-    /// Stores valid signals. Returns the indices of those that were refused for good.
-    async fn store_valid(
+    /// Stores the accepted signals. Returns the indices of those that were refused for good.
+    async fn store_accepted(
         &self,
         signals: &[Signal<'_>],
         retention: Option<Duration>,
@@ -123,7 +122,7 @@ impl OverflowFunction {
         Ok(refused.map(|refused| refused.item.index()).collect())
     }
 
-    /// Stores the signals that the drain rejected, and those that the request had rejected.
+    /// Stores the signals that DynamoDB has just refused, and those that the request had rejected.
     async fn store_rejected(
         &self,
         batch: &Batch<'_>,
@@ -148,7 +147,7 @@ impl OverflowFunction {
             unstored.add(outcomes, drain_context.deadline)?;
         }
         match unstored.refused.into_iter().next() {
-            Some(refused) => Err(Refusal::ByStore(refused.error).into()),
+            Some(refused) => Err(DrainError::Refused(refused.error)),
             None => Ok(()),
         }
     }
@@ -205,15 +204,13 @@ impl<'i, I> UnstoredItems<'i, I> {
     }
 }
 
-/// Reads the signals again. One that this version finds invalid becomes a rejected one.
-fn parse_again<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, MessageError> {
-    let path = JsonPointer::Member(&JsonPointer::Root, "signals");
+/// Reads the signals of a message: a function has accepted them.
+fn read_signals<'a>(deferred: &'a DeferredBatch<'_>) -> Result<Batch<'a>, MessageError> {
     let mut batch = Batch::default();
     for signal in &deferred.signals {
         let text = JsonText::parse(&signal.text).map_err(|_| MessageError::Unreadable)?;
-        let pointer = JsonPointer::Element(&path, signal.index);
-        let parsed = Signal::parse_accepted(text.value(), signal.index, &pointer);
-        batch.add(parsed);
+        let signal = Signal::read_accepted(text.value(), signal.index)?;
+        batch.signals.push(signal);
     }
     Ok(batch)
 }

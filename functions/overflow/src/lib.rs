@@ -3,9 +3,9 @@
 //!
 //! A message is deleted only after all of it is stored: a drain that fails or is killed runs again,
 //! and makes the same writes. The messages of an event are drained at the same time, each with
-//! calls of its own, so that one that DynamoDB throttles delays no other. This crate has the order
-//! of the steps. It must not know how a message or an item is written. Its tests drain messages over
-//! an emulator: `tests/integration/overflow.rs`.
+//! calls of its own, so that one that DynamoDB throttles delays no other. What a message holds was
+//! acknowledged: no rule of the API is applied again. This crate has the order of the steps. It must
+//! not know how a message or an item is written. Its tests are `testkit/simulator/tests/scripted/overflow`.
 
 mod drain_batch;
 mod event;
@@ -62,7 +62,7 @@ pub struct OverflowFunction {
     pub idempotency: IdempotencyTable,
     /// Where deferred signals go.
     pub signals: SignalsTable,
-    /// Where signals go that DynamoDB or this version refuses.
+    /// Where signals go that DynamoDB refuses, and those that a request had rejected.
     pub rejected: RejectedSignalsTable,
     /// The dead-letter queue of the overflow queue.
     pub dead_letters: Queue,
@@ -95,21 +95,11 @@ enum DrainError {
     Message(#[from] MessageError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The update of a customer, or a rejected signal, was refused for good, for this reason.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(StoreError),
     #[error("Panic")]
     Panic,
-}
-
-/// Why the content of a message can never be stored.
-#[derive(Debug, thiserror::Error)]
-enum Refusal {
-    /// The update of a customer breaks a rule of this version.
-    #[error("ValidationFailed")]
-    RuleOfThisVersion,
-    /// The update of a customer, or a rejected signal, was refused for this reason.
-    #[error(transparent)]
-    ByStore(StoreError),
 }
 
 impl OverflowFunction {
@@ -229,8 +219,7 @@ impl OverflowFunction {
         drain_context: DrainContext<'_>,
     ) -> Result<(), DrainError> {
         let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
-        let update =
-            CustomerUpdate::parse_accepted(text).map_err(|_| Refusal::RuleOfThisVersion)?;
+        let update = CustomerUpdate::read_accepted(text).map_err(MessageError::from)?;
         let DeferredUpdateHead {
             account_id,
             key_id,
@@ -248,9 +237,9 @@ impl OverflowFunction {
         let stored = self.customers.upsert(upsert, deadline).await;
         stored.map_err(|error| {
             if error.is_refusal() {
-                DrainError::from(Refusal::ByStore(error))
+                DrainError::Refused(error)
             } else {
-                DrainError::from(error)
+                DrainError::Store(error)
             }
         })?;
         log::write_drained(

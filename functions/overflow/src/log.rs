@@ -37,8 +37,8 @@ pub(crate) struct DrainedMessage<'a> {
 pub(crate) struct DrainedSignals {
     /// Signals that are stored as valid ones.
     pub(crate) accepted: usize,
-    /// Signals that are stored as rejected ones, although the function that
-    /// deferred them had accepted them.
+    /// Signals that DynamoDB refused, and that are stored as rejected ones, although the function
+    /// that deferred them had accepted them.
     pub(crate) rejected: usize,
 }
 
@@ -62,7 +62,7 @@ struct FailedLine<'a> {
     message: &'static str,
     request_id: &'a str,
     /// The error of the store or, under the same name, another reason: `Panic`,
-    /// `UnreadableMessage`, `NewerMessage`, `ValidationFailed`.
+    /// `UnreadableMessage`, `NewerMessage`.
     store_error: &'a str,
 }
 

@@ -127,7 +127,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Adds a signal after those that were added before.
-    pub fn add(&mut self, signal: Result<Signal<'a>, RejectedSignal<'a>>) {
+    fn add(&mut self, signal: Result<Signal<'a>, RejectedSignal<'a>>) {
         match signal {
             Ok(signal) => self.signals.push(signal),
             Err(rejected) => self.rejected.push(rejected),

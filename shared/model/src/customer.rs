@@ -1,9 +1,11 @@
 //! An update of one customer: which fields of the stored profile change, and how.
 
+mod accepted;
+
 use std::borrow::Cow;
 
 use crate::clue;
-use crate::identifier::{IdentifierKind, IdentifierRules, check_identifier};
+use crate::identifier::{IdentifierKind, check_identifier};
 use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{
     MAX_PROFILE_VALUE_CHARS, MAX_UNKNOWN_FIELDS, MAX_UNKNOWN_NAME_CHARS, MAX_UNKNOWN_VALUE_CHARS,
@@ -99,7 +101,8 @@ pub fn is_reserved(name: &str) -> bool {
 /// need not be kept.
 const MAX_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
 
-/// An update of one customer that obeys every rule of the contract.
+/// An update of one customer that obeys every rule of the contract, or obeyed the rules when it was
+/// [accepted](crate::accepted).
 #[derive(Debug)]
 pub struct CustomerUpdate<'a> {
     customer_id: Cow<'a, str>,
@@ -130,34 +133,18 @@ impl<'a> CustomerUpdate<'a> {
     /// # Errors
     /// The validation errors of the body, at most the first hundred.
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
-        Self::parse_by(IdentifierRules::Arriving, text)
-    }
-
-    /// Reads an update again that was accepted before. A customerId that an earlier version accepted
-    /// stays valid.
-    ///
-    /// # Errors
-    /// As [`Self::parse`].
-    pub fn parse_accepted(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
-        Self::parse_by(IdentifierRules::Accepted, text)
-    }
-
-    fn parse_by(rules: IdentifierRules, text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
         let body = text.value();
         let Some(envelope) = body.as_object(&JsonPointer::Root) else {
             let message = format!("must be an object{}", clue::of_no_update(body));
             let code = FieldErrorCode::InvalidType;
             return Err(vec![FieldError::new(&JsonPointer::Root, code, &message)]);
         };
-        let mut builder = UpdateBuilder {
-            rules,
-            ..UpdateBuilder::default()
-        };
+        let mut builder = UpdateBuilder::default();
         builder.read(envelope);
         builder.build(body)
     }
 
-    /// The customer, in 1 to 256 characters.
+    /// The customer.
     pub fn customer_id(&self) -> &str {
         &self.customer_id
     }
@@ -181,7 +168,6 @@ impl<'a> CustomerUpdate<'a> {
 /// An update while it is read.
 #[derive(Default)]
 struct UpdateBuilder<'a> {
-    rules: IdentifierRules,
     /// `None` until the customerId is read, and `Invalid` if its error was added to the others.
     customer_id: Option<Result<Cow<'a, str>, Invalid>>,
     has_profile: bool,
@@ -201,7 +187,6 @@ impl<'a> UpdateBuilder<'a> {
                     let id = check_identifier(
                         &field,
                         IdentifierKind::Subject,
-                        self.rules,
                         &mut self.errors,
                         &mut self.warnings,
                     );

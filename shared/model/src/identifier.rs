@@ -43,17 +43,6 @@ pub const DOUBTFUL_WORDS: [&str; 10] = [
 /// What shows that a template or a format was not filled in.
 pub const UNFILLED_PARTS: [&str; 5] = ["{{", "${", "<%", "%s", "%@"];
 
-/// Whether an identifier arrives now, or was accepted before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum IdentifierRules {
-    /// All rules (docs/api.md, Identifiers): the signal or the update arrives now.
-    #[default]
-    Arriving,
-    /// An earlier version, which had fewer rules, may have accepted the signal or the update. So
-    /// there are no placeholders, and only white space is blank.
-    Accepted,
-}
-
 /// What an identifier identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdentifierKind {
@@ -105,12 +94,11 @@ impl Doubt {
 pub(crate) fn check_identifier<'a>(
     field: &Field<'a, '_>,
     kind: IdentifierKind,
-    rules: IdentifierRules,
     errors: &mut FieldErrors,
     warnings: &mut Warnings,
 ) -> Result<Cow<'a, str>, Invalid> {
     let path = field.path();
-    let read = read_identifier(field.value, kind, rules);
+    let read = read_identifier(field.value, kind);
     let identifier = errors.check(&path, read)?;
     if let Some(doubt) = identifier.doubt {
         warnings.add(&path, doubt.code(), || doubt.predicate());
@@ -121,17 +109,9 @@ pub(crate) fn check_identifier<'a>(
 fn read_identifier(
     value: Value<'_>,
     kind: IdentifierKind,
-    rules: IdentifierRules,
 ) -> Result<ReadIdentifier<'_>, Violation> {
     let text = read_string(value)?;
-    let doubt = match rules {
-        IdentifierRules::Arriving => judge(&text, kind)?,
-        IdentifierRules::Accepted => {
-            require_visible(text.trim())?;
-            require_short(&text)?;
-            None
-        }
-    };
+    let doubt = judge(&text, kind)?;
     Ok(ReadIdentifier { text, doubt })
 }
 
@@ -228,7 +208,8 @@ fn parse_uuid(text: &str) -> Option<Uuid> {
         .filter(|_| text.len() == uuid::fmt::Hyphenated::LENGTH)
 }
 
-fn read_string(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
+/// Reads a string of any length.
+pub(crate) fn read_string(value: Value<'_>) -> Result<Cow<'_, str>, Violation> {
     let string = value
         .as_string()
         .ok_or_else(|| Violation::new(FieldErrorCode::InvalidType, "must be a string"))?;
@@ -292,21 +273,17 @@ mod tests {
 
     /// The codes of the errors of an identifier, and of one of a customer or an emitter.
     fn codes_of(json: &str) -> [Option<FieldErrorCode>; 2] {
-        codes_by(IdentifierRules::Arriving, json)
-    }
-
-    fn codes_by(rules: IdentifierRules, json: &str) -> [Option<FieldErrorCode>; 2] {
         let value = JsonText::parse(json).unwrap().value();
-        let read = |kind| read_identifier(value, kind, rules);
+        let read = |kind| read_identifier(value, kind);
         [IdentifierKind::Type, IdentifierKind::Subject]
             .map(|kind| read(kind).err().map(|violation| violation.code))
     }
 
     /// The warnings about an identifier that is valid, and about one of a customer or an emitter.
-    fn doubts(rules: IdentifierRules, identifier: &str) -> [Option<Doubt>; 2] {
+    fn doubts(identifier: &str) -> [Option<Doubt>; 2] {
         let json = format!("\"{identifier}\"");
         let value = JsonText::parse(&json).unwrap().value();
-        let read = |kind| read_identifier(value, kind, rules);
+        let read = |kind| read_identifier(value, kind);
         [IdentifierKind::Type, IdentifierKind::Subject].map(|kind| read(kind).unwrap().doubt)
     }
 
@@ -388,26 +365,6 @@ mod tests {
     }
 
     #[test]
-    fn identifier_that_an_earlier_version_accepted_stays_valid() {
-        for earlier in ["<nil>", "(null)", "null ", "\u{200b}", "\u{2800}"] {
-            let json = format!("\"{earlier}\"");
-            assert_eq!(codes_by(IdentifierRules::Accepted, &json), [None; 2]);
-        }
-        for never in ["", " ", "\\t"] {
-            let json = format!("\"{never}\"");
-            assert_eq!(
-                codes_by(IdentifierRules::Accepted, &json),
-                [Some(FieldErrorCode::Blank); 2]
-            );
-        }
-        let too_long = format!("\"{}\"", "x".repeat(257));
-        assert_eq!(
-            codes_by(IdentifierRules::Accepted, &too_long),
-            [Some(FieldErrorCode::TooLong); 2]
-        );
-    }
-
-    #[test]
     fn identifier_that_different_customers_probably_share_has_a_warning() {
         for shared in [
             "true",
@@ -424,11 +381,10 @@ mod tests {
             "user-%s",
         ] {
             let expected = [None, Some(Doubt::Shared)];
-            assert_eq!(doubts(IdentifierRules::Arriving, shared), expected);
+            assert_eq!(doubts(shared), expected);
             let expected = [Some(Doubt::Surrounded), Some(Doubt::Shared)];
             let surrounded = format!(" {shared} ");
-            assert_eq!(doubts(IdentifierRules::Arriving, &surrounded), expected);
-            assert_eq!(doubts(IdentifierRules::Accepted, shared), [None; 2]);
+            assert_eq!(doubts(&surrounded), expected);
         }
         for own in [
             "10",
@@ -439,7 +395,7 @@ mod tests {
             "<a@example.com>",
             "guest-0",
         ] {
-            assert_eq!(doubts(IdentifierRules::Arriving, own), [None; 2], "{own}");
+            assert_eq!(doubts(own), [None; 2], "{own}");
         }
     }
 
@@ -454,10 +410,9 @@ mod tests {
             "\u{feff}c\u{feff}",
         ] {
             let expected = [Some(Doubt::Surrounded); 2];
-            assert_eq!(doubts(IdentifierRules::Arriving, surrounded), expected);
-            assert_eq!(doubts(IdentifierRules::Accepted, surrounded), [None; 2]);
+            assert_eq!(doubts(surrounded), expected);
         }
-        assert_eq!(doubts(IdentifierRules::Arriving, "a b"), [None; 2]);
+        assert_eq!(doubts("a b"), [None; 2]);
     }
 
     #[test]

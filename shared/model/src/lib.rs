@@ -8,6 +8,7 @@
 //! ([`customer::RESERVED_FIELDS`]), and how an account or a key begins a partition key
 //! ([`account::AccountId::partition_key`], [`api_key::KeyHash::partition_key`]).
 
+pub mod accepted;
 pub mod account;
 pub mod api_key;
 pub mod batch;

@@ -1,11 +1,11 @@
 //! One signal: an event or a workflow step. Each signal of a batch is validated on its own.
 
+mod accepted;
 mod builder;
 
 use std::borrow::Cow;
 
 use self::builder::SignalBuilder;
-use crate::identifier::IdentifierRules;
 use crate::json::{RawString, Value};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
@@ -38,7 +38,7 @@ pub fn intended_field(name: &str) -> Option<&'static str> {
     SIGNAL.suggest(name)
 }
 
-/// A signal that obeys every rule of the contract.
+/// A signal that obeys every rule of the contract, or obeyed the rules when it was [accepted](crate::accepted).
 #[derive(Clone, Debug)]
 pub struct Signal<'a> {
     index: usize,
@@ -50,7 +50,7 @@ pub struct Signal<'a> {
     warnings: Vec<Warning>,
 }
 
-/// Whose signal it is, and what it says: each text has 1 to 256 characters.
+/// Whose signal it is, and what it says.
 #[derive(Clone, Debug)]
 pub enum Identity<'a> {
     /// A customer did something.
@@ -103,29 +103,7 @@ impl<'a> Signal<'a> {
         index: usize,
         path: &JsonPointer<'_>,
     ) -> Result<Self, RejectedSignal<'a>> {
-        Self::parse_by(IdentifierRules::Arriving, value, index, path)
-    }
-
-    /// Reads a signal again that was accepted before. An identifier that an earlier version
-    /// accepted stays valid.
-    ///
-    /// # Errors
-    /// As [`Self::parse`].
-    pub fn parse_accepted(
-        value: Value<'a>,
-        index: usize,
-        path: &JsonPointer<'_>,
-    ) -> Result<Self, RejectedSignal<'a>> {
-        Self::parse_by(IdentifierRules::Accepted, value, index, path)
-    }
-
-    fn parse_by(
-        rules: IdentifierRules,
-        value: Value<'a>,
-        index: usize,
-        path: &JsonPointer<'_>,
-    ) -> Result<Self, RejectedSignal<'a>> {
-        let mut builder = SignalBuilder::new(value.text(), path, rules);
+        let mut builder = SignalBuilder::new(value.text(), path);
         let identity = builder.read(value, path);
         builder.build(identity, index, value, path)
     }
@@ -148,7 +126,7 @@ impl<'a> Signal<'a> {
         }
     }
 
-    /// The UUID of the event flow, as it was sent. A workflow step has one.
+    /// The UUID of the event flow, as it was sent. The rules require one of a workflow step.
     pub fn eventflow_identifier(&self) -> Option<&str> {
         self.eventflow_identifier.as_deref()
     }
@@ -169,7 +147,7 @@ impl<'a> Signal<'a> {
             .then(|| unknown_fields(self.value).map(validated))
     }
 
-    /// The JSON text, as it was sent: at most 256 KiB.
+    /// The JSON text, as it was sent.
     pub fn payload(&self) -> &'a str {
         self.value.text()
     }

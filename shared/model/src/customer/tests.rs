@@ -66,18 +66,6 @@ fn invalid_field_that_appears_twice_has_one_error_of_each_code() {
 }
 
 #[test]
-fn update_that_an_earlier_version_accepted_stays_valid() {
-    let queued = r#"{"customerId":"<nil>","customerData":{}}"#;
-    assert_eq!(
-        errors(queued),
-        [("/customerId".into(), "placeholder-identifier")]
-    );
-    let text = JsonText::parse(queued).unwrap();
-    let update = CustomerUpdate::parse_accepted(text).unwrap();
-    assert_eq!(update.customer_id(), "<nil>");
-}
-
-#[test]
 fn profile_field_of_another_type_is_rejected() {
     assert_eq!(
         errors(&data(r#""email":1,"zip":{"a":"1"},"city":"\ud800""#)),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{Identity, RejectedSignal, SIGNAL, SIGNAL_FIELDS, Signal};
 use crate::clue;
-use crate::identifier::{IdentifierKind, IdentifierRules, check_identifier, read_uuid};
+use crate::identifier::{IdentifierKind, check_identifier, read_uuid};
 use crate::json::{Field, Object, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
 use crate::pointer::JsonPointer;
@@ -19,7 +19,6 @@ type FoundText<'a> = Option<Result<Cow<'a, str>, Invalid>>;
 /// A signal while it is read.
 #[derive(Default)]
 pub(super) struct SignalBuilder<'a> {
-    rules: IdentifierRules,
     customer_id: FoundText<'a>,
     event_type: FoundText<'a>,
     emitter_id: FoundText<'a>,
@@ -33,7 +32,7 @@ pub(super) struct SignalBuilder<'a> {
 
 impl<'a> SignalBuilder<'a> {
     /// A builder for the signal with this JSON text, whose errors are reported at `path`.
-    pub(super) fn new(payload: &str, path: &JsonPointer<'_>, rules: IdentifierRules) -> Self {
+    pub(super) fn new(payload: &str, path: &JsonPointer<'_>) -> Self {
         let mut errors = FieldErrors::with_limit(MAX_ERRORS_PER_SIGNAL);
         if payload.len() > MAX_SIGNAL_BYTES {
             // The client must make the signal shorter first, so its other errors are not reported.
@@ -46,7 +45,6 @@ impl<'a> SignalBuilder<'a> {
             errors.add(path, FieldErrorCode::TooLarge, message);
         }
         Self {
-            rules,
             errors,
             warnings: Warnings::with_limit(MAX_ERRORS_PER_SIGNAL),
             ..Self::default()
@@ -97,13 +95,7 @@ impl<'a> SignalBuilder<'a> {
         if field.value.is_null() {
             return None;
         }
-        let identifier = check_identifier(
-            field,
-            kind,
-            self.rules,
-            &mut self.errors,
-            &mut self.warnings,
-        );
+        let identifier = check_identifier(field, kind, &mut self.errors, &mut self.warnings);
         Some(identifier)
     }
 

@@ -1,6 +1,7 @@
 //! What all messages of the overflow queue have in common: their version and their JSON. This
 //! module must not know what is in one.
 
+use model::accepted::NeverAccepted;
 use serde::{Deserialize, Serialize};
 
 /// The version of the messages that this version writes, and the highest that it reads.
@@ -15,6 +16,12 @@ pub enum MessageError {
     /// It is not a message of any version up to this one.
     #[error("UnreadableMessage")]
     Unreadable,
+}
+
+impl From<NeverAccepted> for MessageError {
+    fn from(_: NeverAccepted) -> Self {
+        Self::Unreadable
+    }
 }
 
 /// The member `kind` of a message with signals.

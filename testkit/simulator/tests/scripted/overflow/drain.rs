@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use serde_json::json;
+use simulator::aws::dynamodb::{IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS};
 use simulator::aws::faults::{Fault, Target};
 use tokio::time::sleep;
 
 use crate::support::clock::NOW;
 use crate::support::requests::{batch_with_identifier, signals};
-use crate::support::stack::{NO_MESSAGES, Stack, slow};
+use crate::support::stack::{Item, NO_MESSAGES, Stack, slow};
 
 #[tokio::test(start_paused = true)]
 async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
@@ -111,6 +112,28 @@ async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
         unreadable,
         "they are delivered again and not lost"
     );
+}
+
+/// It has the form of a message, and a signal that no function has ever accepted.
+#[tokio::test(start_paused = true)]
+async fn message_with_a_signal_of_no_rules_becomes_a_dead_letter_and_stores_nothing() {
+    let stack = Stack::start([Fault::Lost.always()]);
+    stack.send(&batch_with_identifier(2), NOW).await;
+    stack.set([]);
+    let foreign: Vec<_> = stack
+        .take_messages()
+        .iter()
+        .map(|message| message.replacen("eventType", "eventTypo", 1))
+        .collect();
+    stack.drain_messages(&foreign).await;
+    let dead_letters = stack.take_dead_letters();
+    assert_eq!(dead_letters.len(), 1, "{dead_letters:?}");
+    assert_eq!(dead_letters[0].body, foreign[0]);
+    let reason = dead_letters[0].reason.as_deref();
+    assert_eq!(reason, Some("UnreadableMessage"));
+    for table in [IDEMPOTENCY, SIGNALS, REJECTED_SIGNALS] {
+        assert_eq!(stack.items(table), Vec::<Item>::new(), "{table}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

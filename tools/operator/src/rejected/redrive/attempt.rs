@@ -4,9 +4,9 @@ use anyhow::Result;
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::TryStreamExt as _;
-use model::json::{JsonText, Value};
+use model::json::JsonText;
 use model::pointer::JsonPointer;
-use model::signal::{Identity, RejectedSignal as Invalid, Signal};
+use model::signal::{Identity, Signal};
 use model::timestamp::Timestamp;
 use model::validation::{FieldError, FieldErrorCode};
 use store::ItemOutcome;
@@ -42,7 +42,7 @@ impl Redrive<'_> {
         if expires_at.is_some_and(|end| end <= Timestamp::now()) {
             return Ok(RedriveOutcome::Expired);
         }
-        let signal = match parse_again(&candidate.payload, &found) {
+        let signal = match parse(&candidate.payload, found.index) {
             Ok(signal) => signal,
             Err(errors) => return Ok(RedriveOutcome::Rejected(errors)),
         };
@@ -85,7 +85,7 @@ impl Redrive<'_> {
     /// Whether the signal of a candidate is stored already, with this payload. An earlier run did that,
     /// and deleted the rejected signal.
     async fn is_stored(&self, candidate: &Candidate) -> Result<bool> {
-        let Ok(signal) = parse_accepted(&candidate.payload, 0) else {
+        let Ok(signal) = parse(&candidate.payload, 0) else {
             return Ok(false);
         };
         let partition = self.account.partition_key(signal.subject_id());
@@ -129,50 +129,12 @@ fn is_stored_as(signal: &Signal<'_>, item: &Item) -> bool {
     has_texts && has_flow && has_data && has_value("undocumented", unknown_fields)
 }
 
-/// Parses the payload that is to be stored in place of a rejected signal. The identifier of its
-/// customer or emitter may be one that an earlier version accepted when the signal arrived: an operator
-/// cannot choose another. The type keeps the rules of this version.
+/// Parses the payload that is to be stored in place of a rejected signal, by the rules of this version.
 ///
 /// # Errors
 /// The payload breaks rules of the API, or it is invalid JSON. The function keeps signals only of
 /// requests that are JSON, so a payload is invalid JSON only when it was truncated.
-fn parse_again<'p>(
-    payload: &'p str,
-    found: &RejectedSignal,
-) -> Result<Signal<'p>, Vec<FieldError>> {
-    let errors = match parse_with(Signal::parse, payload, found.index) {
-        Ok(signal) => return Ok(signal),
-        Err(errors) => errors,
-    };
-    let Ok(signal) = parse_accepted(payload, found.index) else {
-        return Err(errors);
-    };
-    let was_accepted = found.subject_id.as_deref() == Some(signal.subject_id());
-    if was_accepted && errors.iter().all(is_about_the_subject) {
-        Ok(signal)
-    } else {
-        Err(errors)
-    }
-}
-
-fn is_about_the_subject(error: &FieldError) -> bool {
-    let subjects = ["/customerId", "/emitterId"];
-    subjects.iter().any(|end| error.at.pointer.ends_with(end))
-}
-
-/// Parses a payload whose identifiers an earlier version may have accepted.
-///
-/// # Errors
-/// As [`parse_again`].
-fn parse_accepted(payload: &str, index: usize) -> Result<Signal<'_>, Vec<FieldError>> {
-    parse_with(Signal::parse_accepted, payload, index)
-}
-
-fn parse_with<'p>(
-    parse: impl FnOnce(Value<'p>, usize, &JsonPointer<'_>) -> Result<Signal<'p>, Invalid<'p>>,
-    payload: &'p str,
-    index: usize,
-) -> Result<Signal<'p>, Vec<FieldError>> {
+fn parse(payload: &str, index: usize) -> Result<Signal<'_>, Vec<FieldError>> {
     let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
     let path = JsonPointer::Element(&signals, index);
     let Ok(text) = JsonText::parse(payload) else {
@@ -183,5 +145,5 @@ fn parse_with<'p>(
         );
         return Err(vec![error]);
     };
-    parse(text.value(), index, &path).map_err(|invalid| invalid.errors)
+    Signal::parse(text.value(), index, &path).map_err(|invalid| invalid.errors)
 }
