@@ -1,6 +1,7 @@
 //! The write of an update over an item with a higher fence: which fields it changes, and which fences
 //! these get. Must not know which write an update makes first.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use model::customer::{Change, FENCE_FLOOR, FieldChange, INCARNATION};
 use model::timestamp::Timestamp;
 
@@ -16,6 +17,7 @@ use crate::same_value::is_same_value;
 pub(super) struct FieldByField<'a> {
     upsert: &'a Upsert<'a>,
     item: &'a Item,
+    incarnation: &'a AttributeValue,
     attempted_at: Timestamp,
     /// The fields that it changes.
     fields: Vec<FieldWrite<'a>>,
@@ -39,15 +41,17 @@ impl<'a> FieldByField<'a> {
     /// Compares each change of an update with the item.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when the item has no fence, or a malformed one.
+    /// [`StoreError::Corrupt`] when the item has no incarnation, or a malformed fence.
     pub(super) fn compare(
         upsert: &'a Upsert<'a>,
         item: &'a Item,
         attempted_at: Timestamp,
     ) -> Result<Self, StoreError> {
+        let incarnation = item.get(INCARNATION).ok_or(StoreError::Corrupt)?;
         let mut compared = Self {
             upsert,
             item,
+            incarnation,
             attempted_at,
             fields: Vec::new(),
             leaves_newer_field: false,
@@ -128,7 +132,7 @@ impl<'a> FieldByField<'a> {
     /// so that what reads the stream sees the change as the newest.
     ///
     /// # Errors
-    /// As [`compare`](Self::compare).
+    /// [`StoreError::Corrupt`] when the item has no fence, or a malformed one.
     pub(super) fn into_write(self, removes_expired: bool) -> Result<CustomerWrite<'a>, StoreError> {
         let above_stored = Fence::from_item(self.item)?.next_at(self.attempted_at)?;
         // No field has a higher fence than its item.
@@ -153,7 +157,7 @@ impl<'a> FieldByField<'a> {
             mark: self.upsert.mark,
             item_fence,
             condition: WriteCondition::FieldsAreOlder(ReadItem {
-                incarnation: self.item.get(INCARNATION),
+                incarnation: self.incarnation,
                 equal_fence,
                 sets_new_field: self.sets_new_field,
                 expired,
@@ -170,6 +174,7 @@ mod tests {
     use model::json::JsonText;
 
     use super::*;
+    use crate::attributes::number;
     use crate::fence::UpdateMark;
 
     #[test]
@@ -189,6 +194,7 @@ mod tests {
         let ahead = Fence::random(now.plus(Duration::from_mins(1))).attribute();
         let item = Item::from([
             (FENCE.to_owned(), ahead.clone()),
+            (INCARNATION.to_owned(), number(1)),
             (fence_attribute("city"), ahead),
         ]);
         // The steps above the stored fences are random.

@@ -48,9 +48,8 @@ pub(super) enum WriteCondition<'a> {
 
 /// The item that a field-by-field write was made for.
 pub(super) struct ReadItem<'a> {
-    /// Which incarnation of the customer it is. An item that was written before there were
-    /// incarnations has none.
-    pub(super) incarnation: Option<&'a AttributeValue>,
+    /// Which incarnation of the customer it is.
+    pub(super) incarnation: &'a AttributeValue,
     pub(super) equal_fence: EqualFence,
     /// The write sets a field that has neither value nor fence, and it must not do so over a floor
     /// that is not below its own fence.
@@ -216,13 +215,9 @@ impl Expressions {
 
     /// Requires that the item is the one that was read, and removes its expired fences.
     fn add_read_item(&mut self, read: &ReadItem<'_>) {
-        if let Some(incarnation) = read.incarnation {
-            self.condition.push_str(" AND #incarnation = :read");
-            self.values.insert(":read".to_owned(), incarnation.clone());
-        } else {
-            self.condition
-                .push_str(" AND attribute_not_exists(#incarnation)");
-        }
+        let incarnation = read.incarnation.clone();
+        self.condition.push_str(" AND #incarnation = :read");
+        self.values.insert(":read".to_owned(), incarnation);
         if read.sets_new_field {
             self.require_lower_or_absent("#floor", EqualFence::IsNewer, ":fieldFence");
         }
@@ -307,7 +302,7 @@ mod tests {
         let mark = UpdateMark::new(now);
         let incarnation = number(1);
         let read = ReadItem {
-            incarnation: Some(&incarnation),
+            incarnation: &incarnation,
             equal_fence: EqualFence::IsReplaced,
             sets_new_field: true,
             expired: ExpiredFences::find(&item, &update, now).unwrap(),

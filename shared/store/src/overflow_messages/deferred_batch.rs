@@ -215,15 +215,6 @@ mod tests {
     }
 
     #[test]
-    fn message_without_a_kind_is_read_as_one_with_it() {
-        let messages = messages_of(r#"{"signals":[{"customerId":"c","eventType":"t"},17]}"#);
-        let without_kind = messages[0].replacen(r#""kind":"batch","#, "", 1);
-        assert!(without_kind.len() < messages[0].len());
-        let [now, before] = [&messages[0], &without_kind].map(|text| read_batch(text));
-        assert_eq!(format!("{now:?}"), format!("{before:?}"));
-    }
-
-    #[test]
     fn rejected_signal_is_cut_as_it_would_be_stored_and_fits_a_message() {
         // Each quotation mark is four bytes in the message, with the backslash that the client sent
         // before it.

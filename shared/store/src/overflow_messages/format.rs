@@ -4,7 +4,7 @@
 use model::accepted::NeverAccepted;
 use serde::{Deserialize, Serialize};
 
-/// The version of the messages that this version writes, and the highest that it reads.
+/// The version of the messages that are written and read.
 pub(super) const VERSION: u32 = 1;
 
 /// Why a message is not read.
@@ -13,7 +13,7 @@ pub enum MessageError {
     /// A newer version wrote it, and only that can read all of it.
     #[error("NewerMessage")]
     Newer,
-    /// It is not a message of any version up to this one.
+    /// It is no message that this version, or a newer one, has written.
     #[error("UnreadableMessage")]
     Unreadable,
 }

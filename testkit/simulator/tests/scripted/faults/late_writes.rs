@@ -46,13 +46,7 @@ async fn late_attempt_does_not_overwrite_a_newer_update() {
 /// create it anew. The condition on fences alone would be true of the new item.
 #[tokio::test(start_paused = true)]
 async fn late_attempt_undoes_nothing_of_a_customer_that_was_erased_and_created_anew() {
-    let writers = [Writer::Request, Writer::Drain, Writer::Import];
-    let with_incarnation = writers.map(|writer| (writer, true));
-    // An item that was written before there were incarnations has none.
-    for (writer, has_incarnation) in with_incarnation
-        .into_iter()
-        .chain([(Writer::Request, false)])
-    {
+    for writer in [Writer::Request, Writer::Drain, Writer::Import] {
         let stack = Stack::start([]);
         let old = json!({"city": "old", "state": "of the erased person"});
         let messages = match writer {
@@ -60,11 +54,6 @@ async fn late_attempt_undoes_nothing_of_a_customer_that_was_erased_and_created_a
             Writer::Request | Writer::Import => Vec::new(),
         };
         stack.store_update(json!({"zip": "1"}), later(300)).await;
-        if !has_incarnation {
-            let mut item = stack.customer();
-            item.remove("fence:pk").unwrap();
-            stack.put_customer(&item);
-        }
         let faulted = stack.faulted();
         stack.set([late().where_body_has("attribute_exists").on_call(1)]);
         match writer {
@@ -86,8 +75,29 @@ async fn late_attempt_undoes_nothing_of_a_customer_that_was_erased_and_created_a
         }
         let before = stack.customer();
         stack.await_late_calls(faulted + 1).await;
-        assert_eq!(stack.customer(), before, "{writer:?}, {has_incarnation}");
+        assert_eq!(stack.customer(), before, "{writer:?}");
     }
+}
+
+/// Whether it is another item after an erasure cannot be told of an item that Intake did not write.
+#[tokio::test(start_paused = true)]
+async fn update_over_a_newer_item_without_an_incarnation_changes_nothing_and_says_why() {
+    let stack = Stack::start([]);
+    let messages = stack.defer_update(json!({"city": "Rom"}), NOW).await;
+    stack.store_update(json!({"zip": "1"}), later(300)).await;
+    let mut item = stack.customer();
+    item.remove("fence:pk").unwrap();
+    stack.put_customer(&item);
+    stack.take_lines();
+    let response = stack.update(json!({"city": "Ulm"}), NOW).await;
+    response.assert_problem(500, "internal-error");
+    assert_eq!(stack.drain_and_return_failed(&messages).await, messages);
+    let lines = stack.take_lines();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for line in lines {
+        assert_eq!(line["storeError"], "CorruptItem", "{line}");
+    }
+    assert_eq!(stack.customer(), item);
 }
 
 #[tokio::test(start_paused = true)]

@@ -203,19 +203,6 @@ async fn response_is_a_503_when_neither_dynamodb_nor_sqs_acknowledges_an_update(
     response.assert_problem(503, "storage-unavailable");
 }
 
-#[tokio::test(start_paused = true)]
-async fn queued_update_without_a_kind_is_stored_as_one_with_it() {
-    let stack = Stack::start([]);
-    let messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
-    let without_kind = messages[0].replacen("\"kind\":\"update\",", "", 1);
-    assert!(without_kind.len() < messages[0].len(), "{}", messages[0]);
-    stack.drain_messages(&[without_kind]).await;
-    assert_eq!(stack.take_messages(), NO_MESSAGES, "no dead letter");
-    let item = stack.customer();
-    stack.drain_messages(&messages).await;
-    assert_eq!(stack.customer(), item);
-}
-
 /// The version that queued it had no documented field `city`, and took any customer.
 #[tokio::test(start_paused = true)]
 async fn queued_update_that_breaks_rules_of_this_version_is_stored_as_it_was_accepted() {

@@ -100,9 +100,21 @@ async fn large_message_of_which_dynamodb_takes_a_part_in_5_s_is_drained_in_one_i
 #[tokio::test(start_paused = true)]
 async fn message_that_cannot_be_read_goes_to_the_dead_letter_queue_at_once() {
     let stack = Stack::start([]);
-    let unreadable = ["", "not JSON", "{}", r#"{"accountId":"a b"}"#].map(ToOwned::to_owned);
+    let message = stack
+        .defer_update(json!({"city": "Ulm"}), NOW)
+        .await
+        .remove(0);
+    let without_kind = message.replacen("\"kind\":\"update\",", "", 1);
+    assert_ne!(without_kind, message);
+    let others = ["", "not JSON", "{}", r#"{"accountId":"a b"}"#].map(ToOwned::to_owned);
+    let unreadable = [others.as_slice(), &[without_kind]].concat();
     stack.drain_messages(&unreadable).await;
     let dead_letters = stack.take_dead_letters();
+    let reasons = dead_letters.iter().map(|letter| letter.reason.as_deref());
+    assert!(
+        reasons.eq([Some("UnreadableMessage"); 5]),
+        "{dead_letters:?}"
+    );
     let bodies: Vec<_> = dead_letters.into_iter().map(|letter| letter.body).collect();
     assert_eq!(bodies, unreadable);
     assert_eq!(stack.take_messages(), NO_MESSAGES);
