@@ -38,7 +38,8 @@ pub fn intended_field(name: &str) -> Option<&'static str> {
     SIGNAL.suggest(name)
 }
 
-/// A signal that obeys every rule of the contract, or obeyed the rules when it was [accepted](crate::accepted).
+/// A signal that obeys every rule of the contract, or obeyed the rules when it was
+/// [accepted](crate::accepted).
 #[derive(Clone, Debug)]
 pub struct Signal<'a> {
     index: usize,

@@ -78,8 +78,8 @@ impl Emulator {
     /// each answer that says that the emulator failed, such as that the disk is full.
     ///
     /// # Errors
-    /// Another emulator uses the file, or another program has made it; it cannot be opened, or its
-    /// tables are not those of the template.
+    /// Another emulator uses the file, or another program or version has made it; it cannot be opened,
+    /// or its tables are not those of the template.
     pub fn start_on(
         template: &Template,
         storage: &Storage,

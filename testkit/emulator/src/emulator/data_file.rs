@@ -1,5 +1,5 @@
-//! The file in which an emulator keeps its items: one emulator's at a time. This module must not
-//! know what is in it.
+//! The file in which an emulator keeps its items: one emulator's at a time, and of one version. This
+//! module must not know what is in it.
 
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read as _};
@@ -14,8 +14,24 @@ use crate::owner_only;
 /// What every database of SQLite begins with ("Database File Format").
 const FIRST_BYTES: &[u8] = b"SQLite format 3\0";
 
-/// Whether a database has no table, or this one.
-const IS_OWN_DATABASE: &str = "SELECT count(*) = 0 OR max(name = ?1) FROM sqlite_schema";
+/// The version of the files that this version writes and reads: SQLite's `user_version`. Those of
+/// commits that wrote none have 0.
+const VERSION: i64 = 1;
+
+/// Whether a database has no table, whether it has this one, and its version.
+const READ_ORIGIN: &str = "
+    SELECT count(*) = 0, ifnull(max(name = ?1), 0), (SELECT user_version FROM pragma_user_version)
+    FROM sqlite_schema";
+
+/// Which program has made a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// This version, or none: it is empty.
+    ThisVersion,
+    /// The local stack of another version.
+    OtherVersion,
+    OtherProgram,
+}
 
 /// The one path of a data file: without symbolic links, so that two stacks that name the file in two
 /// ways meet at the same lock, and have the same files beside it.
@@ -51,7 +67,7 @@ pub(super) fn canonical(path: &Path) -> Result<PathBuf> {
 /// written to it, nor beside it.
 ///
 /// # Errors
-/// It cannot be read, or another program has made it.
+/// It cannot be read, or another program or another version has made it.
 pub(crate) fn ensure_own(path: &Path, table: &str) -> Result<()> {
     let cannot_use = || format!("Cannot use the data file {}", path.display());
     let file = match File::open(path) {
@@ -63,22 +79,49 @@ pub(crate) fn ensure_own(path: &Path, table: &str) -> Result<()> {
     file.take(FIRST_BYTES.len() as u64)
         .read_to_end(&mut begin)
         .with_context(cannot_use)?;
-    let is_own = match begin.as_slice() {
-        [] => true,
-        FIRST_BYTES => is_own_database(path, table).with_context(cannot_use)?,
-        _ => false,
+    let origin = match begin.as_slice() {
+        [] => Origin::ThisVersion,
+        FIRST_BYTES => origin_of(path, table).with_context(cannot_use)?,
+        _ => Origin::OtherProgram,
     };
-    ensure!(
-        is_own,
-        "{} is not a data file of the local stack: name another file.",
-        path.display()
-    );
-    Ok(())
+    match origin {
+        Origin::ThisVersion => Ok(()),
+        Origin::OtherVersion => bail!(
+            "{} is a data file of another version of the local stack: delete it, or name another file.",
+            path.display()
+        ),
+        Origin::OtherProgram => bail!(
+            "{} is not a data file of the local stack: name another file.",
+            path.display()
+        ),
+    }
 }
 
-fn is_own_database(path: &Path, table: &str) -> rusqlite::Result<bool> {
+/// Which program has made a database, whose table this is.
+fn origin_of(path: &Path, table: &str) -> rusqlite::Result<Origin> {
     let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    database.query_row(IS_OWN_DATABASE, [table], |row| row.get(0))
+    database.query_row(READ_ORIGIN, [table], |row| {
+        let is_empty: bool = row.get(0)?;
+        let has_table: bool = row.get(1)?;
+        let version: i64 = row.get(2)?;
+        Ok(if is_empty || (has_table && version == VERSION) {
+            Origin::ThisVersion
+        } else if has_table {
+            Origin::OtherVersion
+        } else {
+            Origin::OtherProgram
+        })
+    })
+}
+
+/// Opens the database in a file that [`ensure_own`] has found to be one of this version or empty, or
+/// creates it. It has its version before it has a table.
+pub(crate) fn open_database(path: &Path) -> Result<Connection> {
+    // SQLite gives the files beside it the same permissions.
+    owner_only().open(path)?;
+    let database = Connection::open(path)?;
+    database.pragma_update(None, "user_version", VERSION)?;
+    Ok(database)
 }
 
 /// Takes the file for this process. The lock is on a file beside it: on some systems, one on the
@@ -111,7 +154,6 @@ pub(super) fn open(path: &Path) -> Result<Database> {
         .to_str()
         .context("its path is not UTF-8")
         .with_context(cannot_open)?;
-    // SQLite gives the files beside it the same permissions.
-    owner_only().open(path).with_context(cannot_open)?;
+    open_database(path).with_context(cannot_open)?;
     Database::new(name).with_context(cannot_open)
 }

@@ -2,7 +2,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Emulator, Storage};
@@ -101,6 +101,45 @@ fn database_of_another_program_is_an_error_and_stays_as_it_is() {
     );
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert_eq!(names_in(folder.path()), ["data"]);
+}
+
+/// The version of a file of the local stack.
+fn version_of(path: &Path) -> u32 {
+    let database = rusqlite::Connection::open(path).unwrap();
+    database
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap()
+}
+
+#[test]
+fn data_file_of_the_oldest_version_that_is_read_has_its_items_and_another_one_is_refused() {
+    const OLDEST: u32 = 1;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let storage = Storage::File(path.clone());
+    let start = || Emulator::start(&template(), &storage, 0).unwrap();
+    let key = json!({"keyHash": {"S": "k"}});
+    let put = json!({"TableName": "ApiKeysTable", "Item": key}).to_string();
+    let stored = answer(start().address.port(), "", "PutItem", &put);
+    assert!(stored.starts_with("HTTP/1.1 200 "), "{stored}");
+    assert_eq!(version_of(&path), OLDEST);
+    let get = json!({"TableName": "ApiKeysTable", "Key": key}).to_string();
+    let found = answer(start().address.port(), "", "GetItem", &get);
+    assert!(found.contains(r#""Item""#), "{found}");
+
+    for other in [0, OLDEST + 1] {
+        let database = rusqlite::Connection::open(&path).unwrap();
+        let change = database.pragma_update(None, "user_version", other);
+        change.unwrap();
+        database.close().unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let expected = format!(
+            "{} is a data file of another version of the local stack: delete it, or name another file.",
+            path.display()
+        );
+        assert_eq!(start_error(&path), expected);
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
 }
 
 #[test]

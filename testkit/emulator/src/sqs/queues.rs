@@ -10,7 +10,6 @@ use rusqlite::{Connection, Row, params};
 use serde_json::Value;
 
 use crate::emulator::data_file;
-use crate::owner_only;
 
 /// The largest message with its attributes, in bytes ("Amazon SQS message quotas").
 pub(super) const MAX_BYTES: usize = 1024 * 1024;
@@ -69,12 +68,12 @@ impl Queues {
     /// The queues that a file has. It is created when there is none, and only its owner can read it.
     ///
     /// # Errors
-    /// The file cannot be read or written, or another program has made it. It then stays as it is.
+    /// The file cannot be read or written, or another program or another version has made it. It then
+    /// stays as it is.
     pub(super) fn open(path: &Path) -> Result<Self> {
         data_file::ensure_own(path, "messages")?;
         let cannot_open = || format!("Cannot use the queue's file {}", path.display());
-        owner_only().open(path).with_context(cannot_open)?;
-        let messages = Connection::open(path).with_context(cannot_open)?;
+        let messages = data_file::open_database(path).with_context(cannot_open)?;
         Self::new(messages).with_context(cannot_open)
     }
 

@@ -143,3 +143,32 @@ fn file_that_is_no_queue_is_refused_and_stays_as_it_is() {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }
+
+#[test]
+fn file_of_the_queue_of_the_oldest_version_is_read_and_another_one_is_refused() {
+    const OLDEST: u32 = 1;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dev.sqlite.queue");
+    let mut queues = Queues::open(&path).unwrap();
+    queues.add("a", None, false).unwrap();
+    drop(queues);
+    let version = |database: &Connection| -> u32 {
+        database
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .unwrap()
+    };
+    let queues = Queues::open(&path).unwrap();
+    assert_eq!(version(&queues.messages), OLDEST);
+    assert_eq!(queues.remaining(false).unwrap(), 1);
+    for other in [0, OLDEST + 1] {
+        let change = queues.messages.pragma_update(None, "user_version", other);
+        change.unwrap();
+        let error = Queues::open(&path).unwrap_err().to_string();
+        let expected = format!(
+            "{} is a data file of another version of the local stack: delete it, or name another file.",
+            path.display()
+        );
+        assert_eq!(error, expected);
+        assert_eq!(version(&queues.messages), other);
+    }
+}
