@@ -90,6 +90,11 @@ impl FakeSqs {
         Arc::clone(&self.0.service)
     }
 
+    /// How many connections clients have opened.
+    pub fn connections(&self) -> u64 {
+        self.use_queues(|queues| queues.connections)
+    }
+
     /// Sets whether every call fails from here on.
     pub fn set_unavailable(&self, is_unavailable: bool) {
         self.use_queues(|queues| queues.is_unavailable = is_unavailable);
@@ -216,6 +221,10 @@ impl SqsState {
 }
 
 impl Service for SqsState {
+    fn connected(&self, _number: u64) {
+        self.use_queues(|queues| queues.connections += 1);
+    }
+
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let target = request
             .headers()

@@ -49,6 +49,7 @@ pub(super) struct Queues {
     /// The id of the next message.
     pub(super) sent: u64,
     pub(super) is_unavailable: bool,
+    pub(super) connections: u64,
     /// How long after it was sent a message is counted.
     pub(super) count_delay: Duration,
     /// When the messages were sent that are not counted yet, by their ids.
@@ -85,6 +86,7 @@ impl Queues {
             messages,
             opened: Instant::now(),
             is_unavailable: false,
+            connections: 0,
             count_delay: Duration::ZERO,
             uncounted: VecDeque::new(),
             calls: Vec::new(),

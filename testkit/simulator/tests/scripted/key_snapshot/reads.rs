@@ -112,7 +112,7 @@ async fn snapshot_read_that_hangs_delays_one_look_up_and_none_of_the_next_five_s
 #[tokio::test(start_paused = true)]
 async fn snapshot_read_that_one_connection_loses_costs_no_request() {
     for (fault, later) in [(Fault::Hangs, SECOND_READ_AFTER), (Fault::Lost, LATENCY)] {
-        let stack = SnapshotStack::with_snapshot([], &key_entry());
+        let stack = Stack::with_snapshot([], &key_entry());
         let outage = OUTAGE.always().on(Target::Tables);
         stack.set([outage, fault.on_call(1).on(Target::S3)]);
         let (status, took) = stack.timed(stack.status(KEY, NOW)).await;
