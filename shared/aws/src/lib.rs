@@ -5,10 +5,9 @@
 //! tables there are, or what is in an item, a message or an object. Of the domain it knows only
 //! timestamps, and accounts, by which a queue groups its messages.
 //!
-//! Most modules have no unit tests, because they matter only with a service at the other end. Their
-//! tests are in `tests/integration`: `s3` and `key_snapshot` (S3), `overflow` (queues), `faults`
-//! (causes, deadlines and lost connections), `configuration` (variables), `amazon_roots`
-//! (certificates) and `logs` (call statistics).
+//! Most modules have no unit tests, because they matter only with a service at the other end. Lost
+//! connections, clocks, queues, S3, certificates and call statistics are tested in
+//! `tests/integration`; causes and deadlines in `testkit/simulator/tests/scripted`.
 
 pub mod call_stats;
 pub mod cause;

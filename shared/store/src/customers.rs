@@ -39,8 +39,8 @@ pub struct CustomersTable {
 /// What an update does with a field that has a higher fence than the update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewerField {
-    /// It replaces the field. The update has just arrived, so it is newer than all that is stored:
-    /// a higher fence comes from a clock that is ahead.
+    /// It replaces the field. The client still waits for the response: the higher fence comes from a
+    /// clock that is ahead, or from an update that overlaps with this one, of which either may win.
     Replace,
     /// It leaves the field. A deferred update, and a line of an import, are written some time after
     /// they arrived, and a newer update may have arrived in between. A field with the same fence is

@@ -3,9 +3,9 @@
 //! This crate knows items, conditions and retries. It must not know which HTTP status an error
 //! becomes.
 //!
-//! Most modules have no unit tests, because they matter only with DynamoDB at the other end. Their
-//! tests are in `tests/integration`: `data_model` and `properties` (what is stored), `faults`
-//! (retries and late writes), `idempotency`, `rejected_signals`, `overflow` and `key_snapshot`.
+//! Most modules have no unit tests, because they matter only with DynamoDB at the other end. What is
+//! stored is tested in `tests/integration`; retries, late writes, the drain and the key snapshot in
+//! `testkit/simulator/tests/scripted`.
 
 pub mod api_keys;
 pub mod attributes;

@@ -78,17 +78,22 @@ fn paths<'t>(text: &'t str, folders: &'t [String]) -> impl Iterator<Item = &'t s
     })
 }
 
-#[test]
-fn every_path_that_a_page_names_exists() {
+/// The folders at the root that are part of the sources.
+fn folders() -> Vec<String> {
     let entries = std::fs::read_dir(root())
         .unwrap()
         .map(|entry| entry.unwrap());
     let folders = entries
         .filter(|entry| entry.path().is_dir())
         .map(|entry| entry.file_name().into_string().unwrap());
-    let folders: Vec<_> = folders
+    folders
         .filter(|name| !NOT_SOURCES.contains(&name.as_str()))
-        .collect();
+        .collect()
+}
+
+#[test]
+fn every_path_that_a_page_names_exists() {
+    let folders = folders();
     assert_eq!(
         paths(
             "see `docs/a.md`, docs/b.md. or https://docs/c",
@@ -107,6 +112,30 @@ fn every_path_that_a_page_names_exists() {
             assert!(exists, "{} names {path}, which does not exist", page.path);
         }
     }
+}
+
+#[test]
+fn every_path_that_a_comment_of_the_code_names_exists() {
+    let folders = folders();
+    let mut count = 0;
+    sources(&root(), &mut |file, text| {
+        // The comments of this file name what is not there.
+        if file.ends_with("docs/links.rs") {
+            return;
+        }
+        let comments = text.lines().map(str::trim_start);
+        let comments = comments.filter(|line| line.starts_with("//"));
+        for path in comments.flat_map(|line| paths(line, &folders)) {
+            count += 1;
+            let exists = root().join(path).exists();
+            assert!(
+                exists,
+                "{} names {path}, which does not exist",
+                file.display()
+            );
+        }
+    });
+    assert!(count > 50, "only {count} paths are found");
 }
 
 /// What `text` cites as "docs/page.md, Heading": the page and what follows, over the ends of
