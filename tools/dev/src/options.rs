@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{ArgAction, ArgGroup, Command, CommandFactory as _, FromArgMatches as _, Parser};
 use emulator::{Storage, Template};
 
 use crate::files;
@@ -44,6 +44,7 @@ const VARIABLE_PREFIX: &str = "INTAKE_DEV_";
 /// behind one address.
 #[derive(Debug, Parser)]
 #[command(name = "cargo dev", bin_name = "cargo dev", version = env!("INTAKE_VERSION_AND_COMMIT"), after_help = after_help())]
+#[command(group = ArgGroup::new("shares").args(["faults", "queue_faults", "injected_answers"]).multiple(true))]
 pub(crate) struct Options {
     /// Address of the HTTP API and the inspector; 0.0.0.0 lets other machines use both, with a key
     /// that is public
@@ -107,9 +108,10 @@ pub(crate) struct Options {
     )]
     pub(crate) injected_answers: Vec<InjectedAnswerShare>,
 
-    /// Choose the answers of --answer from this number: each account gets the same ones in each run
-    #[arg(long, value_name = "NUMBER", requires = "injected_answers")]
-    pub(crate) answer_seed: Option<u64>,
+    /// Draw the shares of --answer, --faults and --queue-faults from this number: in each run, an
+    /// account gets the same answers, and the same calls in the same order have the same faults
+    #[arg(long, value_name = "NUMBER", requires = "shares")]
+    pub(crate) random_seed: Option<u64>,
 
     #[arg(
         long = "next-answer",

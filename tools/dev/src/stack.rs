@@ -64,19 +64,19 @@ impl LocalStack {
         }
         let inputs = StackInputs::read(options)?;
         let backend = Backend::start(options, &inputs, listeners.dynamodb, &addresses).await?;
-        let answer_seed = options
-            .answer_seed
+        let seed = options
+            .random_seed
             .unwrap_or_else(|| fastrand::u32(..).into());
-        let gateway = Arc::new(new_gateway(options, &inputs, &backend, answer_seed)?);
+        let gateway = Arc::new(new_gateway(options, &inputs, &backend, seed)?);
         let api = gateway.listen(listeners.api)?;
         let inspector = new_inspector(gateway, &inputs, &backend, &addresses)?;
         inspector.listen(listeners.inspector)?;
 
         let variables = backend.stack_info.variables();
         let env_file = inputs.env_file.publish(variables)?;
-        announce(options, &backend.stack_info, env_file.path(), answer_seed);
+        announce(options, &backend.stack_info, env_file.path(), seed);
         for faults in &backend.faults {
-            faults.begin();
+            faults.begin(seed);
         }
         Ok(Self {
             api,
@@ -110,7 +110,7 @@ fn new_gateway(
     options: &Options,
     inputs: &StackInputs,
     backend: &Backend,
-    answer_seed: u64,
+    seed: u64,
 ) -> Result<Gateway> {
     let keys = ApiKeyTable {
         emulator: Arc::clone(&backend.emulator),
@@ -123,7 +123,7 @@ fn new_gateway(
         cors: inputs.cors.clone(),
         injected_answers: InjectedAnswers::new(
             options.injected_answers.clone(),
-            answer_seed,
+            seed,
             options.next_answers.clone(),
         ),
         preflights: Preflights::default(),
@@ -154,7 +154,7 @@ fn new_inspector(
 }
 
 /// Says that the stack is ready, and what differs from API Gateway by the options.
-fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path, answer_seed: u64) {
+fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path, seed: u64) {
     if !options.cors.is_empty() {
         let origins: Vec<_> = options.cors.iter().map(ToString::to_string).collect();
         let origins = origins.join(", ");
@@ -165,7 +165,7 @@ fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path, answer_s
     stack_info.print(env_file);
     if !options.injected_answers.is_empty() {
         status(&format!(
-            "API Gateway's own answers are given now and then, as --answer says. The same ones again: --answer-seed {answer_seed}"
+            "API Gateway's own answers are given now and then, as --answer says. The same ones again: --random-seed {seed}"
         ));
     }
 }

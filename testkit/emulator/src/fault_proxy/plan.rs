@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use fastrand::Rng;
+
 use super::fault::Fault;
 
 impl Fault {
@@ -93,18 +95,22 @@ impl Rule {
     }
 
     /// Whether the rule applies to this call, which it counts if it is about it.
-    fn applies(&mut self, operation: &str, body: &[u8]) -> bool {
+    fn applies(&mut self, operation: &str, body: &[u8], random: &mut Rng) -> bool {
         if !self.is_about(operation, body) {
             return false;
         }
         self.seen += 1;
-        self.calls.contains(&self.seen) && fastrand::f64() < self.share
+        self.calls.contains(&self.seen) && random.f64() < self.share
     }
 }
 
 /// Rules, of which the first that applies is the one that counts.
 #[derive(Clone, Debug)]
-pub struct Plan(Vec<Rule>);
+pub struct Plan {
+    rules: Vec<Rule>,
+    /// What draws the calls of a share.
+    random: Rng,
+}
 
 impl Plan {
     /// A plan without a fault.
@@ -114,14 +120,27 @@ impl Plan {
 
     /// A plan with these rules.
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
-        Self(rules.into_iter().collect())
+        Self {
+            rules: rules.into_iter().collect(),
+            random: Rng::new(),
+        }
+    }
+
+    /// Draws the calls of shares from this number: the same calls in the same order have the same
+    /// faults.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self {
+            random: Rng::with_seed(seed),
+            ..self
+        }
     }
 
     pub(super) fn decide(&mut self, operation: &str, body: &[u8]) -> Option<Fault> {
         // Every rule counts every call, so that one rule does not shift another's n.
         let mut chosen = None;
-        for rule in &mut self.0 {
-            let applies = rule.applies(operation, body);
+        for rule in &mut self.rules {
+            let applies = rule.applies(operation, body, &mut self.random);
             if applies && chosen.is_none() {
                 chosen = Some(rule.fault);
             }
@@ -154,6 +173,17 @@ mod tests {
         assert_eq!(plan.decide("PutItem", b"cold"), None);
         assert_eq!(plan.decide("PutItem", b"a hot one"), Some(Fault::Hanging));
         assert_eq!(plan.decide("PutItem", b"hot"), None);
+    }
+
+    #[test]
+    fn share_with_the_same_seed_has_the_same_calls_and_with_another_seed_others() {
+        let faulted = |seed: u64| -> Vec<bool> {
+            let mut plan = Plan::from(Fault::Hanging.in_share(0.5)).with_seed(seed);
+            let calls = (0..64).map(|_| plan.decide("PutItem", b"").is_some());
+            calls.collect()
+        };
+        assert_eq!(faulted(7), faulted(7));
+        assert_ne!(faulted(7), faulted(8));
     }
 
     #[test]

@@ -71,16 +71,16 @@ impl Faults {
         (self.service.variable.to_owned(), self.proxy.endpoint())
     }
 
-    /// Begins to inject faults, and prints a message about it.
-    pub(crate) fn begin(&self) {
+    /// Begins to inject faults, which it draws from `seed`, and prints a message about it.
+    pub(crate) fn begin(&self, seed: u64) {
         let FaultyService { name, faults, .. } = self.service;
         let rules = faults
             .into_iter()
             .zip(shares(self.share))
             .map(|(fault, share)| fault.in_share(share));
-        self.proxy.set(Plan::new(rules));
+        self.proxy.set(Plan::new(rules).with_seed(seed));
         status(&format!(
-            "Faults are on: a share of {} of the functions' calls to {name} is throttled, fails, or is lost.",
+            "Faults are on: a share of {} of the functions' calls to {name} is throttled, fails, or is lost. The same ones again: --random-seed {seed}",
             self.share,
         ));
     }

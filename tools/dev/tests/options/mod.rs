@@ -126,6 +126,16 @@ fn share_of_faults_beyond_0_and_1_is_an_error_with_an_example() {
 }
 
 #[test]
+fn seed_without_a_share_is_an_error_that_names_the_shares() {
+    let ended = dev().arg("--random-seed=7").output().unwrap();
+    let text = String::from_utf8(ended.stderr).unwrap();
+    assert!(
+        text.contains("<--faults <SHARE>|--queue-faults <SHARE>|--answer <429|503|timeout:SHARE>>"),
+        "{text}"
+    );
+}
+
+#[test]
 fn cors_option_without_a_configuration_is_an_error() {
     let workspace = TestWorkspace::new();
     let template = workspace.read("template.yaml");
