@@ -1,4 +1,4 @@
-"""The client application of the browser checks: it sends what .ci/inspector.py then looks for."""
+"""The client application of the browser checks: it sends what .ci/inspector then looks for."""
 
 import socket
 import urllib.error

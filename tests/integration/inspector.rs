@@ -11,6 +11,7 @@ mod disconnected_clients;
 mod incomplete_bodies;
 mod refusals;
 mod requests;
+mod rows;
 mod signals;
 mod stored_data;
 

@@ -160,7 +160,7 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
     for (path, sentence) in [
         (
             "/requests?stat=4xx",
-            "unknown field `stat`, expected one of `after`, `wait`, `account`, `type`, `subject`, `status`",
+            "unknown field `stat`, expected one of `after`, `wait`, `account`, `type`, `subject`, `text`, `status`",
         ),
         (
             "/requests?status=9xx",

@@ -19,7 +19,7 @@ pub(crate) mod recent_exchanges;
 pub(crate) mod request_line;
 pub(crate) mod sent_request;
 pub(crate) mod signal;
-mod summary;
+pub(crate) mod summary;
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -28,10 +28,12 @@ use std::time::{Duration, SystemTime};
 use axum::body::Bytes;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderName, HeaderValue, Response};
+use memchr::memmem::Finder;
 use model::limits::MAX_BODY_BYTES;
 
 use crate::exchange::answer::Answer;
 use crate::exchange::api_key::SentKey;
+use crate::exchange::event_contract::CONTRACT_BROKEN;
 use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
 use crate::exchange::sent_request::SentRequest;
 use crate::exchange::signal::{ListedMembers, ShownSignal, read_signals};
@@ -146,16 +148,22 @@ impl Exchange {
     /// With `--contracts`, what breaks the event contracts in the signals of the request.
     pub(crate) fn event_contract_breaks(&self) -> Vec<ResponseFinding> {
         let mut findings = Vec::new();
-        for (index, signal) in self.signals.iter().enumerate() {
+        for signal in &self.signals {
             for broken in signal.event_contract_breaks.iter().flatten() {
                 findings.push(ResponseFinding {
-                    code: "contract-broken".to_owned(),
-                    pointer: format!("/signals/{index}/data{}", broken.pointer),
+                    code: CONTRACT_BROKEN.to_owned(),
+                    pointer: signal.pointer_of(broken),
                     message: broken.message.clone(),
                 });
             }
         }
         findings
+    }
+
+    /// Whether the body of the request, decompressed, or that of the response has this text.
+    pub(crate) fn has_text(&self, text: &Finder<'_>) -> bool {
+        let sent = self.sent.decoded().unwrap_or_default();
+        text.find(&sent).is_some() || text.find(self.response.body()).is_some()
     }
 
     /// How much memory the exchange takes, in bytes.

@@ -3,7 +3,7 @@
 //! how the gateway answers.
 //!
 //! [`requests`], [`signals`], [`accounts`] and [`stored`] are the parts of the API that show
-//! something; [`redrive`] and [`reset`] change what is stored, and [`answers`] what clients get. [`query`] has the parameters,
+//! something, and [`rows`] is what only the page reads; [`redrive`] and [`reset`] change what is stored, and [`answers`] what clients get. [`query`] has the parameters,
 //! [`response`] the responses, and [`page`] the page.
 //!
 //! A body may have been sent by an attacker, and other pages are open in the developer's browser.
@@ -19,6 +19,7 @@ mod redrive;
 mod requests;
 mod reset;
 mod response;
+mod rows;
 mod signals;
 mod stored;
 pub(crate) mod stored_data;
@@ -96,6 +97,8 @@ impl Inspector {
             .route("/requests/{n}", get(requests::one))
             .route("/requests/{n}/event", get(requests::lambda_event))
             .route("/requests/{n}/replay", post(requests::replay))
+            .route("/rows", get(rows::list))
+            .route("/rows/matches", get(rows::matches))
             .route("/signals", get(signals::list))
             .route("/counts", get(signals::counts))
             .route("/reset", post(reset::reset))

@@ -11,6 +11,9 @@ use contracts::judge::{Contracts, Verdict};
 use crate::exchange::signal::ShownSignal;
 use crate::terminal::status;
 
+/// The code of what breaks an event contract.
+pub(super) const CONTRACT_BROKEN: &str = "contract-broken";
+
 /// The event contracts of a folder.
 #[derive(Clone)]
 pub(crate) struct EventContracts(Arc<Mutex<Contracts>>);

@@ -17,8 +17,8 @@ use crate::exchange::signal::ShownSignal;
 /// How many exchanges are kept.
 const MAX_EXCHANGES: usize = 500;
 
-/// How many bytes all kept exchanges take together.
-const MAX_BYTES: usize = 32 * 1024 * 1024;
+/// How many bytes all kept exchanges take together: enough for as many batches of 500 signals.
+const MAX_BYTES: usize = 128 * 1024 * 1024;
 
 /// How many batches are remembered. When a client sends more, all earlier ones are forgotten.
 const MAX_BATCHES: usize = 100_000;
@@ -126,6 +126,11 @@ impl RecentExchanges {
                 return found.value;
             }
         }
+    }
+
+    /// The kept exchanges after number `n`.
+    pub(crate) fn after(&self, n: u64) -> NewExchanges {
+        self.with(|log| log.after(n, |_| true))
     }
 
     /// The exchange with this number, if it is kept.

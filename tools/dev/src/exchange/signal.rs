@@ -6,6 +6,7 @@ use std::mem::size_of;
 
 use axum::body::Bytes;
 use contracts::judge::{Break, Verdict};
+use memchr::memmem::Finder;
 use model::json::{JsonText, Value};
 use model::limits::MAX_ERRORS_PER_SIGNAL;
 use model::pointer::JsonPointer;
@@ -60,6 +61,9 @@ pub(crate) struct ShownSignal {
     pub(crate) replayed: bool,
     pub(crate) errors: Vec<ResponseFinding>,
     pub(crate) warnings: Vec<ResponseFinding>,
+    /// The text of the signal, in the memory of the body.
+    #[serde(skip)]
+    sent: Bytes,
     /// The text of its `data`, in the memory of the body.
     pub(crate) data: Option<SentJson>,
     /// With `--contracts`, whether its data keeps the event contract of its type. `None` if it is
@@ -183,6 +187,7 @@ pub(crate) fn read_signals(
         signal.subject = listed.subject();
         signal.replayed = batch.is_some_and(|batch| batch.is_replay);
         signal.warnings = warnings.remove(&index).unwrap_or_default();
+        signal.sent = body.slice_ref(value.text().as_bytes());
         signal.data = listed
             .data
             .map(|data| SentJson(body.slice_ref(data.text().as_bytes())));
@@ -208,6 +213,7 @@ impl ShownSignal {
             replayed: false,
             errors,
             warnings: Vec::new(),
+            sent: Bytes::new(),
             data: None,
             event_contract: None,
             event_contract_breaks: None,
@@ -223,6 +229,17 @@ impl ShownSignal {
         };
         self.event_contract = Some(event_contract);
         self.event_contract_breaks = breaks;
+    }
+
+    /// The place of what breaks its event contract, in the request.
+    pub(crate) fn pointer_of(&self, broken: &Break) -> String {
+        let index = self.index.unwrap_or_default();
+        format!("/signals/{index}/data{}", broken.pointer)
+    }
+
+    /// Whether the signal, as it was sent, has this text.
+    pub(crate) fn has_text(&self, text: &Finder<'_>) -> bool {
+        text.find(&self.sent).is_some()
     }
 
     /// Whether it is stored or queued.

@@ -1,5 +1,7 @@
-//! How the inspector shows an exchange: as a summary in a list, and with headers and bodies by
-//! itself. Must not know how the inspector is asked.
+//! How the inspector shows an exchange: as a summary in a list, as a row of the page, and with
+//! headers and bodies by itself. Must not know how the inspector is asked.
+
+mod signal_row;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,13 +9,14 @@ use std::collections::BTreeMap;
 use axum::http::HeaderMap;
 use serde::Serialize;
 
+use self::signal_row::SignalRow;
 use crate::exchange::parsed_response::ResponseFinding;
 use crate::exchange::{Exchange, milliseconds};
 
-/// What a list of the inspector shows of an exchange.
+/// What each list of the inspector shows of an exchange, without its signals.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ExchangeSummary<'a> {
+pub(crate) struct ExchangeFacts<'a> {
     n: u64,
     /// When the request was received, in milliseconds since 1970.
     time: u64,
@@ -26,8 +29,6 @@ pub(crate) struct ExchangeSummary<'a> {
     reason: Option<&'a str>,
     errors: usize,
     warnings: usize,
-    #[serde(rename = "contractBreaks")]
-    event_contract_breaks: Vec<ResponseFinding>,
     /// The code of the first error, break of an event contract or warning.
     field_code: Option<String>,
     /// The place of the first error, break of an event contract or warning.
@@ -44,9 +45,27 @@ pub(crate) struct ExchangeSummary<'a> {
     deferred: Option<u64>,
     replayed: Option<bool>,
     subject: Option<&'a str>,
+    pub(crate) request_bytes: Option<usize>,
+}
+
+/// What a list of the inspector's API shows of an exchange.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExchangeSummary<'a> {
+    #[serde(flatten)]
+    pub(crate) facts: ExchangeFacts<'a>,
+    #[serde(rename = "contractBreaks")]
+    event_contract_breaks: Vec<ResponseFinding>,
     subjects: Vec<&'a str>,
     types: BTreeMap<&'a str, u64>,
-    pub(crate) request_bytes: Option<usize>,
+}
+
+/// What the page keeps of an exchange: as little as its lists show, because it has all of them.
+#[derive(Serialize)]
+pub(crate) struct ExchangeRow<'a> {
+    #[serde(flatten)]
+    facts: ExchangeFacts<'a>,
+    signals: Vec<SignalRow<'a>>,
 }
 
 /// An exchange as the inspector shows it by itself.
@@ -64,13 +83,31 @@ pub(crate) struct ExchangeDetail<'a> {
 impl Exchange {
     /// What a list shows of the exchange with the number `n`.
     pub(crate) fn summary(&self, n: u64) -> ExchangeSummary<'_> {
-        let parsed = &self.parsed;
         let event_contract_breaks = self.event_contract_breaks();
+        ExchangeSummary {
+            facts: self.facts(n, event_contract_breaks.first()),
+            event_contract_breaks,
+            subjects: self.subjects(),
+            types: self.signals_by_type(),
+        }
+    }
+
+    /// What the page keeps of the exchange with the number `n`.
+    pub(crate) fn row(&self, n: u64) -> ExchangeRow<'_> {
+        let event_contract_breaks = self.event_contract_breaks();
+        ExchangeRow {
+            facts: self.facts(n, event_contract_breaks.first()),
+            signals: self.signals.iter().map(SignalRow::new).collect(),
+        }
+    }
+
+    fn facts(&self, n: u64, first_break: Option<&ResponseFinding>) -> ExchangeFacts<'_> {
+        let parsed = &self.parsed;
         let errors = &parsed.field_errors;
         let warnings = &parsed.warnings;
-        let mut findings = errors.iter().chain(&event_contract_breaks).chain(warnings);
-        let first = findings.next().cloned();
-        ExchangeSummary {
+        let mut findings = errors.iter().chain(first_break).chain(warnings);
+        let first = findings.next();
+        ExchangeFacts {
             n,
             time: self.time(),
             method: self.sent.method.as_str(),
@@ -81,9 +118,8 @@ impl Exchange {
             reason: self.reason(),
             errors: errors.len(),
             warnings: warnings.len(),
-            event_contract_breaks,
-            field_code: first.as_ref().map(|finding| finding.code.clone()),
-            pointer: first.map(|finding| finding.pointer),
+            field_code: first.map(|finding| finding.code.clone()),
+            pointer: first.map(|finding| finding.pointer.clone()),
             account: self.key.account.as_deref(),
             request_id: self.request_id(),
             code: parsed.code.as_deref(),
@@ -95,8 +131,6 @@ impl Exchange {
             deferred: parsed.deferred,
             replayed: parsed.replayed,
             subject: self.subject.as_deref(),
-            subjects: self.subjects(),
-            types: self.signals_by_type(),
             request_bytes: self.body_bytes,
         }
     }
@@ -169,7 +203,11 @@ mod tests {
         let received_at = SystemTime::now() - Duration::from_mins(1);
         let exchange = Exchange::new(sent, answer, Duration::from_mins(1), SentKey::default());
         let since_epoch = received_at.duration_since(SystemTime::UNIX_EPOCH).unwrap();
-        let difference = exchange.summary(1).time.abs_diff(milliseconds(since_epoch));
+        let difference = exchange
+            .summary(1)
+            .facts
+            .time
+            .abs_diff(milliseconds(since_epoch));
         assert!(difference < 30_000, "{difference} ms");
     }
 }

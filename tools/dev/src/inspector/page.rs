@@ -17,16 +17,22 @@ const PAGE: &str = include_str!("page/page.html");
 const SCRIPT: &str = concat!(
     include_str!("page/common.js"),
     include_str!("page/json_text.js"),
+    include_str!("page/rows.js"),
+    include_str!("page/filter.js"),
     include_str!("page/list.js"),
+    include_str!("page/lists.js"),
     include_str!("page/detail.js"),
+    include_str!("page/signal.js"),
     include_str!("page/curl.js"),
     include_str!("page/editor.js"),
-    include_str!("page/stored.js"),
+    include_str!("page/customers.js"),
+    include_str!("page/rejected.js"),
+    include_str!("page/keys.js"),
     include_str!("page/start.js"),
 );
 const STYLE: &str = concat!(
     include_str!("page/page.css"),
-    include_str!("page/requests.css"),
+    include_str!("page/lists.css"),
 );
 
 pub(super) async fn page(State(inspector): Shared, headers: HeaderMap) -> Response<Body> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use emulator::development_key::ACCOUNT_ID;
+use memchr::memmem::Finder;
 use model::account::AccountId;
 use serde::de::DeserializeOwned;
 use serde::de::Error as _;
@@ -66,9 +67,26 @@ pub(super) struct RequestsQuery {
     pub(super) account: Option<String>,
     r#type: Option<String>,
     subject: Option<String>,
+    /// What the body of the request or of the response has in it.
+    text: Option<String>,
     /// The digits with which a wanted status begins.
     #[serde(rename = "status", deserialize_with = "parse_status")]
     status_prefix: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RowsQuery {
+    #[serde(deserialize_with = "parse_number")]
+    pub(super) after: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MatchesQuery {
+    #[serde(default, deserialize_with = "parse_number")]
+    pub(super) after: u64,
+    pub(super) text: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -179,7 +197,12 @@ impl RequestsQuery {
         let prefix = self.status_prefix.as_ref();
         let is_status = prefix.is_none_or(|prefix| status.as_str().starts_with(prefix));
         let is_account = is_wanted(self.account.as_ref(), exchange.key.account.as_ref());
-        is_status && is_account && self.is_about(exchange)
+        is_status && is_account && self.is_about(exchange) && self.has_text(exchange)
+    }
+
+    fn has_text(&self, exchange: &Exchange) -> bool {
+        let text = self.text.as_ref();
+        text.is_none_or(|text| exchange.has_text(&Finder::new(text)))
     }
 
     /// Whether one signal of the request has the wanted type and subject. A request without signals

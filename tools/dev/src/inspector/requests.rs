@@ -9,17 +9,25 @@ use axum::extract::rejection::BytesRejection;
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use emulator::development_key::API_KEY;
-use serde_json::json;
+use serde::Serialize;
 
 use super::accounts::ensure_known_account;
 use super::query::{NoParameters, Parameters, PathPart, RequestsQuery};
-use super::response::{Answered, ApiError, json_response, json_text_response};
+use super::response::{Answered, ApiError, ListState, json_response, json_text_response};
 use super::{Inspector, Shared, read_body};
 use crate::exchange::api_key::without_other_keys;
 use crate::exchange::recent_exchanges::{KeptExchange, WaitResult};
+use crate::exchange::summary::ExchangeSummary;
 use crate::gateway::lambda_event;
 
-/// The requests that the page, or a test, has not seen yet.
+#[derive(Serialize)]
+struct RequestList<'a> {
+    requests: Vec<ExchangeSummary<'a>>,
+    #[serde(flatten)]
+    state: ListState<'a>,
+}
+
+/// The requests that a test has not seen yet.
 pub(super) async fn list(
     State(inspector): Shared,
     Parameters(wanted): Parameters<RequestsQuery>,
@@ -35,15 +43,11 @@ pub(super) async fn list(
     });
     let found = found.await;
     let requests = found.kept.iter();
-    let requests: Vec<_> = requests.map(|kept| kept.exchange.summary(kept.n)).collect();
-    json_response(&json!({
-        "requests": requests,
-        "oldest": found.oldest,
-        "last": found.last,
-        "stack": inspector.stack_id,
-        "dropped": found.dropped,
-        "clears": found.clears,
-    }))
+    let requests = requests.map(|kept| kept.exchange.summary(kept.n)).collect();
+    json_response(&RequestList {
+        requests,
+        state: ListState::new(&found, &inspector.stack_id),
+    })
 }
 
 /// One request with its headers and bodies.

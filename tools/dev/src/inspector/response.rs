@@ -9,6 +9,7 @@ use model::validation::FieldError;
 use serde::Serialize;
 
 use crate::exchange::api_key::without_keys;
+use crate::exchange::recent_exchanges::NewExchanges;
 
 /// The answer to a request, or why there is none.
 pub(super) type Answered = Result<Response<Body>, ApiError>;
@@ -60,6 +61,28 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response<Body> {
         let json = serde_json::to_string(&self).expect("texts can be written as JSON");
         (self.status, json_text_response(json)).into_response()
+    }
+}
+
+/// What a list says of the exchanges that are kept.
+#[derive(Serialize)]
+pub(super) struct ListState<'a> {
+    oldest: u64,
+    last: u64,
+    stack: &'a str,
+    dropped: u64,
+    clears: u64,
+}
+
+impl<'a> ListState<'a> {
+    pub(super) fn new(found: &NewExchanges, stack_id: &'a str) -> Self {
+        Self {
+            oldest: found.oldest,
+            last: found.last,
+            stack: stack_id,
+            dropped: found.dropped,
+            clears: found.clears,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Shared;
 use super::accounts::ensure_known_account;
 use super::query::{CountsQuery, Parameters, SignalsQuery};
-use super::response::{Answered, json_response};
+use super::response::{Answered, ListState, json_response};
 use crate::exchange::counts::ExchangeCounts;
 use crate::exchange::recent_exchanges::WaitResult;
 use crate::exchange::signal::ShownSignal;
@@ -16,11 +16,8 @@ use crate::exchange::signal::ShownSignal;
 #[derive(Serialize)]
 struct SignalList<'a> {
     signals: Vec<ListedSignal<'a>>,
-    oldest: u64,
-    last: u64,
-    stack: &'a str,
-    dropped: u64,
-    clears: u64,
+    #[serde(flatten)]
+    state: ListState<'a>,
 }
 
 /// A signal, with what a list shows of its request.
@@ -69,11 +66,7 @@ pub(super) async fn list(
     }
     json_response(&SignalList {
         signals,
-        oldest: found.oldest,
-        last: found.last,
-        stack: &inspector.stack_id,
-        dropped: found.dropped,
-        clears: found.clears,
+        state: ListState::new(&found, &inspector.stack_id),
     })
 }
 

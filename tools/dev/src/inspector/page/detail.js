@@ -1,32 +1,82 @@
-// One request, with its headers and bodies.
+// What is open beside a list: a request with its headers and bodies. (A signal: signal.js.)
 
 const MAX_JUMPS = 100;
 
-/* Selects a request, or none. Its address survives a reload, and Back closes what was opened. */
-function show(n) {
-  const isOpened = selected === null && n !== null;
-  selected = n;
+/* The request that was got last, and the text of its body as JSON. */
+let got = null;
+/* How often a row was opened: what arrives late for an earlier one is not shown. */
+let opened = 0;
+
+/* Selects a row of the list that is shown, or none. Its address survives a reload, and Back closes what was opened. */
+function show(key) {
+  const list = shownList();
+  const isOpened = list.selected === null && key !== null;
+  const wasInDetail = $("detail").contains(document.activeElement);
+  list.selected = key;
+  if (key !== null) list.current = key;
   setAddress(isOpened);
-  $("detail").hidden = n === null;
-  document.querySelector("main").classList.toggle("open", n !== null);
-  drawRows();
-  $("rows").querySelector(`[data-n="${n}"]`)?.scrollIntoView({ block: "nearest" });
+  $("detail").hidden = key === null;
+  document.querySelector("main").classList.toggle("open", key !== null);
+  list.reveal(key);
+  if (key === null && wasInDetail) list.drawn.get(list.current)?.focus({ preventScroll: true });
 }
-const close = () => show(null);
-async function open(n, note = "") {
-  let request;
+const close = () => shownList() && show(null);
+/* Opens a row, and says something of it. */
+async function open(key, note = "") {
+  if (key.endsWith(".head")) return (location.hash = `#${numberOf(key)}`);
+  const turn = ++opened;
+  const n = numberOf(key);
+  let sent;
   try {
-    request = await get(`requests/${n}`);
+    sent = await sentRequest(n);
   } catch (error) {
-    const newest = await get(`requests?after=${Number.MAX_SAFE_INTEGER}`);
     close();
-    return say(n > newest.last ? `There is no request #${n} yet.` : `Request #${n} is no longer kept.`);
+    return say(n > last ? `There is no request #${n} yet.` : `Request #${n} is no longer kept.`);
   }
+  if (turn !== opened || !shownList()) return;
   say("");
-  show(n);
+  const pane = $("detail");
+  pane.dataset.key = key;
+  pane.replaceChildren(...(key.includes(".") ? signalParts(key, sent) : requestParts(sent.request, note)));
+  show(key);
+  pane.scrollTop = 0;
+}
+/* A request of the stack, and the text of each of its signals. */
+async function sentRequest(n) {
+  const id = `${stack} ${n}`;
+  if (got?.id === id) return got;
+  const request = await get(`requests/${n}`);
+  let nodes;
+  const signalText = (index) => {
+    nodes ??= signalNodes(request.requestBody ?? "");
+    const node = nodes[index];
+    return node && request.requestBody.slice(node.start, node.end);
+  };
+  return (got = { id, request, signalText });
+}
+function signalNodes(body) {
+  try {
+    const signals = parse(body).items?.findLast(({ key }) => JSON.parse(key) === "signals");
+    return (signals?.node.items ?? []).map(({ node }) => node);
+  } catch (error) {
+    return [];
+  }
+}
+/* Names and values, of which an empty one is left out. */
+function factList(facts) {
+  const list = make("dl");
+  for (const [name, ...content] of facts) {
+    if (!content.some((part) => part?.textContent ?? part)) continue;
+    const value = make("dd");
+    value.append(...content.map((part) => (typeof part === "string" ? unhidden(part) : part)));
+    list.append(make("dt", name), value);
+  }
+  return list;
+}
+function requestParts(request, note) {
+  const { n } = request;
   const pane = $("detail");
   const encoding = request.requestHeaders.find(([name]) => name === "content-encoding");
-  pane.dataset.n = n;
   const title = make("div", "", "title");
   const actions = make("p", "", "actions");
   const said = make("p", note, "quiet said");
@@ -47,22 +97,18 @@ async function open(n, note = "") {
     event,
     button("Close", close, "last"),
   );
-  const facts = make("dl");
-  const fact = (name, ...content) => {
-    if (!content.join("")) return;
-    const value = make("dd");
-    value.append(...content.map((part) => (typeof part === "string" ? unhidden(part) : part)));
-    facts.append(make("dt", name), value);
-  };
-  fact("Why", [request.code, request.reason].filter(Boolean).join(": "));
-  fact("Outcome", outcome(request));
-  fact("Types", ...types(request));
-  fact("Account", request.account ?? "none");
-  fact("Time", `${new Date(request.time).toLocaleTimeString()}, ${request.durationMs} ms`);
-  fact("Identifier", request.requestIdentifier ?? "");
-  fact("x-request-id", request.requestId ?? "none");
+  const facts = factList([
+    ["Why", [request.code, request.reason].filter(Boolean).join(": ")],
+    ["Outcome", outcome(request)],
+    ["Types", ...Object.entries(request.types).flatMap(typeAndNumber)],
+    ["Subject", ...subjectLink(request.subject, request.account)],
+    ["Account", request.account ?? "none"],
+    ["Time", `${clock(request.time)}, ${request.durationMs} ms`],
+    ["Identifier", request.requestIdentifier ?? ""],
+    ["x-request-id", request.requestId ?? "none"],
+  ]);
   const shown = body(request, marks); // Makes the elements of the marks.
-  pane.replaceChildren(
+  return [
     title,
     facts,
     actions,
@@ -76,8 +122,19 @@ async function open(n, note = "") {
     headers(request.requestHeaders),
     make("h3", "Response headers"),
     headers(request.responseHeaders),
-  );
-  pane.scrollTop = 0;
+  ];
+}
+/* A type and how many signals have it, after others. */
+const typeAndNumber = ([name, number], index) => [
+  index ? ", " : "",
+  isolated(visible(name)),
+  number > 1 ? ` ×${number}` : "",
+];
+/* An id, which leads to its customer if it is known whose it is. */
+function subjectLink(subject, account) {
+  if (subject === null || subject === undefined) return [];
+  const shown = isolated(visible(subject));
+  return [account === null ? shown : Object.assign(link(customerAddress(subject, account), shown), { tabIndex: 0 })];
 }
 /* Puts a text into the clipboard, or where there is none, such as over plain HTTP from a phone, into a field to copy it from. */
 async function copied(text) {

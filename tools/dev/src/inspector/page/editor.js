@@ -48,7 +48,7 @@ function edit(request, pane, said) {
         try {
           const changed = box.checked ? withNewId(text.value) : text.value === before ? undefined : text.value;
           const answer = JSON.parse(await call("POST", `requests/${request.n}/replay`, changed));
-          open(answer.n, `Sent again: ${answer.status}${answer.replayed ? ", replayed" : ""}.`);
+          open(String(answer.n), `Sent again: ${answer.status}${answer.replayed ? ", replayed" : ""}.`);
         } catch (error) {
           said.textContent = error.message;
         }
