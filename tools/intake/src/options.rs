@@ -232,3 +232,32 @@ fn completions(shell: Shell) -> Result<()> {
     );
     print_line(String::from_utf8_lossy(&script).trim_end())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Commands without an example on the page, and their options.
+    fn missing_on(page: &str, command: &clap::Command, words: &str, missing: &mut Vec<String>) {
+        for option in command.get_arguments().filter_map(clap::Arg::get_long) {
+            if !page.contains(&format!("--{option}")) {
+                missing.push(format!("{words} --{option}"));
+            }
+        }
+        for subcommand in command.get_subcommands() {
+            let words = format!("{words} {}", subcommand.get_name());
+            missing_on(page, subcommand, &words, missing);
+        }
+        if !command.has_subcommands() && !page.contains(words) {
+            missing.push(words.to_owned());
+        }
+    }
+
+    #[test]
+    fn page_has_every_command_and_option() {
+        let page = include_str!("../../../docs/cli.md");
+        let mut missing = Vec::new();
+        missing_on(page, &Options::command(), "intake", &mut missing);
+        assert_eq!(missing, Vec::<String>::new());
+    }
+}
