@@ -121,6 +121,7 @@ class HostileRequests(InspectorPage):
         expect(self.detail.locator("pre")).to_contain_text(escaped)
         self.detail.get_by_role("link", name="c\\u202e").click()
         expect(self.page.locator("#customers h2")).to_have_text("c" + escaped)
+        expect(self.page.get_by_label("customerId or emitterId")).to_have_value("")
         events = self.page.locator("#customers .events li")
         expect(events.first).to_contain_text("a" + escaped)
         events.first.locator("summary").click()

@@ -10,7 +10,7 @@ let shownCustomer = "";
 
 function showCustomers(id) {
   shownCustomer = id;
-  customerId().value = id;
+  customerId().value = unhidden(id) === id ? id : ""; // A field cannot show escapes.
   setAddress();
   return drawCustomers();
 }
@@ -108,7 +108,13 @@ function eventsOf(id, account, stored) {
       const said = request.result
         ? `profile ${request.result}`
         : `update refused: ${refusal(request) || request.fieldCode}`;
-      events.push({ time, durationMs, name: said, className: request.result ? "good" : "bad", key: String(n) });
+      events.push({
+        time,
+        durationMs,
+        name: said,
+        className: request.result ? (OUTCOMES[request.result] ?? "") : "bad",
+        key: String(n),
+      });
     }
     request.signals.forEach((signal, index) => {
       if (signal.subject !== id) return;
