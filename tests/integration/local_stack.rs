@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use aws::deadline::Deadline;
@@ -16,7 +17,7 @@ use model::api_key::KeyHash;
 use serde_json::{Value, json};
 use store::key_snapshot::{KeySnapshot, MAX_OBJECT_BYTES, OBJECT_KEY};
 use testkit::fake_s3::bucket_at;
-use testkit::{LocalStack, call, client_at};
+use testkit::{LocalStack, build, call, client_at};
 
 use crate::support::page::root;
 
@@ -165,6 +166,44 @@ async fn cargo_dev_has_a_key_snapshot_of_its_key_table() {
     let entry = snapshot.find(key).unwrap();
     assert_eq!(entry.account_id.as_str(), stack.variable("ACCOUNT_ID"));
     assert_eq!(snapshot.unreadable, 0);
+    stack.stop("TERM");
+}
+
+/// What a command of `cargo intake` prints that works on this stack.
+fn intake(stack: &LocalStack, arguments: &[&str]) -> String {
+    let programs = build(&["intake"]).unwrap();
+    let output = Command::new(programs.join("intake"))
+        .arg(format!("--local={}", stack.env_file().display()))
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn key_of_the_operator_is_in_the_key_snapshot_of_cargo_dev_and_valid_while_dynamodb_fails() {
+    let stack = LocalStack::start(&["--faults", "1"]);
+    let key = intake(
+        &stack,
+        &["keys", "create", "--account", "shop", "--name", "web"],
+    );
+    let authorization = format!("Bearer {}", key.trim());
+    let signals = br#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
+    let headers = [("Authorization", authorization.as_str())];
+    let deferred = stack.send("POST", "/api/event-flows/signal", &headers, signals);
+    assert_eq!(deferred.json()["deferred"], 1, "{deferred:?}");
+
+    let url = format!("{}/reset", stack.variable("INSPECTOR_URL"));
+    let reset = call("POST", &url, &[("X-Intake-Inspector", "1")], b"");
+    assert_eq!(reset.status, 204, "{reset:?}");
+    let checks = intake(&stack, &["doctor", "--json"]);
+    let snapshot = checks
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .find(|check| check["check"] == "Key snapshot");
+    let snapshot = snapshot.unwrap();
+    assert_eq!(snapshot["seen"], "2 key(s), as in the table", "{snapshot}");
     stack.stop("TERM");
 }
 

@@ -72,6 +72,11 @@ impl LocalStack {
         }
     }
 
+    /// The env file.
+    pub fn env_file(&self) -> PathBuf {
+        self.folder.path().join("dev.env")
+    }
+
     /// A variable of the env file.
     pub fn variable(&self, name: &str) -> &str {
         &self.variables[name]

@@ -83,7 +83,7 @@ pub fn defaults(connector: SharedHttpConnector) -> Builder {
 
 /// Finds the endpoint of a service in the variables. The clients ask for nothing else.
 #[derive(Debug)]
-struct EndpointVariables(Variables);
+pub struct EndpointVariables(pub Variables);
 
 impl LoadServiceConfig for EndpointVariables {
     fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {

@@ -91,12 +91,7 @@ async fn find_all(stack: &Stack) -> Result<Vec<DoctorFinding>> {
     let concurrency = check_concurrency(stack).await;
     add("Concurrency", concurrency);
     let queues = match Queues::find(stack) {
-        Ok(Some(queues)) => queues,
-        Ok(None) => {
-            let outcome = CheckOutcome::skipped(stack.no_queues_message());
-            add("Overflow queue", Ok(outcome));
-            return Ok(findings);
-        }
+        Ok(queues) => queues,
         Err(error) => {
             add("Overflow queue", Err(error));
             return Ok(findings);

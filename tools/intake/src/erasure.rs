@@ -154,9 +154,8 @@ impl<'a> Erasure<'a> {
     /// Messages are queued, nothing was found of an account without a key, the operator has named a rejected
     /// signal that was not found or by a name that fits several, or a call failed.
     pub(crate) async fn look(&mut self) -> Result<ErasureResult> {
-        if !self.options.dry_run
-            && let Some(queues) = QueueCheck::find(self.stack, self.options.anyway)?
-        {
+        if !self.options.dry_run {
+            let queues = QueueCheck::find(self.stack, self.options.anyway)?;
             queues.refuse_if_any().await?;
         }
         note(&format!("Counting {} ...", self.target()));
@@ -214,11 +213,9 @@ impl<'a> Erasure<'a> {
     /// Messages were queued for too long: nothing is deleted. Or a call failed: a part may be deleted.
     pub(crate) async fn wait_and_delete(&self, wait: Wait) -> Result<ErasureResult> {
         wait_for_functions(wait).await;
-        let mut queued = 0;
-        if let Some(queues) = QueueCheck::find(self.stack, self.options.anyway)? {
-            let messages = queues.wait_until_none().await;
-            queued = messages.context("Nothing is deleted")?;
-        }
+        let check = QueueCheck::find(self.stack, self.options.anyway)?;
+        let messages = check.wait_until_none().await;
+        let queued = messages.context("Nothing is deleted")?;
         let erased = self.delete().await?;
         Ok(ErasureResult { queued, ..erased })
     }

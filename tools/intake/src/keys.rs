@@ -8,7 +8,7 @@ mod revoke;
 mod rotate;
 pub(crate) mod snapshot;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 use futures_util::future::join;
 use model::account::AccountId;
@@ -81,18 +81,16 @@ impl KeysCommand {
             _ => stack,
         };
         let key_table = KeyTable::new(stack)?;
-        let has_bucket = match self {
+        match self {
             // It only reads, and tells that it cannot read the snapshot.
-            Self::List(_) => false,
-            _ => snapshot::has_bucket(stack)?,
-        };
+            Self::List(_) => {}
+            _ => drop(find_bucket(stack)?),
+        }
         let performed = self.perform(&key_table, format).await;
         if !key_table.needs_publication() {
             return performed;
         }
-        if let Err(error) = &performed
-            && has_bucket
-        {
+        if let Err(error) = &performed {
             // The publication may wait for minutes. The operator hears before what is known of a key.
             note(&format!("{error:#} Writing the key snapshot ..."));
         }
@@ -252,8 +250,7 @@ pub(crate) async fn ensure_account_has_key(
 }
 
 async fn publish(key_table: &KeyTable<'_>, format: Format) -> Result<()> {
-    let bucket =
-        find_bucket(key_table.stack)?.context("This stack has no bucket for a key snapshot.")?;
+    let bucket = find_bucket(key_table.stack)?;
     let written = write_snapshot(&bucket, key_table).await;
     // The revocations that this may have written to the table need no second publication: if the first
     // one failed, the command ends with its error.

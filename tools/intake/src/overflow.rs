@@ -44,14 +44,9 @@ pub(crate) enum OverflowCommand {
 impl OverflowCommand {
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let queues = Queues::find(stack)?;
-        match (self, queues) {
-            (Self::Status, Some(queues)) => status(&queues, format).await,
-            (Self::Status, None) => {
-                note(&stack.no_queues_message());
-                Ok(())
-            }
-            (Self::Redrive { yes }, Some(queues)) => redrive(&queues, yes, format).await,
-            (Self::Redrive { .. }, None) => bail!(stack.no_queues_message()),
+        match self {
+            Self::Status => status(&queues, format).await,
+            Self::Redrive { yes } => redrive(&queues, yes, format).await,
         }
     }
 }
@@ -138,16 +133,17 @@ impl MessageCounts {
 }
 
 impl<'a> Queues<'a> {
-    /// The queues of `stack`, if it has them.
-    pub(crate) fn find(stack: &'a Stack) -> Result<Option<Self>> {
-        let Some(urls) = stack.queue_urls()? else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
+    /// The queues of `stack`.
+    ///
+    /// # Errors
+    /// The URL of one of them is unknown.
+    pub(crate) fn find(stack: &'a Stack) -> Result<Self> {
+        let urls = stack.queue_urls()?;
+        Ok(Self {
             client: &stack.sqs,
             overflow: urls.overflow,
             dead_letters: urls.dead_letters,
-        }))
+        })
     }
 
     /// Asks SQS for the counts of both queues.

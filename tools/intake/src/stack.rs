@@ -9,7 +9,7 @@ pub(crate) mod variables;
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use aws::dynamodb::patient_dynamodb;
 use aws::http::refuse_empty_answers;
 use aws_config::SdkConfig;
@@ -18,6 +18,7 @@ use aws_sdk_dynamodb::Client;
 use operator::Tables;
 use operator::rejected::RejectedTable;
 
+use self::connect::START_AGAIN;
 pub(crate) use self::connect::{StackArgs, local_account};
 use self::state::StackState;
 use self::variables::StackVariables;
@@ -29,6 +30,9 @@ use crate::output::note;
 
 /// The timeout of one attempt of a call. An operator may be far from the region, on a slow line.
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The advice for a variable of a deployed stack.
+const NAME_THE_STACK: &str = "Give --stack NAME or --local, or set the variable.";
 
 /// The version of this command line, which is compared with the deployed one.
 pub(crate) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -60,10 +64,6 @@ impl Stack {
         let http_client = config.http_client().map(refuse_empty_answers);
         let mut sqs = aws_sdk_sqs::config::Builder::from(config);
         sqs.set_http_client(http_client);
-        if is_local {
-            let endpoint = variables.find("AWS_ENDPOINT_URL_SQS");
-            sqs.set_endpoint_url(endpoint.map(str::to_owned));
-        }
         Self {
             dynamodb: patient_dynamodb(config),
             sqs: aws_sdk_sqs::Client::from_conf(sqs.build()),
@@ -99,10 +99,7 @@ impl Stack {
 
     /// The name of the table that `variable` holds.
     pub(crate) fn table_name(&self, variable: &str) -> Result<&str> {
-        self.variables.get(
-            variable,
-            "Give --stack NAME or --local, or set the variable.",
-        )
+        self.variables.get(variable, NAME_THE_STACK)
     }
 
     /// The tables that an import and a redrive need.
@@ -137,31 +134,21 @@ impl Stack {
         self.variables.find(variable)
     }
 
-    /// The name of a queue or a bucket, on which a promise depends. `None` when the stack has none: the
-    /// variable is empty, or the file of `cargo dev`, which has all that its stack has, lacks it.
+    /// The name of the bucket of the key snapshot.
     ///
     /// # Errors
-    /// The variable is not set: whether the stack has one is unknown.
-    fn resource(&self, variable: &str) -> Result<Option<&str>> {
-        let is_none = self.variables.is_empty(variable)
-            || (self.is_local && self.variables.find(variable).is_none());
-        if is_none {
-            return Ok(None);
-        }
-        let advice =
-            "Give --stack NAME, or set the variable; an empty one says that the stack has none.";
-        self.variables.get(variable, advice).map(Some)
+    /// It is unknown: a command must not change a key that the snapshot has.
+    pub(crate) fn key_snapshot_bucket(&self) -> Result<&str> {
+        self.variables.get(KEY_SNAPSHOT_BUCKET, self.advice())
     }
 
-    /// The name of the bucket of the key snapshot. A local stack has none.
-    ///
-    /// # Errors
-    /// Whether there is one is unknown.
-    pub(crate) fn key_snapshot_bucket(&self) -> Result<Option<&str>> {
+    /// What to do about a variable that is not set or empty.
+    fn advice(&self) -> &'static str {
         if self.is_local {
-            return Ok(None);
+            START_AGAIN
+        } else {
+            NAME_THE_STACK
         }
-        self.resource(KEY_SNAPSHOT_BUCKET)
     }
 
     /// Whether there is a stack of the delivery beside this one. A stack without a name is taken for one
@@ -193,39 +180,15 @@ impl Stack {
         Ok(value.to_owned())
     }
 
-    /// The URLs of the overflow queue and of its dead-letter queue. `None` when there is no overflow
-    /// queue.
+    /// The URLs of the overflow queue and of its dead-letter queue.
     ///
     /// # Errors
-    /// Whether there are queues is unknown, or there is only one of the two: the counts of that one would
-    /// pass for those of both.
-    pub(crate) fn queue_urls(&self) -> Result<Option<QueueUrls<'_>>> {
-        let overflow = self.resource(OVERFLOW_QUEUE_URL)?;
-        let dead_letters = self.resource(DEAD_LETTER_QUEUE_URL)?;
-        match (overflow, dead_letters) {
-            (Some(overflow), Some(dead_letters)) => Ok(Some(QueueUrls {
-                overflow,
-                dead_letters,
-            })),
-            (None, None) => Ok(None),
-            (Some(_), None) | (None, Some(_)) => bail!(
-                "{} has only one of {OVERFLOW_QUEUE_URL} and {DEAD_LETTER_QUEUE_URL}. Set both; empty ones say that the \
-                 stack has no queue.",
-                self.variables.source
-            ),
-        }
-    }
-
-    /// The sentence that says that there is no overflow queue.
-    pub(crate) fn no_queues_message(&self) -> String {
-        if self.is_local {
-            return "The stack of `cargo dev` runs without an overflow queue (--no-queue)."
-                .to_owned();
-        }
-        format!(
-            "{} says that there is no overflow queue: {OVERFLOW_QUEUE_URL} and {DEAD_LETTER_QUEUE_URL} are empty.",
-            self.variables.source
-        )
+    /// One of them is unknown.
+    pub(crate) fn queue_urls(&self) -> Result<QueueUrls<'_>> {
+        Ok(QueueUrls {
+            overflow: self.variables.get(OVERFLOW_QUEUE_URL, self.advice())?,
+            dead_letters: self.variables.get(DEAD_LETTER_QUEUE_URL, self.advice())?,
+        })
     }
 
     /// How long signals are kept. `None` means forever. There is no default: a signal that is written

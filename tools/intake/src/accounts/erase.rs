@@ -39,7 +39,7 @@ const REVOCATION_DELAY: Duration = VALID_KEY_CACHE_TTL
     .saturating_add(MAX_REQUEST_DURATION)
     .saturating_add(CLOCK_MARGIN);
 
-/// Why [`REVOCATION_DELAY`] may be too short where there is a key snapshot. Its two minutes are the
+/// Why [`REVOCATION_DELAY`] may be too short. Its two minutes are the
 /// minute of the cache, and one until the snapshot is read again.
 const LATE_SIGNALS: &str = "A function that got no answer from the key table may have accepted the keys for two minutes after \
      their revocation, and for longer while S3 did not answer either. If that may have happened, run the command again: that \
@@ -63,7 +63,8 @@ impl EraseAccount {
         } = self;
         let mut erasure = Erasure::new(stack, account, Reach::Account, options, &[]);
         let key_table = KeyTable::new(stack)?;
-        let has_snapshot = snapshot::has_bucket(stack)?;
+        // The keys are revoked in the snapshot, too.
+        stack.key_snapshot_bucket()?;
         let found = erasure.look().await?;
         let api_keys = keys_of_account(&key_table, account).await?;
         ensure!(
@@ -81,9 +82,7 @@ impl EraseAccount {
         let more_text = format!(", {revoked_keys} key(s) revoked");
         let more_json = Map::from_iter([("revokedKeys".to_owned(), json!(revoked_keys))]);
         let printed = erasure.print_erased(&outcome.erased, format, &more_text, more_json);
-        if has_snapshot {
-            note(LATE_SIGNALS);
-        }
+        note(LATE_SIGNALS);
         // These errors are returned last, so that the operator has the line for the record in any case.
         // That of a later key comes before that of the printing: both ask for a second run.
         match outcome.no_later_key.and(printed) {

@@ -45,8 +45,11 @@ enum NextStep {
 }
 
 impl<'a> QueueCheck<'a> {
-    /// The queues of `stack`, if it has them. The SQS of a local stack counts each message at once.
-    pub(super) fn find(stack: &'a Stack, anyway: bool) -> Result<Option<Self>> {
+    /// The queues of `stack`. The SQS of a local stack counts each message at once.
+    ///
+    /// # Errors
+    /// It is unknown which queues these are.
+    pub(super) fn find(stack: &'a Stack, anyway: bool) -> Result<Self> {
         let count_delay = if stack.is_local {
             Duration::ZERO
         } else {
@@ -57,7 +60,7 @@ impl<'a> QueueCheck<'a> {
             anyway,
         };
         let queues = Queues::find(stack)?;
-        Ok(queues.map(|queues| Self { queues, rule }))
+        Ok(Self { queues, rule })
     }
 
     /// # Errors

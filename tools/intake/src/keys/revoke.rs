@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::key_id_parser::KeyIdParser;
 use super::key_table::{KeyTable, StoredKey, TableChange, no_such_key};
-use super::snapshot::{self, find_bucket, has_bucket};
+use super::snapshot::{self, find_bucket};
 use crate::bucket::UnknownWrite;
 use crate::confirm::confirm;
 use crate::output::{Format, note, print_json};
@@ -63,7 +63,10 @@ impl RevokeKey {
                 Err(error) => return self.revoke_in_snapshot(key_table, error).await,
             };
             ensure!(exists, no_such_key(id));
-            note_revoked(id, has_bucket(key_table.stack)?);
+            note(&format!(
+                "Revoked {id}. Within a minute, every function rejects it. One that gets no answer from the key table \
+                 goes by the key snapshot: within two minutes, while S3 answers."
+            ));
         }
         match format {
             Format::Json => print_json(&json!({"keyId": id, "revoked": true})),
@@ -91,26 +94,20 @@ impl RevokeKey {
         key_table: &KeyTable<'_>,
         error: Error,
     ) -> Result<()> {
-        if has_bucket(key_table.stack)? {
-            let id = &self.id;
-            let question = format!(
-                "{error:#} Revoke the key {id} in the key snapshot? This cannot be undone."
-            );
-            confirm(&question, self.yes)?;
-        }
+        let id = &self.id;
+        let question =
+            format!("{error:#} Revoke the key {id} in the key snapshot? This cannot be undone.");
+        confirm(&question, self.yes)?;
         self.revoke_in_snapshot(key_table, error).await
     }
 
     /// Revokes the key in the snapshot alone, because the table failed with `error`.
     ///
     /// # Errors
-    /// It always returns an error, since the table lacks the revocation. It is `error` itself when the
-    /// stack has no snapshot.
+    /// It always returns an error, since the table lacks the revocation.
     async fn revoke_in_snapshot(&self, key_table: &KeyTable<'_>, error: Error) -> Result<()> {
         let id = &self.id;
-        let Some(bucket) = find_bucket(key_table.stack)? else {
-            return Err(error);
-        };
+        let bucket = find_bucket(key_table.stack)?;
         key_table.skip_publication();
         if let Err(unrevoked) = snapshot::revoke(&bucket, id).await {
             let outcome = if unrevoked.is::<UnknownWrite>() {
@@ -129,16 +126,4 @@ impl RevokeKey {
              reject it within two minutes, while S3 answers. Run this command again until the key table has the revocation."
         ))
     }
-}
-
-/// Tells the operator how long functions may still accept a key that is revoked in the table.
-fn note_revoked(id: &str, has_snapshot: bool) {
-    let exception = if has_snapshot {
-        "One that gets no answer from the key table goes by the key snapshot: within two minutes, while S3 answers."
-    } else {
-        "One that cannot read the key table may accept it for 15 minutes."
-    };
-    note(&format!(
-        "Revoked {id}. Within a minute, every function rejects it. {exception}"
-    ));
 }

@@ -26,29 +26,18 @@ const ATTEMPTS: u32 = 20;
 /// The longest pause before the next attempt.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// Whether the stack has a bucket for the snapshot.
-///
-/// # Errors
-/// It is unknown: a command must not change a key that the snapshot may have.
-pub(crate) fn has_bucket(stack: &Stack) -> Result<bool> {
-    let name = stack.key_snapshot_bucket()?;
-    Ok(name.is_some())
-}
-
-/// The bucket of the snapshot, if the stack has one.
+/// The bucket of the snapshot.
 ///
 /// # Errors
 /// It is unknown.
-pub(super) fn find_bucket(stack: &Stack) -> Result<Option<Bucket>> {
+pub(super) fn find_bucket(stack: &Stack) -> Result<Bucket> {
     let name = stack.key_snapshot_bucket()?;
-    Ok(name.map(|name| Bucket::new(stack, name, ATTEMPT_TIMEOUT)))
+    Ok(Bucket::new(stack, name, ATTEMPT_TIMEOUT))
 }
 
-/// Writes the snapshot, where there is one, after a command that has changed a key.
+/// Writes the snapshot after a command that has changed a key.
 pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
-    let Some(bucket) = find_bucket(key_table.stack)? else {
-        return Ok(());
-    };
+    let bucket = find_bucket(key_table.stack)?;
     if key_table.change() == TableChange::Written {
         say_at_interrupt(
             "The key snapshot may be older than the key table: `cargo intake keys publish` writes it.",
@@ -228,11 +217,9 @@ fn snapshot_keys(keys: &[StoredKey], now: Timestamp) -> Vec<SnapshotKey> {
         .collect()
 }
 
-/// Reads the snapshot. Returns `None` in a stack that has none.
+/// Reads the snapshot. Returns `None` if there is none.
 pub(super) async fn read(stack: &Stack) -> Result<Option<KeySnapshot>> {
-    let Some(bucket) = find_bucket(stack)? else {
-        return Ok(None);
-    };
+    let bucket = find_bucket(stack)?;
     let object = read_object(&bucket).await?;
     let read = object.map(|read| KeySnapshot::parse(&read.object));
     Ok(read.transpose()?)
@@ -241,9 +228,7 @@ pub(super) async fn read(stack: &Stack) -> Result<Option<KeySnapshot>> {
 /// Compares the snapshot with the table, as functions would read it. They cannot tell a missing
 /// snapshot from one that they may not read: only here is it seen.
 pub(crate) async fn compare(stack: &Stack) -> Result<CheckOutcome> {
-    let Some(bucket) = find_bucket(stack)? else {
-        return Ok(CheckOutcome::skipped("this stack has no bucket for one"));
-    };
+    let bucket = find_bucket(stack)?;
     let differs = |fault: &str| {
         Ok(CheckOutcome::failed(format!(
             "{fault}: run `cargo intake keys publish`"

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, ensure};
+use aws::sdk_config::EndpointVariables;
 use aws_config::identity::IdentityCache;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
@@ -55,7 +56,7 @@ const OUTPUTS_AND_PARAMETERS: [(&str, &str); 13] = [
 const DYNAMODB_ENDPOINT: &str = "AWS_ENDPOINT_URL_DYNAMODB";
 
 /// The advice for a file of `cargo dev` that lacks a variable.
-const START_AGAIN: &str = "Start `cargo dev` again.";
+pub(super) const START_AGAIN: &str = "Start `cargo dev` again.";
 
 /// The timeout of a connection. An operator may be far from the region, on a slow line.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -232,7 +233,9 @@ fn local_config(variables: &StackVariables) -> Result<SdkConfig> {
     );
     let region = get("AWS_REGION")?.to_owned();
     let endpoint = get(DYNAMODB_ENDPOINT)?;
-    loopback_config(credentials, Region::new(region), endpoint)
+    let config = loopback_config(credentials, Region::new(region), endpoint)?;
+    let endpoints = EndpointVariables(variables.values.clone().into_iter().collect());
+    Ok(config.into_builder().service_config(endpoints).build())
 }
 
 /// The configuration for calls to servers on this machine.

@@ -33,15 +33,14 @@ pub(crate) const SIGNALS_TABLE: &str = SignalsTable::VARIABLE;
 pub(crate) const REJECTED_SIGNALS_TABLE: &str = RejectedSignalsTable::VARIABLE;
 pub(crate) const IDEMPOTENCY_TABLE: &str = IdempotencyTable::VARIABLE;
 
-/// The variables that hold the URLs of the overflow queue and of its dead-letter queue. A stack may
-/// have neither.
+/// The variables that hold the URLs of the overflow queue and of its dead-letter queue.
 pub(crate) const OVERFLOW_QUEUE_URL: &str = overflow_messages::QUEUE_VARIABLE;
 pub(crate) const DEAD_LETTER_QUEUE_URL: &str = overflow_messages::DEAD_LETTER_QUEUE_VARIABLE;
 
 /// The variable that holds the name of the overflow function, which its metrics have.
 pub(crate) const OVERFLOW_FUNCTION: &str = "OVERFLOW_FUNCTION";
 
-/// The variable that holds the name of the bucket of the key snapshot. A stack may have none.
+/// The variable that holds the name of the bucket of the key snapshot.
 pub(crate) const KEY_SNAPSHOT_BUCKET: &str = store::key_snapshot::BUCKET_VARIABLE;
 
 /// The variable that holds the address of the API.
@@ -138,11 +137,6 @@ impl StackVariables {
             .get(name)
             .map(String::as_str)
             .filter(|value| !value.is_empty())
-    }
-
-    /// Whether a variable is set to nothing.
-    pub(super) fn is_empty(&self, name: &str) -> bool {
-        self.values.get(name).is_some_and(String::is_empty)
     }
 
     /// The value of a variable. The error says which variable is missing where, and `advice`.

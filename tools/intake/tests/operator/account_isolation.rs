@@ -87,7 +87,7 @@ async fn commands_that_read_find_nothing_of_another_account() {
 #[tokio::test]
 async fn erasure_and_redrive_change_nothing_of_another_account() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     fill(&app, "shop").await;
     let customers = app.items("CustomersTable").await.len();
     let signals = app.items("SignalsTable").await.len();

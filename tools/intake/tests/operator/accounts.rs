@@ -60,6 +60,7 @@ async fn erasure_waits_for_a_table_that_throttles_whole_batches() {
         operator,
         proxy: _proxy,
     } = operator_behind_proxy(&app, throttled).await;
+    let operator = operator.of_local_stack();
     operator
         .run(&["accounts", "erase", "shop", "--yes"])
         .success();
@@ -72,7 +73,7 @@ async fn erasure_of_an_account_without_an_active_key_waits_for_requests_under_wa
     let app = TestApp::start();
     fill(&app, "shop").await;
     revoke_an_hour_ago(&app, "shop").await;
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     let erasing = RunningCommand::start(&operator, &[&ERASE[..], &["--yes"]].concat());
     let waiting = loop {
         let note = erasing.note();
@@ -91,7 +92,7 @@ async fn erasure_of_an_account_without_an_active_key_waits_for_requests_under_wa
 #[tokio::test]
 async fn interrupted_erasure_of_an_account_has_revoked_its_keys_and_deleted_nothing() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     fill(&app, "shop").await;
     let unconfirmed = operator.run(&ERASE).error_message();
     let question = "Erase 1 profile(s), 60 signal(s), 1 rejected signal(s), 1 idempotency record(s): everything that is stored of \
@@ -133,7 +134,7 @@ fn assert_all_keys_are_revoked(operator: &Operator) {
 #[tokio::test]
 async fn key_created_before_the_confirmation_is_revoked_and_waited_for() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     fill(&app, "shop").await;
     revoke_an_hour_ago(&app, "shop").await;
     let mut terminal = Terminal::run(&operator, &ERASE);
@@ -153,6 +154,7 @@ async fn key_created_while_an_account_is_erased_is_revoked_and_the_erasure_fails
     revoke_an_hour_ago(&app, "shop").await;
     let throttled = Fault::THROTTLED.always().for_operation("BatchWriteItem");
     let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, throttled).await;
+    let operator = operator.of_local_stack();
     let erasing = RunningCommand::start(&operator, &[&ERASE[..], &["--yes"]].concat());
     wait_for_fault(&proxy).await;
     operator.create_key("later");
@@ -173,7 +175,7 @@ async fn key_created_while_an_account_is_erased_is_revoked_and_the_erasure_fails
 #[tokio::test]
 async fn erasure_of_an_account_deletes_its_data_only_and_can_be_repeated() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     for account in ["shop", "shop-2", "sho"] {
         fill(&app, account).await;
     }
@@ -221,7 +223,9 @@ async fn erasure_of_an_account_deletes_its_data_only_and_can_be_repeated() {
 #[test]
 fn erasure_of_an_account_that_does_not_exist_is_an_error() {
     let app = TestApp::start();
-    let erased = Operator::new(&app).run(&["accounts", "erase", "shopp", "--yes"]);
+    let erased = Operator::new(&app)
+        .of_local_stack()
+        .run(&["accounts", "erase", "shopp", "--yes"]);
     assert_eq!(
         erased.error_message(),
         "The account shopp has no key, and there is no data of it."

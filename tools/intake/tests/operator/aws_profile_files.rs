@@ -8,7 +8,7 @@ use serde_json::json;
 use testkit::http_server::HttpServer;
 
 use crate::aws_profiles::{CREATE, Profile, operator_with};
-use crate::support::fake_aws::{Change, FakeAws};
+use crate::support::fake_aws::{Change, FakeAws, KEY_SNAPSHOT_BUCKET};
 use crate::support::operator::{CommandOutput, Operator};
 
 /// Runs a command with this `~/.aws/config` and these variables.
@@ -165,7 +165,7 @@ async fn no_setting_of_a_profile_with_control_characters_makes_the_program_panic
                         variables: &[
                             ("API_KEYS_TABLE", "ApiKeysTable"),
                             ("INTAKE_STACK", ""),
-                            ("KEY_SNAPSHOT_BUCKET", ""),
+                            ("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET),
                         ],
                         access_key: "",
                         asked_once: None,

@@ -34,7 +34,7 @@ const PROFILES: [Profile; 16] = [
     },
     Profile {
         name: "endpoints of the services of a profile",
-        config: "[profile ops]\n{keys}services = own\n[services own]\ncloudformation =\n  endpoint_url = {aws}\ndynamodb =\n  endpoint_url = {aws}\n",
+        config: "[profile ops]\n{keys}services = own\n[services own]\ncloudformation =\n  endpoint_url = {aws}\ndynamodb =\n  endpoint_url = {aws}\ns3 =\n  endpoint_url = {aws}\n",
         variables: &[("AWS_PROFILE", "ops")],
         access_key: "Static",
         asked_once: None,

@@ -7,7 +7,7 @@ use serde_json::json;
 use testkit::http_server::HttpServer;
 
 use crate::aws_profiles::{CREATE, Profile, operator_with};
-use crate::support::fake_aws::{Change, FakeAws};
+use crate::support::fake_aws::{Change, FakeAws, KEY_SNAPSHOT_BUCKET};
 use crate::support::operator::Operator;
 
 /// A profile or variables with which there can be no key, and what the operator hears.
@@ -302,7 +302,7 @@ async fn settings_that_the_sdk_does_not_know_are_told_and_no_hindrance() {
         };
         operator_with(&profile, &aws.endpoint())
             .variable("API_KEYS_TABLE", "ApiKeysTable")
-            .variable("KEY_SNAPSHOT_BUCKET", "")
+            .variable("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET)
             .variable("INTAKE_STACK", "")
             .run(&CREATE)
             .success()
@@ -400,7 +400,7 @@ async fn no_value_of_a_variable_makes_the_program_panic() {
             .variable("AWS_SECRET_ACCESS_KEY", "s")
             .variable("INTAKE_STACK", "")
             .variable("API_KEYS_TABLE", "ApiKeysTable")
-            .variable("KEY_SNAPSHOT_BUCKET", "")
+            .variable("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET)
     };
     // A proxy that does not exist keeps the calls to the usual address on this machine.
     let without_keys = || {

@@ -150,9 +150,10 @@ fn env_file_is_found_from_any_folder_of_the_repository() {
     );
     let variables = format!(
         "AWS_ENDPOINT_URL_DYNAMODB={}\nAWS_REGION=eu-central-1\nAWS_ACCESS_KEY_ID=local\nAWS_SECRET_ACCESS_KEY=local\n\
-         API_KEYS_TABLE={}\n",
+         API_KEYS_TABLE={}\nAWS_ENDPOINT_URL_S3={}\nKEY_SNAPSHOT_BUCKET=keys\n",
         app.emulator.endpoint(),
-        table_name("ApiKeysTable")
+        table_name("ApiKeysTable"),
+        app.s3.endpoint()
     );
     operator.file("target/dev.env", &variables);
     let mut command = operator.command(&[

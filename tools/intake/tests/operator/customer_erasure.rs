@@ -42,7 +42,7 @@ async fn count(app: &TestApp, table: &str) -> usize {
 #[tokio::test]
 async fn erasure_deletes_all_data_of_one_customer_only() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     store_three_customers(&app).await;
     let erase = ["customers", "erase", "--account", "shop", "ada"];
     let unconfirmed = operator.run(&erase).error_message();
@@ -82,7 +82,7 @@ async fn erasure_deletes_all_data_of_one_customer_only() {
 #[tokio::test]
 async fn erasure_of_an_emitter_that_is_interrupted_while_it_waits_has_deleted_nothing() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     store_three_customers(&app).await;
     let erasing = RunningCommand::start(&operator, &ERASE_EMITTER);
     assert_eq!(erasing.note(), COUNTING_EMITTER);
@@ -101,7 +101,7 @@ async fn erasure_of_an_emitter_that_is_interrupted_while_it_waits_has_deleted_no
 #[tokio::test]
 async fn erasure_in_an_account_without_a_key_or_data_is_an_error() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     app.key("shop").await;
     let by_type = "signals erase --account shpo --type t --since 2d --until 1d --yes";
     for erase in ["customers erase --account shpo ada --yes", by_type] {
@@ -127,7 +127,7 @@ async fn erasure_in_an_account_without_a_key_or_data_is_an_error() {
 #[tokio::test]
 async fn erasure_that_finds_nothing_waits_for_requests_that_are_on_their_way() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     let key = app.key("shop").await;
     let erasing = RunningCommand::start(&operator, &ERASE_EMITTER);
     assert_eq!(erasing.note(), COUNTING_EMITTER);

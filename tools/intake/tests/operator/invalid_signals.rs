@@ -35,7 +35,7 @@ async fn random_invalid_signals_of_a_person_are_found_and_erased_and_others_stay
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     let key = app.key("shop").await;
     let mut generator = Generator::new(seed);
     let mut signals: Vec<_> = (0..80).map(|_| generator.signal(ID)).collect();
@@ -142,7 +142,7 @@ const ERASE_TYPE: [&str; 10] = [
 #[tokio::test]
 async fn erasure_by_type_finds_numbers_and_leaves_what_was_cut() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     let key = app.key("shop").await;
     send_types(&app, &key).await;
     let counted = operator.run(&[&ERASE_TYPE[..], &["--dry-run", "--json"]].concat());
@@ -154,8 +154,8 @@ async fn erasure_by_type_finds_numbers_and_leaves_what_was_cut() {
     assert_eq!(erased.code, Some(1), "{erased:?}");
     assert_eq!(
         erased.stderr.lines().last().unwrap(),
-        "error: 1 rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake rejected list --json`, and run \
-         the command again with --rejected ID for each that is to be erased."
+        "error: 1 rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake --local='dev.env' rejected list \
+         --json`, and run the command again with --rejected ID for each that is to be erased."
     );
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
 }
@@ -177,7 +177,7 @@ async fn put_without(app: &TestApp, item: &Item, attributes: &[&str]) {
 #[tokio::test]
 async fn item_that_cannot_be_read_and_may_be_of_the_person_makes_an_erasure_and_an_export_fail() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     let key = app.key("shop").await;
     let json = r#"{"customerId":"1001","eventType":""}"#.to_owned();
     let signal = InvalidSignal {
@@ -240,7 +240,7 @@ async fn item_that_cannot_be_read_and_may_be_of_the_person_makes_an_erasure_and_
 #[tokio::test]
 async fn operator_at_a_terminal_names_the_doubtful_signals_or_leaves_them() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     let key = app.key("shop").await;
     let filler = "x".repeat(CUT_AFTER);
     let signal = InvalidSignal {

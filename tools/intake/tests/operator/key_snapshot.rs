@@ -12,7 +12,6 @@ use testkit::{TestApp, key_entry, store_key};
 use crate::support::clock::days_ago;
 use crate::support::key_snapshot::{PUBLISH, document, finding, key, keys, operator};
 use crate::support::key_table::revoke_an_hour_ago;
-use crate::support::operator::Operator;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn created_key_is_in_the_snapshot_by_its_hash() {
@@ -59,7 +58,7 @@ async fn each_command_that_changes_a_key_writes_the_snapshot() {
 
     revoke_an_hour_ago(&app, "mine").await;
     let erase = ["accounts", "erase", "mine", "--yes"];
-    let erased = operator.run(&erase).success();
+    let erased = operator.run(&operator.local(&erase)).success();
     assert!(
         erased
             .stderr
@@ -213,17 +212,4 @@ async fn snapshot_that_cannot_be_read_is_told_and_replaced() {
     let told = "The old key snapshot cannot be read, and is replaced: ";
     assert!(created.stderr.contains(told), "{created:?}");
     assert_eq!(keys(&s3).len(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn stack_without_the_bucket_has_no_snapshot() {
-    let app = TestApp::start();
-    let operator = Operator::new(&app);
-    operator.create_key("web");
-    assert_eq!(
-        operator.run(&PUBLISH).error_message(),
-        "This stack has no bucket for a key snapshot."
-    );
-    let finding = finding(&operator.run(&["doctor", "--json"]));
-    assert_eq!(finding.result, "skipped", "{finding:?}");
 }

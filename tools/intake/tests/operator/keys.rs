@@ -246,7 +246,7 @@ fn created_key_that_cannot_be_printed_is_stored_and_to_be_revoked() {
     let id = id_of(&operator, "active");
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
-        stderr.starts_with(&format!("error: The key {id} was stored but not printed: ")),
+        stderr.starts_with(&format!("The key {id} was stored but not printed: ")),
         "{stderr}"
     );
     assert!(

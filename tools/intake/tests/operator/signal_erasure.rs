@@ -48,7 +48,7 @@ const ERASE: [&str; 10] = [
 #[tokio::test]
 async fn erasure_by_type_deletes_one_type_of_one_account_in_one_period() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     send_cards(&app).await;
     let assert_stored = async |signals: usize, rejected: usize| {
         assert_eq!(app.items("SignalsTable").await.len(), signals);
@@ -111,7 +111,7 @@ async fn erasure_by_type_refuses_a_period_that_is_not_over() {
 #[tokio::test]
 async fn erasure_by_type_of_a_period_that_has_just_ended_waits_for_functions() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     app.key("shop").await;
     let now = Timestamp::now().to_string();
     let erase = [&ERASE[..8], &["--until", &now, "--yes"]].concat();
@@ -135,7 +135,7 @@ async fn erasure_by_type_of_a_period_that_has_just_ended_waits_for_functions() {
 async fn erasure_by_type_is_refused_while_messages_are_queued() {
     let app = TestApp::start();
     let sqs = FakeSqs::start().await.unwrap();
-    let operator = Operator::new(&app).with_queues(&sqs);
+    let operator = Operator::new(&app).of_local_stack().with_queues(&sqs);
     send_cards(&app).await;
     sqs.set_counts([[1, 0, 0]], [[0, 0, 0]]);
     let erase = |more: &[&str]| operator.run(&[&ERASE[..], more].concat());
@@ -160,9 +160,9 @@ async fn erasure_by_type_is_refused_while_messages_are_queued() {
 async fn erasure_by_type_deletes_when_the_messages_that_were_queued_while_it_counted_are_drained() {
     let app = TestApp::start();
     let sqs = FakeSqs::start().await.unwrap();
-    let operator = Operator::new(&app).with_queues(&sqs);
+    let operator = Operator::new(&app).of_local_stack().with_queues(&sqs);
     send_cards(&app).await;
-    let erase = operator.local(&[&ERASE[..], &["--yes"]].concat());
+    let erase = [&ERASE[..], &["--yes"]].concat();
     for (overflow, dead_letters) in [([1, 0, 0], [0, 0, 0]), ([0, 0, 0], [1, 0, 0])] {
         sqs.set_counts([[0, 0, 0], overflow], [[0, 0, 0], dead_letters]);
         let erasing = RunningCommand::start(&operator, &erase);
@@ -184,6 +184,7 @@ async fn interrupted_erasure_by_type_is_completed_by_a_second_run() {
     send_cards(&app).await;
     let hanging = Fault::Hanging.always().for_operation("BatchWriteItem");
     let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, hanging).await;
+    let operator = operator.of_local_stack();
     let erase = [&ERASE[..], &["--yes"]].concat();
     let erasing = RunningCommand::start(&operator, &erase);
     wait_for_fault(&proxy).await;

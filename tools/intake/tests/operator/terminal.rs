@@ -94,7 +94,7 @@ fn terminal_shows_what_is_typed_after_ctrl_c_at_the_hidden_key() {
 #[test]
 fn erasure_of_a_type_with_white_space_around_it_is_confirmed_by_it() {
     let app = TestApp::start();
-    let operator = Operator::new(&app);
+    let operator = Operator::new(&app).of_local_stack();
     operator.create_key("web");
     let erase = ["signals", "erase", "--account", "shop", "--type", " sp2 "];
     let period = ["--since", "3d", "--until", "2d"];

@@ -20,7 +20,10 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// The names that the authority vouches for. FIPS and dual-stack endpoints have names of their own
 /// ("AWS service endpoints" in the AWS General Reference).
-const NAMES: [&str; 4] = [
+const NAMES: [&str; 7] = [
+    "*.s3.eu-central-1.amazonaws.com",
+    "*.s3-fips.eu-central-1.amazonaws.com",
+    "*.s3.dualstack.eu-central-1.amazonaws.com",
     "*.eu-central-1.amazonaws.com",
     "*.eu-central-1.api.aws",
     "*.us-east-1.amazonaws.com",

@@ -9,15 +9,16 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Request, Response};
 use serde_json::Value;
+use store::key_snapshot::OBJECT_KEY;
 use testkit::http_server::{HttpServer, Service, response};
 
 use self::answers::{
-    answer, answer_path, assumed_role, describe_delivery, describe_stack, query_error,
+    answer, answer_path, assumed_role, describe_delivery, describe_stack, key_snapshot, query_error,
 };
 use super::cbor::{from_cbor, to_cbor};
 use super::operator::{CommandOutput, Operator};
 
-pub(crate) use self::answers::{ACCOUNT_SETTINGS, TOPIC, key_item};
+pub(crate) use self::answers::{ACCOUNT_SETTINGS, KEY_SNAPSHOT_BUCKET, TOPIC, key_item};
 
 /// Another value in the answer to a call.
 pub(crate) struct Change {
@@ -171,6 +172,7 @@ impl Service for FakeAws {
             access_key: access_key.to_owned(),
         });
         match protocol {
+            Protocol::Rest if path.ends_with(OBJECT_KEY) => key_snapshot(),
             Protocol::Rest => self.answer_path(path),
             Protocol::Query => self.answer_query(&operation, request.body()),
             Protocol::Json => {

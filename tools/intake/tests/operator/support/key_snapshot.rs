@@ -5,8 +5,8 @@ use std::io::Read as _;
 use flate2::read::GzDecoder;
 use model::timestamp::Timestamp;
 use serde_json::Value;
+use testkit::TestApp;
 use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH};
-use testkit::{KEY_SNAPSHOT_BUCKET, TestApp};
 
 use super::operator::{CommandOutput, Operator};
 
@@ -14,9 +14,7 @@ pub(crate) const PUBLISH: [&str; 2] = ["keys", "publish"];
 
 /// An operator whose stack has this bucket for the snapshot.
 pub(crate) fn operator(app: &TestApp, s3: &FakeS3) -> Operator {
-    Operator::new(app)
-        .variable("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET)
-        .variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
+    Operator::new(app).with_key_snapshot(s3)
 }
 
 /// The keys in the snapshot.

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use serde_json::Value;
 use tempfile::TempDir;
-use testkit::{TestApp, table_name};
+use testkit::fake_s3::FakeS3;
+use testkit::{KEY_SNAPSHOT_BUCKET, TestApp, table_name};
 
 /// The tables of template.yaml, by the variables that name them.
 pub(crate) const VARIABLES: [(&str, &str); 5] = [
@@ -22,6 +23,8 @@ pub(crate) const VARIABLES: [(&str, &str); 5] = [
 pub(crate) struct Operator {
     pub(crate) home: TempDir,
     variables: Vec<(String, String)>,
+    /// Whether its commands have `--local`.
+    is_local: bool,
 }
 
 /// A key that `keys create` has made.
@@ -39,21 +42,14 @@ pub(crate) struct CommandOutput {
 }
 
 impl Operator {
-    /// An operator whose variables name the tables of this app, and neither a queue nor a key snapshot.
+    /// An operator whose variables name the tables of this app, its queues and its key snapshot.
     pub(crate) fn new(app: &TestApp) -> Self {
-        let mut operator = Self::with_tables(app);
-        for variable in [
-            "OVERFLOW_QUEUE_URL",
-            "DEAD_LETTER_QUEUE_URL",
-            "KEY_SNAPSHOT_BUCKET",
-        ] {
-            operator = operator.variable(variable, "");
-        }
-        operator
+        Self::with_tables(app)
+            .with_queues(&app.sqs)
+            .with_key_snapshot(&app.s3)
     }
 
-    /// An operator whose variables name the tables of this app, and do not say whether there are queues and a
-    /// key snapshot.
+    /// An operator whose variables name the tables of this app, and neither queues nor a key snapshot.
     pub(crate) fn with_tables(app: &TestApp) -> Self {
         let mut operator = Self::with_credentials(&app.emulator.endpoint());
         for (variable, table) in VARIABLES {
@@ -86,6 +82,16 @@ impl Operator {
         Self {
             home: tempfile::tempdir().unwrap(),
             variables,
+            is_local: false,
+        }
+    }
+
+    /// The operator of a local stack with these variables. Its SQS counts each message at once, so that an erasure
+    /// does not wait for the counts.
+    pub(crate) fn of_local_stack(self) -> Self {
+        Self {
+            is_local: true,
+            ..self
         }
     }
 
@@ -99,6 +105,12 @@ impl Operator {
         self.with_sqs(sqs)
             .variable("OVERFLOW_QUEUE_URL", OVERFLOW_QUEUE)
             .variable("DEAD_LETTER_QUEUE_URL", DEAD_LETTER_QUEUE)
+    }
+
+    /// The operator with the bucket of a key snapshot in this S3.
+    pub(crate) fn with_key_snapshot(self, s3: &FakeS3) -> Self {
+        self.variable("AWS_ENDPOINT_URL_S3", &s3.endpoint())
+            .variable("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET)
     }
 
     /// The operator with this variable set as well.
@@ -126,7 +138,11 @@ impl Operator {
 
     /// The command with these arguments, to be run in the operator's home.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        self.command_of(Path::new(env!("CARGO_BIN_EXE_intake")), arguments)
+        let program = Path::new(env!("CARGO_BIN_EXE_intake"));
+        if self.is_local {
+            return self.command_of(program, &self.local(arguments));
+        }
+        self.command_of(program, arguments)
     }
 
     fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {

@@ -84,6 +84,20 @@ pub(super) fn answer_path(path: &str) -> Response<Full<Bytes>> {
     }
 }
 
+/// The bucket of the key snapshot.
+pub(crate) const KEY_SNAPSHOT_BUCKET: &str = "intake-test-keys";
+
+/// The answer of S3 to a read of the key snapshot, or to its replacement. It has no key, since the hash of the one
+/// in the table is none.
+pub(super) fn key_snapshot() -> Response<Full<Bytes>> {
+    let object = store::key_snapshot::write(&[], Timestamp::now()).unwrap();
+    let headers = [
+        ("etag", "\"1\""),
+        ("last-modified", "Fri, 20 Nov 2026 22:33:44 GMT"),
+    ];
+    response(200, &headers, object)
+}
+
 fn missing_stack() -> (u16, String) {
     let missing = query_error("ValidationError", "Stack with id elsewhere does not exist");
     (400, missing)
@@ -135,7 +149,7 @@ pub(super) fn describe_stack(call: &str, state: Option<StateOfStack>) -> (u16, S
         "OverflowDeadLetterQueueUrl",
         "https://sqs/1/dead-letters",
     );
-    outputs += &member("Output", "KeySnapshotBucket", "");
+    outputs += &member("Output", "KeySnapshotBucket", KEY_SNAPSHOT_BUCKET);
     let parameters = [
         ("DeletionProtection", "true"),
         ("SignalRetentionDays", "30"),
