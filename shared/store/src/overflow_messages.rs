@@ -17,7 +17,7 @@ pub use self::deferred_update::{DeferredUpdateHead, update_message};
 pub use self::format::MessageError;
 use self::format::{BATCH, UPDATE, VERSION, read};
 
-/// The environment variable with the URL of the overflow queue. A stack may have none.
+/// The environment variable with the URL of the overflow queue.
 pub const QUEUE_VARIABLE: &str = "OVERFLOW_QUEUE_URL";
 
 /// The environment variable with the URL of the dead-letter queue of the overflow queue.

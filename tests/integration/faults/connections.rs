@@ -46,7 +46,7 @@ async fn dropped_connections_fail_no_request() {
     .await;
 }
 
-/// With an overflow queue, a request waits 1.25 seconds for its writes. The first one after the freeze
+/// A request waits 1.25 seconds for its writes. The first one after the freeze
 /// may be deferred, on a starved machine each of them: what counts is that it alone meets the dropped
 /// connections.
 #[tokio::test]

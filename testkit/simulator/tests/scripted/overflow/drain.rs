@@ -72,7 +72,7 @@ async fn throttled_or_hanging_messages_neither_fail_nor_delay_the_others() {
         let drain = stack.timed(stack.drain_and_return_failed(&messages));
         let ((failed, took), ()) = tokio::join!(drain, others_are_stored);
         assert_eq!(failed, messages[..hot_messages]);
-        // The drain waits for writes without progress as long as a request without a queue.
+        // The drain waits so long for writes without progress.
         let expected = Duration::from_millis(4_800)..=Duration::from_secs(5);
         assert!(expected.contains(&took), "{fault:?}: {took:?}");
         stack.set([]);
