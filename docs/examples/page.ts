@@ -286,9 +286,11 @@ class Backlog {
   outdatedNames(): string[] {
     const names = this.#names();
     const now = Date.now();
-    const isClockSetBack = now < this.#lastNow - CLOCK_TOLERANCE_MS || names.some((name) => ageOf(name) < -CLOCK_TOLERANCE_MS);
+    const isAhead = (name: string) => ageOf(name) < -CLOCK_TOLERANCE_MS;
+    // One of this page was being sent when the clock was set: what the page has added since has an age.
+    const isClockSetBack = now < this.#lastNow - CLOCK_TOLERANCE_MS || names.some((name) => isAhead(name) && !this.has(name));
     this.#lastNow = now;
-    return names.filter((name) => isClockSetBack || ageOf(name) > FORGET_AFTER_MS);
+    return names.filter((name) => isClockSetBack || isAhead(name) || ageOf(name) > FORGET_AFTER_MS);
   }
 
   /** The oldest ones, without which so many characters more are within the bound. */
