@@ -1,4 +1,4 @@
-"""Requests that would attack the page, or the shell of whoever copies one from it."""
+"""Requests that would attack the page, or the shell into which a developer copies one."""
 
 import json
 import os
@@ -70,7 +70,7 @@ class Recorder(ThreadingHTTPServer):
 
 
 class HostileRequests(InspectorPage):
-    """Requests that would attack the page, or the shell of whoever copies one from it."""
+    """Requests that would attack the page, or the shell into which a developer copies one."""
 
     def hostile_strings_stay_text(self) -> None:
         self.client.signals(json.dumps({"signals": [{"customerId": HOSTILE, "eventType": HOSTILE, HOSTILE: 1}]}))
