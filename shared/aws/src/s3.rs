@@ -3,8 +3,8 @@
 //!
 //! S3 does not speak the protocol of the other services, and its client in the SDK would be the
 //! largest crate of a function. A write is made once: callers know whether, and when, another attempt
-//! makes sense. A read is made a second time when the first has no answer. The templates set the endpoint of the region, which has the path style:
-//! `https://endpoint/bucket/key`.
+//! makes sense. A read is made a second time when the first has no answer. The templates set the
+//! endpoint of the region, which has the path style: `https://endpoint/bucket/key`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

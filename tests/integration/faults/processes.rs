@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use emulator::Emulator;
 use emulator::sqs::{FakeSqs, event};
 use futures_util::future::join_all;
 use model::api_key::KeyHash;
@@ -122,27 +123,50 @@ async fn process_with_expired_credentials_ends_after_its_503() {
     assert_eq!(process.invocation_errors(), 0);
 }
 
-#[tokio::test]
-async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
-    let programs = build_functions().unwrap();
-    join_all([Fault::Hanging, Fault::THROTTLED].map(async |fault| {
+/// A DynamoDB of which every call fails, beside a queue and a snapshot with [`KEY`] that work.
+struct Outage {
+    _emulator: Emulator,
+    proxy: FaultProxy,
+    sqs: FakeSqs,
+    s3: FakeS3,
+}
+
+impl Outage {
+    async fn start(fault: Fault) -> Self {
         let emulator = TestApp::emulator();
         let proxy = FaultProxy::start(&emulator.endpoint(), fault.always())
             .await
             .unwrap();
         let s3 = FakeS3::start().await.unwrap();
-        let sqs = FakeSqs::start().await.unwrap();
         let of_snapshot = [(KeyHash::from_key(KEY), key_entry("shop"))];
         publish(&s3, &of_snapshot, Timestamp::now());
-        let program = programs.join("signals");
-        let mut options = emulator_options(&program, &proxy.endpoint(), &sqs, &s3);
+        Self {
+            _emulator: emulator,
+            proxy,
+            sqs: FakeSqs::start().await.unwrap(),
+            s3,
+        }
+    }
+
+    /// Those of a process of the signals function.
+    fn options(&self) -> ProcessOptions {
+        let program = build_functions().unwrap().join("signals");
+        emulator_options(&program, &self.proxy.endpoint(), &self.sqs, &self.s3)
+    }
+}
+
+#[tokio::test]
+async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
+    join_all([Fault::Hanging, Fault::THROTTLED].map(async |fault| {
+        let outage = Outage::start(fault).await;
+        let mut options = outage.options();
         let (log, lines) = tokio::sync::mpsc::unbounded_channel();
         options.log = Some(log);
         let mut process = FunctionProcess::start(&options).await.unwrap();
         // The log ends with the last of its senders.
         drop(options);
         process.idle().await.unwrap();
-        let reads = s3.take_requests();
+        let reads = outage.s3.take_requests();
         assert!(
             !reads.is_empty(),
             "{fault:?}: the snapshot is read during init"
@@ -169,25 +193,16 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
 #[tokio::test]
 async fn deferrals_while_dynamodb_is_silent_share_connections_to_sqs() {
     const DEFERRALS: u64 = 5;
-    let emulator = TestApp::emulator();
-    let hanging = Fault::Hanging.always();
-    let proxy = FaultProxy::start(&emulator.endpoint(), hanging)
-        .await
-        .unwrap();
-    let s3 = FakeS3::start().await.unwrap();
-    let sqs = FakeSqs::start().await.unwrap();
-    let of_snapshot = [(KeyHash::from_key(KEY), key_entry("shop"))];
-    publish(&s3, &of_snapshot, Timestamp::now());
-    let program = build_functions().unwrap().join("signals");
-    let options = emulator_options(&program, &proxy.endpoint(), &sqs, &s3);
+    let outage = Outage::start(Fault::Hanging).await;
+    let options = outage.options();
     let process = FunctionProcess::start(&options).await.unwrap();
     for _ in 0..DEFERRALS {
         let signal = request_without_identifier(1).key(KEY).event();
         let response = process.invoke(signal).await.unwrap().json();
         assert_eq!(response["statusCode"], 200, "{response}");
     }
-    assert_eq!(sqs.sent(), DEFERRALS);
-    let connections = sqs.connections();
+    assert_eq!(outage.sqs.sent(), DEFERRALS);
+    let connections = outage.sqs.connections();
     // On a starved machine, a response of SQS may come so late that its connections count as lost, too.
     assert!(connections < DEFERRALS, "{connections} connections");
 }
