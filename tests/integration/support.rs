@@ -10,6 +10,7 @@
 //! | `clock` | the time at which requests arrive |
 //! | `page` | pages of the documentation: sections, tables, code blocks |
 //! | `gzip` | compressed bodies and objects |
+//! | `slow_server` | a server that answers late |
 //! | `template` | the templates as they are written |
 #![expect(
     clippy::indexing_slicing,
@@ -25,6 +26,7 @@ pub(crate) mod items;
 pub(crate) mod logs;
 pub(crate) mod page;
 pub(crate) mod requests;
+pub(crate) mod slow_server;
 pub(crate) mod template;
 
 use testkit::{RequestBuilder, TestResponse};

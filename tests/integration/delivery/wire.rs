@@ -1,11 +1,16 @@
 //! What goes over the wire to each target, and which handler a process has.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use testkit::fake_targets::{Call, Target};
+use testkit::fake_s3::FakeS3;
+use testkit::fake_targets::{Call, FakeTargets, Target};
+use testkit::function_process::FunctionProcess;
 
 use crate::support::delivery::{
-    BUS, Delivery, HANDLERS, LAKE, change_of_customer, customer, id, signal, signals,
+    BUS, Delivery, HANDLERS, LAKE, change_of_customer, customer, id, options, signal, signals,
 };
+use crate::support::slow_server::SlowServer;
 
 #[tokio::test]
 async fn signal_goes_to_the_bus_and_to_the_lake_as_one_cloud_event() {
@@ -199,4 +204,26 @@ async fn assert_other_payload_fails(mut delivery: Delivery) {
     assert_eq!(delivery.process.invocation_errors(), 4);
     assert_eq!(delivery.first_undelivered(&[]).await, None);
     assert_eq!(delivery.targets.take_calls().len(), 0);
+}
+
+/// The functions of the API abandon connections to DynamoDB that do not respond for 400 ms. A bus may take longer.
+#[tokio::test]
+async fn bus_that_answers_after_600_ms_is_called_on_one_connection() {
+    let answer = r#"{"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]}"#;
+    let bus = SlowServer::start(Duration::from_millis(600), answer).await;
+    let targets = FakeTargets::start().await.unwrap();
+    let s3 = FakeS3::start().await.unwrap();
+    let (mut options, _log) = options(&targets, &s3, BUS);
+    let endpoint = (
+        "AWS_ENDPOINT_URL_EVENTBRIDGE".to_owned(),
+        bus.endpoint().into(),
+    );
+    options.variables.push(endpoint);
+    let process = FunctionProcess::start(&options).await.unwrap();
+    for number in [0, 1] {
+        let event = json!({"Records": signals([number])}).to_string();
+        let response = process.invoke(event).await.unwrap().json();
+        assert_eq!(response, json!({"batchItemFailures": []}));
+    }
+    assert_eq!(bus.connections(), 1);
 }

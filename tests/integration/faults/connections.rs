@@ -1,18 +1,13 @@
 //! Connections that are dropped while Lambda has frozen a process, without a packet to the process;
 //! those that a failed call leaves; and an address where nothing listens.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aws::deadline::Deadline;
 use aws::s3::WritePrecondition;
 use futures_util::future::join_all;
-use http_body_util::Full;
-use hyper::body::Bytes;
-use hyper::{Request, Response};
 use testkit::fake_s3::bucket_at;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::http_server::{HttpServer, Service, response};
 use testkit::{OverflowStack, RequestBuilder, TestApp};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy, assert_faulted};
@@ -20,6 +15,7 @@ use crate::support::items::stored_numbers;
 use crate::support::requests::{
     assert_unavailable, customer, request_with_identifier, request_without_identifier,
 };
+use crate::support::slow_server::SlowServer;
 
 #[tokio::test]
 async fn dropped_connections_fail_no_request() {
@@ -123,31 +119,10 @@ async fn refused_connection_is_a_503_on_both_endpoints() {
     .await;
 }
 
-/// A server that answers every request so late, and counts its connections.
-struct SlowServer {
-    answers_after: Duration,
-    connections: AtomicU64,
-}
-
-impl Service for SlowServer {
-    fn connected(&self, _number: u64) {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-    }
-
-    async fn answer(&self, _request: Request<Bytes>) -> Response<Full<Bytes>> {
-        tokio::time::sleep(self.answers_after).await;
-        response(200, &[], String::new())
-    }
-}
-
 /// S3 counts as unresponsive after 400 ms, and an upload of 8 MB may take another 800.
 #[tokio::test]
 async fn connection_outlives_a_large_upload_and_not_a_small_one_that_takes_as_long() {
-    let server = SlowServer {
-        answers_after: Duration::from_millis(600),
-        connections: AtomicU64::new(0),
-    };
-    let server = HttpServer::start(server, None).await.unwrap();
+    let server = SlowServer::start(Duration::from_millis(600), "").await;
     let bucket = bucket_at(&server.endpoint(), "failures");
     let upload = async |bytes: usize| {
         let body = vec![0; bytes];
@@ -155,7 +130,7 @@ async fn connection_outlives_a_large_upload_and_not_a_small_one_that_takes_as_lo
         let precondition = WritePrecondition::Unconditional;
         let put = bucket.put("key", body, "application/json", precondition, deadline);
         put.await.unwrap();
-        server.service.connections.load(Ordering::Relaxed)
+        server.connections()
     };
     assert_eq!(upload(8_000_000).await, 1);
     assert_eq!(upload(8_000_000).await, 1);
