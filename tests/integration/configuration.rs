@@ -1,10 +1,15 @@
 //! The environment of a function: the tests' is the template's, and when it is incomplete, the caller
 //! and the log learn which variable it is.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use aws::variables::{ConfigError, Variables};
+use customers::CustomersFunction;
 use emulator::sqs::FakeSqs;
+use overflow::OverflowFunction;
 use serde_json::json;
+use signals::SignalsFunction;
 use store::customers::REMOVED_FENCE_RETENTION;
 use testkit::fake_s3::FakeS3;
 use testkit::function_process::{FUNCTION_MEMORY, FunctionProcess};
@@ -79,4 +84,58 @@ fn fence_of_a_removed_field_outlives_an_update_that_waits_in_both_queues() {
     let longest_wait = retention_of("OverflowQueue") + retention_of("OverflowDeadLetterQueue");
     let margin = Duration::from_hours(24);
     assert_eq!(REMOVED_FENCE_RETENTION, longest_wait + margin);
+}
+
+/// The local stack gives each function the variables of all. On AWS, each has its own.
+#[test]
+fn function_starts_with_the_variables_of_its_template_and_with_nothing_less() {
+    let template = read_template("template.yaml");
+    let names = |pointer: &str| -> Vec<String> {
+        let variables = template.pointer(pointer).unwrap();
+        variables.as_object().unwrap().keys().cloned().collect()
+    };
+    for (function, start) in functions() {
+        let mut variables = variables_of_lambda();
+        let of_all = names("/Globals/Function/Environment/Variables");
+        let pointer = format!("/Resources/{function}/Properties/Environment/Variables");
+        let own = names(&pointer);
+        // A number is a name and a URL, too.
+        variables.extend(
+            of_all
+                .iter()
+                .chain(&own)
+                .map(|name| (name.clone(), "1".to_owned())),
+        );
+        start(&variables.clone().into_iter().collect()).expect(function);
+        for name in own {
+            let mut incomplete = variables.clone();
+            incomplete.remove(&name);
+            match start(&incomplete.into_iter().collect()) {
+                Err(ConfigError::Missing(missing)) => assert_eq!(missing, name, "{function}"),
+                other => panic!("{function} without {name}: {other:?}"),
+            }
+        }
+    }
+}
+
+type Start = fn(&Variables) -> Result<(), ConfigError>;
+
+/// The functions of template.yaml by their logical ids, and how each starts.
+fn functions() -> [(&'static str, Start); 3] {
+    [
+        ("CustomersFunction", |variables| {
+            CustomersFunction::from_variables(variables).map(drop)
+        }),
+        ("SignalsFunction", |variables| {
+            SignalsFunction::from_variables(variables).map(drop)
+        }),
+        ("OverflowFunction", |variables| {
+            OverflowFunction::from_variables(variables).map(drop)
+        }),
+    ]
+}
+
+fn variables_of_lambda() -> HashMap<String, String> {
+    let names = ["AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+    names.map(|name| (name.to_owned(), "1".to_owned())).into()
 }
