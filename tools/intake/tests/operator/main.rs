@@ -21,6 +21,7 @@
 //! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_any_order`, `import_by_field`, `import_files`, `sample_data` |
 //! | `verify` | `verify` |
 //! | `doctor` | `doctor` |
+//! | how many calls a command makes | `call_counts` |
 //! | no command reaches another account | `account_isolation` |
 //! | confirmations and hidden input in a terminal, a closed standard output | `terminal` |
 //! | what tests of several commands are made of | `support` |
@@ -40,6 +41,7 @@ mod aws_profile_files;
 mod aws_profiles;
 mod aws_refusals;
 mod aws_signatures;
+mod call_counts;
 mod configuration;
 mod contracts;
 mod customer_erasure;
