@@ -120,7 +120,7 @@ class Metrics(unittest.TestCase):
         self.assertEqual(rows.count("\n"), 6)
         self.assertIn(f"|---|---|---|---|---|\n{rows}\n", page)
         figures = re.findall(r"\$\d+(?:,\d{3})*(?:\.\d\d)?", printed)
-        self.assertEqual(len(figures), 11)
+        self.assertEqual(len(figures), 14)
         for figure in figures:
             self.assertIn(figure, page)
         # The README has two of them.
