@@ -90,6 +90,9 @@ class Metrics(unittest.TestCase):
         runbook, cost = ((PROJECT / "docs" / page).read_text() for page in ("runbook.md", "operate.md"))
         headings = re.findall(r"^### (\w+Alarm)$", runbook, re.MULTILINE)
         self.assertEqual(sorted(headings), sorted(self.alarms))
+        # The table has each with what it means and a command.
+        rows = re.findall(r"^\| \[(\w+Alarm)\]\(#\w+\) \| [^|]+ \| [^|]+ \|$", runbook, re.MULTILINE)
+        self.assertEqual(rows, headings)
         # The page says that the first of them go to the topic that pages, and how many these are.
         paging = [name for name in headings if "PageTopicArn" in template.references(self.alarms[name])]
         self.assertEqual(paging, headings[:9])
