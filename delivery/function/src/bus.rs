@@ -85,10 +85,10 @@ impl BusHandler {
         whole.as_claim_check(&dataref)
     }
 
-    /// Sends the entries. An entry that EventBridge will never take would hold up the shard, so its
+    /// Sends the entries. An entry that EventBridge will never accept would block the shard, so its
     /// record is kept, and a claim check for it is sent after the other entries. But if EventBridge
-    /// took none of several entries and no claim check, the bus is probably at fault, and the shard
-    /// waits.
+    /// accepted none of several entries and no claim check, the bus is probably at fault, and the
+    /// shard waits.
     async fn send(
         &self,
         entries: &[BusEntry<'_>],
@@ -115,8 +115,8 @@ impl BusHandler {
         }
     }
 
-    /// Sends a claim check in place of an entry that the bus refused, unless that was one. Returns
-    /// whether the bus took it.
+    /// Sends a claim check for an entry that the bus refused, unless the entry was a claim check.
+    /// Returns whether the bus accepted it.
     async fn takes_claim_check(
         &self,
         refused: &BusEntry<'_>,

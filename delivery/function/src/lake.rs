@@ -62,8 +62,8 @@ impl LakeHandler {
         Ok(batch.finish())
     }
 
-    /// Sends the CloudEvents. The record of one that Firehose will never take is kept. But if
-    /// Firehose took none of several, the stream is probably at fault, and the shard waits.
+    /// Sends the CloudEvents. If Firehose will never accept a CloudEvent, its record is kept. But if
+    /// Firehose accepted none of several, the stream is probably at fault, and the shard waits.
     async fn send(
         &self,
         cloud_events: &[BatchCloudEvent],

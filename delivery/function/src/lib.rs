@@ -16,8 +16,8 @@
 //! Both are a straight line over the same parts:
 //!
 //! 1. `batch` reads the records: `read_record` makes a CloudEvent of each. The failure bucket keeps
-//!    a record that cannot be read, and one whose CloudEvent the target cannot have; then the shard
-//!    goes on. This takes at most a third of the time.
+//!    a record that is unreadable, and one whose CloudEvent the target does not accept; then the
+//!    shard continues. This takes at most a third of the time.
 //! 2. `send` divides the CloudEvents into calls of the target, and finds those that it refuses.
 //! 3. The handler keeps what the target refused, and says what becomes of it.
 //! 4. `batch` answers Lambda with the first record that failed, and `log` writes a line.

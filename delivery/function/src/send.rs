@@ -31,21 +31,20 @@ pub(crate) struct Undelivered<'i, T> {
 /// What became of the items that were sent to a target.
 #[derive(Debug)]
 pub(crate) struct SendOutcome<'i, T> {
-    /// The items that the target will never take, in their order.
+    /// The items that the target will never accept, in their order.
     pub(crate) refused: Vec<Undelivered<'i, T>>,
-    /// The item that ended the sending, for another reason than what is in it.
+    /// The item that ended the sending, for another reason than its content.
     pub(crate) failed: Option<Undelivered<'i, T>>,
-    /// Whether there were several items, and the target refused the first ones and took none: then
-    /// it may be the target that is at fault, and not what is in the items.
+    /// Whether there were several items, and the target refused the first ones and accepted none.
+    /// Then the target may be at fault, and not the content of the items.
     pub(crate) took_none_of_several: bool,
 }
 
-/// Sends items in their order, until a call fails for another reason than what is in it. A call
-/// that the target refuses as a whole is made again with half of its items, so that each item that
-/// the target will never take is found.
+/// Sends items in their order, until a call fails for another reason than its content. If the target
+/// refuses a whole call, the call is made again with half of its items, until each item that the
+/// target will never accept is found.
 ///
-/// One call takes the first items of those that are left, as many as `count_of_call` says, which is
-/// at least one. `call` names an undelivered item by its index in the call.
+/// A call sends the first remaining items, as many as `count_of_call` says, which is at least one. `call` names an undelivered item by its index in the call.
 pub(crate) async fn send_all<'i, T, F>(
     items: &'i [T],
     count_of_call: fn(&[T]) -> usize,

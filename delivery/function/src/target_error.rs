@@ -20,12 +20,12 @@ pub(crate) enum TargetError {
     /// The failure bucket did not take a record.
     #[error(transparent)]
     Bucket(S3Error),
-    /// `EventBridge` will never take this CloudEvent. Other errors may pass, or the operator can
+    /// `EventBridge` will never accept this CloudEvent. Other errors may pass, or the operator can
     /// fix their cause.
     #[error("{0}")]
     InvalidCloudEvent(String),
-    /// The target will never take this call, because of what is in it: it does not say which
-    /// CloudEvent.
+    /// The target will never accept this call, because of its content. It does not say which
+    /// CloudEvent is wrong.
     #[error("{0}")]
     InvalidCall(String),
 }
@@ -46,8 +46,8 @@ impl TargetError {
     }
 
     /// Why a target refused a whole call: by its error code or, without one, by its status. A 4xx
-    /// without a code says that the target, or a proxy before it, will never take what is in the
-    /// call. Those that say something else, such as 403 and 429, are a [`Cause`] of their own.
+    /// without a code says that the target, or a proxy before it, will never accept the content of
+    /// the call. A status with another meaning, such as 403 or 429, is a [`Cause`] of its own.
     pub(crate) fn from_refusal(refusal: Refusal<'_>) -> Self {
         let Some(code) = refusal.code else {
             return match Cause::from_status(refusal.status) {
@@ -61,7 +61,7 @@ impl TargetError {
         }
     }
 
-    /// Whether the target will never take the CloudEvent, because of what is in it.
+    /// Whether the target will never accept the CloudEvent, because of its content.
     pub(crate) fn is_for_good(&self) -> bool {
         matches!(self, Self::InvalidCloudEvent(_) | Self::InvalidCall(_))
     }

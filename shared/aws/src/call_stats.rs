@@ -44,8 +44,8 @@ impl CallStats {
         self.attempts.load(Ordering::Relaxed)
     }
 
-    /// The time from the start of the first call to the end of the last, which is its answer or the
-    /// time at which it was given up, or to now while one goes on; `None` without calls.
+    /// The time from the start of the first call to the end of the last one: to its response, or to
+    /// its timeout. While a call is under way, the time until now. `None` without calls.
     pub fn latency(&self) -> Option<Duration> {
         let first = self.first_microseconds.load(Ordering::Relaxed);
         let all_have_ended = self.ended.load(Ordering::Relaxed) == self.attempts();

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use crate::deadline::DeadlineExceeded;
 
-/// The status of an answer that what is in the call is too large (RFC 9110, 15.5.14).
+/// The status that says that the content of a call is too large (RFC 9110, 15.5.14).
 pub const CONTENT_TOO_LARGE: u16 = 413;
 
 /// Why DynamoDB, SQS, S3 or a target of the delivery did not do a call, as the log shows it.

@@ -65,13 +65,13 @@ pub const FENCE_ID: &str = "fenceId";
 /// The prefix of the attribute with the fence of a field. The name of the field follows.
 pub const FENCE_PREFIX: &str = "fence:";
 
-/// The attribute that tells an item from one of the same customer that was erased. It begins with
-/// [`FENCE_PREFIX`], which no field of a client does, and goes on with the name of an attribute that
-/// no client may set: so it is the fence of no field.
+/// The attribute with the generation of an item: it tells the item from an erased one of the same
+/// customer. No field of a client begins with [`FENCE_PREFIX`], and no client may set `pk`. So this
+/// attribute cannot be the fence of a field.
 pub const INCARNATION: &str = "fence:pk";
 
-/// The attribute with the highest fence of a removed field that was deleted. It is named as
-/// [`INCARNATION`] is.
+/// The attribute with the tombstone version: the highest fence of a removed field that was deleted.
+/// Its name is built like that of [`INCARNATION`].
 pub const FENCE_FLOOR: &str = "fence:fence";
 
 /// Names of the stored item's own attributes, which the client may not set.

@@ -61,7 +61,7 @@ pub enum Reply<O> {
 pub enum Failure<O> {
     /// A problem ended it.
     Problem(Problem),
-    /// The endpoint read the whole request, and rejected it for what is in it: a 400
+    /// The endpoint read the whole request, and rejected its content: a 400
     /// `validation-failed`.
     Rejected {
         /// The detail of the problem: a sentence without a value of the client.

@@ -24,8 +24,8 @@ pub struct InvocationOutcome<R> {
 }
 
 /// Serves invocations with `handle` until the process ends: one at a time, or several where
-/// `AWS_LAMBDA_MAX_CONCURRENCY` allows it. An error in place of the function does not end the process:
-/// each invocation is answered with it.
+/// `AWS_LAMBDA_MAX_CONCURRENCY` allows it. If the function could not be made, the process does not
+/// end: each invocation gets the error as its response.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached, or AWS has refused the credentials.

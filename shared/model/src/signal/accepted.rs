@@ -36,7 +36,7 @@ impl<'a> Signal<'a> {
     }
 }
 
-/// The fields of a signal while they are read. A field that is null is as one that is not there.
+/// The fields of a signal while they are read. A field that is null counts as absent.
 #[derive(Default)]
 struct AcceptedFields<'a> {
     customer_id: Option<Cow<'a, str>>,
