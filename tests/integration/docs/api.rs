@@ -148,7 +148,7 @@ fn write_timeout_on_the_pages_is_that_of_the_code() {
     let sentences = [
         (
             "docs/outages.md",
-            format!("one time for all writes of a request: {seconds} seconds."),
+            format!("covers all writes of a request together: {seconds} seconds."),
         ),
         (
             "docs/outages.md",
@@ -156,11 +156,11 @@ fn write_timeout_on_the_pages_is_that_of_the_code() {
         ),
         (
             "docs/outages.md",
-            format!("no answer for {seconds} s S->>Q"),
+            format!("no response for {seconds} s S->>Q"),
         ),
         (
             "docs/outages.md",
-            format!("no answer for {seconds} s F->>Q"),
+            format!("no response for {seconds} s F->>Q"),
         ),
         (
             "docs/outages.md",

@@ -1,8 +1,8 @@
-//! What pages and comments refer to exists: files, headings.
+//! What pages and comments refer to exists: files, headings, tests.
 
 use std::path::Path;
 
-use crate::support::page::{Page, root};
+use crate::support::page::{Page, quoted, root};
 
 /// Folders and files at the root that are no part of the sources.
 const NOT_SOURCES: [&str; 3] = [".git", "target", "Cargo.lock"];
@@ -232,4 +232,32 @@ fn every_page_and_heading_that_a_comment_cites_exists() {
         }
     });
     assert!(count > 100, "only {count} citations are found");
+}
+
+/// Whether a page means a test by this text in backquotes: a name of many words.
+fn is_name_of_a_test(text: &str) -> bool {
+    let is_in_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    text.chars().all(is_in_name) && text.matches('_').count() >= 4
+}
+
+#[test]
+fn every_test_that_a_page_names_exists() {
+    assert!(is_name_of_a_test("a_test_has_many_words"));
+    assert!(!is_name_of_a_test("unique_signals"));
+    let mut functions = String::new();
+    sources(&root(), &mut |path, text| {
+        if path.extension().is_some_and(|ending| ending == "rs") {
+            functions.push_str(text);
+        }
+    });
+    let mut count = 0;
+    for page in Page::all() {
+        let outside_of_code: String = page.text.split("```").step_by(2).collect();
+        for name in quoted(&outside_of_code).filter(|text| is_name_of_a_test(text)) {
+            count += 1;
+            let exists = functions.contains(&format!("fn {name}("));
+            assert!(exists, "{} names {name}, which is no test", page.path);
+        }
+    }
+    assert!(count > 15, "only {count} names are found");
 }
