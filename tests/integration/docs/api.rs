@@ -1,4 +1,4 @@
-//! docs/api.md has the code's limits, codes and profile fields; every page has the code's write timeout.
+//! docs/api.md has the code's limits, codes and profile fields.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,6 @@ use model::json::JsonText;
 use model::limits;
 use model::validation::{FieldErrorCode, WarningCode};
 use service::problem_document::RETRY_AFTER_SECONDS;
-use store::retry::WRITE_TIMEOUT;
 
 use crate::openapi::codes::problem_types;
 use crate::support::page::{Page, quoted};
@@ -19,7 +18,7 @@ fn api() -> Page {
 }
 
 /// `number` with commas between thousands.
-fn grouped(number: usize) -> String {
+pub(super) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<_> = digits
         .as_bytes()
@@ -130,58 +129,6 @@ fn limits_are_those_of_the_code() {
         })
         .collect();
     assert_eq!(documented, limits_of_the_code());
-}
-
-/// Asserts that the page has these words, however its lines are broken.
-fn assert_says(path: &str, sentence: &str) {
-    let page = Page::read(path);
-    let words: Vec<_> = page.text.split_whitespace().collect();
-    assert!(
-        words.join(" ").contains(sentence),
-        "{path} does not say: {sentence}"
-    );
-}
-
-#[test]
-fn write_timeout_on_the_pages_is_that_of_the_code() {
-    let seconds = WRITE_TIMEOUT.as_secs_f64();
-    let sentences = [
-        (
-            "docs/outages.md",
-            format!("covers all writes of a request together: {seconds} seconds."),
-        ),
-        (
-            "docs/outages.md",
-            format!("Each request waits {seconds} seconds for DynamoDB"),
-        ),
-        (
-            "docs/outages.md",
-            format!("no response for {seconds} s S->>Q"),
-        ),
-        (
-            "docs/outages.md",
-            format!("no response for {seconds} s F->>Q"),
-        ),
-        (
-            "docs/outages.md",
-            format!("two calls one after the other in {seconds} seconds"),
-        ),
-        (
-            "docs/internals/design.md",
-            format!("| signals | 5 s | {seconds} s |"),
-        ),
-        (
-            "docs/internals/design.md",
-            format!("| a customer | 5 s | {seconds} s |"),
-        ),
-        (
-            "docs/internals/design.md",
-            format!("**{seconds} seconds before the queue.**"),
-        ),
-    ];
-    for (path, sentence) in sentences {
-        assert_says(path, &sentence);
-    }
 }
 
 #[test]
