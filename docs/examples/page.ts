@@ -1,14 +1,14 @@
 // Collects the signals of a browser page and sends them in batches: docs/clients.md, Browsers.
-// A signal is saved in localStorage when it is added, and stays there until its batch is answered, for up to 23 hours. What a page could
-// not send, another page of the same origin does.
+// A signal is saved in localStorage when it is added. It stays there until the service has accepted or refused its batch, for up to 23
+// hours. If the page closes before that, another page of the same origin sends the batch.
 
-// The request is wrong: another attempt would not change it.
+// The request is wrong, and is not sent again.
 const REFUSED = [400, 413, 415, 422];
 // The key or the address is wrong. The next page may have the right one.
 const STOPPED = [401, 403, 404, 405];
 const TIMEOUT_MS = 60_000;
 const MAX_WAIT_MS = 60_000;
-// A browser takes at most 64 KiB of requests that outlive the page, all together. Some count the address and the headers, too.
+// Requests that outlive the page may have 64 KiB together. Some browsers count the address and the headers, too.
 const MAX_OUTLIVING_BYTES = 64 * 1024;
 const HEAD_BYTES = 1_000;
 const MAX_BATCH_BYTES = 60_000;
@@ -18,11 +18,11 @@ const FLUSH_INTERVAL_MS = 5_000;
 const LEFT_AFTER_MS = 10_000;
 // The service forgets the requestIdentifier after 24 hours, and would then store the batch a second time.
 const FORGET_AFTER_MS = 23 * 3_600_000;
-// A clock that is set by less was only corrected.
+// A smaller change of the clock is only a correction.
 const CLOCK_TOLERANCE_MS = 60_000;
-// How much waits to be sent: a small part of the five million characters that the page's own data has in localStorage.
+// The limit of what waits to be sent. It leaves room for the site's own data: localStorage has about five million characters.
 const MAX_KEPT_CHARACTERS = 500_000;
-// The service takes no larger signal.
+// The service rejects larger signals.
 const MAX_SIGNAL_BYTES = 256 * 1024;
 // A page that sends to two accounts at one address needs a second copy with another prefix.
 const PREFIX = "intake:";
@@ -30,9 +30,9 @@ const PREFIX = "intake:";
 export type Batch = { requestIdentifier: string; signals: object[] };
 export type FieldError = { field: string; pointer: string; code: string; message: string };
 export type Callbacks = {
-  /** Gets what the service rejected of a batch; a pointer leads to its place in the batch. Without it: a line on the console. */
+  /** Gets the errors of the rejected signals. Each pointer leads to a place in the batch. Without this callback: a line on the console. */
   onRejected?: (fieldErrors: FieldError[], batch: Batch) => void;
-  /** Gets a batch that is not sent any more, and the reason. Without it: a line on the console. */
+  /** Gets a batch that is not sent any more, and the reason. Without this callback: a line on the console. */
   onDropped?: (reason: string, batch: Batch) => void;
 };
 
@@ -52,11 +52,11 @@ export function createQueue(baseUrl: string, key: string, { onRejected = logReje
   let flushing: Promise<void> | undefined;
   let isStopped = false;
   let failures = 0;
-  // By performance.now(), which no one sets: when this page, and when the service lets it go on.
+  // By performance.now(), a clock that cannot be set: how long this page waits after a failure, and how long the service tells it to wait.
   let waitUntil = 0;
   let retryAfter = 0;
 
-  /** Throws a TypeError for a signal that JSON cannot write, or that is larger than the service takes. */
+  /** Throws a TypeError for a signal that JSON cannot write, or that is too large for the service. */
   function add(signal: object): void {
     const text = JSON.stringify(signal, refuseLoss);
     const bytes = bytesOf(text);
@@ -70,7 +70,7 @@ export function createQueue(baseUrl: string, key: string, { onRejected = logReje
     backlog.write(batch.name, `{"requestIdentifier":"${requestIdentifier}","signals":[${batch.signals.join(",")}]}`);
   }
 
-  /** The batch to which so many bytes can be added. Once it may have been sent, its body must not change: it is stored once. */
+  /** The batch to which so many bytes can be added. After it may have been sent, its body must not change: a retry has the same body. */
   function openBatch(bytes: number) {
     if (open && backlog.has(open.name) && open.bytes + bytes <= MAX_BATCH_BYTES && open.signals.length < MAX_BATCH_SIGNALS) {
       const age = ageOf(open.name);
@@ -120,7 +120,7 @@ export function createQueue(baseUrl: string, key: string, { onRejected = logReje
     }
   }
 
-  /** Sends at once what a browser takes of a page that may end now: the rest stays for another page. */
+  /** Sends as much as a browser accepts from a page that may close now. The rest stays for another page. */
   function leave(): void {
     open = undefined;
     dropOutdated();
@@ -255,7 +255,7 @@ class Backlog {
     return this.#own.get(name) ?? this.#storage?.getItem(name) ?? undefined;
   }
 
-  /** Without room, the batch is sent from memory, while the page is there. */
+  /** If localStorage has no room, the batch is sent from memory, as long as the page is open. */
   write(name: string, body: string): void {
     this.#own.set(name, body);
     try {
@@ -282,7 +282,7 @@ class Backlog {
     return names.filter((name) => this.has(name) || ageOf(name) > LEFT_AFTER_MS);
   }
 
-  /** Those whose requestIdentifier the service may have forgotten: all, when the clock was set back, as then no age is known. */
+  /** The batches whose requestIdentifier the service may have forgotten. If the clock was set back, these are all: no age is known. */
   outdatedNames(): string[] {
     const names = this.#names();
     const now = Date.now();
@@ -341,7 +341,7 @@ function bytesOf(text: string): number {
 
 type AttemptResult = { status: number; text: string; retryAfterSeconds: string | null };
 
-/** The response, once it is there as a whole. Without a response in time, and for a redirect, the status is 0. */
+/** Returns the response when all of it has arrived. If there is none in time, or it is a redirect, the status is 0. */
 async function post(request: Request, body: string, keepalive: boolean): Promise<AttemptResult> {
   try {
     const response = await fetch(request, { body, keepalive, signal: AbortSignal.timeout?.(TIMEOUT_MS) });
@@ -368,7 +368,7 @@ function isAnswerTo(name: string, status: number, answer: Answer | null): answer
   return isOfBatch && [200, 400].includes(status) && Number.isInteger(answer?.accepted) && Array.isArray(answer?.fieldErrors);
 }
 
-/** What a callback throws is an error of the page, and none of the queue. */
+/** Calls the page's callback so that an error in it does not stop the queue. */
 function tell(callback: () => void): void {
   queueMicrotask(callback);
 }
@@ -381,8 +381,8 @@ function logDropped(reason: string, { signals }: Batch): void {
   console.error(`Signals dropped: ${signals.length}. ${reason}`);
 }
 
-/** Has JSON.stringify throw where it would write null for a value, leave it out, or write {} for one that is not empty, such as a Map
-    or an Error. A field that is undefined is absent. */
+/** Makes JSON.stringify throw an error for a value that it would replace by null, leave out, or write as {} although it is not empty,
+    such as a Map or an Error. A field that is undefined is left out. */
 function refuseLoss(this: any, name: string, value: unknown): unknown {
   const plain = value instanceof Number ? value.valueOf() : value;
   const isUnwritable = typeof plain === "function" || typeof plain === "symbol" || (typeof plain === "number" && !Number.isFinite(plain));

@@ -2,7 +2,7 @@
 
 const MAX_WAIT_MS = 60_000;
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
-// The service then forgets the requestIdentifier, and would store the batch a second time.
+// After this time, the service forgets the requestIdentifier, and would store the batch a second time.
 const FORGET_AFTER_MS = 24 * 3_600_000;
 
 export type Options = {
@@ -12,7 +12,7 @@ export type Options = {
   timeoutMs?: number;
   /** When to give up: after 24 hours, or earlier. */
   giveUpAfterMs?: number;
-  /** Gets the signals that the service rejected in a batch of which it stored others. Without it: a line on the console. */
+  /** Gets the errors of the signals that the service rejected, and the batch. Without this callback: a line on the console. */
   onRejected?: (fieldErrors: FieldError[], signals: object[]) => void;
 };
 
@@ -32,7 +32,7 @@ export type Answer = {
 export async function sendBatch(signals: object[], options: Options): Promise<Answer> {
   const { baseUrl, key, timeoutMs = 60_000, onRejected = logRejected } = options;
   const giveUpAfterMs = Math.min(options.giveUpAfterMs ?? FORGET_AFTER_MS, FORGET_AFTER_MS);
-  // An address that is no URL, and a key that no header can have, are refused: another attempt would not change them.
+  // A malformed address or key is refused before the first attempt.
   const address = /^https?:\/\//.test(baseUrl) && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (address === undefined || address.username || address.password) {
     throw new Error("The base address must be a URL that begins with https:// or http://, without a user name.");
@@ -77,12 +77,12 @@ export async function sendBatch(signals: object[], options: Options): Promise<An
   }
 }
 
-/** Also the 2xx of another server, such as a proxy's page: nothing says that the batch is stored. */
+/** Includes the 2xx of another server, such as a proxy's page: it does not say that the batch is stored. */
 function isRepeated(status: number | undefined): boolean {
   return status === undefined || status < 300 || [408, 425, 429].includes(status) || status >= 500;
 }
 
-/** Nothing, when the text is no answer of the service to this batch. */
+/** Undefined if the text is not the service's answer to this batch. */
 function readAnswer(text: string, requestIdentifier: string): Answer | undefined {
   try {
     const answer = JSON.parse(text) as Answer | null;
@@ -118,8 +118,8 @@ function checkedKey(key: string): string {
   return trimmed;
 }
 
-/** Has JSON.stringify throw where it would write null for a value, leave it out, or write {} for one that is not empty, such as a Map
-    or an Error. A field that is undefined is absent. */
+/** Makes JSON.stringify throw an error for a value that it would replace by null, leave out, or write as {} although it is not empty,
+    such as a Map or an Error. A field that is undefined is left out. */
 function refuseLoss(this: any, name: string, value: unknown): unknown {
   const plain = value instanceof Number ? value.valueOf() : value;
   const isUnwritable = typeof plain === "function" || typeof plain === "symbol" || (typeof plain === "number" && !Number.isFinite(plain));
@@ -141,7 +141,7 @@ function isEmptied(value: unknown): boolean {
 
 type AttemptResult = { status?: number; text: string; retryAfter?: string | null };
 
-/** The response, once it is there as a whole. Without a response in time: no status, and the reason. */
+/** Returns the response when all of it has arrived. If there is none in time, returns the reason, and no status. */
 async function post(request: Request, body: string, timeoutMs: number): Promise<AttemptResult> {
   const signal = AbortSignal.timeout(timeoutMs);
   try {

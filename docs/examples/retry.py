@@ -16,7 +16,7 @@ from concurrent.futures import Future, TimeoutError as FutureTimeout
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_WAIT = 60.0
-# The service then forgets the requestIdentifier, and would store the batch a second time.
+# After this time, the service forgets the requestIdentifier, and would store the batch a second time.
 FORGET_AFTER = 24 * 3600.0
 # The longest wait is reached before this attempt. A larger exponent would only be too large for a float.
 MAX_EXPONENT = 7
@@ -38,7 +38,7 @@ def send_batch(signals: list[dict], base_url: str, key: str, timeout: float = 60
                on_rejected: Callable[[list[dict], list[dict]], None] = log_rejected) -> dict:
     """Returns the response of a 200. Times are in seconds: of one attempt (30 or more), and until it gives up (24 hours or less).
     `on_rejected` gets the field errors and the signals of a batch that the service stored in part."""
-    # What cannot be sent is refused before the first attempt: another attempt would not change it.
+    # A malformed address, key or signal is refused before the first attempt.
     check_address(base_url)
     key = checked_key(key)
     # The same body in each attempt, so that the signals are stored once.
@@ -71,12 +71,12 @@ def send_batch(signals: list[dict], base_url: str, key: str, timeout: float = 60
 
 
 def is_repeated(status: int | None) -> bool:
-    """Also the 2xx of another server, such as a proxy's page: nothing says that the batch is stored."""
+    """Includes the 2xx of another server, such as a proxy's page: it does not say that the batch is stored."""
     return status is None or status < 300 or status in (408, 425, 429) or status >= 500
 
 
 def read_answer(text: str, request_identifier: str) -> dict | None:
-    """None, when the text is no answer of the service to this batch."""
+    """None if the text is not the service's answer to this batch."""
     try:
         answer = json.loads(text)
     except ValueError:
@@ -158,7 +158,7 @@ OPENER = urllib.request.build_opener(EarlyAnswers, NoRedirects)
 
 
 def post(url: str, key: str, body: bytes, timeout: float) -> tuple[int | None, str, str | None]:
-    """The status, the body and Retry-After, once they are there as a whole. Without a response in time: no status, and the reason."""
+    """Returns the status, the body and Retry-After when all has arrived. If there is no response in time, returns the reason, and no status."""
     future: Future = Future()
 
     def attempt() -> None:
