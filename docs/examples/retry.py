@@ -158,7 +158,7 @@ OPENER = urllib.request.build_opener(EarlyAnswers, NoRedirects)
 
 
 def post(url: str, key: str, body: bytes, timeout: float) -> tuple[int | None, str, str | None]:
-    """Returns the status, the body and Retry-After when all has arrived. If there is no response in time, returns the reason, and no status."""
+    """Returns the status, the body and Retry-After when all has arrived. Without a response in time, returns only the reason."""
     future: Future = Future()
 
     def attempt() -> None:
