@@ -183,6 +183,21 @@ fn days_of_messages_and_of_records_that_were_not_delivered_are_those_of_the_temp
     );
 }
 
+#[test]
+fn request_rate_on_the_pages_is_the_default_of_the_template() {
+    let template = read_template("template.yaml");
+    let default_of = |parameter: &str| template["Parameters"][parameter]["Default"].to_string();
+    assert_pages_say(
+        &default_of("ThrottleRate"),
+        &[
+            ("docs/api.md", "Each route accepts {} requests a second"),
+            ("docs/operate.md", "`ThrottleRate`, {} requests a second"),
+        ],
+    );
+    let burst = "requests a second, and {} in a burst";
+    assert_pages_say(&default_of("ThrottleBurst"), &[("docs/api.md", burst)]);
+}
+
 /// The numbers of AWS, and those that a module of the code has for itself.
 #[test]
 fn number_that_stands_on_two_pages_is_the_same_on_both() {
