@@ -82,8 +82,8 @@ class Reading(DeliveryTemplate):
                  for mapping in of_type(self.processed, "AWS::Lambda::EventSourceMapping").values()}
         self.assertEqual(hours, {23})
         page = (PROJECT / "delivery" / "README.md").read_text()
-        self.assertIn("It begins with the last 23 hours of the streams.", page)
-        self.assertIn("There are 23 hours |", page)
+        self.assertIn("The delivery begins with the last 23 hours of the streams.", page)
+        self.assertIn("Do this within 23 hours |", page)
         described = {name: alarm["Properties"]["AlarmDescription"] for name, alarm in template.delivery_alarms().items()}
         for name in ("AgeAlarm", "BusNotInvokedAlarm", "LakeNotInvokedAlarm"):
             self.assertIn("after 23 hours", described[name])
