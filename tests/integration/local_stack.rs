@@ -207,6 +207,33 @@ fn key_of_the_operator_is_in_the_key_snapshot_of_cargo_dev_and_valid_while_dynam
     stack.stop("TERM");
 }
 
+#[tokio::test]
+async fn batch_is_deferred_while_a_call_to_a_table_is_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("dev.sqlite");
+    let stack = LocalStack::start(&["--data", data.to_str().unwrap()]);
+    let send = || {
+        let signals = br#"{"signals": [{"customerId": "c1", "eventType": "bought"}]}"#;
+        stack.send("POST", "/api/event-flows/signal", &[], signals)
+    };
+    let batch = send();
+    assert_eq!(batch.json()["accepted"], 1, "{batch:?}");
+
+    // The next write of a table waits for this lock, for up to five seconds, and all other calls to tables
+    // wait for this write.
+    let holding = rusqlite::Connection::open(&data).unwrap();
+    holding.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let batch = send();
+    assert_eq!(batch.status, 200, "{batch:?}");
+    assert_eq!(batch.json()["deferred"], 1, "{batch:?}");
+    assert_eq!(queued(&stack, "OVERFLOW_QUEUE_URL"), 1);
+    holding.execute_batch("ROLLBACK").unwrap();
+
+    wait_until_drained(&stack).await;
+    assert_eq!(stored(&stack, "SIGNALS_TABLE").await.len(), 2);
+    stack.stop("TERM");
+}
+
 /// A call of SQS's JSON protocol to the overflow queue of the stack.
 fn call_queue(stack: &LocalStack, operation: &str, body: &Value) -> Value {
     let target = format!("AmazonSQS.{operation}");

@@ -1,7 +1,7 @@
 //! DynamoDB inside this process: its protocol on a loopback port, its tables in SQLite, as a
 //! template declares them.
 //!
-//! One thread and one database each, a few milliseconds to start, nothing shared: a test starts its
+//! One database and a few threads each, a few milliseconds to start, nothing shared: a test starts its
 //! own. What the emulator does not do: it never throttles, never returns unprocessed items, and
 //! checks no permissions. It answers no page of a browser.
 

@@ -52,7 +52,7 @@ use self::routes::Routes;
 use self::server::{Client, Server};
 use crate::exchange::Exchange;
 use crate::exchange::answer::Answer;
-use crate::exchange::api_key::{ApiKeyTable, why_unauthorized};
+use crate::exchange::api_key::{ApiKeyTable, SentKey, why_unauthorized};
 use crate::exchange::event_contract::EventContracts;
 use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
 use crate::exchange::request_line::request_line;
@@ -148,8 +148,10 @@ impl Gateway {
     async fn record(&self, sent: SentRequest, client: Option<&Client>) -> Exchange {
         let start = Instant::now();
         self.preflights.end(&sent);
-        let key = self.keys.as_ref().map(|keys| keys.look_up(&sent.headers));
-        let key = key.unwrap_or_default();
+        let key = match &self.keys {
+            Some(keys) => keys.look_up(&sent.headers).await,
+            None => SentKey::default(),
+        };
         let mut answer = self.route(&sent, key.account.as_deref(), client).await;
         let duration = start.elapsed();
         self.apply_cors(&sent, &mut answer);

@@ -52,7 +52,7 @@ const MAX_INSPECTOR_BODY_BYTES: usize = 2 * MAX_BODY_BYTES;
 pub(crate) struct Inspector {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) host_names: HostNames,
-    pub(crate) stored: StoredData,
+    pub(crate) stored: Arc<StoredData>,
     pub(crate) tables: Tables,
     pub(crate) queue: QueueHandle,
     /// Tells this run of the stack from an earlier one, whose requests had the same numbers.
@@ -83,6 +83,16 @@ fn read_body(body: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiError> {
 }
 
 impl Inspector {
+    /// Reads or changes what is stored, in a thread of its own: the tables may be busy for seconds, and
+    /// the gateway and the queue go on meanwhile.
+    async fn with_stored<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&StoredData) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let stored = Arc::clone(&self.stored);
+        tokio::task::spawn_blocking(move || work(&stored)).await?
+    }
+
     /// Starts to answer on `listener`, until the runtime ends.
     ///
     /// # Errors

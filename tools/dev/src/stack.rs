@@ -92,7 +92,9 @@ impl LocalStack {
     pub(crate) async fn run_until_failure(&self) -> Error {
         loop {
             tokio::time::sleep(EXPIRY_INTERVAL).await;
-            let deleted = self.emulator.delete_expired_items();
+            let emulator = Arc::clone(&self.emulator);
+            let deleting = tokio::task::spawn_blocking(move || emulator.delete_expired_items());
+            let deleted = deleting.await.map_err(Error::from).flatten();
             if let Err(error) = deleted {
                 return error;
             }
@@ -112,10 +114,10 @@ fn new_gateway(
     backend: &Backend,
     seed: u64,
 ) -> Result<Gateway> {
-    let keys = ApiKeyTable {
-        emulator: Arc::clone(&backend.emulator),
-        name: inputs.template.table("ApiKeysTable")?.name.clone(),
-    };
+    let keys = ApiKeyTable::new(
+        Arc::clone(&backend.emulator),
+        inputs.template.table("ApiKeysTable")?.name.clone(),
+    );
     Ok(Gateway {
         functions: backend.functions.clone(),
         routes: Routes(inputs.template.routes().cloned().collect()),
@@ -145,7 +147,7 @@ fn new_inspector(
     Ok(Inspector {
         host_names: gateway.host_names.clone(),
         gateway,
-        stored: StoredData::new(emulator, &inputs.template)?,
+        stored: Arc::new(StoredData::new(emulator, &inputs.template)?),
         tables: backend.tables.clone(),
         queue: backend.overflow.queue.clone(),
         stack_id: format!("{:016x}", fastrand::u64(..)),

@@ -22,7 +22,8 @@ const UNKNOWN_OPERATION: &str =
 /// Gets the message of each answer that says that the emulator failed.
 pub(super) type Failures = mpsc::UnboundedSender<String>;
 
-/// Answers the calls to a database, one after another.
+/// Answers the calls to a database. A call blocks a thread of its own, because the database does one
+/// call after another, and one with a large batch takes seconds: other services answer meanwhile.
 pub(super) struct Protocol {
     pub(super) database: Database,
     pub(super) failures: Option<Failures>,
@@ -36,8 +37,16 @@ impl Service for Protocol {
         let target = request.headers().get("x-amz-target");
         let operation = target
             .and_then(|target| target.to_str().ok()?.strip_prefix(TARGET_PREFIX))
-            .unwrap_or_default();
-        match operate(&self.database, operation, request.body()) {
+            .unwrap_or_default()
+            .to_owned();
+        let database = self.database.clone();
+        let call = request.into_body();
+        let operating = tokio::task::spawn_blocking(move || operate(&database, &operation, &call));
+        let answer = operating.await.unwrap_or_else(|panic| {
+            let error = DynoxideError::InternalServerError(panic.to_string());
+            Some(Err(error))
+        });
+        match answer {
             Some(Ok(answer)) => json_response(200, answer),
             Some(Err(error)) => {
                 self.report(&error);

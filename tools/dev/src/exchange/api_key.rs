@@ -1,14 +1,16 @@
 //! The API key of a request: which account it belongs to, how it is shown without telling it, and
 //! why a function found none. Must not know what a request does.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::Result;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, ORIGIN};
 use emulator::Emulator;
 use emulator::development_key::API_KEY;
 use model::api_key::{KEY_PREFIX, KeyHash, VERIFICATION_KEY_PREFIX};
-use serde_json::json;
+use serde_json::{Value, json};
 use service::problem::{AuthorizationFault, Unauthorized};
 
 /// The shortest key whose first characters are shown, in characters. Keys of other systems have 32
@@ -20,8 +22,18 @@ const START_OF_KEYS: &str = "intake_";
 
 /// The table of API keys.
 pub(crate) struct ApiKeyTable {
-    pub(crate) emulator: Arc<Emulator>,
-    pub(crate) name: String,
+    emulator: Arc<Emulator>,
+    name: String,
+    /// The keys that were found. A key never changes its account or its id, so a request waits for the
+    /// table only when its key is new.
+    found: Mutex<HashMap<String, StoredKey>>,
+}
+
+/// What an item of the table tells of its key.
+#[derive(Clone, Default)]
+struct StoredKey {
+    id: Option<String>,
+    account: Option<String>,
 }
 
 /// What is known of the key of a request.
@@ -34,25 +46,64 @@ pub(crate) struct SentKey {
 }
 
 impl ApiKeyTable {
+    pub(crate) fn new(emulator: Arc<Emulator>, name: String) -> Self {
+        Self {
+            emulator,
+            name,
+            found: Mutex::default(),
+        }
+    }
+
     /// Looks up the key of a request with these headers.
-    pub(crate) fn look_up(&self, headers: &HeaderMap) -> SentKey {
+    pub(crate) async fn look_up(&self, headers: &HeaderMap) -> SentKey {
         let Some(credential) = Credential::read(headers) else {
             return SentKey::default();
         };
         let key = &credential.key;
-        let hash = json!({"keyHash": {"S": KeyHash::from_key(key).partition_key()}});
-        let item = self.emulator.item(&self.name, &hash).ok().flatten();
-        let text = |name| {
-            let value = item.as_ref()?.pointer(&format!("/{name}/S"))?;
-            value.as_str().map(str::to_owned)
-        };
-        let shown = shown_key(key, text("keyId").as_deref());
+        let stored = self.find(KeyHash::from_key(key).partition_key()).await;
+        let shown = shown_key(key, stored.id.as_deref());
         let header = format!("{} {shown}", credential.scheme);
         SentKey {
             shown: Some(header.trim_start().to_owned()),
-            account: text("accountId"),
+            account: stored.account,
         }
     }
+
+    /// The key with this hash. One that is not stored has neither id nor account.
+    async fn find(&self, hash: String) -> StoredKey {
+        let known = self.use_found(|found| found.get(&hash).cloned());
+        if let Some(stored) = known {
+            return stored;
+        }
+        let (emulator, name, key) = (Arc::clone(&self.emulator), self.name.clone(), hash.clone());
+        // The table answers after the call that it does at the time, which may take seconds.
+        let reading = tokio::task::spawn_blocking(move || read(&emulator, &name, &key));
+        let Ok(Ok(Some(stored))) = reading.await else {
+            return StoredKey::default();
+        };
+        self.use_found(|found| found.insert(hash, stored.clone()));
+        stored
+    }
+
+    fn use_found<T>(&self, work: impl FnOnce(&mut HashMap<String, StoredKey>) -> T) -> T {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&mut found)
+    }
+}
+
+/// Reads the key with this hash from the table.
+fn read(emulator: &Emulator, table: &str, hash: &str) -> Result<Option<StoredKey>> {
+    let item = emulator.item(table, &json!({"keyHash": {"S": hash}}))?;
+    Ok(item.map(|item| {
+        let text = |name| {
+            let value = item.pointer(&format!("/{name}/S"));
+            value.and_then(Value::as_str).map(str::to_owned)
+        };
+        StoredKey {
+            id: text("keyId"),
+            account: text("accountId"),
+        }
+    }))
 }
 
 /// A key as it is shown: the development key by its variable, others by their beginning, their

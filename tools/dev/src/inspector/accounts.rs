@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::query::{NoParameters, Parameters};
 use super::response::{Answered, ApiError, json_response};
+use super::stored_data::StoredData;
 use super::{Inspector, Shared};
 
 #[derive(Serialize)]
@@ -20,19 +21,19 @@ pub(super) async fn list(
     State(inspector): Shared,
     Parameters(NoParameters {}): Parameters<NoParameters>,
 ) -> Answered {
-    let accounts = inspector.stored.accounts()?;
+    let accounts = inspector.with_stored(StoredData::accounts).await?;
     json_response(&AccountList { accounts })
 }
 
 /// Checks that the account has a key. Otherwise an assertion about a misspelt account would pass.
-pub(super) fn ensure_known_account(
+pub(super) async fn ensure_known_account(
     inspector: &Inspector,
     wanted: Option<&str>,
 ) -> Result<(), ApiError> {
     let Some(wanted) = wanted else {
         return Ok(());
     };
-    let accounts = inspector.stored.accounts()?;
+    let accounts = inspector.with_stored(StoredData::accounts).await?;
     if accounts.contains(wanted) {
         return Ok(());
     }

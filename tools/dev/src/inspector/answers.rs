@@ -36,7 +36,7 @@ pub(super) async fn plan(
             "The body must be an object with answers, such as {{\"answers\":[\"503\",\"200\"]}}: {error}."
         ))
     })?;
-    ensure_known_account(&inspector, wanted.account.as_deref())?;
+    ensure_known_account(&inspector, wanted.account.as_deref()).await?;
     let gateway = &inspector.gateway;
     if let Some(path) = &wanted.path
         && !gateway.routes.have_path(path)
@@ -70,7 +70,7 @@ pub(super) async fn clear(
     Parameters(wanted): Parameters<OptionalAccountQuery>,
 ) -> Answered {
     let account = wanted.account_name();
-    ensure_known_account(&inspector, account)?;
+    ensure_known_account(&inspector, account).await?;
     inspector.gateway.injected_answers.clear(account);
     Ok(StatusCode::NO_CONTENT.into_response())
 }

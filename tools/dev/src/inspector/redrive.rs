@@ -22,7 +22,7 @@ pub(super) async fn redrive(
 ) -> Answered {
     let body = read_body(body)?;
     let account = &wanted.account;
-    ensure_known_account(&inspector, Some(account.as_str()))?;
+    ensure_known_account(&inspector, Some(account.as_str())).await?;
     let candidate = read_candidate(&body)?;
     let mut redriven = None;
     Redrive::new(&inspector.tables, account, false)

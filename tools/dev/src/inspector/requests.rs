@@ -32,7 +32,7 @@ pub(super) async fn list(
     State(inspector): Shared,
     Parameters(wanted): Parameters<RequestsQuery>,
 ) -> Answered {
-    ensure_known_account(&inspector, wanted.account.as_deref())?;
+    ensure_known_account(&inspector, wanted.account.as_deref()).await?;
     let exchanges = &inspector.gateway.exchanges;
     let found = exchanges.wait(wanted.wait, |log| {
         let found = log.after(wanted.after, |exchange| wanted.include(exchange));

@@ -15,13 +15,14 @@ pub(super) async fn reset(
     State(inspector): Shared,
     Parameters(wanted): Parameters<OptionalAccountQuery>,
 ) -> Answered {
-    let account = wanted.account.as_ref();
-    ensure_known_account(&inspector, wanted.account_name())?;
+    let account = wanted.account.clone();
+    ensure_known_account(&inspector, wanted.account_name()).await?;
     // While this guard is held, no drain stores anything.
-    let _guard = inspector.queue.empty(account).await;
-    inspector.stored.clear(account)?;
+    let _guard = inspector.queue.empty(account.as_ref()).await;
+    let clearing = inspector.with_stored(move |stored| stored.clear(account.as_ref()));
+    clearing.await?;
     let gateway = &inspector.gateway;
-    match account {
+    match &wanted.account {
         Some(account) => gateway.exchanges.clear_account(account.as_str()),
         None => gateway.exchanges.clear(),
     }

@@ -37,7 +37,7 @@ pub(super) async fn list(
     State(inspector): Shared,
     Parameters(wanted): Parameters<SignalsQuery>,
 ) -> Answered {
-    ensure_known_account(&inspector, wanted.account.as_deref())?;
+    ensure_known_account(&inspector, wanted.account.as_deref()).await?;
     let exchanges = &inspector.gateway.exchanges;
     let found = exchanges.wait(wanted.wait, |log| {
         let found = log.after(wanted.after, |_| true);
@@ -85,7 +85,7 @@ pub(super) async fn counts(
     Parameters(wanted): Parameters<CountsQuery>,
 ) -> Answered {
     let account = wanted.account.as_deref();
-    ensure_known_account(&inspector, account)?;
+    ensure_known_account(&inspector, account).await?;
     let selection = wanted.signals();
     let exchanges = &inspector.gateway.exchanges;
     let counted = exchanges.wait(wanted.wait, |log| {

@@ -13,8 +13,9 @@ pub(super) async fn customer(
     PathPart(id): PathPart,
     Parameters(wanted): Parameters<AccountQuery>,
 ) -> Answered {
-    ensure_known_account(&inspector, Some(wanted.account.as_str()))?;
-    let customer = inspector.stored.customer(&wanted.account, &id)?;
+    ensure_known_account(&inspector, Some(wanted.account.as_str())).await?;
+    let customer = inspector.with_stored(move |stored| stored.customer(&wanted.account, &id));
+    let customer = customer.await?;
     Ok(json_text_response(customer))
 }
 
@@ -23,7 +24,8 @@ pub(super) async fn rejected(
     State(inspector): Shared,
     Parameters(wanted): Parameters<AccountQuery>,
 ) -> Answered {
-    ensure_known_account(&inspector, Some(wanted.account.as_str()))?;
-    let rejected = inspector.stored.rejected(&wanted.account)?;
+    ensure_known_account(&inspector, Some(wanted.account.as_str())).await?;
+    let rejected = inspector.with_stored(move |stored| stored.rejected(&wanted.account));
+    let rejected = rejected.await?;
     Ok(json_text_response(rejected))
 }
