@@ -6,6 +6,7 @@
 )]
 
 mod key_snapshot;
+mod names;
 mod stored;
 mod tables;
 

@@ -8,6 +8,7 @@
 pub(crate) mod data_file;
 mod items;
 mod protocol;
+mod reserved_names;
 mod services;
 mod tables;
 

@@ -10,6 +10,7 @@ use dynoxide::types::{AttributeValue, Item};
 use serde_json::{Value, json};
 
 use super::Emulator;
+use super::reserved_names;
 use super::tables::{self, request};
 use crate::template::Table;
 
@@ -40,7 +41,7 @@ impl Emulator {
         let found = database
             .get_item(get)
             .with_context(|| format!("Cannot read {table}"))?;
-        Ok(found.item.map(serde_json::to_value).transpose()?)
+        found.item.map(to_json).transpose()
     }
 
     /// Deletes all items of a table, by creating it anew.
@@ -97,7 +98,7 @@ impl Emulator {
     /// When the emulator answers with an error.
     pub fn for_each_item(&self, table: &str, mut each: impl FnMut(&mut Value)) -> Result<()> {
         self.read_all(table, |item| {
-            each(&mut serde_json::to_value(item)?);
+            each(&mut to_json(item)?);
             Ok(())
         })
     }
@@ -128,9 +129,7 @@ impl Emulator {
             Ok(())
         })?;
         // Only now, because making JSON of all items would take most of the time.
-        let newest: Result<Vec<Value>, _> =
-            newest.into_values().map(serde_json::to_value).collect();
-        Ok(newest?)
+        newest.into_values().map(to_json).collect()
     }
 
     fn read_all(&self, table: &str, mut each: impl FnMut(Item) -> Result<()>) -> Result<()> {
@@ -169,7 +168,7 @@ impl Emulator {
                 .query(query)
                 .with_context(|| format!("Cannot read {table}"))?;
             for item in page.items.into_iter().flatten() {
-                found.push(serde_json::to_value(item)?);
+                found.push(to_json(item)?);
             }
             let Some(last) = page.last_evaluated_key else {
                 break;
@@ -192,6 +191,11 @@ impl Emulator {
             .scan(scan)
             .with_context(|| format!("Cannot read {table}"))
     }
+}
+
+/// An item in DynamoDB's own JSON.
+fn to_json(item: Item) -> Result<Value> {
+    Ok(reserved_names::show_value(serde_json::to_value(item)?))
 }
 
 /// The text of an attribute of an item; empty when the item has no such text.

@@ -10,6 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
+use super::reserved_names;
+
 /// What comes before the operation in its header.
 const TARGET_PREFIX: &str = "DynamoDB_20120810.";
 
@@ -101,10 +103,12 @@ fn answer<Call: DeserializeOwned, Answer: Serialize>(
     call: &[u8],
     operation: impl FnOnce(Call) -> dynoxide::Result<Answer>,
 ) -> dynoxide::Result<Vec<u8>> {
-    let call = serde_json::from_slice(call).map_err(|error| unreadable(&error))?;
+    let call = reserved_names::hide(call);
+    let call = serde_json::from_slice(&call).map_err(|error| unreadable(&error))?;
     let answer = operation(call)?;
-    serde_json::to_vec(&answer)
-        .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
+    let answer = serde_json::to_vec(&answer);
+    let answer = answer.map_err(|error| DynoxideError::InternalServerError(error.to_string()))?;
+    Ok(reserved_names::show(answer))
 }
 
 /// The error of a call that is not JSON, or has a value which DynamoDB refuses. dynoxide begins
