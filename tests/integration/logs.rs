@@ -32,7 +32,7 @@ async fn send_requests(log: Log) -> String {
     for is_stopped in [false, true] {
         if is_stopped {
             app.emulator.stop();
-            app.sqs.set_unavailable(true);
+            app.sqs.faults().set(Fault::InternalServerError.always());
         }
         for call in [
             RequestBuilder::customer(json!({"customerId": CANARY, "customerData": data})).key(&key),
@@ -246,7 +246,11 @@ async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
 #[tokio::test]
 async fn each_line_of_a_request_has_its_id() {
     let mut stack = OverflowStack::start(Fault::ResetBefore.always()).await;
-    stack.app.sqs.set_unavailable(true);
+    stack
+        .app
+        .sqs
+        .faults()
+        .set(Fault::InternalServerError.always());
     let batch = json!({"signals": [{"customerId": "c", "eventType": "e"}, 17]});
     let (response, log) = log_of(async |log| {
         stack.app.log = log;

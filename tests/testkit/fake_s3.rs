@@ -11,7 +11,7 @@ use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use store::key_snapshot::{self, SnapshotKey};
 
-pub use emulator::s3::{FakeS3, S3Fault, StoredObject};
+pub use emulator::s3::{FakeS3, StoredObject};
 
 /// The bucket of the key snapshot.
 pub const KEY_SNAPSHOT_BUCKET: &str = "keys";

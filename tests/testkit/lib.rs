@@ -9,9 +9,8 @@
 //! | module | is for | must not know |
 //! |---|---|---|
 //! | [`processes`] | a process of a function, and what surrounds it | what is tested |
-//! | [`fault_proxy`] | failing calls to DynamoDB | whether a function gets over it |
+//! | [`fault_proxy`] | failing calls to AWS | whether a function gets over it |
 //! | [`fake_s3`] | a key snapshot in S3 | who reads it |
-//! | [`service_ahead`] | a service of AWS with another clock | what is called |
 //! | `programs` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
 //! | `overflow_stack` | the functions in this process while DynamoDB fails | what is deferred |
@@ -36,7 +35,6 @@ mod other_dynamodb;
 mod overflow_stack;
 mod programs;
 mod request_builder;
-pub mod service_ahead;
 mod tables;
 mod test_app;
 

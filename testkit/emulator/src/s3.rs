@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::Result;
 use http_body_util::Full;
@@ -12,41 +12,11 @@ use hyper::header::{HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use hyper::{HeaderMap, Method, Request, Response};
 use processes::http_server::{HttpServer, Service, response};
 
+use crate::fault_proxy::{FaultInjector, Plan};
+
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeS3(HttpServer<S3State>);
-
-/// What requests meet instead of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum S3Fault {
-    /// An error with this status and code.
-    Refused(u16, &'static str),
-    /// The same for each write. Other requests meet nothing.
-    WriteRefused(u16, &'static str),
-    /// A 503 for each read of an object. Other requests meet nothing.
-    SlowDownForReads,
-    /// The answer comes this much later.
-    Slow(Duration),
-    /// The next write takes effect, and is answered with a 500. Other requests meet nothing.
-    ErrorAfterWrite,
-    /// The next write takes effect, and is answered this much later. Other requests meet nothing.
-    LateAfterWrite(Duration),
-    /// Writes are refused as for an object under Object Lock. Other requests meet nothing.
-    Locked,
-    /// Reads of tags are refused. Other requests meet nothing.
-    TagsUnreadable,
-    /// Writes with tags are refused. Other requests meet nothing.
-    TagsUnwritable,
-    /// The object that is read has another checksum than its body. Other requests meet nothing.
-    WrongChecksum,
-}
-
-impl S3Fault {
-    pub const UNAVAILABLE: Self = Self::Refused(500, "InternalError");
-
-    /// As for a missing object without the permission to list.
-    pub const FORBIDDEN: Self = Self::Refused(403, "AccessDenied");
-}
+pub struct FakeS3(HttpServer<FaultInjector<S3State>>);
 
 /// A header of an object that another one replaces, or of its answer.
 const STORAGE_CLASS: &str = "x-amz-storage-class";
@@ -64,14 +34,11 @@ pub struct StoredObject {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct S3State(Mutex<Objects>);
+pub struct S3State(Mutex<Objects>);
 
 #[derive(Debug, Default)]
 struct Objects {
     by_path: BTreeMap<String, StoredObject>,
-    fault: Option<S3Fault>,
-    /// What requests for single objects meet, by their paths.
-    faults: BTreeMap<String, S3Fault>,
     requests: Vec<String>,
     written: u64,
 }
@@ -82,8 +49,8 @@ impl FakeS3 {
     /// # Errors
     /// When loopback has no free port.
     pub async fn start() -> Result<Self> {
-        let server = HttpServer::start(S3State::default(), None).await?;
-        Ok(Self(server))
+        let s3 = FaultInjector::new(S3State::default(), Plan::none());
+        HttpServer::start(s3, None).await.map(Self)
     }
 
     /// As [`FakeS3::start`], in a thread of its own.
@@ -91,7 +58,8 @@ impl FakeS3 {
     /// # Errors
     /// When loopback has no free port, or the thread cannot be started.
     pub fn start_in_thread() -> Result<Self> {
-        HttpServer::start_in_thread(S3State::default()).map(Self)
+        let s3 = FaultInjector::new(S3State::default(), Plan::none());
+        HttpServer::start_in_thread(s3).map(Self)
     }
 
     /// The endpoint, as the SDK takes it.
@@ -100,18 +68,13 @@ impl FakeS3 {
     }
 
     /// What answers its requests.
-    pub(crate) fn state(&self) -> Arc<S3State> {
+    pub(crate) fn state(&self) -> Arc<FaultInjector<S3State>> {
         Arc::clone(&self.0.service)
     }
 
-    /// Every request meets this from here on, or none does.
-    pub fn set_fault(&self, fault: Option<S3Fault>) {
-        self.use_objects(|objects| objects.fault = fault);
-    }
-
-    /// Every request for the object `/bucket/key` meets this from here on.
-    pub fn set_fault_of(&self, path: &str, fault: S3Fault) {
-        self.use_objects(|objects| objects.faults.insert(path.to_owned(), fault));
+    /// Has requests fail.
+    pub fn faults(&self) -> &FaultInjector<S3State> {
+        &self.0.service
     }
 
     /// Gives the object `/bucket/key` a storage class and tags, the latter as the query of a URL.
@@ -157,13 +120,13 @@ impl FakeS3 {
         })
     }
 
-    /// Takes the method and the path of each request so far, also of those that met a fault.
+    /// Takes the method and the path of each request so far that met no fault.
     pub fn take_requests(&self) -> Vec<String> {
         self.use_objects(|objects| std::mem::take(&mut objects.requests))
     }
 
     fn use_objects<T>(&self, work: impl FnOnce(&mut Objects) -> T) -> T {
-        self.0.service.use_objects(work)
+        self.0.service.service.use_objects(work)
     }
 }
 
@@ -177,40 +140,10 @@ impl S3State {
 impl Service for S3State {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let method_and_path = format!("{} {}", request.method(), path_of(&request));
-        let fault = self.use_objects(|objects| {
+        self.use_objects(|objects| {
             objects.requests.push(method_and_path);
-            objects.take_fault(&request)
-        });
-        match fault {
-            None => self.use_objects(|objects| objects.answer(&request)),
-            Some(S3Fault::Refused(status, code) | S3Fault::WriteRefused(status, code)) => {
-                error(status, code)
-            }
-            Some(S3Fault::Locked) => refused_by_lock(),
-            Some(S3Fault::TagsUnreadable | S3Fault::TagsUnwritable) => error(403, "AccessDenied"),
-            Some(S3Fault::WrongChecksum) => {
-                let mut answer = self.use_objects(|objects| objects.answer(&request));
-                let of_nothing = HeaderValue::from_static("AAAAAA==");
-                answer
-                    .headers_mut()
-                    .insert("x-amz-checksum-crc32", of_nothing);
-                answer
-            }
-            Some(S3Fault::SlowDownForReads) => error(503, "SlowDown"),
-            Some(S3Fault::Slow(duration)) => {
-                tokio::time::sleep(duration).await;
-                self.use_objects(|objects| objects.answer(&request))
-            }
-            Some(S3Fault::ErrorAfterWrite) => {
-                self.use_objects(|objects| objects.answer(&request));
-                error(500, "InternalError")
-            }
-            Some(S3Fault::LateAfterWrite(duration)) => {
-                let answer = self.use_objects(|objects| objects.answer(&request));
-                tokio::time::sleep(duration).await;
-                answer
-            }
-        }
+            objects.answer(&request)
+        })
     }
 }
 
@@ -236,27 +169,6 @@ impl StoredObject {
 }
 
 impl Objects {
-    /// The fault that a request meets.
-    fn take_fault(&mut self, request: &Request<Bytes>) -> Option<S3Fault> {
-        let is_write = *request.method() == Method::PUT;
-        let of_object = self.faults.get(&path_of(request)).copied();
-        match of_object.or(self.fault) {
-            Some(S3Fault::TagsUnreadable) if !is_about_tags(request) => None,
-            Some(S3Fault::TagsUnwritable) if !request.headers().contains_key(TAGGING) => None,
-            Some(S3Fault::SlowDownForReads | S3Fault::WrongChecksum)
-                if is_write || is_list(request) =>
-            {
-                None
-            }
-            Some(S3Fault::WriteRefused(..) | S3Fault::Locked) if !is_write => None,
-            Some(S3Fault::ErrorAfterWrite | S3Fault::LateAfterWrite(_)) if is_write => {
-                self.fault.take()
-            }
-            Some(S3Fault::ErrorAfterWrite | S3Fault::LateAfterWrite(_)) => None,
-            fault => fault,
-        }
-    }
-
     fn put(&mut self, path: &str, body: Bytes, headers: HeaderMap, last_modified: SystemTime) {
         self.written += 1;
         let etag = format!("\"{:032x}\"", self.written);
@@ -375,11 +287,6 @@ fn is_about_tags(request: &Request<Bytes>) -> bool {
     query
         .split('&')
         .any(|part| part == "tagging" || part == "tagging=")
-}
-
-fn refused_by_lock() -> Response<Full<Bytes>> {
-    let text = "<Error><Code>AccessDenied</Code><Message>Access Denied because object protected by object lock.</Message></Error>";
-    response(403, &[], text)
 }
 
 fn error(status: u16, code: &str) -> Response<Full<Bytes>> {

@@ -24,6 +24,7 @@ use self::lambda_event::drained_ids;
 pub use self::lambda_event::event;
 pub use self::queues::QueueMessage;
 use self::queues::Queues;
+use crate::fault_proxy::{FaultInjector, Plan};
 
 /// What comes before the operation in its header.
 pub(crate) const TARGET_PREFIX: &str = "AmazonSQS.";
@@ -33,10 +34,10 @@ const LATEST_COUNT: Duration = Duration::from_mins(1);
 
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
-pub struct FakeSqs(HttpServer<SqsState>);
+pub struct FakeSqs(HttpServer<FaultInjector<SqsState>>);
 
 #[derive(Debug)]
-pub(crate) struct SqsState(Mutex<Queues>);
+pub struct SqsState(Mutex<Queues>);
 
 impl FakeSqs {
     /// Starts a server with empty queues.
@@ -52,8 +53,8 @@ impl FakeSqs {
     /// # Errors
     /// When loopback has no free port, or the thread cannot be started.
     pub fn start_in_thread() -> Result<Self> {
-        let state = SqsState(Mutex::new(Queues::in_memory()?));
-        HttpServer::start_in_thread(state).map(Self)
+        let sqs = injector_before(Queues::in_memory()?);
+        HttpServer::start_in_thread(sqs).map(Self)
     }
 
     /// Starts a server with empty queues that count each message a minute after it was sent, as SQS may.
@@ -75,9 +76,8 @@ impl FakeSqs {
     }
 
     async fn start_with(queues: Queues) -> Result<Self> {
-        let state = SqsState(Mutex::new(queues));
-        let server = HttpServer::start(state, None).await?;
-        Ok(Self(server))
+        let sqs = injector_before(queues);
+        HttpServer::start(sqs, None).await.map(Self)
     }
 
     /// The endpoint, as the SDK takes it.
@@ -86,7 +86,7 @@ impl FakeSqs {
     }
 
     /// What answers its calls.
-    pub(crate) fn state(&self) -> Arc<SqsState> {
+    pub(crate) fn state(&self) -> Arc<FaultInjector<SqsState>> {
         Arc::clone(&self.0.service)
     }
 
@@ -95,9 +95,9 @@ impl FakeSqs {
         self.use_queues(|queues| queues.connections)
     }
 
-    /// Sets whether every call fails from here on.
-    pub fn set_unavailable(&self, is_unavailable: bool) {
-        self.use_queues(|queues| queues.is_unavailable = is_unavailable);
+    /// Has calls fail.
+    pub fn faults(&self) -> &FaultInjector<SqsState> {
+        &self.0.service
     }
 
     /// Up to `most` messages of the overflow queue. They are hidden for so long, and then received
@@ -209,8 +209,12 @@ impl FakeSqs {
     }
 
     fn use_queues<T>(&self, work: impl FnOnce(&mut Queues) -> T) -> T {
-        self.0.service.use_queues(work)
+        self.0.service.service.use_queues(work)
     }
+}
+
+fn injector_before(queues: Queues) -> FaultInjector<SqsState> {
+    FaultInjector::new(SqsState(Mutex::new(queues)), Plan::none())
 }
 
 impl SqsState {

@@ -29,7 +29,7 @@ async fn stack_failing_at(marker: &'static str) -> (TestApp, FaultProxy) {
     let proxy = FaultProxy::start(&endpoint, failing).await.unwrap();
     let retention = Some(Duration::from_hours(90 * 24));
     let app = TestApp::with_dynamodb(emulator, &endpoint, &proxy.endpoint(), retention);
-    app.sqs.set_unavailable(true);
+    app.sqs.faults().set(Fault::InternalServerError.always());
     (app, proxy)
 }
 

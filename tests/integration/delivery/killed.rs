@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::fake_s3::{FakeS3, S3Fault};
+use testkit::fake_s3::FakeS3;
 use testkit::fake_targets::{FakeTargets, Target};
+use testkit::fault_proxy::{AwsService, Fault, Order, Plan};
 use testkit::function_process::{FunctionProcess, ProcessOptions};
 
 use crate::support::delivery::{
@@ -181,11 +182,16 @@ fn choose_behaviour(
     handler: TestedHandler,
     random: &mut fastrand::Rng,
 ) -> usize {
-    s3.set_fault(match random.u8(..10) {
-        0 => Some(S3Fault::UNAVAILABLE),
-        1 => Some(S3Fault::ErrorAfterWrite),
-        _ => None,
-    });
+    s3.faults().set(Plan::none());
+    match random.u8(..10) {
+        0 => s3.faults().set(Fault::InternalServerError.always()),
+        1 => s3.faults().order(Order::next_calls(
+            AwsService::S3,
+            "PutObject",
+            [Fault::ErrorAfter],
+        )),
+        _ => {}
+    }
     targets.refuse_nothing();
     let refusal = || json!({"__type": handler.refusal});
     let mut min_batch = 1;
@@ -243,7 +249,7 @@ async fn assert_nothing_is_lost(handler: TestedHandler, seed: u64) {
         process.deliver(batch, shard, lifetime).await;
         events.extend(delivered(&targets));
     }
-    s3.set_fault(None);
+    s3.faults().set(Plan::none());
     targets.fail_at_random(0.0, 0);
     targets.refuse_nothing();
     let refusal = json!({"__type": handler.refusal});

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::fake_s3::{FakeS3, S3Fault};
+use testkit::fake_s3::FakeS3;
+use testkit::fault_proxy::{Fault, Plan};
 
 use crate::support::delivery::{
     BUCKET, BUS, Delivery, HANDLERS, LAKE, TestedHandler, ids_of, kept_key, signals,
@@ -92,14 +93,17 @@ async fn assert_unkept_is_delivered_again(handler: TestedHandler) {
     let mut delivery = Delivery::start(handler.variables).await;
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
-    delivery.s3.set_fault(Some(S3Fault::UNAVAILABLE));
+    delivery
+        .s3
+        .faults()
+        .set(Fault::InternalServerError.always());
     let undelivered = delivery.first_undelivered(&batch).await;
     assert_eq!(undelivered.as_deref(), Some("s2"));
     assert_eq!(delivery.delivered(), ids_of([0, 1]));
     let line = delivery.line().await;
     assert_eq!(line["failedTarget"], "failure bucket", "{line}");
     assert_eq!(line["cause"], "ServerError", "{line}");
-    delivery.s3.set_fault(None);
+    delivery.s3.faults().set(Plan::none());
     assert_eq!(delivery.first_undelivered(&batch[2..]).await, None);
     assert_eq!(delivery.kept().keys().collect::<Vec<_>>(), [&kept_key(2)]);
 }
@@ -107,8 +111,11 @@ async fn assert_unkept_is_delivered_again(handler: TestedHandler) {
 #[tokio::test]
 async fn failure_bucket_that_hangs_leaves_the_targets_time_for_the_records_before() {
     let mut delivery = Delivery::start_with_timeout(BUS, Duration::from_secs(4)).await;
-    let longer_than_the_invocation = S3Fault::Slow(Duration::from_mins(1));
-    delivery.s3.set_fault(Some(longer_than_the_invocation));
+    let longer_than_the_invocation = Fault::Slow(Duration::from_mins(1));
+    delivery
+        .s3
+        .faults()
+        .set(longer_than_the_invocation.always());
     let mut batch = signals(0..4);
     batch[2]["eventName"] = json!("UPDATE");
     let undelivered = delivery.first_undelivered(&batch).await;
@@ -123,8 +130,8 @@ async fn failure_bucket_that_hangs_leaves_the_targets_time_for_the_records_befor
 async fn batch_full_of_unreadable_records_progresses_while_s3_is_slow() {
     let delivery = Delivery::start_with_timeout(LAKE, Duration::from_secs(4)).await;
     // One by one, they would take 10 seconds, and the event before them would never have a target.
-    let slow = S3Fault::Slow(Duration::from_millis(20));
-    delivery.s3.set_fault(Some(slow));
+    let slow = Fault::Slow(Duration::from_millis(20));
+    delivery.s3.faults().set(slow.always());
     let mut batch = signals(0..502);
     for record in &mut batch[1..501] {
         record["eventName"] = json!("UPDATE");

@@ -6,35 +6,48 @@ use std::time::Duration;
 use aws::deadline::Deadline;
 use aws::queue::Queue;
 use aws::variables::Variables;
+use emulator::sqs::{FakeSqs, OVERFLOW_QUEUE};
 use serde_json::json;
 use testkit::TestApp;
 use testkit::fake_s3::FakeS3;
 use testkit::fake_targets::FakeTargets;
+use testkit::fault_proxy::{Fault, FaultProxy};
 use testkit::function_process::FunctionProcess;
-use testkit::service_ahead::ServiceAhead;
 
 use crate::support::delivery;
 use crate::support::requests::customer;
+
+/// How far the clocks of the services are ahead.
+const AHEAD: Fault = Fault::ClockAhead(Duration::from_hours(1));
+
+/// The calls that a proxy has refused, and all calls.
+fn refused_of_all(proxy: &FaultProxy) -> (u64, u64) {
+    let counts = proxy.counts();
+    (counts.faulted, counts.calls())
+}
 
 #[tokio::test]
 async fn update_is_repeated_with_the_time_of_dynamodb() {
     let emulator = TestApp::emulator();
     let keys = emulator.endpoint();
-    let dynamodb = ServiceAhead::start().await.unwrap();
+    let dynamodb = FaultProxy::start(&keys, AHEAD.always()).await.unwrap();
     let app = TestApp::with_dynamodb(emulator, &keys, &dynamodb.endpoint(), None);
     let key = app.key("shop").await;
     let response = app.send(customer().key(&key)).await;
     assert_eq!(response.status, 200, "{}", response.text);
-    assert_eq!(dynamodb.take_calls(), [false, true]);
+    assert_eq!(refused_of_all(&dynamodb), (1, 2));
     // The process remembers the difference.
     let response = app.send(customer().key(&key)).await;
     assert_eq!(response.status, 200, "{}", response.text);
-    assert_eq!(dynamodb.take_calls(), [true]);
+    assert_eq!(refused_of_all(&dynamodb), (1, 3));
 }
 
 #[tokio::test]
 async fn message_is_repeated_with_the_time_of_sqs() {
-    let sqs = ServiceAhead::start().await.unwrap();
+    let queues = FakeSqs::start().await.unwrap();
+    let sqs = FaultProxy::start(&queues.endpoint(), AHEAD.always())
+        .await
+        .unwrap();
     let deadline = Deadline::after(Duration::from_secs(10));
     let account = "shop".parse().unwrap();
     let queue = queue_at(&sqs.endpoint());
@@ -42,7 +55,8 @@ async fn message_is_repeated_with_the_time_of_sqs() {
         .send_all(vec!["m".to_owned()], &account, deadline)
         .await;
     assert_eq!(sent, Ok(()));
-    assert_eq!(sqs.take_calls(), [false, true]);
+    assert_eq!(refused_of_all(&sqs), (1, 2));
+    assert_eq!(queues.take_messages(), ["m"]);
 }
 
 #[tokio::test]
@@ -53,7 +67,9 @@ async fn cloud_events_are_repeated_with_the_time_of_their_target() {
         (delivery::BUS[0], "AWS_ENDPOINT_URL_EVENTBRIDGE"),
         (delivery::LAKE[0], "AWS_ENDPOINT_URL_FIREHOSE"),
     ] {
-        let target = ServiceAhead::start().await.unwrap();
+        let target = FaultProxy::start(&targets.endpoint(), AHEAD.always())
+            .await
+            .unwrap();
         let endpoint = target.endpoint();
         let variables = [variable, (endpoint_variable, &endpoint)];
         let (options, _log) = delivery::options(&targets, &s3, &variables);
@@ -61,7 +77,7 @@ async fn cloud_events_are_repeated_with_the_time_of_their_target() {
         let event = json!({"Records": delivery::signals(0..1)}).to_string();
         let response = process.invoke(event).await.unwrap().json();
         assert_eq!(response, json!({"batchItemFailures": []}));
-        assert_eq!(target.take_calls(), [false, true]);
+        assert_eq!(refused_of_all(&target), (1, 2));
     }
 }
 
@@ -76,5 +92,5 @@ fn queue_at(endpoint: &str) -> Queue {
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into_iter()
     .collect();
-    Queue::from_variables(&variables, "http://sqs/1/overflow").unwrap()
+    Queue::from_variables(&variables, OVERFLOW_QUEUE).unwrap()
 }

@@ -105,7 +105,7 @@ async fn refused_connection_is_a_503_on_both_endpoints() {
         assert_eq!(app.send(call.key(&key)).await.status, 200);
     }
     app.emulator.stop();
-    app.sqs.set_unavailable(true);
+    app.sqs.faults().set(Fault::InternalServerError.always());
     let calls = [
         customer(),
         request_without_identifier(1),

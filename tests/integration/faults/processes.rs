@@ -117,7 +117,7 @@ async fn process_with_expired_credentials_ends_after_its_503() {
     };
     assert_eq!(status(&process).await, 200);
     proxy.set(Fault::Refused("ExpiredTokenException").always());
-    app.sqs.set_unavailable(true);
+    app.sqs.faults().set(Fault::InternalServerError.always());
     assert_eq!(status(&process).await, 503);
     process.ended().await.unwrap();
     assert_eq!(process.invocation_errors(), 0);

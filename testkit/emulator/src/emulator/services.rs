@@ -9,6 +9,7 @@ use hyper::{Request, Response};
 use processes::http_server::Service;
 
 use super::protocol::Protocol;
+use crate::fault_proxy::FaultInjector;
 use crate::s3::S3State;
 use crate::sqs::{SqsState, TARGET_PREFIX};
 
@@ -23,13 +24,13 @@ pub(super) struct Services {
 pub(super) struct OtherServices(Arc<OnceLock<OtherStates>>);
 
 struct OtherStates {
-    sqs: Arc<SqsState>,
-    s3: Arc<S3State>,
+    sqs: Arc<FaultInjector<SqsState>>,
+    s3: Arc<FaultInjector<S3State>>,
 }
 
 impl OtherServices {
     /// Adds them, unless there are some.
-    pub(super) fn set(&self, sqs: Arc<SqsState>, s3: Arc<S3State>) {
+    pub(super) fn set(&self, sqs: Arc<FaultInjector<SqsState>>, s3: Arc<FaultInjector<S3State>>) {
         let _ = self.0.set(OtherStates { sqs, s3 });
     }
 }

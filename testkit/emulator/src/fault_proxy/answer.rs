@@ -1,16 +1,43 @@
-//! Answers in DynamoDB's place.
+//! Answers in a service's place.
 
 use http_body_util::Full;
 use hyper::Response;
 use hyper::body::Bytes;
-use processes::http_server::response;
+use processes::http_server::{Break, response};
 use serde_json::json;
 
-/// What DynamoDB answers to a call that it does not do.
-pub(super) fn refusal(status: u16, code: &str, message: &str) -> Response<Full<Bytes>> {
+use super::call::AwsService;
+
+/// What a service answers to a call that it does not do.
+pub(super) fn refusal(
+    service: AwsService,
+    status: u16,
+    code: &str,
+    message: &str,
+) -> Response<Full<Bytes>> {
+    if service == AwsService::S3 {
+        let text = format!("<Error><Code>{code}</Code><Message>{message}</Message></Error>");
+        return response(status, &[("content-type", "application/xml")], text);
+    }
     let kind = format!("com.amazonaws.dynamodb.v20120810#{code}");
     let body = json!({"__type": kind, "message": message});
     json_answer(status, body.to_string())
+}
+
+/// What a service answers when it fails.
+pub(super) fn server_error(service: AwsService) -> Response<Full<Bytes>> {
+    let code = match service {
+        AwsService::DynamoDb | AwsService::Other => "InternalServerError",
+        AwsService::Sqs | AwsService::S3 => "InternalError",
+    };
+    refusal(service, 500, code, "on purpose")
+}
+
+/// The end of a connection in place of an answer.
+pub(super) fn broken() -> Response<Full<Bytes>> {
+    let mut reset = response(500, &[], "");
+    reset.extensions_mut().insert(Break::Reset);
+    reset
 }
 
 pub(super) fn json_answer(status: u16, body: impl Into<Bytes>) -> Response<Full<Bytes>> {

@@ -7,22 +7,33 @@ use std::time::Duration;
 pub enum Fault {
     /// 400 with this error code, nothing written.
     Refused(&'static str),
-    /// 500 `InternalServerError`, nothing written.
+    /// An error with this status, code and message, nothing written.
+    RefusedAs {
+        status: u16,
+        code: &'static str,
+        message: &'static str,
+    },
+    /// 500, as the service answers when it fails, nothing written.
     InternalServerError,
     /// This status without a body, as of a proxy or a load balancer, nothing written.
     Status(u16),
     /// 400 `InvalidSignatureException`, because the clock of the client is late, nothing written.
     SignatureExpired,
+    /// The clock of the service is so far ahead of this process, and each answer has its time. A call whose
+    /// signature is too old by that clock is refused, and nothing written. Other calls are done.
+    ClockAhead(Duration),
     /// The connection is reset, nothing written.
     ResetBefore,
     /// The call is done, and the connection reset instead of an answer.
     ResetAfter,
-    /// The call is done, and answered with a 500 `InternalServerError`.
+    /// The call is done, and answered with a 500.
     ErrorAfter,
     /// The call is done, and its answer ends before its last byte.
     CutBody,
     /// The call is done, and answered with a 200 that has this body.
     AnswerReplaced(&'static str),
+    /// The call is done, and its answer has this header.
+    AnswerHeader(&'static str, &'static str),
     /// The call is done, and answered this much later.
     Slow(Duration),
     /// Nothing is done and nothing is answered, as long as the caller waits.
@@ -38,4 +49,16 @@ pub enum Fault {
 impl Fault {
     /// What a table answers to more calls than it has capacity for, nothing written.
     pub const THROTTLED: Self = Self::Refused("ProvisionedThroughputExceededException");
+
+    /// What S3 answers without a permission, also for a missing object without the permission to list.
+    pub const FORBIDDEN: Self = Self::refused_as(403, "AccessDenied");
+
+    /// An error with this status and code, nothing written.
+    pub const fn refused_as(status: u16, code: &'static str) -> Self {
+        Self::RefusedAs {
+            status,
+            code,
+            message: "",
+        }
+    }
 }

@@ -48,7 +48,6 @@ pub(super) struct Queues {
     opened: Instant,
     /// The id of the next message.
     pub(super) sent: u64,
-    pub(super) is_unavailable: bool,
     pub(super) connections: u64,
     /// How long after it was sent a message is counted.
     pub(super) count_delay: Duration,
@@ -85,7 +84,6 @@ impl Queues {
             sent: messages.query_row(next_id, [], |row| row.get(0))?,
             messages,
             opened: Instant::now(),
-            is_unavailable: false,
             connections: 0,
             count_delay: Duration::ZERO,
             uncounted: VecDeque::new(),

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use testkit::TestApp;
-use testkit::fake_s3::{FakeS3, S3Fault};
+use testkit::fake_s3::FakeS3;
+use testkit::fault_proxy::Fault;
 use testkit::http_server::HttpServer;
 
 use crate::aws_profiles::CREATE;
@@ -51,7 +52,7 @@ async fn clock_and_region_are_named_when_s3_refuses_the_signature() {
         (301, "PermanentRedirect", region),
         (400, "AuthorizationHeaderMalformed", region),
     ] {
-        s3.set_fault(Some(S3Fault::Refused(status, code)));
+        s3.faults().set(Fault::refused_as(status, code).always());
         let error = operator.run(&PUBLISH).error_message();
         assert_eq!(error, format!("bucket keys: {advice} ({code}: )"));
     }

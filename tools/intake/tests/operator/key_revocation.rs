@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testkit::TestApp;
-use testkit::fake_s3::{FakeS3, S3Fault};
+use testkit::fake_s3::FakeS3;
 use testkit::fault_proxy::{Fault, FaultProxy, Plan};
 
 use crate::support::key_snapshot::{PUBLISH, document, finding, key, keys, operator};
@@ -118,7 +118,7 @@ async fn revocation_that_neither_table_nor_snapshot_takes_is_an_error() {
         unknown.ends_with("the key snapshot has no key key_of_no_one"),
         "{unknown}"
     );
-    s3.set_fault(Some(S3Fault::UNAVAILABLE));
+    s3.faults().set(Fault::InternalServerError.always());
     let error = without_table.run(&revoke(&id)).error_message();
     assert!(
         error.contains("is not revoked in the key snapshot either: bucket keys: "),
@@ -134,7 +134,7 @@ async fn revocation_fails_until_table_and_snapshot_both_have_it() {
     let id = operator.create_key("web").id;
     let revoke = ["keys", "revoke", &id, "--yes"];
 
-    s3.set_fault(Some(S3Fault::UNAVAILABLE));
+    s3.faults().set(Fault::InternalServerError.always());
     for again in [false, true] {
         let failed = operator.run(&revoke);
         assert_eq!(failed.stderr.contains("already revoked"), again);
@@ -144,7 +144,7 @@ async fn revocation_fails_until_table_and_snapshot_both_have_it() {
             "{error}"
         );
     }
-    s3.set_fault(None);
+    s3.faults().set(Plan::none());
     assert!(!is_revoked_in_snapshot(&s3, &id));
     let again = operator.run(&revoke).success();
     assert!(again.stderr.contains("already revoked"), "{}", again.stderr);
@@ -220,14 +220,14 @@ async fn key_that_only_the_snapshot_has_revoked_is_listed_as_that() {
         listed.stderr
     );
 
-    s3.set_fault(Some(S3Fault::UNAVAILABLE));
+    s3.faults().set(Fault::InternalServerError.always());
     let unread = with_table.run(&["keys", "list"]).success();
     assert!(
         unread.stderr.starts_with("The key snapshot cannot be read"),
         "{unread:?}"
     );
     assert!(unread.stdout.contains(&id), "{unread:?}");
-    s3.set_fault(None);
+    s3.faults().set(Plan::none());
     with_table.run(&revoke).success();
     let listed = list_active();
     assert_eq!(listed.len(), 1, "{listed:?}");

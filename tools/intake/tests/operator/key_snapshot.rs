@@ -6,7 +6,8 @@ use std::time::Duration;
 use model::api_key::ApiKey;
 use model::timestamp::Timestamp;
 use serde_json::Value;
-use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH, S3Fault, publish};
+use testkit::fake_s3::{FakeS3, KEY_SNAPSHOT_PATH, publish};
+use testkit::fault_proxy::{Fault, Plan};
 use testkit::{TestApp, key_entry, store_key};
 
 use crate::support::clock::days_ago;
@@ -119,8 +120,8 @@ async fn key_is_printed_when_only_the_snapshot_cannot_be_written() {
     let app = TestApp::start();
     let s3 = FakeS3::start().await.unwrap();
     let operator = operator(&app, &s3);
-    for fault in [S3Fault::UNAVAILABLE, S3Fault::FORBIDDEN] {
-        s3.set_fault(Some(fault));
+    for fault in [Fault::InternalServerError, Fault::FORBIDDEN] {
+        s3.faults().set(fault.always());
         let created = operator.run_keys_create("web", &["--json"]);
         assert_eq!(created.code, Some(1), "{created:?}");
         let keys = created.json();
@@ -135,7 +136,7 @@ async fn key_is_printed_when_only_the_snapshot_cannot_be_written() {
         assert!(last.starts_with(&told), "{last}");
         assert!(last.ends_with("run `cargo intake keys publish`."), "{last}");
     }
-    s3.set_fault(None);
+    s3.faults().set(Plan::none());
     assert_eq!(
         operator.run(&PUBLISH).success().stdout,
         "Published 2 key(s).\n"
@@ -192,7 +193,7 @@ async fn doctor_compares_the_snapshot_with_the_table() {
     assert!(different.seen.ends_with(publish), "{different:?}");
     s3.put(KEY_SNAPSHOT_PATH, "not a snapshot");
     assert_eq!(doctor().result, "failed");
-    s3.set_fault(Some(S3Fault::FORBIDDEN));
+    s3.faults().set(Fault::FORBIDDEN.always());
     let forbidden = doctor();
     assert_eq!(forbidden.result, "failed", "{forbidden:?}");
     assert!(

@@ -6,8 +6,8 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
-use testkit::fake_s3::{FakeS3, S3Fault};
-use testkit::fault_proxy::{Fault, FaultProxy};
+use testkit::fake_s3::FakeS3;
+use testkit::fault_proxy::{AwsService, Fault, Order, Plan};
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::lake::events;
@@ -118,14 +118,16 @@ async fn events_of_customers_are_erased_and_objects_without_any_are_not_written(
 #[tokio::test(flavor = "multi_thread")]
 async fn erasure_waits_while_s3_fails_the_reads_of_objects() {
     let s3 = lake().await;
-    s3.set_fault(Some(S3Fault::SlowDownForReads));
+    let slow_down = Fault::refused_as(503, "SlowDown");
+    s3.faults()
+        .set(slow_down.always().for_operation("GetObject"));
     let arguments = [&CUSTOMER[..], &["--id=ada", "--yes"]].concat();
     let running = RunningCommand::start(&operator(&s3), &arguments);
     assert!(running.note().starts_with("Reading the 2 object(s)"));
     let waiting = running.note();
     let expected = "S3: AWS fails. Waiting, for ";
     assert!(waiting.starts_with(expected), "{waiting}");
-    s3.set_fault(None);
+    s3.faults().set(Plan::none());
     let ended = running.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ids(&s3), ["3", "4", "5", "6", "7"]);
@@ -134,16 +136,10 @@ async fn erasure_waits_while_s3_fails_the_reads_of_objects() {
 #[tokio::test(flavor = "multi_thread")]
 async fn object_whose_body_breaks_off_is_read_again() {
     let s3 = lake().await;
-    // The first call lists the objects.
-    let proxy = FaultProxy::start(&s3.endpoint(), Fault::CutBody.on_call(2))
-        .await
-        .unwrap();
-    let arguments = [&CUSTOMER[..], &["--id=ada", "--yes"]].concat();
-    operator(&s3)
-        .variable("AWS_ENDPOINT_URL_S3", &proxy.endpoint())
-        .run(&arguments)
-        .success();
-    assert_eq!(proxy.counts().faulted, 1);
+    let cut = Order::next_calls(AwsService::S3, "GetObject", [Fault::CutBody]);
+    s3.faults().order(cut);
+    erase(&s3, &["--id=ada", "--yes"]).success();
+    assert_eq!(s3.faults().counts().faulted, 1);
     assert_eq!(ids(&s3), ["3", "4", "5", "6", "7"]);
 }
 
@@ -208,7 +204,8 @@ async fn events_of_an_account_or_a_type_are_erased() {
 async fn two_erasures_at_once_restore_nothing() {
     let s3 = lake().await;
     // Both read before one of them writes.
-    s3.set_fault(Some(S3Fault::Slow(std::time::Duration::from_millis(400))));
+    let slow = Fault::Slow(std::time::Duration::from_millis(400));
+    s3.faults().set(slow.always());
     let operator = operator(&s3);
     let start =
         |id: &str| RunningCommand::start(&operator, &[&CUSTOMER[..], &["--yes", id]].concat());
@@ -217,14 +214,15 @@ async fn two_erasures_at_once_restore_nothing() {
         let ended = running.wait();
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
-    s3.set_fault(None);
+    s3.faults().set(Plan::none());
     assert_eq!(ids(&s3), ["3", "5", "6", "7"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn erasure_whose_write_is_answered_with_a_500_is_counted_once() {
     let s3 = lake().await;
-    s3.set_fault(Some(S3Fault::ErrorAfterWrite));
+    let lost = Order::next_calls(AwsService::S3, "PutObject", [Fault::ErrorAfter]);
+    s3.faults().order(lost);
     let erased = erase(&s3, &["--id=bob", "--yes", "--json"]).success();
     assert_eq!(erased.json()[0]["events"], 1, "{erased:?}");
     assert_eq!(ids(&s3), ["1", "2", "3", "4", "5", "6"]);

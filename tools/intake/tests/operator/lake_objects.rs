@@ -1,7 +1,7 @@
 //! `lake erase` passes over the objects of the lake that it cannot read or write, and names them. An object that
 //! it replaces keeps its storage class and its tags.
 
-use testkit::fake_s3::S3Fault;
+use testkit::fault_proxy::{Fault, Rule};
 
 use crate::lake::{erase, ids, lake, operator};
 
@@ -12,42 +12,62 @@ const ADAS: &str = "/lake/events/dt=2026-11-20/a.gz";
 
 /// A fault of one object, and what the operator hears of it.
 struct BrokenObject {
-    fault: S3Fault,
+    fault: Fault,
+    /// The call that has it.
+    operation: &'static str,
     told: &'static str,
 }
 
+const KMS_KEY_DISABLED: Fault = Fault::refused_as(400, "KMS.DisabledException");
+
 const BROKEN_OBJECTS: [BrokenObject; 6] = [
     BrokenObject {
-        fault: S3Fault::Refused(403, "InvalidObjectState"),
+        fault: Fault::refused_as(403, "InvalidObjectState"),
+        operation: "GetObject",
         told: "it is archived. Restore it, and run the command again. (",
     },
     BrokenObject {
-        fault: S3Fault::Locked,
+        fault: Fault::RefusedAs {
+            status: 403,
+            code: "AccessDenied",
+            message: "Access Denied because object protected by object lock.",
+        },
+        operation: "PutObject",
         told: "it is under Object Lock. (",
     },
     BrokenObject {
-        fault: S3Fault::WrongChecksum,
+        fault: Fault::AnswerHeader("x-amz-checksum-crc32", "AAAAAA=="),
+        operation: "GetObject",
         told: "its body does not match its checksum. (",
     },
     BrokenObject {
-        fault: S3Fault::Refused(400, "KMS.DisabledException"),
+        fault: KMS_KEY_DISABLED,
+        operation: "GetObject",
         told: "its KMS key cannot be used. (KMS.DisabledException",
     },
     BrokenObject {
-        fault: S3Fault::WriteRefused(400, "KMS.DisabledException"),
+        fault: KMS_KEY_DISABLED,
+        operation: "PutObject",
         told: "its KMS key cannot be used. (KMS.DisabledException",
     },
     BrokenObject {
-        fault: S3Fault::WriteRefused(403, "AccessDenied"),
+        fault: Fault::FORBIDDEN,
+        operation: "PutObject",
         told: "these credentials do not permit this. Use those of an operator. (AccessDenied",
     },
 ];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn object_that_cannot_be_read_or_written_is_named_and_the_others_are_erased() {
-    for BrokenObject { fault, told } in BROKEN_OBJECTS {
+    for broken in BROKEN_OBJECTS {
+        let BrokenObject {
+            fault,
+            operation,
+            told,
+        } = broken;
         let s3 = lake().await;
-        s3.set_fault_of(ADAS, fault);
+        let of_ada = fault.always().for_path(ADAS).for_operation(operation);
+        s3.faults().set(of_ada);
         let erased = erase(&s3, &ERASE_ADA);
         assert_eq!(erased.code, Some(1), "{fault:?} {erased:?}");
         assert!(
@@ -74,7 +94,8 @@ async fn refusal_that_is_about_no_object_ends_the_erasure() {
         (301, "PermanentRedirect", "it is in another region."),
     ] {
         let s3 = lake().await;
-        s3.set_fault_of(ADAS, S3Fault::Refused(status, code));
+        let refused = Fault::refused_as(status, code);
+        s3.faults().set(refused.always().for_path(ADAS));
         let error = erase(&s3, &ERASE_ADA).error_message();
         assert!(
             error.starts_with(&format!("bucket lake: {told}")),
@@ -96,12 +117,26 @@ async fn replaced_object_keeps_its_storage_class_and_its_tags() {
     assert_eq!(ids(&s3), ["3", "4", "5", "6"]);
 }
 
+/// These credentials may not read the tags of Ada's object.
+fn tags_unreadable() -> Rule {
+    let refused = Fault::FORBIDDEN.always().for_path(ADAS);
+    refused.for_operation("GetObjectTagging")
+}
+
+/// These credentials may not write tags.
+fn tags_unwritable() -> Rule {
+    let refused = Fault::FORBIDDEN.always().for_path(ADAS);
+    refused
+        .for_operation("PutObject")
+        .where_header_is("x-amz-tagging")
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn object_whose_tags_may_not_be_read_or_written_is_erased_and_named() {
-    for fault in [S3Fault::TagsUnreadable, S3Fault::TagsUnwritable] {
+    for fault in [tags_unreadable(), tags_unwritable()] {
         let s3 = lake().await;
         s3.set_class_and_tags(ADAS, "STANDARD_IA", "team=a");
-        s3.set_fault_of(ADAS, fault);
+        s3.faults().set(fault.clone());
         let erased = erase(&s3, &ERASE_ADA).success();
         let note = "events/dt=2026-11-20/a.gz has lost its tags: bucket lake: these credentials do not permit this.";
         assert!(erased.stderr.contains(note), "{fault:?} {erased:?}");
@@ -117,7 +152,7 @@ async fn object_whose_tags_may_not_be_read_or_written_is_erased_and_named() {
 async fn tags_of_an_object_are_read_only_when_it_is_replaced() {
     let s3 = lake().await;
     s3.set_class_and_tags(ADAS, "STANDARD_IA", "team=a");
-    s3.set_fault_of(ADAS, S3Fault::TagsUnreadable);
+    s3.faults().set(tags_unreadable());
     let counted =
         operator(&s3).run(&[&crate::lake::CUSTOMER[..], &["--id=ada", "--dry-run"]].concat());
     assert_eq!(counted.success().stderr.lines().count(), 1);

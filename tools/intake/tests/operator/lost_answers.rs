@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use emulator::sqs::FakeSqs;
 use testkit::TestApp;
-use testkit::fake_s3::{FakeS3, S3Fault};
-use testkit::fault_proxy::{Fault, FaultProxy, Plan, Rule};
+use testkit::fake_s3::FakeS3;
+use testkit::fault_proxy::{AwsService, Fault, FaultProxy, Order, Plan, Rule};
 
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
 use crate::support::key_snapshot;
@@ -299,7 +299,7 @@ async fn redrive_of_the_overflow_is_told_as_unknown_unless_sqs_refuses_every_att
 #[tokio::test(flavor = "multi_thread")]
 async fn key_table_is_said_to_be_written_only_after_an_answer() {
     let s3 = FakeS3::start().await.unwrap();
-    s3.set_fault(Some(S3Fault::FORBIDDEN));
+    s3.faults().set(Fault::FORBIDDEN.always());
     let cases = [
         (
             Fault::Refused("AccessDeniedException"),
@@ -355,10 +355,7 @@ async fn imported_key_of_another_command_is_refused() {
 
 /// What becomes of the answer to a write of an object that has taken effect. The command waits for 20
 /// seconds.
-const OBJECT_FAULTS: [S3Fault; 2] = [
-    S3Fault::ErrorAfterWrite,
-    S3Fault::LateAfterWrite(Duration::from_secs(25)),
-];
+const OBJECT_FAULTS: [Fault; 2] = [Fault::ErrorAfter, Fault::Slow(Duration::from_secs(25))];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn key_snapshot_whose_write_is_not_answered_is_known_as_written() {
@@ -367,7 +364,8 @@ async fn key_snapshot_whose_write_is_not_answered_is_known_as_written() {
         let s3 = FakeS3::start().await.unwrap();
         // The first command writes an object where there is none, and the second replaces it.
         for name in ["old", "new"] {
-            s3.set_fault(Some(fault));
+            let next_write = Order::next_calls(AwsService::S3, "PutObject", [fault]);
+            s3.faults().order(next_write);
             let created = key_snapshot::operator(&app, &s3).run_keys_create(name, &[]);
             assert_eq!(created.code, Some(0), "{fault:?}: {created:?}");
         }
@@ -388,7 +386,8 @@ async fn key_snapshot_is_said_not_to_be_written_only_when_s3_refuses_every_attem
     for (status, code, told) in cases {
         let app = TestApp::start();
         let s3 = FakeS3::start().await.unwrap();
-        s3.set_fault(Some(S3Fault::WriteRefused(status, code)));
+        let refused = Fault::refused_as(status, code).always();
+        s3.faults().set(refused.for_operation("PutObject"));
         let failed = key_snapshot::operator(&app, &s3).run_keys_create("web", &[]);
         assert_eq!(failed.code, Some(1), "{failed:?}");
         assert!(failed.stderr.contains(told), "{failed:?}");

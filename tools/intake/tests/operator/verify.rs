@@ -317,7 +317,11 @@ async fn idempotency_records_of_requests_that_failed_are_removed_too() {
     )
     .await;
     // The functions would defer these signals, and `verify` would wait for their drain.
-    deployed.app.sqs.set_unavailable(true);
+    deployed
+        .app
+        .sqs
+        .faults()
+        .set(Fault::InternalServerError.always());
     assert_eq!(deployed.verify(&[]).code, Some(1));
     deployed.assert_empty().await;
 }
