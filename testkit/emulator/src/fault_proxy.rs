@@ -37,7 +37,7 @@ use tokio::sync::watch;
 use self::answer::broken;
 pub use self::call::AwsService;
 pub use self::fault::Fault;
-pub use self::injector::{CallCounts, FaultInjector};
+pub use self::injector::{CallCounts, FaultInjector, ServiceCounts};
 pub use self::plan::{Order, Outcome, Plan, Rule};
 
 /// A fault injector on a port of its own, in front of a service at another address, until it is dropped.

@@ -46,7 +46,7 @@ const OTHER_MACHINES: &str = "Other machines can use the API and the inspector. 
 pub(crate) struct LocalStack {
     api: Server,
     _env_file: PublishedEnvFile,
-    _faults: Vec<Faults>,
+    _faults: Option<Faults>,
     _overflow: OverflowQueue,
     emulator: Arc<Emulator>,
 }
@@ -75,7 +75,7 @@ impl LocalStack {
         let variables = backend.stack_info.variables();
         let env_file = inputs.env_file.publish(variables)?;
         announce(options, &backend.stack_info, env_file.path(), seed);
-        for faults in &backend.faults {
+        if let Some(faults) = &backend.faults {
             faults.begin(seed);
         }
         Ok(Self {

@@ -4,7 +4,7 @@ use hyper::body::Bytes;
 use hyper::{Method, Request};
 
 /// A service of AWS whose calls may fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AwsService {
     DynamoDb,
     Sqs,

@@ -50,8 +50,17 @@ pub struct CallCounts {
     pub operations: BTreeMap<String, u64>,
     /// How many of them were faulted.
     pub faulted: u64,
+    /// The calls of each service.
+    services: BTreeMap<AwsService, ServiceCounts>,
     /// Calls on a connection on which an earlier call was faulted.
     pub after_a_fault: u64,
+}
+
+/// The calls of one service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServiceCounts {
+    pub calls: u64,
+    pub faulted: u64,
 }
 
 impl<S> FaultInjector<S> {
@@ -99,6 +108,11 @@ impl CallCounts {
         self.operations.get(operation).copied().unwrap_or_default()
     }
 
+    /// Calls to one service.
+    pub fn of_service(&self, service: AwsService) -> ServiceCounts {
+        self.services.get(&service).copied().unwrap_or_default()
+    }
+
     /// All calls.
     pub fn calls(&self) -> u64 {
         self.operations.values().sum()
@@ -125,6 +139,10 @@ impl State {
             Some(Fault::ClockAhead(ahead)) => is_signature_too_old(call, SystemTime::now() + ahead),
             Some(_) => true,
         };
+        let of_service = self.counts.services.entry(AwsService::of(call));
+        let of_service = of_service.or_default();
+        of_service.calls += 1;
+        of_service.faulted += u64::from(is_faulted);
         if self.faulted.contains(&connection) {
             self.counts.after_a_fault += 1;
         }

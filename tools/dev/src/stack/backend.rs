@@ -24,7 +24,7 @@ use crate::functions::Functions;
 use crate::options::Options;
 use crate::stack_info::{Addresses, StackInfo};
 use crate::stand_ins::dynamodb;
-use crate::stand_ins::faults::{self, Faults};
+use crate::stand_ins::faults::{self, FaultShare, Faults};
 use crate::stand_ins::key_snapshot;
 use crate::stand_ins::overflow_queue::OverflowQueue;
 use crate::terminal::function_log::{self, EventWriter};
@@ -37,7 +37,7 @@ pub(super) struct Backend {
     pub(super) stack_info: StackInfo,
     pub(super) event_contracts: Option<EventContracts>,
     pub(super) tables: Tables,
-    pub(super) faults: Vec<Faults>,
+    pub(super) faults: Option<Faults>,
     pub(super) functions: Functions,
 }
 
@@ -67,7 +67,7 @@ impl Backend {
             store_sample_data(inputs, &tables, &emulator).await?;
         }
         let faults = start_faults(options, &emulator).await?;
-        let variables = function_variables(&stack_info, &faults);
+        let variables = function_variables(&stack_info, faults.as_ref());
         let functions = start_functions(template, &variables, options.raw).await?;
         overflow.drain(functions.clone());
         Ok(Self {
@@ -82,20 +82,20 @@ impl Backend {
     }
 }
 
-/// Starts the faults that the options ask for.
-async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Vec<Faults>> {
-    let endpoint = emulator.endpoint();
+/// Starts the faults that the options ask for, if they ask for any.
+async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Option<Faults>> {
     let services = [
         (faults::DYNAMODB, options.faults),
         (faults::QUEUE, options.queue_faults),
     ];
-    let mut started = Vec::new();
+    let mut shares = Vec::new();
     for (service, share) in services {
-        if let Some(share) = share {
-            started.push(Faults::start(service, &endpoint, share).await?);
-        }
+        shares.extend(share.map(|share| FaultShare { service, share }));
     }
-    Ok(started)
+    if shares.is_empty() {
+        return Ok(None);
+    }
+    Faults::start(shares, &emulator.endpoint()).await.map(Some)
 }
 
 /// The tables as an operator uses them. Faults do not reach an operator.
@@ -114,12 +114,12 @@ fn tables(stack_info: &StackInfo) -> Result<Tables> {
     })
 }
 
-/// The variables that the functions start with. They reach a service through its faults, if there
-/// are any.
-fn function_variables(stack_info: &StackInfo, faults: &[Faults]) -> Variables {
+/// The variables that the functions start with. They reach a service through its faults, if it has
+/// any.
+fn function_variables(stack_info: &StackInfo, faults: Option<&Faults>) -> Variables {
     // Of two values of a variable, the last one counts.
     let variables = stack_info.environment.iter().cloned();
-    let of_faults = faults.iter().map(Faults::variable);
+    let of_faults = faults.into_iter().flat_map(Faults::variables);
     variables.chain(of_faults).collect()
 }
 

@@ -3,7 +3,7 @@
 //! them.
 
 use anyhow::Result;
-use emulator::fault_proxy::{Fault, FaultProxy, Plan};
+use emulator::fault_proxy::{AwsService, Fault, FaultProxy, Plan, Rule};
 
 use crate::stack_info::{DYNAMODB_ENDPOINT_VARIABLE, SQS_ENDPOINT_VARIABLE};
 use crate::terminal::status;
@@ -13,6 +13,7 @@ const FAULT_COUNT: u8 = 5;
 /// A service whose calls can fail.
 #[derive(Clone, Copy)]
 pub(crate) struct FaultyService {
+    service: AwsService,
     name: &'static str,
     /// The SDK's variable for its address.
     variable: &'static str,
@@ -22,6 +23,7 @@ pub(crate) struct FaultyService {
 }
 
 pub(crate) const DYNAMODB: FaultyService = FaultyService {
+    service: AwsService::DynamoDb,
     name: "DynamoDB",
     variable: DYNAMODB_ENDPOINT_VARIABLE,
     faults: [
@@ -34,6 +36,7 @@ pub(crate) const DYNAMODB: FaultyService = FaultyService {
 };
 
 pub(crate) const QUEUE: FaultyService = FaultyService {
+    service: AwsService::Sqs,
     name: "the overflow queue",
     variable: SQS_ENDPOINT_VARIABLE,
     faults: [
@@ -45,56 +48,69 @@ pub(crate) const QUEUE: FaultyService = FaultyService {
     ],
 };
 
-/// A proxy in front of a service that injects faults. Dropping it prints how many faults there were.
+/// A service, and the share of its calls that fail.
+pub(crate) struct FaultShare {
+    pub(crate) service: FaultyService,
+    pub(crate) share: f64,
+}
+
+/// A proxy in front of the services whose calls fail. Dropping it prints how many faults there were.
 pub(crate) struct Faults {
-    service: FaultyService,
+    shares: Vec<FaultShare>,
     proxy: FaultProxy,
-    share: f64,
 }
 
 impl Faults {
-    /// Starts a proxy in front of the service, which is at `endpoint`. It injects no faults before
+    /// Starts a proxy in front of the services, which are at `endpoint`. It injects no faults before
     /// [`begin`](Self::begin), because the functions first have to look up the development key.
     ///
     /// # Errors
     /// There is no free port.
-    pub(crate) async fn start(service: FaultyService, endpoint: &str, share: f64) -> Result<Self> {
-        Ok(Self {
-            service,
-            proxy: FaultProxy::start(endpoint, Plan::none()).await?,
-            share,
-        })
+    pub(crate) async fn start(shares: Vec<FaultShare>, endpoint: &str) -> Result<Self> {
+        let proxy = FaultProxy::start(endpoint, Plan::none()).await?;
+        Ok(Self { shares, proxy })
     }
 
-    /// The variable that makes the functions call the service through the proxy.
-    pub(crate) fn variable(&self) -> (String, String) {
-        (self.service.variable.to_owned(), self.proxy.endpoint())
+    /// The variables that make the functions call these services through the proxy.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        let services = self.shares.iter().map(|of| of.service);
+        services.map(|service| (service.variable.to_owned(), self.proxy.endpoint()))
     }
 
     /// Begins to inject faults, which it draws from `seed`, and prints a message about it.
     pub(crate) fn begin(&self, seed: u64) {
-        let FaultyService { name, faults, .. } = self.service;
-        let rules = faults
-            .into_iter()
-            .zip(shares(self.share))
-            .map(|(fault, share)| fault.in_share(share));
+        let rules = self.shares.iter().flat_map(FaultShare::rules);
         self.proxy.set(Plan::new(rules).with_seed(seed));
-        status(&format!(
-            "Faults are on: a share of {} of the functions' calls to {name} is throttled, fails, or is lost. The same ones again: --random-seed {seed}",
-            self.share,
-        ));
+        for FaultShare { service, share } in &self.shares {
+            status(&format!(
+                "Faults are on: a share of {share} of the functions' calls to {} is throttled, fails, or is lost. The same ones again: --random-seed {seed}",
+                service.name,
+            ));
+        }
+    }
+}
+
+impl FaultShare {
+    /// A rule for each fault of the service.
+    fn rules(&self) -> impl Iterator<Item = Rule> {
+        let FaultyService {
+            service, faults, ..
+        } = self.service;
+        let of_each = faults.into_iter().zip(shares(self.share));
+        of_each.map(move |(fault, share)| fault.in_share(share).for_service(service))
     }
 }
 
 impl Drop for Faults {
     fn drop(&mut self) {
         let counts = self.proxy.counts();
-        status(&format!(
-            "{} of {} calls to {} had a fault.",
-            counts.faulted,
-            counts.calls(),
-            self.service.name
-        ));
+        for FaultShare { service, .. } in &self.shares {
+            let of_service = counts.of_service(service.service);
+            status(&format!(
+                "{} of {} calls to {} had a fault.",
+                of_service.faulted, of_service.calls, service.name
+            ));
+        }
     }
 }
 
