@@ -19,6 +19,7 @@ use service::runtime::http::serve;
 use service::telemetry::log::Log;
 use signals::SignalsFunction;
 use store::api_keys::ApiKeysTable;
+use store::batch_pipeline::BatchTables;
 use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
 use store::rejected_signals::RejectedSignalsTable;
@@ -35,20 +36,12 @@ use crate::tables::{table_name, template};
 pub type Item = HashMap<String, AttributeValue>;
 
 /// The tables of signals.
-struct SignalTables {
-    idempotency: IdempotencyTable,
-    signals: SignalsTable,
-    rejected: RejectedSignalsTable,
-}
-
-impl SignalTables {
-    fn new(client: &Client, retention: Option<Duration>) -> Self {
-        let client = || client.clone();
-        Self {
-            idempotency: IdempotencyTable::new(client(), table_name("IdempotencyTable")),
-            signals: SignalsTable::new(client(), table_name("SignalsTable"), retention),
-            rejected: RejectedSignalsTable::new(client(), table_name("RejectedSignalsTable")),
-        }
+fn batch_tables(client: &Client, retention: Option<Duration>) -> BatchTables {
+    let client = || client.clone();
+    BatchTables {
+        idempotency: IdempotencyTable::new(client(), table_name("IdempotencyTable")),
+        signals: SignalsTable::new(client(), table_name("SignalsTable"), retention),
+        rejected: RejectedSignalsTable::new(client(), table_name("RejectedSignalsTable")),
     }
 }
 
@@ -132,14 +125,11 @@ impl TestApp {
             let table = ApiKeysTable::new(keys.clone(), table_name("ApiKeysTable"));
             Authenticator::new(table, bucket_at(&s3.endpoint(), KEY_SNAPSHOT_BUCKET))
         };
-        let signal_tables = SignalTables::new(&others, retention);
         let storage = signals::BatchStorage {
-            idempotency: signal_tables.idempotency,
-            signals: signal_tables.signals,
-            rejected: signal_tables.rejected,
+            tables: batch_tables(&others, retention),
             overflow_queue: overflow_queue(&sqs),
         };
-        let overflow_tables = SignalTables::new(&others, None);
+        let overflow_tables = batch_tables(&others, None);
         let customers = CustomersTable::new(others, table_name("CustomersTable"));
         Self {
             customers: CustomersFunction::new(
@@ -150,9 +140,7 @@ impl TestApp {
             signals: SignalsFunction::new(authenticator(), storage, RequestIdentifier::random),
             overflow: OverflowFunction {
                 customers,
-                idempotency: overflow_tables.idempotency,
-                signals: overflow_tables.signals,
-                rejected: overflow_tables.rejected,
+                batches: overflow_tables,
                 dead_letters: dead_letter_queue(&sqs),
             },
             client,

@@ -30,6 +30,7 @@ use service::context::invocation_deadline;
 use service::runtime::InvocationOutcome;
 use service::runtime::batch_item_failures::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;
+use store::batch_pipeline::BatchTables;
 use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::StoreError;
 use store::idempotency::IdempotencyTable;
@@ -58,12 +59,8 @@ const DEAD_LETTER_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct OverflowFunction {
     /// Where deferred updates of customers go.
     pub customers: CustomersTable,
-    /// The records that make a drain and a retry write the same items.
-    pub idempotency: IdempotencyTable,
-    /// Where deferred signals go.
-    pub signals: SignalsTable,
-    /// Where signals go that DynamoDB refuses, and those that a request had rejected.
-    pub rejected: RejectedSignalsTable,
+    /// Where deferred signals go, and rejected ones.
+    pub batches: BatchTables,
     /// The dead-letter queue of the overflow queue.
     pub dead_letters: Queue,
 }
@@ -118,9 +115,11 @@ impl OverflowFunction {
         let client = dynamodb(&config);
         Ok(Self {
             customers: CustomersTable::new(client.clone(), customers),
-            idempotency: IdempotencyTable::new(client.clone(), idempotency),
-            signals: SignalsTable::new(client.clone(), signals, None),
-            rejected: RejectedSignalsTable::new(client.clone(), rejected),
+            batches: BatchTables {
+                idempotency: IdempotencyTable::new(client.clone(), idempotency),
+                signals: SignalsTable::new(client.clone(), signals, None),
+                rejected: RejectedSignalsTable::new(client.clone(), rejected),
+            },
             dead_letters: Queue::from_variables(variables, dead_letters)?,
         })
     }

@@ -32,6 +32,7 @@ use service::problem::Problem;
 use service::route::Route;
 use service::runtime::http::HttpFunction;
 use store::api_keys::ApiKeysTable;
+use store::batch_pipeline::BatchTables;
 use store::idempotency::{IdempotencyTable, RequestHashes};
 use store::overflow_messages;
 use store::rejected_signals::RejectedSignalsTable;
@@ -39,7 +40,7 @@ use store::signals::SignalsTable;
 
 pub use self::outcome::{BatchCounts, BatchOutcome, BatchResponse, SignalVerdict};
 pub use self::store_batch::BatchStorage;
-use self::store_batch::ReceivedBatch;
+use self::store_batch::{BatchRequest, StoredBatch};
 
 /// The function: its authenticator, its tables and its queue.
 #[derive(Debug)]
@@ -67,9 +68,11 @@ impl SignalsFunction {
         let config = sdk_config(variables, &connector)?;
         let client = dynamodb(&config);
         let storage = BatchStorage {
-            idempotency: IdempotencyTable::new(client.clone(), idempotency),
-            signals: SignalsTable::new(client.clone(), signals, retention),
-            rejected: RejectedSignalsTable::new(client.clone(), rejected),
+            tables: BatchTables {
+                idempotency: IdempotencyTable::new(client.clone(), idempotency),
+                signals: SignalsTable::new(client.clone(), signals, retention),
+                rejected: RejectedSignalsTable::new(client.clone(), rejected),
+            },
             overflow_queue: Queue::from_variables(variables, overflow_url)?,
         };
         let keys = ApiKeysTable::new(client, keys);
@@ -132,23 +135,23 @@ impl HttpFunction for SignalsFunction {
             return Err(BatchOutcome::rejected(batch, &request_identifier, None));
         }
         let hashes = RequestHashes::new(&body, &batch);
-        let mut received = ReceivedBatch {
-            batch,
-            hashes,
+        let batch_request = BatchRequest {
+            hashes: &hashes,
             request_identifier: &request_identifier,
             key: &key,
             request_context,
         };
-        let stored = self.storage.store(&mut received).await?;
-        let batch = received.batch;
-        if batch.signals.is_empty() {
-            let store_error = stored.store_error;
+        let stored = self.storage.store(batch, batch_request).await?;
+        if stored.batch.signals.is_empty() {
+            let StoredBatch {
+                batch, store_error, ..
+            } = stored;
             return Err(BatchOutcome::rejected(
                 batch,
                 &request_identifier,
                 store_error,
             ));
         }
-        Ok(BatchOutcome::accepted(batch, &request_identifier, stored))
+        Ok(BatchOutcome::accepted(stored, &request_identifier))
     }
 }

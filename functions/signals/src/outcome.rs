@@ -75,10 +75,10 @@ impl BatchOutcome {
     /// The outcome of a batch of which at least one signal is accepted: every valid signal is stored
     /// or, if it is among the deferred ones, queued.
     pub(crate) fn accepted(
-        batch: Batch<'_>,
+        stored: StoredBatch<'_>,
         request_identifier: &RequestIdentifier,
-        stored: StoredBatch,
     ) -> Self {
+        let batch = stored.batch;
         let received = batch.received();
         let mut verdicts = Verdicts(vec![SignalVerdict::Stored; received]);
         for index in &stored.deferred {

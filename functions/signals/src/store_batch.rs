@@ -1,8 +1,6 @@
-//! The steps of storing a batch: the idempotency record, the valid signals and, for the operator,
-//! the rejected ones; what DynamoDB does not acknowledge in time goes to the overflow queue
-//! (docs/api.md, When DynamoDB is unavailable).
+//! How the signals of a request are stored: by the steps of [`store::batch_pipeline`]. What is left over goes
+//! to the overflow queue (docs/api.md, When DynamoDB is unavailable).
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws::deadline::Deadline;
@@ -10,18 +8,16 @@ use aws::queue::Queue;
 use model::batch::Batch;
 use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
-use model::signal::{RejectedSignal, Signal};
-use model::timestamp::Timestamp;
+use model::signal::RejectedSignal;
 use service::context::RequestContext;
 use service::problem::Problem;
-use store::ItemOutcome;
 use store::batch_context::BatchContext;
+use store::batch_pipeline::{BatchRecord, BatchTables, Leftover, RecordedBatch, WritePlan};
 use store::error::StoreError;
-use store::idempotency::{IdempotencyTable, RecordOutcome, RequestHashes};
+use store::idempotency::RequestHashes;
 use store::overflow_messages;
-use store::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
+use store::rejected_signals::RejectedSignalItem;
 use store::retry::deadline_of_writes;
-use store::signals::SignalsTable;
 
 use crate::{log, problem};
 
@@ -32,48 +28,44 @@ const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
 /// The tables of the function, and its queue.
 #[derive(Debug)]
 pub struct BatchStorage {
-    /// The idempotency records, which make retries safe.
-    pub idempotency: IdempotencyTable,
-    /// Where valid signals go.
-    pub signals: SignalsTable,
-    /// Where rejected signals are kept for the operator.
-    pub rejected: RejectedSignalsTable,
+    pub tables: BatchTables,
     /// Where signals go that DynamoDB does not acknowledge in time.
     pub overflow_queue: Queue,
 }
 
-/// A batch, its hashes, and the request that it came with.
-pub(crate) struct ReceivedBatch<'a> {
-    pub(crate) batch: Batch<'a>,
-    pub(crate) hashes: RequestHashes,
+/// The request that a batch came with.
+#[derive(Clone, Copy)]
+pub(crate) struct BatchRequest<'a> {
+    pub(crate) hashes: &'a RequestHashes,
     /// The client's requestIdentifier, or the generated one.
     pub(crate) request_identifier: &'a RequestIdentifier,
     pub(crate) key: &'a KeyEntry,
     pub(crate) request_context: &'a RequestContext,
 }
 
-impl<'a> ReceivedBatch<'a> {
-    /// When this attempt of the request was received.
-    fn received_at(&self) -> Timestamp {
-        self.request_context.received_at
-    }
-
-    /// What all items of the batch have in common, if the first attempt of the request was received
-    /// at this time.
-    fn context(&self, first_received_at: Timestamp) -> BatchContext<'a> {
+impl<'a> BatchRequest<'a> {
+    /// What all items of the batch have in common, if this attempt of the request is the first one.
+    fn context(&self) -> BatchContext<'a> {
         BatchContext {
             account_id: &self.key.account_id,
             key_id: &self.key.key_id,
             request_identifier: self.request_identifier,
-            first_received_at,
+            first_received_at: self.request_context.received_at,
             request_id: &self.request_context.request_id,
         }
+    }
+
+    /// When everything but a late idempotency record must have ended.
+    fn deadline_before_late_record(&self) -> Deadline {
+        self.request_context.deadline.minus(LATE_RECORD_TIMEOUT)
     }
 }
 
 /// How a batch was stored.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct StoredBatch {
+#[derive(Debug)]
+pub(crate) struct StoredBatch<'a> {
+    /// The batch, in which the signals that DynamoDB refused are rejected ones.
+    pub(crate) batch: Batch<'a>,
     /// Whether the same request was received before.
     pub(crate) replayed: bool,
     /// The indices of the signals that are queued instead.
@@ -82,248 +74,108 @@ pub(crate) struct StoredBatch {
     pub(crate) store_error: Option<StoreError>,
 }
 
-/// What is known of the idempotency record of a batch.
-enum RecordState {
-    /// The batch needs no record: see [`Batch::needs_record`].
-    NotNeeded,
-    /// This request wrote it, so its signals are new.
-    New,
-    /// An earlier attempt wrote it. This attempt uses the time of that one in the keys of the
-    /// signals.
-    Earlier(Timestamp),
-    /// Its write may take effect later, or never. Nothing may be written now, because an earlier or
-    /// a later attempt could write it under another time.
-    Unknown(StoreError),
-}
-
-impl RecordState {
-    /// When the first attempt of the request was received; this attempt was at `received_at`.
-    fn first_received_at(&self, received_at: Timestamp) -> Timestamp {
-        match self {
-            Self::Earlier(first_received_at) => *first_received_at,
-            Self::NotNeeded | Self::New | Self::Unknown(_) => received_at,
-        }
-    }
-
-    fn is_of_earlier_attempt(&self) -> bool {
-        matches!(self, Self::Earlier(_))
-    }
-}
-
-/// What DynamoDB did not acknowledge of a batch, and why, by the indices of the signals.
-struct Unacknowledged {
-    signals: BTreeMap<usize, StoreError>,
-    rejected: BTreeMap<usize, StoreError>,
-}
-
-impl Unacknowledged {
-    /// Nothing of the batch is acknowledged.
-    fn all_of(batch: &Batch<'_>, error: &StoreError) -> Self {
-        let signals = batch.signals.iter().map(Signal::index);
-        let rejected = batch.rejected.iter().map(|rejected| rejected.index);
-        Self {
-            signals: signals.map(|index| (index, error.clone())).collect(),
-            rejected: rejected.map(|index| (index, error.clone())).collect(),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.signals.is_empty() && self.rejected.is_empty()
-    }
-
-    /// Adds the signals that DynamoDB did not acknowledge. Returns those that were refused for good.
-    fn add(
-        &mut self,
-        signals: &[Signal<'_>],
-        outcomes: Vec<ItemOutcome>,
-    ) -> BTreeMap<usize, StoreError> {
-        let mut refused = BTreeMap::new();
-        for (signal, outcome) in signals.iter().zip(outcomes) {
-            match outcome {
-                ItemOutcome::Stored => {}
-                ItemOutcome::Refused(error) => {
-                    refused.insert(signal.index(), error);
-                }
-                ItemOutcome::Unacknowledged(error) => {
-                    self.signals.insert(signal.index(), error);
-                }
-            }
-        }
-        refused
-    }
-
-    fn contains(&self, index: usize) -> bool {
-        self.signals.contains_key(&index) || self.rejected.contains_key(&index)
-    }
+/// What became of what was left over.
+struct Deferral {
+    /// The indices of the valid signals that are queued.
+    signals: Vec<usize>,
+    /// Why they, or rejected signals, are queued.
+    reason: Option<StoreError>,
 }
 
 impl BatchStorage {
-    /// Stores or defers the valid and the rejected signals. While the idempotency record is
-    /// unknown, all are deferred: the drain will know the record. Signals that are refused become rejected
-    /// ones.
-    pub(crate) async fn store(
+    /// Stores or defers the valid and the rejected signals of a batch.
+    pub(crate) async fn store<'a>(
         &self,
-        received: &mut ReceivedBatch<'_>,
-    ) -> Result<StoredBatch, Problem> {
-        let deadline = deadline_before_late_record(received);
-        let write_deadline = deadline_of_writes(deadline);
-        let record = self.write_record(received, write_deadline).await?;
-        let context = received.context(record.first_received_at(received.received_at()));
-        if let RecordState::Unknown(error) = &record {
-            let unacknowledged = Unacknowledged::all_of(&received.batch, error);
-            return self
-                .defer_or_fail(received, context, &record, unacknowledged)
-                .await;
+        batch: Batch<'a>,
+        request: BatchRequest<'_>,
+    ) -> Result<StoredBatch<'a>, Problem> {
+        let now = request.request_context.received_at;
+        let deadline = deadline_of_writes(request.deadline_before_late_record());
+        let hashes = batch.needs_record().then_some(request.hashes);
+        let recorded = self
+            .tables
+            .record(request.context(), hashes, now, deadline)
+            .await?;
+        if recorded.record == BatchRecord::Conflict {
+            return Err(problem::request_identifier_reused());
         }
         let Batch {
-            signals, rejected, ..
-        } = &received.batch;
-        let store_signals = self.signals.store(context, signals, write_deadline);
-        let store_rejected = self.store_rejected(received, context, rejected, write_deadline);
-        let (signal_outcomes, unacknowledged_rejected) =
-            tokio::join!(store_signals, store_rejected);
-        let mut unacknowledged = Unacknowledged {
-            signals: BTreeMap::new(),
-            rejected: unacknowledged_rejected,
-        };
-        let refused = unacknowledged.add(signals, signal_outcomes);
-        let mut newly_unacknowledged = self
-            .reject_refused(received, context, &refused, write_deadline)
-            .await;
-        unacknowledged.rejected.append(&mut newly_unacknowledged);
-        let refusal = most_telling(refused.values());
-        if unacknowledged.is_empty() {
-            return Ok(StoredBatch {
-                replayed: record.is_of_earlier_attempt(),
-                store_error: refusal,
-                ..StoredBatch::default()
-            });
-        }
-        let mut stored = self
-            .defer_or_fail(received, context, &record, unacknowledged)
-            .await?;
-        stored.store_error = most_telling(stored.store_error.iter().chain(&refusal));
-        Ok(stored)
-    }
-
-    /// Rejects the signals with these indices, which were refused, and stores them as rejected ones.
-    /// Returns those that DynamoDB did not acknowledge.
-    async fn reject_refused(
-        &self,
-        received: &mut ReceivedBatch<'_>,
-        context: BatchContext<'_>,
-        refused: &BTreeMap<usize, StoreError>,
-        deadline: Deadline,
-    ) -> BTreeMap<usize, StoreError> {
-        let indices: Vec<_> = refused.keys().copied().collect();
-        let newly_rejected = received.batch.reject(&indices);
-        self.store_rejected(received, context, &newly_rejected, deadline)
-            .await
-    }
-
-    /// Queues what DynamoDB did not acknowledge. The batch fails if the queue does not take its
-    /// signals. Rejected signals that the queue does not take are lost, which the log says.
-    async fn defer_or_fail(
-        &self,
-        received: &ReceivedBatch<'_>,
-        context: BatchContext<'_>,
-        record: &RecordState,
-        unacknowledged: Unacknowledged,
-    ) -> Result<StoredBatch, Problem> {
-        let is_queued = self.defer(received, context, &unacknowledged).await;
-        let Unacknowledged { signals, rejected } = unacknowledged;
-        let store_error = most_telling(signals.values().chain(rejected.values()));
-        if is_queued {
-            return Ok(StoredBatch {
-                replayed: record.is_of_earlier_attempt(),
-                deferred: signals.into_keys().collect(),
-                store_error,
-            });
-        }
-        if let Some(error) = rejected.values().next() {
-            log::write_rejected_not_stored(received.request_context, error);
-        }
-        match most_telling(signals.values()) {
-            Some(error) => Err(self.unavailable(received, context, error, record).await),
-            None => Ok(StoredBatch {
-                replayed: record.is_of_earlier_attempt(),
-                ..StoredBatch::default()
-            }),
-        }
-    }
-
-    /// Writes the idempotency record, if the batch needs one.
-    async fn write_record(
-        &self,
-        received: &ReceivedBatch<'_>,
-        deadline: Deadline,
-    ) -> Result<RecordState, Problem> {
-        let ReceivedBatch { batch, hashes, .. } = received;
-        if !batch.needs_record() {
-            return Ok(RecordState::NotNeeded);
-        }
-        let now = received.received_at();
-        let written = self
-            .idempotency
-            .write_record(received.context(now), hashes, now, deadline)
-            .await;
-        match written {
-            Ok(RecordOutcome::New) => Ok(RecordState::New),
-            Ok(RecordOutcome::Replay { received_at }) => Ok(RecordState::Earlier(received_at)),
-            Ok(RecordOutcome::Conflict) => Err(problem::request_identifier_reused()),
-            Err(error @ StoreError::Unavailable(_)) => Ok(RecordState::Unknown(error)),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Stores rejected signals for the operator. Returns those that DynamoDB did not acknowledge,
-    /// and logs an error if it refused any, since those are stored nowhere.
-    async fn store_rejected(
-        &self,
-        received: &ReceivedBatch<'_>,
-        context: BatchContext<'_>,
-        rejected: &[RejectedSignal<'_>],
-        deadline: Deadline,
-    ) -> BTreeMap<usize, StoreError> {
-        let now = received.received_at();
-        let items: Vec<_> = rejected
+            request_identifier,
+            signals,
+            rejected,
+            warnings,
+        } = batch;
+        let items = rejected
             .iter()
-            .map(|signal| RejectedSignalItem::new(context, signal, now))
+            .map(|signal| RejectedSignalItem::new(recorded.context, signal, now))
             .collect();
-        let outcomes = self.rejected.store(&items, deadline).await;
-        let mut unacknowledged = BTreeMap::new();
-        let mut refusal = None;
-        for (item, outcome) in items.iter().zip(outcomes) {
-            match outcome {
-                ItemOutcome::Stored => {}
-                ItemOutcome::Refused(error) => refusal = Some(error),
-                ItemOutcome::Unacknowledged(error) => {
-                    unacknowledged.insert(item.index, error);
-                }
-            }
+        let plan = WritePlan::AtOnce { deadline };
+        let written = self.tables.write(&recorded, signals, items, plan).await;
+        for error in &written.rejected_refusals {
+            log::write_rejected_not_stored(request.request_context, error);
         }
-        if let Some(error) = refusal {
-            log::write_rejected_not_stored(received.request_context, &error);
-        }
-        unacknowledged
+        let batch = Batch {
+            request_identifier,
+            signals: written.signals,
+            rejected: in_order_of_request(rejected, written.refused),
+            warnings,
+        };
+        let deferral = self
+            .defer(&batch, written.leftover, &recorded, request)
+            .await?;
+        Ok(StoredBatch {
+            batch,
+            replayed: matches!(recorded.record, BatchRecord::Earlier(_)),
+            deferred: deferral.signals,
+            store_error: StoreError::most_telling(deferral.reason.iter().chain(&written.refusal)),
+        })
     }
 
-    /// Queues what DynamoDB did not acknowledge. Returns whether the queue acknowledged it.
+    /// Queues what is left over of a batch. The request fails if the queue does not take its signals.
+    /// Rejected signals that the queue does not take are lost, which the log says.
     async fn defer(
         &self,
-        received: &ReceivedBatch<'_>,
-        context: BatchContext<'_>,
-        unacknowledged: &Unacknowledged,
+        batch: &Batch<'_>,
+        leftover: Leftover,
+        recorded: &RecordedBatch<'_>,
+        request: BatchRequest<'_>,
+    ) -> Result<Deferral, Problem> {
+        let nothing = Deferral {
+            signals: Vec::new(),
+            reason: None,
+        };
+        if leftover.is_empty() {
+            return Ok(nothing);
+        }
+        let is_queued = self.queue(batch, &leftover, recorded, request).await;
+        if is_queued {
+            return Ok(Deferral {
+                reason: leftover.reason(),
+                signals: leftover.signals.into_keys().collect(),
+            });
+        }
+        if let Some(error) = leftover.rejected.values().next() {
+            log::write_rejected_not_stored(request.request_context, error);
+        }
+        match StoreError::most_telling(leftover.signals.values()) {
+            Some(error) => Err(self.unavailable(error, recorded, request.hashes).await),
+            None => Ok(nothing),
+        }
+    }
+
+    /// Queues what is left over of a batch. Returns whether the queue acknowledged it.
+    async fn queue(
+        &self,
+        batch: &Batch<'_>,
+        leftover: &Leftover,
+        recorded: &RecordedBatch<'_>,
+        request: BatchRequest<'_>,
     ) -> bool {
-        let expires_at = self.signals.expires_at(context.first_received_at);
-        let messages = overflow_messages::batch_messages(
-            &received.batch,
-            &received.hashes,
-            context,
-            expires_at,
-            |index| unacknowledged.contains(index),
-        );
-        let deadline = deadline_before_late_record(received);
+        let context = recorded.context;
+        let expires_at = self.tables.signals.expires_at(context.first_received_at);
+        let messages =
+            overflow_messages::batch_messages(batch, request.hashes, context, expires_at, leftover);
+        let deadline = request.deadline_before_late_record();
         let sent = self
             .overflow_queue
             .send_all(messages, context.account_id, deadline)
@@ -338,18 +190,19 @@ impl BatchStorage {
     /// requestIdentifier gets one to retry with, if its record can be written after all.
     async fn unavailable(
         &self,
-        received: &ReceivedBatch<'_>,
-        context: BatchContext<'_>,
         error: StoreError,
-        record: &RecordState,
+        recorded: &RecordedBatch<'_>,
+        hashes: &RequestHashes,
     ) -> Problem {
-        let can_retry = match record {
-            RecordState::Unknown(_) => false,
-            RecordState::New | RecordState::Earlier(_) => true,
-            RecordState::NotNeeded => {
+        let context = recorded.context;
+        let can_retry = match recorded.record {
+            BatchRecord::Unknown(_) | BatchRecord::Conflict => false,
+            BatchRecord::New | BatchRecord::Earlier(_) => true,
+            BatchRecord::NotNeeded => {
                 let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
-                self.idempotency
-                    .write_late_record(context, &received.hashes, deadline)
+                self.tables
+                    .idempotency
+                    .write_late_record(context, hashes, deadline)
                     .await
             }
         };
@@ -360,22 +213,12 @@ impl BatchStorage {
     }
 }
 
-/// The error of several that says most to the operator: the first one after which the process must end or,
-/// without one, the first one that says what is wrong with this service, or the first one of all.
-fn most_telling<'e>(errors: impl Iterator<Item = &'e StoreError>) -> Option<StoreError> {
-    let rank = |error: &&StoreError| {
-        if error.are_credentials_refused() {
-            0
-        } else if error.own_fault().is_some() {
-            1
-        } else {
-            2
-        }
-    };
-    errors.min_by_key(rank).cloned()
-}
-
-/// When everything but a late idempotency record must have ended.
-fn deadline_before_late_record(received: &ReceivedBatch<'_>) -> Deadline {
-    received.request_context.deadline.minus(LATE_RECORD_TIMEOUT)
+/// The rejected signals of a request, and those that DynamoDB refused, in the order in which they were sent.
+fn in_order_of_request<'a>(
+    mut rejected: Vec<RejectedSignal<'a>>,
+    refused: Vec<RejectedSignal<'a>>,
+) -> Vec<RejectedSignal<'a>> {
+    rejected.extend(refused);
+    rejected.sort_unstable_by_key(|signal| signal.index);
+    rejected
 }

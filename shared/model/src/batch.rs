@@ -150,25 +150,6 @@ impl<'a> Batch<'a> {
         Digest::sha256_of_texts(payloads).to_hex()
     }
 
-    /// Rejects the valid signals with these indices, which DynamoDB found invalid: moves them to
-    /// `rejected`, in the order in which they were sent, and returns a copy of them.
-    pub fn reject(&mut self, indices: &[usize]) -> Vec<RejectedSignal<'a>> {
-        let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
-        let rejects = |signal: &mut Signal<'a>| indices.contains(&signal.index());
-        let newly_rejected: Vec<_> = self
-            .signals
-            .extract_if(.., rejects)
-            .map(|signal| {
-                let path = JsonPointer::Element(&signals, signal.index());
-                signal.reject(FieldError::refused_by_store(&path))
-            })
-            .collect();
-        self.rejected.extend(newly_rejected.iter().cloned());
-        self.rejected
-            .sort_unstable_by_key(|rejected| rejected.index);
-        newly_rejected
-    }
-
     /// Whether the batch needs an idempotency record: the client sent a requestIdentifier to retry
     /// with, and a signal is valid.
     pub fn needs_record(&self) -> bool {

@@ -158,12 +158,15 @@ impl<'a> Signal<'a> {
         self.warnings
     }
 
-    pub(crate) fn reject(self, error: FieldError) -> RejectedSignal<'a> {
+    /// The signal as a rejected one, because DynamoDB found it invalid.
+    pub fn into_refused(self) -> RejectedSignal<'a> {
+        let signals = JsonPointer::Member(&JsonPointer::Root, "signals");
+        let path = JsonPointer::Element(&signals, self.index);
         RejectedSignal {
             index: self.index,
             payload: self.value.text(),
             subject_id: Some(self.identity.into_subject_id()),
-            errors: vec![error],
+            errors: vec![FieldError::refused_by_store(&path)],
         }
     }
 }

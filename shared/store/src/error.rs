@@ -76,6 +76,21 @@ impl StoreError {
             Self::Unavailable(_) | Self::ItemTooLarge | Self::CallTooLarge | Self::Corrupt => None,
         }
     }
+
+    /// The error of several that says most to the operator: the first one after which the process must end
+    /// or, without one, the first one that says what is wrong with this service, or the first one of all.
+    pub fn most_telling<'e>(errors: impl IntoIterator<Item = &'e Self>) -> Option<Self> {
+        let rank = |error: &&Self| {
+            if error.are_credentials_refused() {
+                0
+            } else if error.own_fault().is_some() {
+                1
+            } else {
+                2
+            }
+        };
+        errors.into_iter().min_by_key(rank).cloned()
+    }
 }
 
 impl From<DeadlineExceeded> for StoreError {

@@ -10,6 +10,7 @@
 pub mod api_keys;
 pub mod attributes;
 pub mod batch_context;
+pub mod batch_pipeline;
 mod batch_write;
 pub mod customers;
 mod dynamodb_json;

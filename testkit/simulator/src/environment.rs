@@ -18,6 +18,7 @@ use service::auth::Authenticator;
 use service::telemetry::log::Log;
 use signals::{BatchStorage, SignalsFunction};
 use store::api_keys::ApiKeysTable;
+use store::batch_pipeline::BatchTables;
 use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
 use store::rejected_signals::RejectedSignalsTable;
@@ -153,9 +154,11 @@ pub fn function(kind: FunctionKind, connector: &EnvironmentConnector) -> Functio
     let variables = variables(connector);
     let config = config(connector, &variables);
     let client = dynamodb(&config);
-    let idempotency = || IdempotencyTable::new(client.clone(), IDEMPOTENCY);
-    let signals = |retention| SignalsTable::new(client.clone(), SIGNALS, retention);
-    let rejected = || RejectedSignalsTable::new(client.clone(), REJECTED_SIGNALS);
+    let batch_tables = |retention| BatchTables {
+        idempotency: IdempotencyTable::new(client.clone(), IDEMPOTENCY),
+        signals: SignalsTable::new(client.clone(), SIGNALS, retention),
+        rejected: RejectedSignalsTable::new(client.clone(), REJECTED_SIGNALS),
+    };
     let customers = || CustomersTable::new(client.clone(), CUSTOMERS);
     let overflow_queue = || Queue::new(&config, OVERFLOW);
     let authenticator = || {
@@ -171,9 +174,7 @@ pub fn function(kind: FunctionKind, connector: &EnvironmentConnector) -> Functio
         )),
         FunctionKind::Signals => {
             let storage = BatchStorage {
-                idempotency: idempotency(),
-                signals: signals(Some(RETENTION)),
-                rejected: rejected(),
+                tables: batch_tables(Some(RETENTION)),
                 overflow_queue: overflow_queue(),
             };
             let identifier = || {
@@ -185,9 +186,7 @@ pub fn function(kind: FunctionKind, connector: &EnvironmentConnector) -> Functio
         }
         FunctionKind::Overflow => Function::Overflow(OverflowFunction {
             customers: customers(),
-            idempotency: idempotency(),
-            signals: signals(None),
-            rejected: rejected(),
+            batches: batch_tables(None),
             dead_letters: Queue::new(&config, DEAD_LETTERS),
         }),
     }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::{BATCH, MessageError, VERSION, json, message};
 use crate::batch_context::BatchContext;
+use crate::batch_pipeline::Leftover;
 use crate::idempotency::RequestHashes;
 use crate::rejected_signals::RejectedSignalItem;
 
@@ -60,14 +61,13 @@ pub struct DeferredSignal<'a> {
     pub text: Cow<'a, str>,
 }
 
-/// The messages for the signals of `batch` that `is_deferred` selects by their index, valid and
-/// rejected ones, as JSON.
+/// The messages for what is left over of `batch`, valid and rejected signals, as JSON.
 pub fn batch_messages<'a>(
     batch: &'a Batch<'a>,
     hashes: &'a RequestHashes,
     context: BatchContext<'a>,
     expires_at: Option<Timestamp>,
-    is_deferred: impl Fn(usize) -> bool,
+    leftover: &Leftover,
 ) -> Vec<String> {
     let mut messages = MessagesBuilder::new(DeferredBatch {
         version: VERSION,
@@ -84,7 +84,7 @@ pub fn batch_messages<'a>(
     for signal in batch
         .signals
         .iter()
-        .filter(|signal| is_deferred(signal.index()))
+        .filter(|signal| leftover.signals.contains_key(&signal.index()))
     {
         let signal = DeferredSignal {
             index: signal.index(),
@@ -95,7 +95,7 @@ pub fn batch_messages<'a>(
     for rejected in batch
         .rejected
         .iter()
-        .filter(|rejected| is_deferred(rejected.index))
+        .filter(|rejected| leftover.rejected.contains_key(&rejected.index))
     {
         let rejected = RejectedSignalItem::new(context, rejected, context.first_received_at);
         messages.message_for(&rejected).rejected.push(rejected);
@@ -163,9 +163,12 @@ impl<'a> MessagesBuilder<'a> {
 
 #[cfg(test)]
 mod tests {
+    use aws::cause::Cause;
     use model::json::JsonText;
+    use model::signal::Signal;
 
     use super::*;
+    use crate::error::StoreError;
     use crate::overflow_messages::Deferred;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
@@ -187,8 +190,18 @@ mod tests {
             &RequestHashes::new(body, &batch),
             context,
             None,
-            |_| true,
+            &all_of(&batch),
         )
+    }
+
+    fn all_of(batch: &Batch<'_>) -> Leftover {
+        let with_reason = |index| (index, StoreError::from(Cause::Throttled));
+        let signals = batch.signals.iter().map(Signal::index);
+        let rejected = batch.rejected.iter().map(|signal| signal.index);
+        Leftover {
+            signals: signals.map(with_reason).collect(),
+            rejected: rejected.map(with_reason).collect(),
+        }
     }
 
     fn read_batch(message: &str) -> DeferredBatch<'_> {
@@ -255,7 +268,9 @@ mod tests {
             request_id: "",
         };
         let hashes = RequestHashes::new(body, &batch);
-        let messages = batch_messages(&batch, &hashes, context, None, |index| index != 1);
+        let mut leftover = all_of(&batch);
+        leftover.signals.remove(&1);
+        let messages = batch_messages(&batch, &hashes, context, None, &leftover);
         let event: serde_json::Value =
             serde_json::from_str(include_str!("../../../../events/overflow/event.json")).unwrap();
         let sample = event["Records"][0]["body"].as_str().unwrap();
