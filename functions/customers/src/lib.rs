@@ -145,7 +145,7 @@ impl HttpFunction for CustomersFunction {
                 if !is_queued {
                     return Err(Problem::from(error).into());
                 }
-                (CustomerResult::Deferred(error), mark.updated_at())
+                (CustomerResult::Deferred(error.into()), mark.updated_at())
             }
             Err(error) => return Err(problem::from_upsert(error).into()),
         };

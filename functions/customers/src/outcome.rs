@@ -5,7 +5,7 @@ use model::validation::Warning;
 use serde::{Serialize, Serializer};
 use service::outcome::EndpointOutcome;
 use service::telemetry::metric::Metrics;
-use store::error::StoreError;
+use store::error::UnstoredReason;
 
 use crate::metric::Metric;
 
@@ -50,7 +50,7 @@ pub enum CustomerResult {
     /// The customer existed before.
     Updated,
     /// The update waits in the overflow queue, because DynamoDB did not acknowledge it.
-    Deferred(StoreError),
+    Deferred(UnstoredReason),
 }
 
 impl Serialize for CustomerResult {
@@ -68,12 +68,12 @@ impl EndpointOutcome for CustomersOutcome {
         self
     }
 
-    fn store_error(&self) -> Option<&StoreError> {
+    fn unstored_reason(&self) -> Option<&UnstoredReason> {
         match self {
             Self::Customer(CustomerResponse {
-                result: CustomerResult::Deferred(error),
+                result: CustomerResult::Deferred(reason),
                 ..
-            }) => Some(error),
+            }) => Some(reason),
             Self::Customer(_) | Self::Pong(_) => None,
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn from_upsert(error: StoreError) -> Problem {
         StoreError::Invalid | StoreError::CallTooLarge => {
             let data = JsonPointer::Member(&JsonPointer::Root, "customerData");
             Problem::RefusedByStore {
-                error,
+                reason: error.into(),
                 field_errors: vec![FieldError::refused_by_store(&data)],
             }
         }

@@ -5,6 +5,7 @@ use model::json::JsonText;
 use model::signal::Signal;
 use store::batch_context::BatchContext;
 use store::batch_pipeline::{BatchRecord, WritePlan};
+use store::error::UnstoredReason;
 use store::overflow_messages::{DeferredBatch, DeferredSignal, MessageError};
 
 use crate::log::{self, DrainedMessage, DrainedSignals};
@@ -31,7 +32,8 @@ impl OverflowFunction {
         let hashes = deferred.needs_record.then_some(&*deferred.hashes);
         let recorded = tables
             .record(context, hashes, now, deadline.at_most(NO_PROGRESS_TIMEOUT))
-            .await?;
+            .await
+            .map_err(UnstoredReason::from)?;
         let rejected = deferred
             .rejected
             .into_iter()
@@ -43,7 +45,7 @@ impl OverflowFunction {
         };
         let written = tables.write(&recorded, signals, rejected, plan).await;
         if let Some(reason) = written.leftover.reason() {
-            return Err(DrainError::Store(reason));
+            return Err(DrainError::Unstored(reason));
         }
         if let Some(refusal) = written.rejected_refusals.into_iter().next() {
             return Err(DrainError::Refused(refusal));

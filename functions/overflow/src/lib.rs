@@ -32,7 +32,7 @@ use service::runtime::batch_item_failures::{BatchItemFailure, PartialBatchRespon
 use service::telemetry::log::Log;
 use store::batch_pipeline::BatchTables;
 use store::customers::{CustomersTable, NewerField, Upsert};
-use store::error::StoreError;
+use store::error::{StoreError, UnstoredReason};
 use store::idempotency::IdempotencyTable;
 use store::overflow_messages::{
     DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdateHead, MessageError,
@@ -91,7 +91,7 @@ enum DrainError {
     #[error(transparent)]
     Message(#[from] MessageError),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Unstored(#[from] UnstoredReason),
     /// The update of a customer, or a rejected signal, was refused for good, for this reason.
     #[error(transparent)]
     Refused(StoreError),
@@ -184,13 +184,13 @@ impl OverflowFunction {
             DrainError::Message(MessageError::Unreadable) | DrainError::Refused(_) => {
                 self.send_dead_letter(body, &error).await
             }
-            DrainError::Message(MessageError::Newer) | DrainError::Store(_) | DrainError::Panic => {
-                false
-            }
+            DrainError::Message(MessageError::Newer)
+            | DrainError::Unstored(_)
+            | DrainError::Panic => false,
         };
         log::write_failed(drain_context, &error.to_string(), is_dead_letter);
         let are_credentials_refused = match &error {
-            DrainError::Store(error) => error.are_credentials_refused(),
+            DrainError::Unstored(reason) => reason.are_credentials_refused(),
             DrainError::Message(_) | DrainError::Refused(_) | DrainError::Panic => false,
         };
         MessageOutcome {
@@ -238,7 +238,7 @@ impl OverflowFunction {
             if error.is_refusal() {
                 DrainError::Refused(error)
             } else {
-                DrainError::Store(error)
+                DrainError::Unstored(error.into())
             }
         })?;
         log::write_drained(

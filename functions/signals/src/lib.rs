@@ -144,12 +144,14 @@ impl HttpFunction for SignalsFunction {
         let stored = self.storage.store(batch, batch_request).await?;
         if stored.batch.signals.is_empty() {
             let StoredBatch {
-                batch, store_error, ..
+                batch,
+                unstored_reason,
+                ..
             } = stored;
             return Err(BatchOutcome::rejected(
                 batch,
                 &request_identifier,
-                store_error,
+                unstored_reason,
             ));
         }
         Ok(BatchOutcome::accepted(stored, &request_identifier))

@@ -4,7 +4,6 @@ use serde::Serialize;
 use service::context::RequestContext;
 use service::telemetry::log::{Dimension, Level, LogLine};
 use service::telemetry::metric::Metrics;
-use store::error::StoreError;
 
 use crate::metric::{CODE, Metric};
 
@@ -24,7 +23,7 @@ struct RejectedNotStoredLine<'a> {
     account_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     key_id: Option<&'a str>,
-    store_error: String,
+    store_error: &'a str,
 }
 
 /// Writes how often an error code occurs in the rejected signals of a request.
@@ -46,9 +45,9 @@ pub(crate) fn write_rejected(context: &RequestContext, code: &'static str, count
     });
 }
 
-/// Writes a line when rejected signals of a request could not be stored. The response does not say
-/// so: the operator has to know.
-pub(crate) fn write_rejected_not_stored(context: &RequestContext, error: &StoreError) {
+/// Writes a line when rejected signals of a request could not be stored, with the reason. The response does
+/// not say so: the operator has to know.
+pub(crate) fn write_rejected_not_stored(context: &RequestContext, reason: &str) {
     let key = context.key.as_deref();
     let mut metrics = Metrics::default();
     metrics.add_count(Metric::RejectedNotStored.name(), 1);
@@ -60,7 +59,7 @@ pub(crate) fn write_rejected_not_stored(context: &RequestContext, error: &StoreE
             request_id: &context.request_id,
             account_id: key.map(|key| key.account_id.as_str()),
             key_id: key.map(|key| key.key_id.as_str()),
-            store_error: error.to_string(),
+            store_error: reason,
         },
         dimension: None,
         metrics,

@@ -11,7 +11,7 @@ use service::context::RequestContext;
 use service::outcome::{EndpointOutcome, Failure};
 use service::telemetry::metric::{Metrics, Percent};
 use service::telemetry::request_log::count_codes;
-use store::error::StoreError;
+use store::error::UnstoredReason;
 
 use crate::log;
 use crate::metric::Metric;
@@ -25,7 +25,7 @@ pub struct BatchOutcome {
     pub verdicts: Vec<SignalVerdict>,
     /// Why signals or rejected signals wait in the overflow queue, or valid ones were refused; `None` if all
     /// are stored.
-    store_error: Option<StoreError>,
+    unstored_reason: Option<UnstoredReason>,
 }
 
 /// What became of a signal.
@@ -97,17 +97,17 @@ impl BatchOutcome {
         Self {
             response: BatchResponse::new(request_identifier, counts, batch.rejected, warnings),
             verdicts: verdicts.0,
-            store_error: stored.store_error,
+            unstored_reason: stored.unstored_reason,
         }
     }
 
     /// The failure when the whole batch is rejected: all of its signals are invalid or, with strict
     /// handling, one is. No signal is accepted, so nothing is replayed, and only the envelope has
-    /// warnings. `store_error` is why rejected signals wait in the overflow queue, or valid ones were refused.
+    /// warnings. `unstored_reason` is why rejected signals wait in the overflow queue, or valid ones were refused.
     pub(crate) fn rejected(
         batch: Batch<'_>,
         request_identifier: &RequestIdentifier,
-        store_error: Option<StoreError>,
+        unstored_reason: Option<UnstoredReason>,
     ) -> Failure<Self> {
         let received = batch.received();
         let invalid = batch.rejected.len();
@@ -124,7 +124,7 @@ impl BatchOutcome {
         let outcome = Self {
             response: BatchResponse::new(request_identifier, counts, batch.rejected, warnings),
             verdicts: verdicts.0,
-            store_error,
+            unstored_reason,
         };
         Failure::Rejected {
             detail: rejection_detail(invalid, received),
@@ -171,8 +171,8 @@ impl EndpointOutcome for BatchOutcome {
         &self.response
     }
 
-    fn store_error(&self) -> Option<&StoreError> {
-        self.store_error.as_ref()
+    fn unstored_reason(&self) -> Option<&UnstoredReason> {
+        self.unstored_reason.as_ref()
     }
 
     fn field_errors(&self) -> &[FieldError] {

@@ -13,7 +13,7 @@ use service::context::RequestContext;
 use service::problem::Problem;
 use store::batch_context::BatchContext;
 use store::batch_pipeline::{BatchRecord, BatchTables, Leftover, RecordedBatch, WritePlan};
-use store::error::StoreError;
+use store::error::UnstoredReason;
 use store::idempotency::RequestHashes;
 use store::overflow_messages;
 use store::rejected_signals::RejectedSignalItem;
@@ -71,7 +71,7 @@ pub(crate) struct StoredBatch<'a> {
     /// The indices of the signals that are queued instead.
     pub(crate) deferred: Vec<usize>,
     /// Why signals or rejected signals are queued, or valid signals were refused; `None` if all are stored.
-    pub(crate) store_error: Option<StoreError>,
+    pub(crate) unstored_reason: Option<UnstoredReason>,
 }
 
 /// What became of what was left over.
@@ -79,7 +79,7 @@ struct Deferral {
     /// The indices of the valid signals that are queued.
     signals: Vec<usize>,
     /// Why they, or rejected signals, are queued.
-    reason: Option<StoreError>,
+    reason: Option<UnstoredReason>,
 }
 
 impl BatchStorage {
@@ -112,7 +112,7 @@ impl BatchStorage {
         let plan = WritePlan::AtOnce { deadline };
         let written = self.tables.write(&recorded, signals, items, plan).await;
         for error in &written.rejected_refusals {
-            log::write_rejected_not_stored(request.request_context, error);
+            log::write_rejected_not_stored(request.request_context, &error.to_string());
         }
         let batch = Batch {
             request_identifier,
@@ -127,7 +127,9 @@ impl BatchStorage {
             batch,
             replayed: matches!(recorded.record, BatchRecord::Earlier(_)),
             deferred: deferral.signals,
-            store_error: StoreError::most_telling(deferral.reason.iter().chain(&written.refusal)),
+            unstored_reason: UnstoredReason::most_telling(
+                deferral.reason.iter().chain(&written.refusal),
+            ),
         })
     }
 
@@ -154,11 +156,11 @@ impl BatchStorage {
                 signals: leftover.signals.into_keys().collect(),
             });
         }
-        if let Some(error) = leftover.rejected.values().next() {
-            log::write_rejected_not_stored(request.request_context, error);
+        if let Some(reason) = leftover.rejected.values().next() {
+            log::write_rejected_not_stored(request.request_context, &reason.to_string());
         }
-        match StoreError::most_telling(leftover.signals.values()) {
-            Some(error) => Err(self.unavailable(error, recorded, request.hashes).await),
+        match UnstoredReason::most_telling(leftover.signals.values()) {
+            Some(reason) => Err(self.unavailable(reason, recorded, request.hashes).await),
             None => Ok(nothing),
         }
     }
@@ -190,7 +192,7 @@ impl BatchStorage {
     /// requestIdentifier gets one to retry with, if its record can be written after all.
     async fn unavailable(
         &self,
-        error: StoreError,
+        reason: UnstoredReason,
         recorded: &RecordedBatch<'_>,
         hashes: &RequestHashes,
     ) -> Problem {
@@ -207,7 +209,7 @@ impl BatchStorage {
             }
         };
         Problem::StorageUnavailable {
-            error,
+            reason,
             retry_identifier: can_retry.then(|| context.request_identifier.clone()),
         }
     }

@@ -21,6 +21,7 @@ use lambda_http::http::HeaderMap;
 use model::api_key::Endpoint;
 use model::key_entry::{KeyEntry, KeyStatus};
 use store::api_keys::ApiKeysTable;
+use store::error::UnstoredReason;
 use store::key_snapshot::BUCKET_VARIABLE;
 
 use self::credentials::Credentials;
@@ -98,7 +99,7 @@ impl Authenticator {
         };
         let hash = credentials.hash();
         let unavailable = |error| Problem::StorageUnavailable {
-            error,
+            reason: UnstoredReason::Store(error),
             retry_identifier: None,
         };
         let found = self.find(hash, context).await.map_err(unavailable)?;

@@ -6,7 +6,7 @@
 use lambda_http::{Body, Response};
 use model::validation::FieldError;
 use serde::Serialize;
-use store::error::{OwnFault, StoreError};
+use store::error::{OwnFault, UnstoredReason};
 
 use crate::context::RequestContext;
 use crate::problem::{Problem, ProblemType, Unauthorized, UnauthorizedReason};
@@ -21,7 +21,7 @@ pub trait EndpointOutcome {
 
     /// Why a part of the request waits in the overflow queue, or was refused although it was valid; `None`
     /// if nothing was.
-    fn store_error(&self) -> Option<&StoreError> {
+    fn unstored_reason(&self) -> Option<&UnstoredReason> {
         None
     }
 
@@ -102,18 +102,18 @@ impl<O: EndpointOutcome> Served<O> {
         }
     }
 
-    /// Why DynamoDB did not store the request, or a valid part of it.
-    pub fn store_error(&self) -> Option<&StoreError> {
+    /// Why the request, or a valid part of it, is not stored.
+    pub fn unstored_reason(&self) -> Option<&UnstoredReason> {
         match self.problem() {
-            Some(problem) => problem.store_error(),
-            None => self.outcome()?.store_error(),
+            Some(problem) => problem.unstored_reason(),
+            None => self.outcome()?.unstored_reason(),
         }
     }
 
     /// What is wrong with this service, if that is why something was not stored, or why the key was not
     /// looked up in its table.
     pub(crate) fn own_fault(&self) -> Option<OwnFault> {
-        let of_store = self.store_error().and_then(StoreError::own_fault);
+        let of_store = self.unstored_reason().and_then(UnstoredReason::own_fault);
         of_store.or(self.context.key_table_fault)
     }
 
@@ -140,7 +140,7 @@ impl<O: EndpointOutcome> Served<O> {
 
     /// Whether AWS refused the credentials of the function: its process then cannot go on.
     pub fn are_credentials_refused(&self) -> bool {
-        self.store_error()
-            .is_some_and(StoreError::are_credentials_refused)
+        self.unstored_reason()
+            .is_some_and(UnstoredReason::are_credentials_refused)
     }
 }

@@ -11,7 +11,7 @@ use model::identifier::RequestIdentifier;
 use model::json::JsonSyntaxError;
 use model::key_entry::KeyStatus;
 use model::validation::FieldError;
-use store::error::StoreError;
+use store::error::{StoreError, UnstoredReason};
 
 pub use self::problem_type::ProblemType;
 use crate::route::Route;
@@ -32,7 +32,7 @@ pub enum Problem {
     /// The values of the body were refused for good, although they passed every check.
     RefusedByStore {
         /// For the log: the response does not say it.
-        error: StoreError,
+        reason: UnstoredReason,
         field_errors: Vec<FieldError>,
     },
     /// The request has no valid API key.
@@ -67,11 +67,11 @@ pub enum Problem {
     },
     /// A defect of this service: the error of a call whose values it made itself, or a panic, which
     /// has a line in the log.
-    InternalError(Option<StoreError>),
+    InternalError(Option<UnstoredReason>),
     /// DynamoDB is unavailable, and nothing could be deferred.
     StorageUnavailable {
         /// For the log: the response does not say it.
-        error: StoreError,
+        reason: UnstoredReason,
         /// The requestIdentifier to retry with, if there is an idempotency record for it.
         retry_identifier: Option<RequestIdentifier>,
     },
@@ -151,8 +151,6 @@ impl From<Vec<FieldError>> for Problem {
     }
 }
 
-/// The error of a call whose values this service made itself: if DynamoDB finds them invalid, that
-/// is a defect.
 /// What is wrong with the form of the header `Authorization`. It is displayed as a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthorizationFault {
@@ -203,18 +201,20 @@ impl fmt::Display for AuthorizationFault {
     }
 }
 
+/// The error of a call whose values this service made itself: if DynamoDB finds them invalid, that
+/// is a defect.
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::StorageUnavailable {
-                error,
+                reason: error.into(),
                 retry_identifier: None,
             },
             StoreError::Invalid
             | StoreError::ItemTooLarge
             | StoreError::CallTooLarge
             | StoreError::Corrupt
-            | StoreError::Unserializable => Self::InternalError(Some(error)),
+            | StoreError::Unserializable => Self::InternalError(Some(error.into())),
         }
     }
 }
@@ -244,12 +244,12 @@ impl Problem {
         }
     }
 
-    /// The error of the store that it came from, for the log: the response does not say it.
-    pub fn store_error(&self) -> Option<&StoreError> {
+    /// Why nothing is stored, for the log: the response does not say it.
+    pub fn unstored_reason(&self) -> Option<&UnstoredReason> {
         match self {
-            Self::RefusedByStore { error, .. }
-            | Self::StorageUnavailable { error, .. }
-            | Self::InternalError(Some(error)) => Some(error),
+            Self::RefusedByStore { reason, .. }
+            | Self::StorageUnavailable { reason, .. }
+            | Self::InternalError(Some(reason)) => Some(reason),
             _ => None,
         }
     }

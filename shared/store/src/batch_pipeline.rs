@@ -14,7 +14,7 @@ use model::timestamp::Timestamp;
 
 use crate::ItemOutcome;
 use crate::batch_context::BatchContext;
-use crate::error::StoreError;
+use crate::error::{StoreError, UnstoredReason};
 use crate::idempotency::{IdempotencyTable, RecordOutcome, RequestHashes};
 use crate::rejected_signals::{RejectedSignalItem, RejectedSignalsTable};
 use crate::signals::SignalsTable;
@@ -53,7 +53,7 @@ pub enum BatchRecord {
     Conflict,
     /// Its write may take effect later, or never. No signal may be written now, because an earlier or a
     /// later attempt could write the record under another time.
-    Unknown(StoreError),
+    Unknown(UnstoredReason),
 }
 
 /// In which order the signals of a batch are written, and until when.
@@ -78,7 +78,7 @@ pub struct WrittenBatch<'a> {
     /// The valid signals that DynamoDB refused. They became rejected ones.
     pub refused: Vec<RejectedSignal<'a>>,
     /// Why DynamoDB refused valid signals.
-    pub refusal: Option<StoreError>,
+    pub refusal: Option<UnstoredReason>,
     /// Why DynamoDB refused rejected signals, which are stored nowhere: an error for each write that it
     /// refused a part of.
     pub rejected_refusals: Vec<StoreError>,
@@ -89,16 +89,16 @@ pub struct WrittenBatch<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Leftover {
     /// The valid signals.
-    pub signals: BTreeMap<usize, StoreError>,
+    pub signals: BTreeMap<usize, UnstoredReason>,
     /// The rejected signals.
-    pub rejected: BTreeMap<usize, StoreError>,
+    pub rejected: BTreeMap<usize, UnstoredReason>,
 }
 
 /// What one write did not store, by the indices of the signals, and why.
 #[derive(Default)]
 struct Unwritten {
     refused: BTreeMap<usize, StoreError>,
-    leftover: BTreeMap<usize, StoreError>,
+    leftover: BTreeMap<usize, UnstoredReason>,
 }
 
 impl BatchTables {
@@ -154,7 +154,7 @@ impl BatchTables {
             Ok(RecordOutcome::New) => Ok(BatchRecord::New),
             Ok(RecordOutcome::Replay { received_at }) => Ok(BatchRecord::Earlier(received_at)),
             Ok(RecordOutcome::Conflict) => Ok(BatchRecord::Conflict),
-            Err(error @ StoreError::Unavailable(_)) => Ok(BatchRecord::Unknown(error)),
+            Err(error @ StoreError::Unavailable(_)) => Ok(BatchRecord::Unknown(error.into())),
             Err(error) => Err(error),
         }
     }
@@ -316,10 +316,12 @@ impl<'a> WrittenBatch<'a> {
     fn new(signals: Vec<Signal<'a>>, unwritten: Unwritten) -> Self {
         let is_refused = |signal: &Signal<'a>| unwritten.refused.contains_key(&signal.index());
         let (refused, signals): (Vec<_>, Vec<_>) = signals.into_iter().partition(is_refused);
+        let refusals = unwritten.refused.into_values().map(UnstoredReason::from);
+        let refusals: Vec<_> = refusals.collect();
         Self {
             signals,
             refused: refused.into_iter().map(Signal::into_refused).collect(),
-            refusal: StoreError::most_telling(unwritten.refused.values()),
+            refusal: UnstoredReason::most_telling(&refusals),
             rejected_refusals: Vec::new(),
             leftover: Leftover {
                 signals: unwritten.leftover,
@@ -348,7 +350,7 @@ impl Unwritten {
                     unwritten.refused.insert(index, error);
                 }
                 ItemOutcome::Unacknowledged(error) => {
-                    unwritten.leftover.insert(index, error);
+                    unwritten.leftover.insert(index, error.into());
                 }
             }
         }
@@ -356,7 +358,7 @@ impl Unwritten {
     }
 
     /// Nothing of these items is written, for this reason.
-    fn all<I>(items: &[I], index_of: fn(&I) -> usize, reason: &StoreError) -> Self {
+    fn all<I>(items: &[I], index_of: fn(&I) -> usize, reason: &UnstoredReason) -> Self {
         let with_reason = |item| (index_of(item), reason.clone());
         Self {
             refused: BTreeMap::new(),
@@ -371,7 +373,7 @@ impl Leftover {
     }
 
     /// The reason that says most to the operator. `None` if nothing is left over.
-    pub fn reason(&self) -> Option<StoreError> {
-        StoreError::most_telling(self.signals.values().chain(self.rejected.values()))
+    pub fn reason(&self) -> Option<UnstoredReason> {
+        UnstoredReason::most_telling(self.signals.values().chain(self.rejected.values()))
     }
 }

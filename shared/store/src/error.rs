@@ -29,6 +29,14 @@ pub enum StoreError {
     Unserializable,
 }
 
+/// Why something valid that a request sent is not stored: it is deferred, it is refused, or the request fails.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnstoredReason {
+    /// DynamoDB did not do what it was asked to.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// What is wrong with a version of this service, or with its configuration, so that it cannot store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnFault {
@@ -76,20 +84,36 @@ impl StoreError {
             Self::Unavailable(_) | Self::ItemTooLarge | Self::CallTooLarge | Self::Corrupt => None,
         }
     }
+}
 
-    /// The error of several that says most to the operator: the first one after which the process must end
+impl UnstoredReason {
+    /// Whether AWS refused the credentials of this process. Another process gets new ones.
+    pub fn are_credentials_refused(&self) -> bool {
+        match self {
+            Self::Store(error) => error.are_credentials_refused(),
+        }
+    }
+
+    /// What is wrong with this service, if that is the reason: see [`StoreError::own_fault`].
+    pub fn own_fault(&self) -> Option<OwnFault> {
+        match self {
+            Self::Store(error) => error.own_fault(),
+        }
+    }
+
+    /// The reason of several that says most to the operator: the first one after which the process must end
     /// or, without one, the first one that says what is wrong with this service, or the first one of all.
-    pub fn most_telling<'e>(errors: impl IntoIterator<Item = &'e Self>) -> Option<Self> {
-        let rank = |error: &&Self| {
-            if error.are_credentials_refused() {
+    pub fn most_telling<'r>(reasons: impl IntoIterator<Item = &'r Self>) -> Option<Self> {
+        let rank = |reason: &&Self| {
+            if reason.are_credentials_refused() {
                 0
-            } else if error.own_fault().is_some() {
+            } else if reason.own_fault().is_some() {
                 1
             } else {
                 2
             }
         };
-        errors.into_iter().min_by_key(rank).cloned()
+        reasons.into_iter().min_by_key(rank).cloned()
     }
 }
 

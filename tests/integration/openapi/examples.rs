@@ -103,7 +103,7 @@ fn body_of(request: &Value) -> Option<String> {
 /// The problem of the example's name, for a response that has no request.
 pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
     let unavailable = |retry_identifier| Problem::StorageUnavailable {
-        error: StoreError::Unavailable(Cause::Throttled),
+        reason: StoreError::Unavailable(Cause::Throttled).into(),
         retry_identifier,
     };
     let problem = match name {

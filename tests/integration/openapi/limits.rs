@@ -12,6 +12,7 @@ use model::limits::{
     MAX_UNKNOWN_VALUE_CHARS,
 };
 use serde_json::json;
+use store::error::StoreError;
 
 use super::document::Document;
 
@@ -96,7 +97,7 @@ fn profile_and_reserved_names_equal_those_of_the_code() {
     let results = [
         CustomerResult::Created,
         CustomerResult::Updated,
-        CustomerResult::Deferred(Cause::Throttled.into()),
+        CustomerResult::Deferred(StoreError::from(Cause::Throttled).into()),
     ];
     assert_eq!(
         document.schema("CustomerStored")["properties"]["result"]["examples"],

@@ -189,8 +189,8 @@ fn function_answer<O: EndpointOutcome>(
     let reason = match served.unauthorized() {
         Some(unauthorized) => Some(AnswerReason::Unauthorized(unauthorized)),
         None => served
-            .store_error()
-            .map(|error| AnswerReason::Store(error.to_string())),
+            .unstored_reason()
+            .map(|reason| AnswerReason::Store(reason.to_string())),
     };
     FunctionAnswer {
         response: served

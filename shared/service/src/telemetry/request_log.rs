@@ -99,7 +99,7 @@ fn request_line<'a, O: EndpointOutcome>(
     } = served;
     let key = context.key.as_deref();
     let problem_type = served.problem_type();
-    let store_error = served.store_error();
+    let store_error = served.unstored_reason();
     let attempts = calls.attempts();
     RequestLine {
         request_id: &context.request_id,

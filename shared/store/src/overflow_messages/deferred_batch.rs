@@ -168,7 +168,7 @@ mod tests {
     use model::signal::Signal;
 
     use super::*;
-    use crate::error::StoreError;
+    use crate::error::{StoreError, UnstoredReason};
     use crate::overflow_messages::Deferred;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
@@ -195,7 +195,8 @@ mod tests {
     }
 
     fn all_of(batch: &Batch<'_>) -> Leftover {
-        let with_reason = |index| (index, StoreError::from(Cause::Throttled));
+        let reason = UnstoredReason::Store(StoreError::from(Cause::Throttled));
+        let with_reason = |index| (index, reason.clone());
         let signals = batch.signals.iter().map(Signal::index);
         let rejected = batch.rejected.iter().map(|signal| signal.index);
         Leftover {

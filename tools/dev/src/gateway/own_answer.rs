@@ -58,7 +58,7 @@ pub(super) fn storage_unavailable(sent: &SentRequest, reason: Option<String>) ->
         identifier.unwrap_or_else(RequestIdentifier::random)
     });
     let problem = Problem::StorageUnavailable {
-        error: StoreError::Unavailable(Cause::DeadlineExceeded),
+        reason: StoreError::Unavailable(Cause::DeadlineExceeded).into(),
         retry_identifier,
     };
     let request_id = format!("{:016x}", fastrand::u64(..));
