@@ -38,7 +38,7 @@ mod request_builder;
 mod tables;
 mod test_app;
 
-pub use clients::{client_at, dynamodb_at};
+pub use clients::client_at;
 pub use emulator::fault_proxy;
 pub use fake_s3::KEY_SNAPSHOT_BUCKET;
 pub use http_gateway::HttpGateway;

@@ -3,9 +3,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use aws::queue::Queue;
+use aws::connectors::Connectors;
+use aws::s3;
+use aws::variables::Variables;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use customers::CustomersFunction;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use emulator::{Emulator, Storage};
@@ -13,20 +19,20 @@ use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent, SqsMessage};
-use service::auth::Authenticator;
 use service::context::RequestContext;
 use service::runtime::http::serve;
 use service::telemetry::log::Log;
 use signals::SignalsFunction;
 use store::api_keys::ApiKeysTable;
-use store::batch_pipeline::BatchTables;
 use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
+use store::key_snapshot::BUCKET_VARIABLE;
+use store::overflow_messages::{DEAD_LETTER_QUEUE_VARIABLE, QUEUE_VARIABLE};
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
-use crate::clients::{client_at, config_at, dynamodb_at};
-use crate::fake_s3::{FakeS3, KEY_SNAPSHOT_BUCKET, bucket_at};
+use crate::clients::client_at;
+use crate::fake_s3::{FakeS3, KEY_SNAPSHOT_BUCKET};
 use crate::keys::create_key;
 use crate::other_dynamodb::other_dynamodb;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
@@ -35,24 +41,75 @@ use crate::tables::{table_name, template};
 /// A stored item: its attributes by their names.
 pub type Item = HashMap<String, AttributeValue>;
 
-/// The tables of signals.
-fn batch_tables(client: &Client, retention: Option<Duration>) -> BatchTables {
-    let client = || client.clone();
-    BatchTables {
-        idempotency: IdempotencyTable::new(client(), table_name("IdempotencyTable")),
-        signals: SignalsTable::new(client(), table_name("SignalsTable"), retention),
-        rejected: RejectedSignalsTable::new(client(), table_name("RejectedSignalsTable")),
+/// Where the functions of a test find AWS's services.
+struct Endpoints<'e> {
+    /// The DynamoDB with the key table.
+    keys: &'e str,
+    /// The DynamoDB with the other tables.
+    others: &'e str,
+    sqs: &'e str,
+    s3: &'e str,
+}
+
+impl Endpoints<'_> {
+    /// The variables of the functions, whose signals are kept this long.
+    fn variables(&self, retention: Option<Duration>) -> Variables {
+        let days = retention.map_or(0, |retention| retention.as_secs() / (24 * 60 * 60));
+        let days = days.to_string();
+        let variables = [
+            ("AWS_REGION", "eu-central-1"),
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_ENDPOINT_URL_DYNAMODB", self.others),
+            ("AWS_ENDPOINT_URL_SQS", self.sqs),
+            (s3::ENDPOINT_VARIABLE, self.s3),
+            (ApiKeysTable::VARIABLE, table_name("ApiKeysTable")),
+            (CustomersTable::VARIABLE, table_name("CustomersTable")),
+            (IdempotencyTable::VARIABLE, table_name("IdempotencyTable")),
+            (SignalsTable::VARIABLE, table_name("SignalsTable")),
+            (
+                RejectedSignalsTable::VARIABLE,
+                table_name("RejectedSignalsTable"),
+            ),
+            (SignalsTable::RETENTION_VARIABLE, &days),
+            (QUEUE_VARIABLE, OVERFLOW_QUEUE),
+            (DEAD_LETTER_QUEUE_VARIABLE, DEAD_LETTER_QUEUE),
+            (BUCKET_VARIABLE, KEY_SNAPSHOT_BUCKET),
+        ];
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        variables.into_iter().map(owned).collect()
+    }
+
+    /// What makes the calls of a function with these variables.
+    fn connectors(&self, variables: &Variables) -> Connectors {
+        let connectors = Connectors::from_variables(variables).expect("the roots can be used");
+        let dynamodb = KeyTableConnector {
+            others: connectors.dynamodb,
+            keys: self.keys.to_owned(),
+        };
+        Connectors {
+            dynamodb: SharedHttpConnector::new(dynamodb),
+            ..connectors
+        }
     }
 }
 
-/// The overflow queue of this SQS.
-fn overflow_queue(sqs: &FakeSqs) -> Queue {
-    Queue::new(&config_at(&sqs.endpoint()), OVERFLOW_QUEUE)
+/// Makes the calls on the key table to one endpoint, and those on the other tables to their own.
+#[derive(Debug)]
+struct KeyTableConnector {
+    others: SharedHttpConnector,
+    keys: String,
 }
 
-/// The dead-letter queue of this SQS.
-fn dead_letter_queue(sqs: &FakeSqs) -> Queue {
-    Queue::new(&config_at(&sqs.endpoint()), DEAD_LETTER_QUEUE)
+impl HttpConnector for KeyTableConnector {
+    fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
+        let name = format!("\"TableName\":\"{}\"", table_name("ApiKeysTable"));
+        let body = request.body().bytes().unwrap_or_default();
+        if body.windows(name.len()).any(|text| text == name.as_bytes()) {
+            request.set_uri(self.keys.as_str()).unwrap();
+        }
+        self.others.call(request)
+    }
 }
 
 /// The functions, an emulator, and a client to look into it.
@@ -118,32 +175,20 @@ impl TestApp {
         retention: Option<Duration>,
     ) -> Self {
         let s3 = FakeS3::start_in_thread().expect("loopback has a free port");
-        let client = client_at(&emulator.endpoint());
-        let keys = dynamodb_at(keys);
-        let others = dynamodb_at(others);
-        let authenticator = || {
-            let table = ApiKeysTable::new(keys.clone(), table_name("ApiKeysTable"));
-            Authenticator::new(table, bucket_at(&s3.endpoint(), KEY_SNAPSHOT_BUCKET))
+        let endpoints = Endpoints {
+            keys,
+            others,
+            sqs: &sqs.endpoint(),
+            s3: &s3.endpoint(),
         };
-        let storage = signals::BatchStorage {
-            tables: batch_tables(&others, retention),
-            overflow_queue: overflow_queue(&sqs),
-        };
-        let overflow_tables = batch_tables(&others, None);
-        let customers = CustomersTable::new(others, table_name("CustomersTable"));
+        let variables = endpoints.variables(retention);
+        let connectors = &endpoints.connectors(&variables);
         Self {
-            customers: CustomersFunction::new(
-                authenticator(),
-                customers.clone(),
-                overflow_queue(&sqs),
-            ),
-            signals: SignalsFunction::new(authenticator(), storage, RequestIdentifier::random),
-            overflow: OverflowFunction {
-                customers,
-                batches: overflow_tables,
-                dead_letters: dead_letter_queue(&sqs),
-            },
-            client,
+            customers: CustomersFunction::new(&variables, connectors).unwrap(),
+            signals: SignalsFunction::new(&variables, connectors, RequestIdentifier::random)
+                .unwrap(),
+            overflow: OverflowFunction::new(&variables, connectors).unwrap(),
+            client: client_at(&emulator.endpoint()),
             emulator,
             sqs,
             s3,

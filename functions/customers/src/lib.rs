@@ -9,10 +9,11 @@ pub mod metric;
 mod outcome;
 pub mod problem;
 
+use aws::connectors::Connectors;
 use aws::deadline::Deadline;
-use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
+use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
-use aws::sdk_config::{connector, sdk_config};
+use aws::sdk_config::sdk_config;
 use aws::variables::{ConfigError, Variables};
 use lambda_http::Request;
 use model::api_key::Endpoint;
@@ -59,26 +60,25 @@ impl CustomersFunction {
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
+        Self::new(variables, &Connectors::from_variables(variables)?)
+    }
+
+    /// The same function with these connectors.
+    ///
+    /// # Errors
+    /// When a variable is missing.
+    pub fn new(variables: &Variables, connectors: &Connectors) -> Result<Self, ConfigError> {
         let keys = variables.required(ApiKeysTable::VARIABLE)?;
         let table = variables.required(CustomersTable::VARIABLE)?;
         let overflow_url = variables.required(overflow_messages::QUEUE_VARIABLE)?;
-        let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
-        let config = sdk_config(variables, &connector)?;
-        let client = dynamodb(&config);
+        let client = dynamodb(&sdk_config(variables, &connectors.dynamodb)?);
+        let sqs = sdk_config(variables, &connectors.sqs)?;
         let keys = ApiKeysTable::new(client.clone(), keys);
-        let authenticator = Authenticator::from_variables(keys, variables)?;
-        let table = CustomersTable::new(client, table);
-        let overflow_queue = Queue::from_variables(variables, overflow_url)?;
-        Ok(Self::new(authenticator, table, overflow_queue))
-    }
-
-    /// The function with this authenticator, this table and this queue.
-    pub fn new(authenticator: Authenticator, table: CustomersTable, overflow_queue: Queue) -> Self {
-        Self {
-            authenticator,
-            table,
-            overflow_queue,
-        }
+        Ok(Self {
+            authenticator: Authenticator::from_variables(keys, variables, connectors)?,
+            table: CustomersTable::new(client, table),
+            overflow_queue: Queue::new(&sqs, overflow_url),
+        })
     }
 
     /// Queues an update that DynamoDB did not acknowledge. Returns whether the queue acknowledged

@@ -15,10 +15,11 @@ pub mod metric;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use aws::connectors::Connectors;
 use aws::deadline::Deadline;
-use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
+use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
-use aws::sdk_config::{connector, sdk_config};
+use aws::sdk_config::sdk_config;
 use aws::variables::{ConfigError, Variables};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
@@ -33,12 +34,9 @@ use service::telemetry::log::Log;
 use store::batch_pipeline::BatchTables;
 use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::{StoreError, UnstoredReason};
-use store::idempotency::IdempotencyTable;
 use store::overflow_messages::{
     DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdateHead, MessageError,
 };
-use store::rejected_signals::RejectedSignalsTable;
-use store::signals::SignalsTable;
 use tracing::Instrument as _;
 
 pub use self::event::{SqsEvent, SqsMessage};
@@ -58,11 +56,11 @@ const DEAD_LETTER_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct OverflowFunction {
     /// Where deferred updates of customers go.
-    pub customers: CustomersTable,
+    customers: CustomersTable,
     /// Where deferred signals go, and rejected ones.
-    pub batches: BatchTables,
+    batches: BatchTables,
     /// The dead-letter queue of the overflow queue.
-    pub dead_letters: Queue,
+    dead_letters: Queue,
 }
 
 /// What the drains of all messages of an event have in common.
@@ -105,22 +103,23 @@ impl OverflowFunction {
     /// # Errors
     /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
+        Self::new(variables, &Connectors::from_variables(variables)?)
+    }
+
+    /// The same function with these connectors.
+    ///
+    /// # Errors
+    /// When a variable is missing.
+    pub fn new(variables: &Variables, connectors: &Connectors) -> Result<Self, ConfigError> {
         let customers = variables.required(CustomersTable::VARIABLE)?;
-        let idempotency = variables.required(IdempotencyTable::VARIABLE)?;
-        let signals = variables.required(SignalsTable::VARIABLE)?;
-        let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
         let dead_letters = variables.required(DEAD_LETTER_QUEUE_VARIABLE)?;
-        let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
-        let config = sdk_config(variables, &connector)?;
-        let client = dynamodb(&config);
+        let client = dynamodb(&sdk_config(variables, &connectors.dynamodb)?);
+        let sqs = sdk_config(variables, &connectors.sqs)?;
         Ok(Self {
-            customers: CustomersTable::new(client.clone(), customers),
-            batches: BatchTables {
-                idempotency: IdempotencyTable::new(client.clone(), idempotency),
-                signals: SignalsTable::new(client.clone(), signals, None),
-                rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            },
-            dead_letters: Queue::from_variables(variables, dead_letters)?,
+            // A message says when its signals expire.
+            batches: BatchTables::from_variables(variables, &client, None)?,
+            customers: CustomersTable::new(client, customers),
+            dead_letters: Queue::new(&sqs, dead_letters),
         })
     }
 

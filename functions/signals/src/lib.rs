@@ -12,11 +12,10 @@ mod outcome;
 pub mod problem;
 mod store_batch;
 
-use std::time::Duration;
-
-use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
+use aws::connectors::Connectors;
+use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
-use aws::sdk_config::{connector, sdk_config};
+use aws::sdk_config::sdk_config;
 use aws::variables::{ConfigError, Variables};
 use lambda_http::Request;
 use model::api_key::Endpoint;
@@ -33,20 +32,20 @@ use service::route::Route;
 use service::runtime::http::HttpFunction;
 use store::api_keys::ApiKeysTable;
 use store::batch_pipeline::BatchTables;
-use store::idempotency::{IdempotencyTable, RequestHashes};
+use store::idempotency::RequestHashes;
 use store::overflow_messages;
-use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
 pub use self::outcome::{BatchCounts, BatchOutcome, BatchResponse, SignalVerdict};
-pub use self::store_batch::BatchStorage;
 use self::store_batch::{BatchRequest, StoredBatch};
 
 /// The function: its authenticator, its tables and its queue.
 #[derive(Debug)]
 pub struct SignalsFunction {
     authenticator: Authenticator,
-    storage: BatchStorage,
+    tables: BatchTables,
+    /// Where signals go that DynamoDB does not acknowledge in time.
+    overflow_queue: Queue,
     generate_identifier: fn() -> RequestIdentifier,
 }
 
@@ -57,41 +56,32 @@ impl SignalsFunction {
     /// When a variable is missing or malformed, or `AWS_CA_BUNDLE` names a file that cannot be
     /// used.
     pub fn from_variables(variables: &Variables) -> Result<Self, ConfigError> {
-        let keys = variables.required(ApiKeysTable::VARIABLE)?;
-        let idempotency = variables.required(IdempotencyTable::VARIABLE)?;
-        let signals = variables.required(SignalsTable::VARIABLE)?;
-        let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
-        let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
-        let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60)));
-        let overflow_url = variables.required(overflow_messages::QUEUE_VARIABLE)?;
-        let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
-        let config = sdk_config(variables, &connector)?;
-        let client = dynamodb(&config);
-        let storage = BatchStorage {
-            tables: BatchTables {
-                idempotency: IdempotencyTable::new(client.clone(), idempotency),
-                signals: SignalsTable::new(client.clone(), signals, retention),
-                rejected: RejectedSignalsTable::new(client.clone(), rejected),
-            },
-            overflow_queue: Queue::from_variables(variables, overflow_url)?,
-        };
-        let keys = ApiKeysTable::new(client, keys);
-        let authenticator = Authenticator::from_variables(keys, variables)?;
-        Ok(Self::new(authenticator, storage, RequestIdentifier::random))
+        let connectors = Connectors::from_variables(variables)?;
+        Self::new(variables, &connectors, RequestIdentifier::random)
     }
 
-    /// The function with this authenticator and these tables. A request without a requestIdentifier
-    /// gets one of `generate_identifier`, which a stranger must not be able to guess.
+    /// The same function with these connectors. A request without a requestIdentifier gets one of
+    /// `generate_identifier`, which a stranger must not be able to guess.
+    ///
+    /// # Errors
+    /// When a variable is missing or malformed.
     pub fn new(
-        authenticator: Authenticator,
-        storage: BatchStorage,
+        variables: &Variables,
+        connectors: &Connectors,
         generate_identifier: fn() -> RequestIdentifier,
-    ) -> Self {
-        Self {
-            authenticator,
-            storage,
+    ) -> Result<Self, ConfigError> {
+        let keys = variables.required(ApiKeysTable::VARIABLE)?;
+        let retention = SignalsTable::retention(variables)?;
+        let overflow_url = variables.required(overflow_messages::QUEUE_VARIABLE)?;
+        let client = dynamodb(&sdk_config(variables, &connectors.dynamodb)?);
+        let sqs = sdk_config(variables, &connectors.sqs)?;
+        let keys = ApiKeysTable::new(client.clone(), keys);
+        Ok(Self {
+            tables: BatchTables::from_variables(variables, &client, retention)?,
+            overflow_queue: Queue::new(&sqs, overflow_url),
+            authenticator: Authenticator::from_variables(keys, variables, connectors)?,
             generate_identifier,
-        }
+        })
     }
 }
 
@@ -141,7 +131,7 @@ impl HttpFunction for SignalsFunction {
             key: &key,
             request_context,
         };
-        let stored = self.storage.store(batch, batch_request).await?;
+        let stored = self.store(batch, batch_request).await?;
         if stored.batch.signals.is_empty() {
             let StoredBatch {
                 batch,

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use aws::deadline::Deadline;
-use aws::queue::Queue;
 use model::batch::Batch;
 use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
@@ -12,26 +11,18 @@ use model::signal::RejectedSignal;
 use service::context::RequestContext;
 use service::problem::Problem;
 use store::batch_context::BatchContext;
-use store::batch_pipeline::{BatchRecord, BatchTables, Leftover, RecordedBatch, WritePlan};
+use store::batch_pipeline::{BatchRecord, Leftover, RecordedBatch, WritePlan};
 use store::error::UnstoredReason;
 use store::idempotency::RequestHashes;
 use store::overflow_messages;
 use store::rejected_signals::RejectedSignalItem;
 use store::retry::deadline_of_writes;
 
-use crate::{log, problem};
+use crate::{SignalsFunction, log, problem};
 
 /// The part of the request's time that is reserved for an idempotency record after signals could
 /// not be stored.
 const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// The tables of the function, and its queue.
-#[derive(Debug)]
-pub struct BatchStorage {
-    pub tables: BatchTables,
-    /// Where signals go that DynamoDB does not acknowledge in time.
-    pub overflow_queue: Queue,
-}
 
 /// The request that a batch came with.
 #[derive(Clone, Copy)]
@@ -82,7 +73,7 @@ struct Deferral {
     reason: Option<UnstoredReason>,
 }
 
-impl BatchStorage {
+impl SignalsFunction {
     /// Stores or defers the valid and the rejected signals of a batch.
     pub(crate) async fn store<'a>(
         &self,

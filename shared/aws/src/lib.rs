@@ -11,6 +11,7 @@
 
 pub mod call_stats;
 pub mod cause;
+pub mod connectors;
 pub mod deadline;
 pub mod dynamodb;
 pub mod http;

@@ -15,15 +15,14 @@ use model::account::AccountId;
 
 use crate::cause::{CallFailure, Cause};
 use crate::deadline::{Deadline, run_until};
-use crate::sdk_config::{connector, retries, sdk_config};
-use crate::variables::{ConfigError, Variables};
+use crate::sdk_config::retries;
 
 /// How long one attempt of a call may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);
 
 /// How long SQS may take for an answer before the connections to it count as lost. It answers within tens
 /// of milliseconds.
-const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
+pub(crate) const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// How long SQS may leave a message out of the counts of its queue (`ApproximateNumberOfMessages` and the
 /// others of `GetQueueAttributes`). AWS says that they may not be consistent until at least a minute after
@@ -44,20 +43,6 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The queue with this URL, as the variables let a function reach it: by connections of its own, which
-    /// last while DynamoDB does not respond.
-    ///
-    /// # Errors
-    /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub fn from_variables(
-        variables: &Variables,
-        url: impl Into<String>,
-    ) -> Result<Self, ConfigError> {
-        let connector = connector(variables, UNRESPONSIVE_TIMEOUT)?;
-        let config = sdk_config(variables, &connector)?;
-        Ok(Self::new(&config, url))
-    }
-
     pub fn new(config: &SdkConfig, url: impl Into<String>) -> Self {
         let config = Builder::from(config)
             .retry_config(retries(MAX_ATTEMPTS))

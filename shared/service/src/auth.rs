@@ -14,7 +14,8 @@ mod table_lookup;
 
 use std::sync::Arc;
 
-use aws::s3::{self, Bucket};
+use aws::connectors::Connectors;
+use aws::s3::Bucket;
 use aws::sdk_config;
 use aws::variables::{ConfigError, Variables};
 use lambda_http::http::HeaderMap;
@@ -52,16 +53,17 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// An authenticator with the bucket of the key snapshot that the variables name. The bucket has
-    /// connections of its own: those to DynamoDB are abandoned when one of them does not answer, and S3
-    /// may be slower.
+    /// An authenticator with the bucket of the key snapshot that the variables name.
     ///
     /// # Errors
-    /// When a variable is missing, or `AWS_CA_BUNDLE` names a file that cannot be used.
-    pub fn from_variables(table: ApiKeysTable, variables: &Variables) -> Result<Self, ConfigError> {
+    /// When a variable is missing.
+    pub fn from_variables(
+        table: ApiKeysTable,
+        variables: &Variables,
+        connectors: &Connectors,
+    ) -> Result<Self, ConfigError> {
         let bucket = variables.required(BUCKET_VARIABLE)?;
-        let connector = sdk_config::connector(variables, s3::UNRESPONSIVE_TIMEOUT)?;
-        let connection = sdk_config::s3(variables, &connector)?;
+        let connection = sdk_config::s3(variables, &connectors.s3)?;
         Ok(Self::new(table, Bucket::new(bucket, connection)))
     }
 
@@ -117,6 +119,7 @@ impl Authenticator {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use aws::s3;
     use aws::sdk_config::connector;
 
     use super::*;

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws::deadline::Deadline;
+use aws::variables::{ConfigError, Variables};
+use aws_sdk_dynamodb::Client;
 use model::signal::{RejectedSignal, Signal};
 use model::timestamp::Timestamp;
 
@@ -102,6 +104,25 @@ struct Unwritten {
 }
 
 impl BatchTables {
+    /// The tables that the variables name. Signals expire `retention` after they were received, or never.
+    ///
+    /// # Errors
+    /// When a variable is missing.
+    pub fn from_variables(
+        variables: &Variables,
+        client: &Client,
+        retention: Option<Duration>,
+    ) -> Result<Self, ConfigError> {
+        let idempotency = variables.required(IdempotencyTable::VARIABLE)?;
+        let signals = variables.required(SignalsTable::VARIABLE)?;
+        let rejected = variables.required(RejectedSignalsTable::VARIABLE)?;
+        Ok(Self {
+            idempotency: IdempotencyTable::new(client.clone(), idempotency),
+            signals: SignalsTable::new(client.clone(), signals, retention),
+            rejected: RejectedSignalsTable::new(client.clone(), rejected),
+        })
+    }
+
     /// The same tables for one message of the overflow queue, whose signals expire after `retention`, or
     /// never.
     #[must_use]

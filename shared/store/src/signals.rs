@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use aws::deadline::Deadline;
+use aws::variables::{ConfigError, Variables};
 use aws_sdk_dynamodb::Client;
 use model::signal::{Identity, Signal};
 use model::timestamp::Timestamp;
@@ -36,6 +37,15 @@ impl SignalsTable {
             table: BatchTable::new(client, table, CONCURRENT_CALLS),
             retention,
         }
+    }
+
+    /// How long signals are kept, by the variable. `None` keeps them forever.
+    ///
+    /// # Errors
+    /// When the variable is missing or malformed.
+    pub fn retention(variables: &Variables) -> Result<Option<Duration>, ConfigError> {
+        let days = variables.whole_number(Self::RETENTION_VARIABLE)?;
+        Ok((days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60))))
     }
 
     /// The same table for one message of a drain, whose signals expire after another time, or

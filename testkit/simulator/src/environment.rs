@@ -4,23 +4,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws::connectors::Connectors;
 use aws::dynamodb::dynamodb;
 use aws::queue::Queue;
-use aws::s3::Bucket;
-use aws::sdk_config::{s3, sdk_config};
+use aws::sdk_config::sdk_config;
 use aws::variables::Variables;
 use aws_config::SdkConfig;
 use customers::CustomersFunction;
 use model::identifier::RequestIdentifier;
 use model::timestamp::Timestamp;
 use overflow::OverflowFunction;
-use service::auth::Authenticator;
 use service::telemetry::log::Log;
-use signals::{BatchStorage, SignalsFunction};
+use signals::SignalsFunction;
 use store::api_keys::ApiKeysTable;
-use store::batch_pipeline::BatchTables;
 use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
+use store::key_snapshot::BUCKET_VARIABLE;
+use store::overflow_messages::{DEAD_LETTER_QUEUE_VARIABLE, QUEUE_VARIABLE};
 use store::rejected_signals::RejectedSignalsTable;
 use store::signals::SignalsTable;
 
@@ -152,44 +152,29 @@ pub fn overflow_queue(connector: &EnvironmentConnector) -> Queue {
 /// The function with the calls of this connector.
 pub fn function(kind: FunctionKind, connector: &EnvironmentConnector) -> Function {
     let variables = variables(connector);
-    let config = config(connector, &variables);
-    let client = dynamodb(&config);
-    let batch_tables = |retention| BatchTables {
-        idempotency: IdempotencyTable::new(client.clone(), IDEMPOTENCY),
-        signals: SignalsTable::new(client.clone(), SIGNALS, retention),
-        rejected: RejectedSignalsTable::new(client.clone(), REJECTED_SIGNALS),
+    let connectors = Connectors {
+        dynamodb: connector.shared(),
+        sqs: connector.shared(),
+        s3: connector.shared(),
     };
-    let customers = || CustomersTable::new(client.clone(), CUSTOMERS);
-    let overflow_queue = || Queue::new(&config, OVERFLOW);
-    let authenticator = || {
-        let connection = s3(&variables, &connector.shared()).expect("no variable is missing");
-        let table = ApiKeysTable::new(client.clone(), API_KEYS);
-        Authenticator::new(table, Bucket::new(BUCKET, connection))
-    };
-    match kind {
-        FunctionKind::Customers => Function::Customers(CustomersFunction::new(
-            authenticator(),
-            customers(),
-            overflow_queue(),
-        )),
-        FunctionKind::Signals => {
-            let storage = BatchStorage {
-                tables: batch_tables(Some(RETENTION)),
-                overflow_queue: overflow_queue(),
-            };
-            let identifier = || {
-                let bits = fastrand::u128(..).to_be_bytes();
-                let uuid = uuid::Builder::from_random_bytes(bits).into_uuid();
-                RequestIdentifier::parse(uuid.to_string()).expect("a UUID is an identifier")
-            };
-            Function::Signals(SignalsFunction::new(authenticator(), storage, identifier))
+    let function = match kind {
+        FunctionKind::Customers => {
+            CustomersFunction::new(&variables, &connectors).map(Function::Customers)
         }
-        FunctionKind::Overflow => Function::Overflow(OverflowFunction {
-            customers: customers(),
-            batches: batch_tables(None),
-            dead_letters: Queue::new(&config, DEAD_LETTERS),
-        }),
-    }
+        FunctionKind::Signals => {
+            SignalsFunction::new(&variables, &connectors, drawn_identifier).map(Function::Signals)
+        }
+        FunctionKind::Overflow => {
+            OverflowFunction::new(&variables, &connectors).map(Function::Overflow)
+        }
+    };
+    function.expect("no variable is missing")
+}
+
+fn drawn_identifier() -> RequestIdentifier {
+    let bits = fastrand::u128(..).to_be_bytes();
+    let uuid = uuid::Builder::from_random_bytes(bits).into_uuid();
+    RequestIdentifier::parse(uuid.to_string()).expect("a UUID is an identifier")
 }
 
 fn config(connector: &EnvironmentConnector, variables: &Variables) -> SdkConfig {
@@ -197,11 +182,22 @@ fn config(connector: &EnvironmentConnector, variables: &Variables) -> SdkConfig 
 }
 
 fn variables(connector: &EnvironmentConnector) -> Variables {
+    let region = connector.region();
+    let days = (RETENTION.as_secs() / (24 * 60 * 60)).to_string();
     [
-        ("AWS_REGION", connector.region().as_str()),
+        ("AWS_REGION", region.as_str()),
         ("AWS_ACCESS_KEY_ID", "simulated"),
         ("AWS_SECRET_ACCESS_KEY", "simulated"),
         ("AWS_ENDPOINT_URL", "http://aws.test"),
+        (ApiKeysTable::VARIABLE, API_KEYS),
+        (CustomersTable::VARIABLE, CUSTOMERS),
+        (IdempotencyTable::VARIABLE, IDEMPOTENCY),
+        (SignalsTable::VARIABLE, SIGNALS),
+        (RejectedSignalsTable::VARIABLE, REJECTED_SIGNALS),
+        (SignalsTable::RETENTION_VARIABLE, &days),
+        (QUEUE_VARIABLE, OVERFLOW),
+        (DEAD_LETTER_QUEUE_VARIABLE, DEAD_LETTERS),
+        (BUCKET_VARIABLE, BUCKET),
     ]
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value.to_owned()))

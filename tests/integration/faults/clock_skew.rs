@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use aws::connectors::Connectors;
 use aws::deadline::Deadline;
 use aws::queue::Queue;
+use aws::sdk_config::sdk_config;
 use aws::variables::Variables;
 use emulator::sqs::{FakeSqs, OVERFLOW_QUEUE};
 use serde_json::json;
@@ -92,5 +94,7 @@ fn queue_at(endpoint: &str) -> Queue {
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into_iter()
     .collect();
-    Queue::from_variables(&variables, OVERFLOW_QUEUE).unwrap()
+    let connectors = Connectors::from_variables(&variables).unwrap();
+    let config = sdk_config(&variables, &connectors.sqs).unwrap();
+    Queue::new(&config, OVERFLOW_QUEUE)
 }

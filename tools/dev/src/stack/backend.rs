@@ -3,7 +3,6 @@
 
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Result;
 use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb as dynamodb_client};
@@ -102,14 +101,13 @@ async fn start_faults(options: &Options, emulator: &Emulator) -> Result<Option<F
 fn tables(stack_info: &StackInfo) -> Result<Tables> {
     let variables = stack_info.environment.iter().cloned();
     let variables: Variables = variables.collect();
-    let days = variables.whole_number(SignalsTable::RETENTION_VARIABLE)?;
     let connector = connector(&variables, UNRESPONSIVE_TIMEOUT)?;
     Ok(Tables {
         dynamodb: dynamodb_client(&sdk_config(&variables, &connector)?),
         customers: variables.required(CustomersTable::VARIABLE)?,
         signals: variables.required(SignalsTable::VARIABLE)?,
         rejected_signals: variables.required(RejectedSignalsTable::VARIABLE)?,
-        retention: (days > 0).then(|| Duration::from_secs(days.saturating_mul(24 * 60 * 60))),
+        retention: SignalsTable::retention(&variables)?,
         note: status,
     })
 }
