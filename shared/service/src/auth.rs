@@ -6,13 +6,12 @@
 
 mod cache;
 mod credentials;
-mod durations;
-mod knowledge;
+mod decision;
 mod lookup;
 mod snapshot;
 mod table_lookup;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws::connectors::Connectors;
 use aws::s3::Bucket;
@@ -25,9 +24,10 @@ use store::api_keys::ApiKeysTable;
 use store::error::UnstoredReason;
 use store::key_snapshot::BUCKET_VARIABLE;
 
+use self::cache::Cache;
 use self::credentials::Credentials;
-use self::knowledge::Knowledge;
 use self::snapshot::SnapshotReader;
+use self::table_lookup::KeyTable;
 use crate::context::RequestContext;
 use crate::problem::{Problem, Unauthorized, UnauthorizedReason};
 
@@ -46,10 +46,10 @@ pub fn authorize(key: &KeyEntry, endpoint: Endpoint) -> Result<(), Problem> {
 /// Authenticates requests by the entries of their API keys.
 #[derive(Debug)]
 pub struct Authenticator {
-    table: ApiKeysTable,
-    snapshot: SnapshotReader,
     /// Shared with look-ups that go on after their request.
-    knowledge: Arc<Knowledge>,
+    cache: Arc<Mutex<Cache>>,
+    table: KeyTable,
+    snapshot: SnapshotReader,
 }
 
 impl Authenticator {
@@ -70,9 +70,9 @@ impl Authenticator {
     /// An authenticator with an empty cache, and the bucket of the key snapshot.
     pub fn new(table: ApiKeysTable, snapshot: Bucket) -> Self {
         Self {
-            table,
+            cache: Arc::default(),
+            table: KeyTable::new(table),
             snapshot: SnapshotReader::new(snapshot),
-            knowledge: Arc::default(),
         }
     }
 
@@ -117,12 +117,25 @@ impl Authenticator {
     }
 }
 
+// Nothing panics half-way while it holds a lock, so what is behind a poisoned one is intact.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
+    use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
     use aws::s3;
-    use aws::sdk_config::connector;
+    use aws::sdk_config::{connector, defaults};
 
     use super::*;
+
+    /// A key table of which every call fails, because it has no region and no credentials.
+    pub(crate) fn failing_table() -> ApiKeysTable {
+        let connector = connector(&Variables::default(), UNRESPONSIVE_TIMEOUT).unwrap();
+        let config = defaults(connector).build();
+        ApiKeysTable::new(dynamodb(&config), "keys")
+    }
 
     /// A bucket in an S3 that cannot be reached.
     pub(crate) fn unreachable_bucket() -> Bucket {

@@ -38,18 +38,26 @@ pub struct RequestContext {
     pub path: Option<&'static str>,
     /// The entry of its API key, for the log: also of one that is no longer valid.
     pub key: Option<Arc<KeyEntry>>,
-    /// Whether that entry is one of the key snapshot or a stale one of the cache, because the key
-    /// table could not be read.
-    pub key_table_is_unavailable: bool,
-    /// What is wrong with this service, if that is why the key table could not be read.
-    pub key_table_fault: Option<OwnFault>,
-    /// Where that entry is one of the key snapshot because the key table was slow: whether a call to
-    /// the table has failed since, or it was silent for a second.
-    pub slow_key_table: Option<Arc<AtomicBool>>,
+    /// How the key table behaved when the key was looked up.
+    pub key_table: KeyTableHealth,
     /// The bytes of its body after decoding, once it is read.
     pub body_bytes: Option<usize>,
     /// The requestIdentifier that the client sent, once it is read.
     pub request_identifier: Option<RequestIdentifier>,
+}
+
+/// How the key table behaved when the key of a request was looked up.
+#[derive(Clone, Debug, Default)]
+pub enum KeyTableHealth {
+    /// It answered, or was not asked, or another source has revoked the key.
+    #[default]
+    Answered,
+    /// It was slow, and another source decided: whether a call to it has failed since, or it was
+    /// silent for a second.
+    Slow(Arc<AtomicBool>),
+    /// It could not be read, and another source decided. Says what is wrong with this service, if that
+    /// is why.
+    Unavailable(Option<OwnFault>),
 }
 
 impl RequestContext {
@@ -66,9 +74,7 @@ impl RequestContext {
             init_duration: None,
             path: None,
             key: None,
-            key_table_is_unavailable: false,
-            key_table_fault: None,
-            slow_key_table: None,
+            key_table: KeyTableHealth::default(),
             body_bytes: None,
             request_identifier: None,
         }
@@ -77,9 +83,19 @@ impl RequestContext {
     /// Whether the key was checked without the key table because that could not be read, as far as
     /// is known now.
     pub(crate) fn was_key_table_unavailable(&self) -> bool {
-        let slow = self.slow_key_table.as_ref();
-        let has_failed_since = slow.is_some_and(|failed| failed.load(Ordering::Relaxed));
-        self.key_table_is_unavailable || has_failed_since
+        match &self.key_table {
+            KeyTableHealth::Answered => false,
+            KeyTableHealth::Slow(has_failed_since) => has_failed_since.load(Ordering::Relaxed),
+            KeyTableHealth::Unavailable(_) => true,
+        }
+    }
+
+    /// What is wrong with this service, if that is why the key table could not be read.
+    pub(crate) fn key_table_fault(&self) -> Option<OwnFault> {
+        match self.key_table {
+            KeyTableHealth::Answered | KeyTableHealth::Slow(_) => None,
+            KeyTableHealth::Unavailable(fault) => fault,
+        }
     }
 }
 

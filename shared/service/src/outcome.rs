@@ -114,7 +114,7 @@ impl<O: EndpointOutcome> Served<O> {
     /// looked up in its table.
     pub(crate) fn own_fault(&self) -> Option<OwnFault> {
         let of_store = self.unstored_reason().and_then(UnstoredReason::own_fault);
-        of_store.or(self.context.key_table_fault)
+        of_store.or(self.context.key_table_fault())
     }
 
     /// The validation errors in the response.

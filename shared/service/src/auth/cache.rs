@@ -5,13 +5,15 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lru::LruCache;
 use model::api_key::KeyHash;
 use model::key_entry::{KeyEntry, VALID_KEY_CACHE_TTL};
 use model::timestamp::Timestamp;
 
-use super::durations::NEGATIVE_TTL;
+/// How long an invalid key is rejected without another look-up.
+const NEGATIVE_TTL: Duration = Duration::from_secs(10);
 
 /// Valid keys in the cache: more than one execution environment sees in a minute.
 const MAX_VALID_KEYS: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
@@ -143,7 +145,6 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::durations::SLOW_TABLE_ENTRY_TTL;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
 
@@ -208,7 +209,7 @@ mod tests {
                     entry: Some(Arc::new(of_snapshot)),
                     as_of: NOW,
                 },
-                fresh_until: NOW.plus(SLOW_TABLE_ENTRY_TTL),
+                fresh_until: NOW.plus(Duration::from_secs(5)),
                 key_table_is_unavailable: false,
             };
             cache.insert_without_table(hash, slot, NOW);

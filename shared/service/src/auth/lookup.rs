@@ -1,61 +1,54 @@
-//! Looking up a key in the sources that [`durations`](super::durations) lists (docs/outages.md, The
-//! key snapshot).
-//! This module must not know what a key may do.
+//! The look-up of a key (docs/outages.md, The key snapshot): what is asked, what is decided from the
+//! answers, and what is remembered.
+//!
+//! A look-up asks its sources in this order, and the first that knows the key decides:
+//!
+//! 1. the cache, while its entry is fresh ([`cache`](super::cache));
+//! 2. the key table, alone for its `TABLE_HEAD_START`, unless it has not answered a look-up of the last
+//!    seconds ([`table_lookup`](super::table_lookup)). A table that refuses the call answers at once, and
+//!    is asked again by each request;
+//! 3. the key snapshot, with the stale entry of the cache ([`snapshot`](super::snapshot)). A table that
+//!    is only slow may answer before, and its answer counts;
+//! 4. the key table again, until [`TABLE_TIMEOUT`] is over.
+//!
+//! This module must not know which answer counts: [`decision`](super::decision) does.
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws::deadline::Deadline;
 use futures_util::future::{Either, select};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
-use store::error::StoreError;
-use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 
-use super::Authenticator;
-use super::cache::{CacheAnswer, CacheSlot, LookupResult};
-use super::durations::{SLOW_TABLE_ENTRY_TTL, SNAPSHOT_TIMEOUT, TABLE_HEAD_START, TABLE_TIMEOUT};
-use super::knowledge::TableState;
-use super::snapshot::NewestResult;
-use super::table_lookup::{Found, TableLookup};
-use crate::context::RequestContext;
+use super::cache::{CacheAnswer, LookupResult};
+use super::decision::{Answers, Decision, KnownKey, Reason, decide};
+use super::table_lookup::{Found, NoAnswer, TableAnswer, TableLookup};
+use super::{Authenticator, lock};
+use crate::context::{KeyTableHealth, RequestContext};
+
+/// How long the table may take for its answer in all: longer than the throttling that a table
+/// recovers from by itself.
+const TABLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Authenticator {
-    /// Looks up a key that cannot exist, so that the TCP and TLS connections are set up while the
-    /// process starts. Reads the snapshot if the table does not answer in time. A failure does not
-    /// stop the process. `now` is the time of day.
+    /// Asks for a key that cannot exist, so that the TCP and TLS connections are set up while the
+    /// process starts, and the snapshot is read if the table does not answer in time. A failure does
+    /// not stop the process. `now` is the time of day.
     pub async fn warm_up(&self, now: Timestamp) {
         let unknown = KeyHash::from_key("");
-        let snapshot = &self.snapshot;
         let deadline = Deadline::after(TABLE_TIMEOUT);
-        let mut lookup = self.start_table_lookup(unknown, now, deadline);
-        let reading = Deadline::after(TABLE_HEAD_START + SNAPSHOT_TIMEOUT);
-        if let Ok(found) = timeout(TABLE_HEAD_START, &mut lookup.found).await {
-            warn_if_failed(&found);
-            if found.is_err() {
-                snapshot.current(now, reading).await;
-            }
-            return;
-        }
-        self.knowledge
-            .note(lookup.state(), now.plus(TABLE_HEAD_START));
-        let read = pin!(snapshot.current(now, reading));
-        let answer = match select(read, &mut lookup.found).await {
-            Either::Left(_) => None,
-            Either::Right((found, read)) => {
-                if found.is_err() {
-                    read.await;
-                }
-                Some(found)
-            }
-        };
-        match answer {
-            Some(Ok(_)) => self.knowledge.forget_trouble(),
-            Some(found) => warn_if_failed(&found),
-            None => {
-                let late_answer = async move { warn_if_failed(&lookup.found.await) };
+        let mut lookup = self.table.start_lookup(unknown, now, deadline);
+        let answers = self.ask(&mut lookup, None).await;
+        match answers.table {
+            // It may have been late because of the handshake.
+            TableAnswer::Found(_) => self.table.forget_missing_answer(),
+            TableAnswer::Failed(error) => warn_of_failure(&Err(error)),
+            TableAnswer::NotYet(_) => {
+                let late_answer = async move { warn_of_failure(&lookup.answer.await) };
                 tokio::spawn(late_answer);
             }
         }
@@ -63,157 +56,121 @@ impl Authenticator {
 
     /// Finds the entry of a key in the cache, in the table or in the snapshot.
     pub(super) async fn find(&self, hash: KeyHash, context: &mut RequestContext) -> Found {
-        let now = context.received_at;
-        let answer = self.knowledge.with_cache(|cache| cache.get(&hash, now));
-        let stale = match answer {
+        let received_at = context.received_at;
+        let cached = lock(&self.cache).get(&hash, received_at);
+        let stale = match cached {
             CacheAnswer::Fresh {
                 entry,
                 key_table_is_unavailable,
             } => {
-                context.key_table_is_unavailable = key_table_is_unavailable;
+                if key_table_is_unavailable {
+                    context.key_table = KeyTableHealth::Unavailable(None);
+                }
                 return Ok(entry);
             }
             CacheAnswer::Stale(result) => Some(result),
             CacheAnswer::Miss => None,
         };
-        self.ask_table_or_snapshot(hash, stale.as_ref(), context)
-            .await
+        let deadline = context.deadline.at_most(TABLE_TIMEOUT);
+        let mut lookup = self.table.start_lookup(hash, received_at, deadline);
+        let answers = self.ask(&mut lookup, stale.as_ref()).await;
+        match decide(answers) {
+            Decision::Table(found) => self.remember(hash, found, received_at),
+            Decision::AwaitTable => self.remember(hash, lookup.answer.await, received_at),
+            Decision::WithoutTable(known, reason) => {
+                let entry = self.use_without_table(lookup, known, reason, context);
+                Ok(Some(entry))
+            }
+        }
     }
 
-    /// Asks the table and, if the table does not answer in time, the snapshot once. If the snapshot
-    /// does not know the key, the table has the rest of the time. If the table answers while the
-    /// snapshot is read, its answer counts, unless it is known that the key was revoked.
-    async fn ask_table_or_snapshot(
+    /// Asks the table and, if it does not answer in time, the snapshot.
+    async fn ask(&self, lookup: &mut TableLookup, stale: Option<&LookupResult>) -> Answers {
+        let table = self.table.answer_in_time(lookup).await;
+        match table {
+            TableAnswer::Found(_) => Answers { table, known: None },
+            TableAnswer::NotYet(NoAnswer::Slow) => self.ask_beside_table(lookup, stale).await,
+            TableAnswer::NotYet(NoAnswer::Unavailable) | TableAnswer::Failed(_) => {
+                let reading = self.snapshot.current(lookup.now(), lookup.deadline);
+                let known = reading.await.newest(lookup.hash, stale);
+                Answers { table, known }
+            }
+        }
+    }
+
+    /// Asks the snapshot while the table may still answer. If the table answers before, the snapshot in
+    /// memory counts: it may have a revocation.
+    async fn ask_beside_table(
         &self,
-        hash: KeyHash,
+        lookup: &mut TableLookup,
         stale: Option<&LookupResult>,
-        context: &mut RequestContext,
-    ) -> Found {
-        let snapshot = &self.snapshot;
-        let received_at = context.received_at;
-        let started = Instant::now();
-        let now = || received_at.plus(started.elapsed());
-        let deadline = context.deadline.at_most(TABLE_TIMEOUT);
-        let mut lookup = self.start_table_lookup(hash, received_at, deadline);
-        let mut table_state = self.knowledge.table_state(received_at);
-        let mut failure = None;
-        if table_state == TableState::Answers {
-            match timeout(TABLE_HEAD_START, &mut lookup.found).await {
-                Ok(Ok(found)) => return Ok(self.keep(hash, found, received_at)),
-                Ok(Err(error)) => {
-                    failure = Some(error);
-                    table_state = TableState::IsUnavailable;
-                }
-                Err(_) => {
-                    table_state = lookup.state();
-                    self.knowledge.note(table_state, now());
-                }
-            }
+    ) -> Answers {
+        let hash = lookup.hash;
+        let reading = pin!(self.snapshot.current(lookup.now(), lookup.deadline));
+        match select(reading, &mut lookup.answer).await {
+            Either::Left((snapshot, _)) => Answers {
+                table: TableAnswer::NotYet(NoAnswer::Slow),
+                known: snapshot.newest(hash, stale),
+            },
+            Either::Right((Ok(entry), _)) => Answers {
+                table: TableAnswer::Found(entry),
+                known: self.snapshot.in_memory(lookup.now()).newest(hash, stale),
+            },
+            Either::Right((Err(error), reading)) => Answers {
+                table: TableAnswer::Failed(error),
+                known: reading.await.newest(hash, stale),
+            },
         }
-        let newest = pin!(snapshot.newest_result(hash, stale, now(), context.deadline));
-        let newest = if table_state == TableState::IsSlow {
-            match select(newest, &mut lookup.found).await {
-                Either::Left((newest, _)) => newest,
-                Either::Right((Ok(found), _)) => {
-                    let known = snapshot.newest_in_memory(hash, stale, now());
-                    let Some(revoked) = known.filter(|known| known.result.is_revoked()) else {
-                        return Ok(self.keep(hash, found, received_at));
-                    };
-                    let entry = revoked.result.entry.clone();
-                    self.use_without_table(hash, revoked, now(), false);
-                    return Ok(entry);
-                }
-                Either::Right((Err(error), newest)) => {
-                    failure = Some(error);
-                    newest.await
-                }
-            }
-        } else {
-            newest.await
-        };
-        let Some(newest) = newest else {
-            let found = match failure {
-                Some(error) => Err(error),
-                None => lookup.found.await,
-            };
-            return found.map(|found| self.keep(hash, found, received_at));
-        };
-        let entry = newest.result.entry.clone();
-        let is_unavailable = table_state == TableState::IsUnavailable || failure.is_some();
-        context.key_table_fault = failure.as_ref().and_then(StoreError::own_fault);
-        if context.key_table_fault.is_some() {
-            // Not cached: each request shows that it goes on, and the first one that it is mended.
-            context.key_table_is_unavailable = true;
-            return Ok(entry);
-        }
-        self.use_without_table(hash, newest, now(), is_unavailable);
-        if is_unavailable {
-            context.key_table_is_unavailable = true;
-        } else {
-            context.slow_key_table = Some(lookup.has_failed.clone());
-            self.await_late_answer(hash, lookup, received_at);
-        }
+    }
+
+    /// Adds what the table answered to the cache.
+    fn remember(&self, hash: KeyHash, found: Found, received_at: Timestamp) -> Found {
+        let entry = found?;
+        lock(&self.cache).insert(hash, entry.clone(), received_at);
         Ok(entry)
     }
 
-    /// Adds to the cache what the snapshot decides about a key.
+    /// Adds what another source knows of a key to the cache, and to the context. A slow table may go
+    /// on after the request: its answer counts from then on.
     fn use_without_table(
         &self,
-        hash: KeyHash,
-        newest: NewestResult,
-        now: Timestamp,
-        key_table_is_unavailable: bool,
-    ) {
-        let NewestResult { result, used_until } = newest;
-        let fresh_until = if key_table_is_unavailable {
-            used_until
-        } else {
-            now.plus(SLOW_TABLE_ENTRY_TTL)
-        };
-        let slot = CacheSlot {
-            result,
-            fresh_until,
-            key_table_is_unavailable,
-        };
-        self.knowledge
-            .with_cache(|cache| cache.insert_without_table(hash, slot, now));
+        lookup: TableLookup,
+        known: KnownKey,
+        reason: Reason,
+        context: &mut RequestContext,
+    ) -> Arc<KeyEntry> {
+        let now = lookup.now();
+        if let Some(slot) = known.cache_slot(reason, now) {
+            lock(&self.cache).insert_without_table(lookup.hash, slot, now);
+        }
+        match reason {
+            Reason::Revoked => {}
+            Reason::TableIsSlow => {
+                context.key_table = KeyTableHealth::Slow(Arc::clone(&lookup.has_failed));
+                self.await_late_answer(lookup);
+            }
+            Reason::TableIsUnavailable => {
+                context.key_table = KeyTableHealth::Unavailable(None);
+            }
+            Reason::TableRefuses(fault) => {
+                context.key_table = KeyTableHealth::Unavailable(Some(fault));
+            }
+        }
+        known.entry
     }
 
-    /// Lets the table go on after the snapshot has decided. Its answer counts from then on.
-    fn await_late_answer(&self, hash: KeyHash, lookup: TableLookup, received_at: Timestamp) {
-        let knowledge = Arc::clone(&self.knowledge);
+    fn await_late_answer(&self, lookup: TableLookup) {
+        let cache = Arc::clone(&self.cache);
         let late_answer = async move {
-            if let Ok(found) = lookup.found.await {
-                knowledge.with_cache(|cache| cache.insert_late(hash, found, received_at));
+            if let Ok(entry) = lookup.answer.await {
+                lock(&cache).insert_late(lookup.hash, entry, lookup.received_at);
             }
         };
         tokio::spawn(late_answer.in_current_span());
     }
-
-    /// Adds what the table answered to the cache.
-    fn keep(
-        &self,
-        hash: KeyHash,
-        found: Option<Arc<KeyEntry>>,
-        received_at: Timestamp,
-    ) -> Option<Arc<KeyEntry>> {
-        self.knowledge
-            .with_cache(|cache| cache.insert(hash, found.clone(), received_at));
-        found
-    }
-
-    fn start_table_lookup(
-        &self,
-        hash: KeyHash,
-        received_at: Timestamp,
-        deadline: Deadline,
-    ) -> TableLookup {
-        let knowledge = Arc::clone(&self.knowledge);
-        TableLookup::start(self.table.clone(), knowledge, hash, received_at, deadline)
-    }
 }
 
-fn warn_if_failed(found: &Found) {
+fn warn_of_failure(found: &Found) {
     if let Err(error) = found {
         tracing::warn!(%error, "the key table could not be read at the start");
     }
@@ -221,28 +178,16 @@ fn warn_if_failed(found: &Found) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
-    use aws::sdk_config::{connector, defaults};
-    use aws::variables::Variables;
     use lambda_http::{Body, Context, Request, RequestExt as _};
-    use store::api_keys::ApiKeysTable;
 
     use super::*;
-    use crate::auth::tests::unreachable_bucket;
+    use crate::auth::tests::{failing_table, unreachable_bucket};
     use crate::telemetry::log::Log;
 
-    fn authenticator() -> Authenticator {
-        // Without a region and credentials, every call fails.
-        let connector = connector(&Variables::default(), UNRESPONSIVE_TIMEOUT).unwrap();
-        let config = defaults(connector).build();
-        let table = ApiKeysTable::new(dynamodb(&config), "keys");
-        Authenticator::new(table, unreachable_bucket())
-    }
-
-    fn entry() -> Arc<KeyEntry> {
-        Arc::new(KeyEntry {
+    #[tokio::test]
+    async fn use_of_a_stale_entry_says_that_the_table_is_unavailable() {
+        let authenticator = Authenticator::new(failing_table(), unreachable_bucket());
+        let entry = Some(Arc::new(KeyEntry {
             key_id: "key_1".into(),
             account_id: "shop".parse().unwrap(),
             name: "web".into(),
@@ -250,51 +195,21 @@ mod tests {
             expires_at: None,
             revoked_at: None,
             only: None,
-        })
-    }
-
-    #[tokio::test]
-    async fn use_of_a_stale_entry_says_that_the_table_is_unavailable() {
-        let (authenticator, entry) = (authenticator(), entry());
+        }));
         let mut context = RequestContext::from_request(
             &Request::new(Body::Empty).with_lambda_context(Context::default()),
             Timestamp::now(),
             Log::new("test", |_| {}),
         );
-        let (hash, inserted_at) = (KeyHash::from_key("k"), context.received_at);
-        authenticator.keep(hash, Some(entry.clone()), inserted_at);
+        let (hash, read_at) = (KeyHash::from_key("k"), context.received_at);
+        let remembered = authenticator.remember(hash, Ok(entry.clone()), read_at);
+        assert_eq!(remembered, Ok(entry.clone()));
         for (seconds, is_unavailable) in [(59, false), (61, true)] {
-            context.received_at = inserted_at.plus(Duration::from_secs(seconds));
-            assert_eq!(
-                authenticator.find(hash, &mut context).await.unwrap(),
-                Some(entry.clone())
-            );
-            assert_eq!(
-                context.key_table_is_unavailable, is_unavailable,
-                "after {seconds} s"
-            );
-        }
-    }
-
-    #[test]
-    fn entry_of_the_snapshot_is_fresh_for_five_seconds_when_the_table_is_only_slow() {
-        let authenticator = authenticator();
-        let (hash, now) = (KeyHash::from_key("k"), Timestamp::from_millis(0));
-        let newest = NewestResult {
-            result: LookupResult {
-                entry: Some(entry()),
-                as_of: now,
-            },
-            used_until: now.plus(Duration::from_mins(1)),
-        };
-        authenticator.use_without_table(hash, newest, now, false);
-        for (millis, is_fresh) in [(4_999, true), (5_000, false)] {
-            let at = now.plus(Duration::from_millis(millis));
-            let answer = authenticator
-                .knowledge
-                .with_cache(|cache| cache.get(&hash, at));
-            let found_fresh = matches!(answer, CacheAnswer::Fresh { .. });
-            assert_eq!(found_fresh, is_fresh, "after {millis} ms");
+            context.received_at = read_at.plus(Duration::from_secs(seconds));
+            let found = authenticator.find(hash, &mut context).await;
+            assert_eq!(found, Ok(entry.clone()));
+            let was_unavailable = context.was_key_table_unavailable();
+            assert_eq!(was_unavailable, is_unavailable, "after {seconds} s");
         }
     }
 }

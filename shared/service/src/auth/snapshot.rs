@@ -1,7 +1,7 @@
 //! The key snapshot in memory: read when it is needed, and again once a minute while it is needed.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws::deadline::{Deadline, run_until};
@@ -14,9 +14,21 @@ use store::key_snapshot::{KeySnapshot, KeySnapshotError, MAX_OBJECT_BYTES, OBJEC
 use tracing::Instrument as _;
 
 use super::cache::LookupResult;
-use super::durations::{
-    SNAPSHOT_READ_TIMEOUT, SNAPSHOT_REFRESH_AFTER, SNAPSHOT_RETRY_INTERVAL, SNAPSHOT_TIMEOUT,
-};
+use super::decision::{KnownKey, newest};
+use super::lock;
+
+/// How long a snapshot is used before it is read again.
+const SNAPSHOT_REFRESH_AFTER: Duration = Duration::from_mins(1);
+
+/// How long look-ups use the snapshot in memory, and wait for no read, after a read that failed or
+/// did not end in time.
+const SNAPSHOT_RETRY_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long one look-up waits for the snapshot.
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long reading the snapshot may take.
+const SNAPSHOT_READ_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The largest snapshot that is parsed without another thread: that of some hundred keys, which takes
 /// less than a millisecond.
@@ -41,16 +53,9 @@ struct SnapshotState {
 
 /// The snapshot that a look-up uses.
 pub(crate) struct CurrentSnapshot {
-    pub(crate) snapshot: Option<Arc<KeySnapshot>>,
+    snapshot: Option<Arc<KeySnapshot>>,
     /// When the next look-up waits for a read.
-    pub(crate) used_until: Timestamp,
-}
-
-/// The newest result for a key, of the snapshot or of the cache.
-pub(crate) struct NewestResult {
-    pub(crate) result: LookupResult,
-    /// Until when it is used.
-    pub(crate) used_until: Timestamp,
+    used_until: Timestamp,
 }
 
 impl SnapshotReader {
@@ -59,30 +64,6 @@ impl SnapshotReader {
             bucket,
             state: Arc::default(),
         }
-    }
-
-    /// The entry of a key in the snapshot or the `stale` one of the cache, whichever is newer. A
-    /// revoked entry in either counts, even if it is the older one. `None` when neither has the
-    /// key, or the newer one lacks it.
-    pub(crate) async fn newest_result(
-        &self,
-        hash: KeyHash,
-        stale: Option<&LookupResult>,
-        now: Timestamp,
-        deadline: Deadline,
-    ) -> Option<NewestResult> {
-        let current = self.current(now, deadline).await;
-        current.newest_result(hash, stale)
-    }
-
-    /// As [`newest_result`](Self::newest_result), of the snapshot in memory.
-    pub(crate) fn newest_in_memory(
-        &self,
-        hash: KeyHash,
-        stale: Option<&LookupResult>,
-        now: Timestamp,
-    ) -> Option<NewestResult> {
-        self.in_memory(now).newest_result(hash, stale)
     }
 
     /// The snapshot that is in memory, or the one in the bucket if it is time to read that. One
@@ -101,7 +82,8 @@ impl SnapshotReader {
         self.in_memory(now)
     }
 
-    fn in_memory(&self, now: Timestamp) -> CurrentSnapshot {
+    /// The snapshot that is in memory.
+    pub(crate) fn in_memory(&self, now: Timestamp) -> CurrentSnapshot {
         let state = lock(&self.state);
         CurrentSnapshot {
             snapshot: state.latest.clone(),
@@ -126,32 +108,13 @@ impl SnapshotReader {
 }
 
 impl CurrentSnapshot {
-    fn newest_result(self, hash: KeyHash, stale: Option<&LookupResult>) -> Option<NewestResult> {
-        let snapshot_result = self.snapshot.map(|snapshot| LookupResult {
+    /// The newest record of a key, in the snapshot or the `stale` one of the cache.
+    pub(crate) fn newest(&self, hash: KeyHash, stale: Option<&LookupResult>) -> Option<KnownKey> {
+        let of_snapshot = self.snapshot.as_ref().map(|snapshot| LookupResult {
             entry: snapshot.find(hash).map(Arc::new),
             as_of: snapshot.time,
         });
-        let both = [snapshot_result.as_ref(), stale];
-        let revoked = both
-            .into_iter()
-            .flatten()
-            .find(|result| result.is_revoked());
-        // `Last-Modified` is cut to seconds. In the same second, the snapshot decides.
-        let is_newer = |stale: &LookupResult, snapshot_result: &LookupResult| {
-            stale.as_of >= snapshot_result.as_of.plus(Duration::from_secs(1))
-        };
-        let newest = match (&snapshot_result, stale) {
-            (Some(snapshot_result), Some(stale)) if is_newer(stale, snapshot_result) => stale,
-            (Some(snapshot_result), _) => snapshot_result,
-            (None, stale) => stale?,
-        };
-        let result = revoked.unwrap_or(newest).clone();
-        // `None` if there was no such key at that time.
-        result.entry.as_ref()?;
-        Some(NewestResult {
-            result,
-            used_until: self.used_until,
-        })
+        newest(of_snapshot.as_ref(), stale, self.used_until)
     }
 }
 
@@ -161,11 +124,6 @@ impl fmt::Debug for SnapshotState {
         state.field("used_until", &self.used_until);
         state.finish_non_exhaustive()
     }
-}
-
-// Nothing panics while it holds the lock, so the state behind a poisoned lock is intact.
-fn lock(state: &Mutex<SnapshotState>) -> MutexGuard<'_, SnapshotState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads the snapshot, and keeps it if it is newer than the one in memory.

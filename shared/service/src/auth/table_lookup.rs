@@ -1,8 +1,10 @@
-//! A look-up of a key in the table alone, which notes when the table does not answer.
+//! The key table: a look-up in it alone, and what the last look-ups showed of its health.
+//!
+//! This module must not know other sources of keys.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws::deadline::Deadline;
@@ -15,119 +17,208 @@ use store::api_keys::ApiKeysTable;
 use store::error::StoreError;
 use tokio::time::{Instant, timeout};
 
-use super::durations::TABLE_SILENCE;
-use super::knowledge::{Knowledge, TableState};
+use super::lock;
+
+/// How long the table is asked before the snapshot is read. It is chosen so that an answer of
+/// DynamoDB, which takes tens of milliseconds, comes before its end, and that a new process of an
+/// outage does not wait long.
+const TABLE_HEAD_START: Duration = Duration::from_millis(350);
+
+/// After how long a silent table counts as unavailable.
+const TABLE_SILENCE: Duration = Duration::from_secs(1);
+
+/// How long look-ups ask the snapshot before the table, after a look-up that the table did not
+/// answer. Otherwise each look-up of an outage would wait for the table.
+const SNAPSHOT_FIRST_PERIOD: Duration = Duration::from_secs(5);
 
 /// What a look-up finds: the entry of a key, which may have expired or been revoked; `None` for an
 /// unknown key.
 pub(super) type Found = Result<Option<Arc<KeyEntry>>, StoreError>;
 
-/// A look-up in the table. It can outlive its request.
+/// What the table has answered, when its time is over.
+#[derive(Clone, Debug)]
+pub(super) enum TableAnswer {
+    /// The entry of the key; `None` for an unknown key.
+    Found(Option<Arc<KeyEntry>>),
+    Failed(StoreError),
+    NotYet(NoAnswer),
+}
+
+/// Why the table has not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoAnswer {
+    /// It has not answered in [`TABLE_HEAD_START`].
+    Slow,
+    /// A call failed, or it has not answered in [`TABLE_SILENCE`].
+    Unavailable,
+}
+
+/// The key table, and its health. Look-ups share it, also those that go on after their request.
+#[derive(Clone, Debug)]
+pub(super) struct KeyTable {
+    table: ApiKeysTable,
+    missing_answer: Arc<Mutex<Option<MissingAnswer>>>,
+}
+
+/// The last look-up that the table did not answer in time.
+#[derive(Clone, Copy, Debug)]
+struct MissingAnswer {
+    reason: NoAnswer,
+    /// Until when look-ups ask the snapshot first.
+    until: Timestamp,
+}
+
+/// A look-up of a key in the table. It can outlive its request.
 pub(super) struct TableLookup {
-    pub(super) found: BoxFuture<'static, Found>,
+    pub(super) hash: KeyHash,
+    /// When the request was received.
+    pub(super) received_at: Timestamp,
+    started: Instant,
+    /// When the look-up must have ended.
+    pub(super) deadline: Deadline,
+    /// The answer. The table is asked once this is polled.
+    pub(super) answer: BoxFuture<'static, Found>,
     /// Whether a call failed, or the table has not answered in [`TABLE_SILENCE`].
     pub(super) has_failed: Arc<AtomicBool>,
 }
 
-impl TableLookup {
-    /// The look-up of a key for a request that was received at `received_at`. It asks the table once
-    /// it is polled.
-    pub(super) fn start(
-        table: ApiKeysTable,
-        knowledge: Arc<Knowledge>,
+impl KeyTable {
+    pub(super) fn new(table: ApiKeysTable) -> Self {
+        Self {
+            table,
+            missing_answer: Arc::default(),
+        }
+    }
+
+    /// The look-up of a key for a request that was received at `received_at`.
+    pub(super) fn start_lookup(
+        &self,
         hash: KeyHash,
         received_at: Timestamp,
         deadline: Deadline,
-    ) -> Self {
+    ) -> TableLookup {
         let has_failed = Arc::new(AtomicBool::new(false));
-        let failure = FailureNote {
-            knowledge,
-            has_failed: Arc::clone(&has_failed),
+        let table = self.clone();
+        let answer = table.ask(hash, received_at, deadline, Arc::clone(&has_failed));
+        TableLookup {
+            hash,
             received_at,
-        };
-        Self {
-            found: ask_table(table, hash, deadline, failure).boxed(),
+            started: Instant::now(),
+            deadline,
+            answer: answer.boxed(),
             has_failed,
         }
     }
 
-    /// The state of the table, while it has not answered this look-up.
-    pub(super) fn state(&self) -> TableState {
-        if self.has_failed.load(Ordering::Relaxed) {
-            TableState::IsUnavailable
-        } else {
-            TableState::IsSlow
+    /// What the table answers before the snapshot is asked. It is not asked for some seconds after
+    /// a look-up that it did not answer.
+    pub(super) async fn answer_in_time(&self, lookup: &mut TableLookup) -> TableAnswer {
+        if let Some(reason) = self.missing_answer(lookup.received_at) {
+            return TableAnswer::NotYet(reason);
+        }
+        match timeout(TABLE_HEAD_START, &mut lookup.answer).await {
+            Ok(Ok(entry)) => TableAnswer::Found(entry),
+            Ok(Err(error)) => TableAnswer::Failed(error),
+            Err(_) => {
+                let reason = lookup.no_answer();
+                self.note(reason, lookup.now());
+                TableAnswer::NotYet(reason)
+            }
         }
     }
-}
 
-/// Notes that the table does not answer a look-up.
-struct FailureNote {
-    knowledge: Arc<Knowledge>,
-    has_failed: Arc<AtomicBool>,
-    received_at: Timestamp,
-}
+    /// Why the table did not answer a look-up, if that was at most [`SNAPSHOT_FIRST_PERIOD`] before
+    /// `now`.
+    fn missing_answer(&self, now: Timestamp) -> Option<NoAnswer> {
+        let missing = (*lock(&self.missing_answer))?;
+        (now < missing.until).then_some(missing.reason)
+    }
 
-impl FailureNote {
-    /// Notes it for the request, and for the look-ups of the next seconds. The failure counts from
+    /// Notes for the next look-ups that the table had not answered one at `now`.
+    fn note(&self, reason: NoAnswer, now: Timestamp) {
+        let until = now.plus(SNAPSHOT_FIRST_PERIOD);
+        *lock(&self.missing_answer) = Some(MissingAnswer { reason, until });
+    }
+
+    /// Notes that the table did not answer a look-up for a request of `received_at`. That counts from
     /// [`TABLE_SILENCE`] on at the latest: Lambda may have frozen the process since, and that says
     /// nothing of the table.
-    fn take(&self, elapsed: Duration) {
-        self.has_failed.store(true, Ordering::Relaxed);
-        let failed_at = self.received_at.plus(elapsed.min(TABLE_SILENCE));
-        self.knowledge.note(TableState::IsUnavailable, failed_at);
+    fn note_failure(&self, received_at: Timestamp, elapsed: Duration) {
+        let failed_at = received_at.plus(elapsed.min(TABLE_SILENCE));
+        self.note(NoAnswer::Unavailable, failed_at);
+    }
+
+    /// Has the next look-up ask the table first.
+    pub(super) fn forget_missing_answer(&self) {
+        *lock(&self.missing_answer) = None;
+    }
+
+    /// Asks the table. Notes when it does not answer.
+    async fn ask(
+        self,
+        hash: KeyHash,
+        received_at: Timestamp,
+        deadline: Deadline,
+        has_failed: Arc<AtomicBool>,
+    ) -> Found {
+        let started = Instant::now();
+        let mut answer = pin!(self.table.find(&hash, deadline, &has_failed));
+        let in_time = timeout(TABLE_SILENCE, answer.as_mut()).await;
+        let is_unavailable = match &in_time {
+            // A corrupt item is an answer, because it says nothing of other keys.
+            Ok(Ok(_) | Err(StoreError::Corrupt)) => false,
+            // A table that refuses does so at once: the next look-up loses no time when it asks again.
+            Ok(Err(error)) => error.own_fault().is_none(),
+            Err(_) => true,
+        };
+        if is_unavailable {
+            has_failed.store(true, Ordering::Relaxed);
+            self.note_failure(received_at, started.elapsed());
+        }
+        let found = match in_time {
+            Ok(found) => found,
+            Err(_) => answer.await,
+        };
+        Ok(found?.map(Arc::new))
     }
 }
 
-/// Asks the table. Notes when it does not answer.
-async fn ask_table(
-    table: ApiKeysTable,
-    hash: KeyHash,
-    deadline: Deadline,
-    failure: FailureNote,
-) -> Found {
-    let started = Instant::now();
-    let mut answer = pin!(table.find(&hash, deadline, &failure.has_failed));
-    let found = if let Ok(found) = timeout(TABLE_SILENCE, answer.as_mut()).await {
-        match &found {
-            // A corrupt item is an answer, because it says nothing of other keys.
-            Ok(_) | Err(StoreError::Corrupt) => {}
-            // The table refuses at once: the next look-up loses no time when it asks again.
-            Err(error) if error.own_fault().is_some() => {}
-            Err(_) => failure.take(started.elapsed()),
+impl TableLookup {
+    /// The time of day, as it was when the request was received and has gone on since.
+    pub(super) fn now(&self) -> Timestamp {
+        self.received_at.plus(self.started.elapsed())
+    }
+
+    fn no_answer(&self) -> NoAnswer {
+        if self.has_failed.load(Ordering::Relaxed) {
+            NoAnswer::Unavailable
+        } else {
+            NoAnswer::Slow
         }
-        found
-    } else {
-        failure.take(started.elapsed());
-        answer.await
-    };
-    Ok(found?.map(Arc::new))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::tests::failing_table;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
 
     #[test]
     fn failure_counts_for_the_next_look_ups_and_not_after_a_freeze() {
-        let state = |elapsed: Duration, received_after: Duration| {
-            let knowledge = Arc::new(Knowledge::default());
-            let failure = FailureNote {
-                knowledge: Arc::clone(&knowledge),
-                has_failed: Arc::default(),
-                received_at: NOW,
-            };
-            failure.take(elapsed);
-            knowledge.table_state(NOW.plus(received_after))
+        let missing_answer = |elapsed: Duration, received_after: Duration| {
+            let table = KeyTable::new(failing_table());
+            table.note_failure(NOW, elapsed);
+            table.missing_answer(NOW.plus(received_after))
         };
         for millis in [20, 1_000] {
             let elapsed = Duration::from_millis(millis);
             let next = elapsed + Duration::from_secs(1);
-            assert_eq!(state(elapsed, next), TableState::IsUnavailable, "{millis}");
+            let expected = Some(NoAnswer::Unavailable);
+            assert_eq!(missing_answer(elapsed, next), expected, "{millis}");
         }
         let freeze = Duration::from_secs(30);
-        assert_eq!(state(freeze, freeze), TableState::Answers);
+        assert_eq!(missing_answer(freeze, freeze), None);
     }
 }

@@ -159,15 +159,11 @@ fn for_api_gateway(response: Response<Body>) -> ApiGatewayV2httpResponse {
 
 #[cfg(test)]
 mod tests {
-    use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
-    use aws::sdk_config::{connector, defaults};
-    use aws::variables::Variables;
     use lambda_http::{Context, RequestExt as _};
     use serde::Serialize;
-    use store::api_keys::ApiKeysTable;
 
     use super::*;
-    use crate::auth::tests::unreachable_bucket;
+    use crate::auth::tests::{failing_table, unreachable_bucket};
     use crate::telemetry::metric::Metrics;
 
     /// Panics on POST.
@@ -209,10 +205,7 @@ mod tests {
     #[tokio::test]
     async fn panic_is_a_500_problem_and_the_next_request_is_served() {
         // No request has a key, so none is looked up.
-        let connector = connector(&Variables::default(), UNRESPONSIVE_TIMEOUT).unwrap();
-        let config = defaults(connector).build();
-        let keys = ApiKeysTable::new(dynamodb(&config), "keys");
-        let function = Panicking(Authenticator::new(keys, unreachable_bucket()));
+        let function = Panicking(Authenticator::new(failing_table(), unreachable_bucket()));
         let send = async |method: Method| {
             let mut request = Request::new(Body::Empty)
                 .with_raw_http_path("/")
