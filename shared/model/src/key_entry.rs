@@ -43,10 +43,6 @@ pub struct KeyEntry {
     pub only: Option<Endpoint>,
 }
 
-/// How long a function uses a valid key without another look-up. A revocation takes effect within
-/// this time, and an erasure of an account waits for it.
-pub const VALID_KEY_CACHE_TTL: Duration = Duration::from_mins(1);
-
 /// A key that expires within this time ends soon: time to rotate it.
 pub const EXPIRY_NOTICE_PERIOD: Duration = Duration::from_hours(30 * 24);
 

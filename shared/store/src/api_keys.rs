@@ -1,6 +1,7 @@
 //! The table ApiKeys: which account a key belongs to. It contains the hashes of keys, not the keys.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
@@ -13,6 +14,10 @@ use crate::retry::repeat;
 
 /// The attribute of the partition key. Its value is [`KeyHash::partition_key`].
 pub const PARTITION_KEY: &str = "keyHash";
+
+/// How long a function uses a valid key without another look-up. A revocation takes effect within
+/// this time, and an erasure of an account waits for it.
+pub const VALID_KEY_CACHE_TTL: Duration = Duration::from_mins(1);
 
 /// The table of the API keys.
 #[derive(Clone, Debug)]

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use lru::LruCache;
 use model::api_key::KeyHash;
-use model::key_entry::{KeyEntry, VALID_KEY_CACHE_TTL};
+use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
+use store::api_keys::VALID_KEY_CACHE_TTL;
 
 /// How long an invalid key is rejected without another look-up.
 const NEGATIVE_TTL: Duration = Duration::from_secs(10);

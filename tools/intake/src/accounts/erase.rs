@@ -9,9 +9,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::Args;
 use model::account::AccountId;
-use model::key_entry::VALID_KEY_CACHE_TTL;
 use model::timestamp::Timestamp;
 use serde_json::{Map, json};
+use store::api_keys::VALID_KEY_CACHE_TTL;
 use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
