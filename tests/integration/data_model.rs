@@ -12,7 +12,7 @@ mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::customer::{FENCE_PREFIX, INCARNATION};
+use model::customer::attributes::{FENCE_PREFIX, INCARNATION};
 use serde_json::{Value, json};
 
 use self::stored::stored;

@@ -222,7 +222,8 @@ fn accepted_customer_is_stored_exactly_and_a_rejected_one_not() {
 
 /// The fields of the profile in the item of a customer.
 fn profile_of(item: &Item) -> BTreeMap<String, Exact> {
-    let kept = |(name, _): &(&String, &AttributeValue)| !model::customer::is_reserved(name);
+    let kept =
+        |(name, _): &(&String, &AttributeValue)| !model::customer::attributes::is_reserved(name);
     item.iter()
         .filter(kept)
         .map(|(name, value)| (name.clone(), Exact::of_attribute(value)))

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use model::customer::is_reserved;
+use model::customer::attributes::is_reserved;
 use model::timestamp::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -5,7 +5,7 @@
 //! nor an async runtime: it does not know where a text came from, which status an error becomes, or
 //! how an item is written and read. It knows what of the store is a part of the contract: which
 //! numbers, names and nestings DynamoDB can hold exactly, which names a stored customer uses itself
-//! ([`customer::RESERVED_FIELDS`]), and how an account or a key begins a partition key
+//! ([`customer::attributes`]), and how an account or a key begins a partition key
 //! ([`account::AccountId::partition_key`], [`api_key::KeyHash::partition_key`]).
 
 pub mod accepted;

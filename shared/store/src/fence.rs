@@ -7,7 +7,7 @@
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::customer::{FENCE, FENCE_ID};
+use model::customer::attributes::{FENCE, FENCE_ID};
 use model::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::{Builder, Uuid};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
-use model::customer::is_reserved;
+use model::customer::attributes::is_reserved;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp, stream_records, table_name};
 

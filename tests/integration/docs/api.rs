@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::account::MAX_ACCOUNT_ID_CHARS;
-use model::customer::{CustomerUpdate, PROFILE_FIELDS, RESERVED_FIELDS};
+use model::customer::attributes::RESERVED_FIELDS;
+use model::customer::{CustomerUpdate, PROFILE_FIELDS};
 use model::identifier::{DOUBTFUL_WORDS, PLACEHOLDERS, UNFILLED_PARTS};
 use model::json::JsonText;
 use model::limits;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use aws::cause::Cause;
 use customers::CustomerResult;
-use model::customer::{FENCE_PREFIX, PROFILE_FIELDS, RESERVED_FIELDS};
+use model::customer::PROFILE_FIELDS;
+use model::customer::attributes::{FENCE_PREFIX, RESERVED_FIELDS};
 use model::identifier::is_blank_or_placeholder;
 use model::limits::{
     MAX_BODY_BYTES, MAX_ERRORS_PER_SIGNAL, MAX_IDENTIFIER_CHARS, MAX_PROFILE_VALUE_CHARS,

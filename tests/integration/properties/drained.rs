@@ -4,7 +4,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use model::customer::{CustomerUpdate, PROFILE_FIELDS, is_reserved};
+use model::customer::attributes::is_reserved;
+use model::customer::{CustomerUpdate, PROFILE_FIELDS};
 use model::json::JsonText;
 use model::pointer::JsonPointer;
 use model::signal::Signal;

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use aws::queue::COUNT_DELAY;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
-use model::customer::is_fence;
+use model::customer::attributes::is_fence;
 use model::timestamp::Timestamp;
 use operator::error::store_error;
 use operator::items::{Json, display, get_item, json_object, key_of_partition};

@@ -1,6 +1,7 @@
 //! Reads an update that a function accepted before, without the rules of the API.
 
-use super::{Change, CustomerUpdate, FieldChange, is_reserved};
+use super::attributes::is_reserved;
+use super::{Change, CustomerUpdate, FieldChange};
 use crate::accepted::{NeverAccepted, read_text, require_storable};
 use crate::json::{Field, JsonText};
 use crate::pointer::JsonPointer;
@@ -67,7 +68,7 @@ fn read_changes<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::customer::RESERVED_FIELDS;
+    use crate::customer::attributes::RESERVED_FIELDS;
 
     fn update(json: &str) -> Result<CustomerUpdate<'_>, NeverAccepted> {
         CustomerUpdate::read_accepted(JsonText::parse(json).unwrap())

@@ -1,5 +1,6 @@
 //! Validation of one customer update.
 
+use super::attributes::RESERVED_FIELDS;
 use super::*;
 
 fn parse(json: &str) -> Result<CustomerUpdate<'_>, Vec<FieldError>> {
@@ -193,12 +194,4 @@ fn limit_that_counts_escapes_says_so_where_there_are_some() {
         message(&"\\u00e9".repeat(200)),
         format!("{limit}, with each escape such as \\u00e9 as it was sent; 1202 were sent.")
     );
-}
-
-#[test]
-fn attribute_of_the_item_is_the_fence_of_no_field() {
-    for attribute in [INCARNATION, FENCE_FLOOR] {
-        let field = attribute.strip_prefix(FENCE_PREFIX).unwrap();
-        assert!(RESERVED_FIELDS.contains(&field), "{attribute}");
-    }
 }

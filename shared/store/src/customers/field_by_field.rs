@@ -2,7 +2,8 @@
 //! these get. Must not know which write an update makes first.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::customer::{Change, FENCE_FLOOR, FieldChange, INCARNATION};
+use model::customer::attributes::{FENCE_FLOOR, INCARNATION};
+use model::customer::{Change, FieldChange};
 use model::timestamp::Timestamp;
 
 use super::field_fences::{ExpiredFences, fence_attribute};
@@ -170,7 +171,8 @@ impl<'a> FieldByField<'a> {
 mod tests {
     use std::time::Duration;
 
-    use model::customer::{CustomerUpdate, FENCE};
+    use model::customer::CustomerUpdate;
+    use model::customer::attributes::FENCE;
     use model::json::JsonText;
 
     use super::*;

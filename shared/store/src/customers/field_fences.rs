@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use model::customer::{CustomerUpdate, FENCE_FLOOR, FENCE_PREFIX, INCARNATION};
+use model::customer::CustomerUpdate;
+use model::customer::attributes::{FENCE_FLOOR, FENCE_PREFIX, INCARNATION};
 use model::timestamp::Timestamp;
 
 use crate::attributes::Item;

@@ -1,7 +1,7 @@
 //! What an update of a customer stored: whether the customer is new, when it was updated, and how much
 //! of the update is stored.
 
-use model::customer::FENCE;
+use model::customer::attributes::FENCE;
 use model::timestamp::Timestamp;
 
 use super::field_fences::fence_attribute;

@@ -7,9 +7,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use model::account::AccountId;
-use model::customer::{
-    Change, CustomerUpdate, FENCE, FENCE_FLOOR, FENCE_ID, FieldChange, INCARNATION,
-};
+use model::customer::attributes::{FENCE, FENCE_FLOOR, FENCE_ID, INCARNATION};
+use model::customer::{Change, CustomerUpdate, FieldChange};
 
 use super::field_fences::{ExpiredFences, fence_attribute};
 use crate::attributes::{attribute_value, number, string};
@@ -271,7 +270,8 @@ impl Expressions {
 
 #[cfg(test)]
 mod tests {
-    use model::customer::{FENCE_PREFIX, PROFILE_FIELDS};
+    use model::customer::PROFILE_FIELDS;
+    use model::customer::attributes::FENCE_PREFIX;
     use model::json::JsonText;
     use model::limits::MAX_UNKNOWN_FIELDS;
     use model::timestamp::Timestamp;

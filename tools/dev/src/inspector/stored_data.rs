@@ -11,7 +11,7 @@ use anyhow::Result;
 use emulator::template::Table;
 use emulator::{Emulator, Template};
 use model::account::AccountId;
-use model::customer::is_fence;
+use model::customer::attributes::is_fence;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 

@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use model::customer::{FENCE, is_reserved};
+use model::customer::attributes::{FENCE, is_reserved};
 use model::signal::SIGNAL_FIELDS;
 use model::timestamp::Timestamp;
 use operator::items::{Json, json_object, scan_table, text};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
-use model::customer::is_reserved;
+use model::customer::attributes::is_reserved;
 use model::timestamp::Timestamp;
 use operator::items::{
     Json, batch_delete, item_key, key_of_partition, partition_query, query_items,

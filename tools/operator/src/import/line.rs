@@ -8,7 +8,7 @@ mod fields;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use model::customer::is_reserved;
+use model::customer::attributes::is_reserved;
 use model::identifier::RequestIdentifier;
 use model::json::JsonText;
 use model::limits::MAX_UNKNOWN_FIELDS;
