@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use store::retry::WRITE_TIMEOUT;
+use service::budget::WRITE_TIMEOUT;
 
 use crate::support::page::Page;
 use crate::support::template::read_template;

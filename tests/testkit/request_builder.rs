@@ -2,12 +2,12 @@
 
 use std::fmt::Display;
 
-use aws::deadline::Deadline;
 use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Context, Request, Response};
 use model::timestamp::Timestamp;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use service::budget::RequestBudget;
 use service::context::RequestContext;
 use service::runtime::event::HttpApiEvent;
 use service::telemetry::log::Log;
@@ -158,7 +158,7 @@ impl RequestBuilder {
         let request = read_event(event.as_bytes(), id);
         let received_at = self.received_at.unwrap_or(now);
         let mut context = RequestContext::from_request(&request, received_at, log);
-        context.deadline = Deadline::after(self.time_left);
+        context.budget = RequestBudget::of(self.time_left);
         (request, context)
     }
 }

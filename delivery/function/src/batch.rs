@@ -9,7 +9,7 @@ use aws::s3::Bucket;
 use lambda_runtime::Context;
 use model::timestamp::Timestamp;
 use serde_json::value::RawValue;
-use service::context::invocation_deadline;
+use service::budget::invocation_deadline;
 use service::runtime::InvocationOutcome;
 use service::runtime::batch_item_failures::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;

@@ -32,7 +32,6 @@ use store::customers::{CustomersTable, NewerField, Upsert};
 use store::error::StoreError;
 use store::fence::UpdateMark;
 use store::overflow_messages;
-use store::retry::deadline_of_writes;
 
 use self::outcome::Pong;
 pub use self::outcome::{CustomerResponse, CustomerResult, CustomersOutcome};
@@ -136,12 +135,13 @@ impl HttpFunction for CustomersFunction {
             newer_field: NewerField::Replace,
             now: context.received_at,
         };
-        let write_deadline = deadline_of_writes(context.deadline);
-        let (result, updated_at) = match self.table.upsert(upsert, write_deadline).await {
+        let (result, updated_at) = match self.table.upsert(upsert, context.budget.writes()).await {
             Ok(upserted) if upserted.is_new => (CustomerResult::Created, upserted.updated_at),
             Ok(upserted) => (CustomerResult::Updated, upserted.updated_at),
             Err(error @ StoreError::Unavailable(_)) => {
-                let is_queued = self.defer(&key, &update, mark, context.deadline).await;
+                let is_queued = self
+                    .defer(&key, &update, mark, context.budget.queue())
+                    .await;
                 if !is_queued {
                     return Err(Problem::from(error).into());
                 }

@@ -27,7 +27,7 @@ use lambda_runtime::Context;
 use model::customer::CustomerUpdate;
 use model::json::JsonText;
 use model::timestamp::Timestamp;
-use service::context::invocation_deadline;
+use service::budget::invocation_deadline;
 use service::runtime::InvocationOutcome;
 use service::runtime::batch_item_failures::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;

@@ -1,13 +1,11 @@
 //! How the signals of a request are stored: by the steps of [`store::batch_pipeline`]. What is left over goes
 //! to the overflow queue (docs/api.md, When DynamoDB is unavailable).
 
-use std::time::Duration;
-
-use aws::deadline::Deadline;
 use model::batch::Batch;
 use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
 use model::signal::RejectedSignal;
+use service::budget::RequestBudget;
 use service::context::RequestContext;
 use service::problem::Problem;
 use store::batch_context::BatchContext;
@@ -16,13 +14,8 @@ use store::error::UnstoredReason;
 use store::idempotency::RequestHashes;
 use store::overflow_messages;
 use store::rejected_signals::RejectedSignalItem;
-use store::retry::deadline_of_writes;
 
 use crate::{SignalsFunction, log, problem};
-
-/// The part of the request's time that is reserved for an idempotency record after signals could
-/// not be stored.
-const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The request that a batch came with.
 #[derive(Clone, Copy)]
@@ -46,9 +39,9 @@ impl<'a> BatchRequest<'a> {
         }
     }
 
-    /// When everything but a late idempotency record must have ended.
-    fn deadline_before_late_record(&self) -> Deadline {
-        self.request_context.deadline.minus(LATE_RECORD_TIMEOUT)
+    /// The budget of everything but a late idempotency record.
+    fn budget_before_late_record(&self) -> RequestBudget {
+        self.request_context.budget.before_late_record()
     }
 }
 
@@ -81,7 +74,7 @@ impl SignalsFunction {
         request: BatchRequest<'_>,
     ) -> Result<StoredBatch<'a>, Problem> {
         let now = request.request_context.received_at;
-        let deadline = deadline_of_writes(request.deadline_before_late_record());
+        let deadline = request.budget_before_late_record().writes();
         let hashes = batch.needs_record().then_some(request.hashes);
         let recorded = self
             .tables
@@ -151,7 +144,7 @@ impl SignalsFunction {
             log::write_rejected_not_stored(request.request_context, &reason.to_string());
         }
         match UnstoredReason::most_telling(leftover.signals.values()) {
-            Some(reason) => Err(self.unavailable(reason, recorded, request.hashes).await),
+            Some(reason) => Err(self.unavailable(reason, recorded, request).await),
             None => Ok(nothing),
         }
     }
@@ -168,7 +161,7 @@ impl SignalsFunction {
         let expires_at = self.tables.signals.expires_at(context.first_received_at);
         let messages =
             overflow_messages::batch_messages(batch, request.hashes, context, expires_at, leftover);
-        let deadline = request.deadline_before_late_record();
+        let deadline = request.budget_before_late_record().queue();
         let sent = self
             .overflow_queue
             .send_all(messages, context.account_id, deadline)
@@ -185,17 +178,17 @@ impl SignalsFunction {
         &self,
         reason: UnstoredReason,
         recorded: &RecordedBatch<'_>,
-        hashes: &RequestHashes,
+        request: BatchRequest<'_>,
     ) -> Problem {
         let context = recorded.context;
         let can_retry = match recorded.record {
             BatchRecord::Unknown(_) | BatchRecord::Conflict => false,
             BatchRecord::New | BatchRecord::Earlier(_) => true,
             BatchRecord::NotNeeded => {
-                let deadline = Deadline::after(LATE_RECORD_TIMEOUT);
+                let deadline = request.request_context.budget.late_record();
                 self.tables
                     .idempotency
-                    .write_late_record(context, hashes, deadline)
+                    .write_late_record(context, request.hashes, deadline)
                     .await
             }
         };

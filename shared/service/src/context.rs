@@ -1,4 +1,4 @@
-//! One request: when it was received, until when it must be answered, and what the log says of it.
+//! One request: when it was received, how long it may take, and what the log says of it.
 //!
 //! The time of day is read once per request, before its context is made: everything that depends on
 //! it uses `received_at`, so that a test can choose it. Deadlines and durations use the monotonic clock.
@@ -7,18 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use aws::deadline::Deadline;
-use lambda_http::{Context, Request, RequestExt};
+use lambda_http::{Request, RequestExt};
 use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use store::error::OwnFault;
-use store::retry::MAX_REQUEST_DURATION;
 
+use crate::budget::RequestBudget;
 use crate::telemetry::log::Log;
-
-/// The part of the invocation's time that is reserved for the response.
-pub const RESPONSE_RESERVE: Duration = Duration::from_secs(1);
 
 /// One request and its invocation.
 #[derive(Clone, Debug)]
@@ -28,8 +24,8 @@ pub struct RequestContext {
     pub request_id: String,
     /// When the request was received.
     pub received_at: Timestamp,
-    /// When the last call to DynamoDB, SQS or S3 must have ended.
-    pub deadline: Deadline,
+    /// The time that its calls to DynamoDB, SQS and S3 have.
+    pub budget: RequestBudget,
     /// Where the log lines go.
     pub log: Log,
     /// How long the process took to start, if this is its first request.
@@ -69,7 +65,7 @@ impl RequestContext {
         Self {
             request_id: lambda.request_id.clone(),
             received_at,
-            deadline: invocation_deadline(lambda, received_at, MAX_REQUEST_DURATION),
+            budget: RequestBudget::of_invocation(lambda, received_at),
             log,
             init_duration: None,
             path: None,
@@ -96,41 +92,5 @@ impl RequestContext {
             KeyTableHealth::Answered | KeyTableHealth::Slow(_) => None,
             KeyTableHealth::Unavailable(fault) => fault,
         }
-    }
-}
-
-/// When the last call of an invocation that began at `now` must have ended: `longest` after that, or
-/// earlier if Lambda ends the invocation before.
-pub fn invocation_deadline(lambda: &Context, now: Timestamp, longest: Duration) -> Deadline {
-    Deadline::after(time_left(lambda.deadline, now, longest))
-}
-
-/// The time that the calls of an invocation have at `now`, at most `longest`. Lambda ends it at
-/// `invocation_ends`, in milliseconds since 1970. An end in the past is ignored, because `cargo
-/// lambda watch` sends one in 1970.
-fn time_left(invocation_ends: u64, now: Timestamp, longest: Duration) -> Duration {
-    let left = Timestamp::from_millis(invocation_ends).duration_since(now);
-    if left.is_zero() {
-        longest
-    } else {
-        left.saturating_sub(RESPONSE_RESERVE).min(longest)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn deadline_keeps_a_reserve_and_ignores_one_in_the_past() {
-        let now = Timestamp::from_millis(1_000_000);
-        let in_seconds = |seconds| now.plus(Duration::from_secs(seconds));
-        let left = |invocation_ends: Timestamp| {
-            time_left(invocation_ends.millis(), now, MAX_REQUEST_DURATION)
-        };
-        assert_eq!(left(in_seconds(5)), Duration::from_secs(4));
-        assert_eq!(left(in_seconds(60)), MAX_REQUEST_DURATION);
-        assert_eq!(left(in_seconds(1)), Duration::ZERO);
-        assert_eq!(left(Timestamp::from_millis(0)), MAX_REQUEST_DURATION);
     }
 }

@@ -10,7 +10,8 @@
 //! | [`process`] | the process of a function on Lambda | what a function does |
 //! | [`runtime`] | Lambda's events | what a function does |
 //! | [`runtime::http`] | the steps of a request, panics | what a function does |
-//! | [`context`] | when a request was received, its deadline | what it asks for |
+//! | [`context`] | when a request was received, what is known of it | what it asks for |
+//! | [`budget`] | how long each part of a request may take | what a part does |
 //! | [`route`] | paths and methods | everything else |
 //! | [`auth`] | API keys: the cache, the table and the snapshot | routes, bodies |
 //! | [`body`] | media types, encodings, sizes | what a body means |
@@ -22,6 +23,7 @@
 
 pub mod auth;
 pub mod body;
+pub mod budget;
 pub mod context;
 pub mod outcome;
 pub mod prefer;

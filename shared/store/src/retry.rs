@@ -1,4 +1,4 @@
-//! How long a request waits for DynamoDB: one rule for every call.
+//! How a call to DynamoDB is repeated: one rule for every call.
 //!
 //! The SDK never repeats a call; this module does. While DynamoDB does not answer a call, the same
 //! call is made beside it, on another connection, and the first answer counts. A call that fails
@@ -21,14 +21,6 @@ use crate::error::StoreError;
 /// requests by it, and an operator's command waits so long for the requests under way.
 pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 
-/// How long the writes of a request may take together: the idempotency record, the signals and the
-/// rejected signals, or the update of a customer. What DynamoDB has not acknowledged by then goes to
-/// the overflow queue. docs/outages.md has what was measured with it.
-pub const WRITE_TIMEOUT: Duration = Duration::from_millis(1_250);
-
-/// The part of a request's time that is reserved for the overflow queue.
-const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
-
 /// How long DynamoDB has for the answer to a call before the same call is made beside it. DynamoDB
 /// answers within tens of milliseconds even at its slowest percentiles. It is longer than the time
 /// after which the HTTP client abandons the connections that it has ([`UNRESPONSIVE_TIMEOUT`]), so
@@ -48,11 +40,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(25);
 /// The longest bound of a wait. With a longer one, a request could wait past the end of a short
 /// burst of errors, until its own end.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
-
-/// The deadline of the writes of a request that has until `deadline` for everything.
-pub fn deadline_of_writes(deadline: Deadline) -> Deadline {
-    deadline.minus(QUEUE_RESERVE).at_most(WRITE_TIMEOUT)
-}
 
 /// Makes a call until DynamoDB answers it, it fails for good, or the deadline has passed. `call`
 /// must be one that may take effect twice.

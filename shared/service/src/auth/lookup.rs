@@ -9,30 +9,27 @@
 //!    is asked again by each request;
 //! 3. the key snapshot, with the stale entry of the cache ([`snapshot`](super::snapshot)). A table that
 //!    is only slow may answer before, and its answer counts;
-//! 4. the key table again, until [`TABLE_TIMEOUT`] is over.
+//! 4. the key table again, until the look-up's part of the request's time is over
+//!    ([`RequestBudget`]).
 //!
 //! This module must not know which answer counts: [`decision`](super::decision) does.
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
-use aws::deadline::Deadline;
 use futures_util::future::{Either, select};
 use model::api_key::KeyHash;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
+use store::retry::MAX_REQUEST_DURATION;
 use tracing::Instrument as _;
 
 use super::cache::{CacheAnswer, LookupResult};
 use super::decision::{Answers, Decision, KnownKey, Reason, decide};
 use super::table_lookup::{Found, NoAnswer, TableAnswer, TableLookup};
 use super::{Authenticator, lock};
+use crate::budget::RequestBudget;
 use crate::context::{KeyTableHealth, RequestContext};
-
-/// How long the table may take for its answer in all: longer than the throttling that a table
-/// recovers from by itself.
-const TABLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Authenticator {
     /// Asks for a key that cannot exist, so that the TCP and TLS connections are set up while the
@@ -40,8 +37,8 @@ impl Authenticator {
     /// not stop the process. `now` is the time of day.
     pub async fn warm_up(&self, now: Timestamp) {
         let unknown = KeyHash::from_key("");
-        let deadline = Deadline::after(TABLE_TIMEOUT);
-        let mut lookup = self.table.start_lookup(unknown, now, deadline);
+        let budget = RequestBudget::of(MAX_REQUEST_DURATION);
+        let mut lookup = self.table.start_lookup(unknown, now, budget.key_look_up());
         let answers = self.ask(&mut lookup, None).await;
         match answers.table {
             // It may have been late because of the handshake.
@@ -71,7 +68,7 @@ impl Authenticator {
             CacheAnswer::Stale(result) => Some(result),
             CacheAnswer::Miss => None,
         };
-        let deadline = context.deadline.at_most(TABLE_TIMEOUT);
+        let deadline = context.budget.key_look_up();
         let mut lookup = self.table.start_lookup(hash, received_at, deadline);
         let answers = self.ask(&mut lookup, stale.as_ref()).await;
         match decide(answers) {
@@ -178,6 +175,8 @@ fn warn_of_failure(found: &Found) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use lambda_http::{Body, Context, Request, RequestExt as _};
 
     use super::*;

@@ -7,6 +7,7 @@
 //! | `faults` | DynamoDB fails: what clients get (docs/outages.md, How long a request waits) |
 //! | `overflow` | what is deferred, and drained (docs/outages.md, The overflow queue) |
 //! | `key_snapshot` | the key table fails (docs/outages.md, The key snapshot) |
+//! | `budget` | how long each part of a request may take (docs/internals/design.md, Calls to AWS) |
 //! | `command` | `cargo simulate` as a process |
 //! | `support` | the functions and their AWS, and requests to them |
 #![expect(
@@ -16,6 +17,7 @@
     reason = "only tests are in here: to panic is to fail the test"
 )]
 
+mod budget;
 mod command;
 mod faults;
 mod key_snapshot;

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use aws::deadline::Deadline;
 use serde_json::json;
 use simulator::aws::faults::{Fault, Rule};
-use store::retry::deadline_of_writes;
 
 use crate::support::clock::NOW;
 use crate::support::requests::{batch_with_identifier, signals};
@@ -64,11 +62,4 @@ async fn failures_of_a_second_and_hangs_of_half_a_second_defer_nothing() {
         assert_result(&stack.update(json!({"city": "Ulm"}), NOW).await, "created");
         assert!(stack.faulted() > 0, "{fault:?}");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn writes_of_a_request_that_has_little_time_leave_the_queue_its_part() {
-    let writes = deadline_of_writes(Deadline::after(Duration::from_secs(3)));
-    // The queue has 2.5 of the 3 seconds.
-    assert_eq!(writes.remaining(), Duration::from_millis(500));
 }
