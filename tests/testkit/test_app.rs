@@ -103,9 +103,14 @@ struct KeyTableConnector {
 
 impl HttpConnector for KeyTableConnector {
     fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
-        let name = format!("\"TableName\":\"{}\"", table_name("ApiKeysTable"));
+        // The body of a write may have megabytes, which a search would take long to read.
+        let is_read = request
+            .headers()
+            .get("x-amz-target")
+            .is_some_and(|target| target.ends_with(".GetItem"));
+        let table = format!("\"TableName\":\"{}\"", table_name("ApiKeysTable"));
         let body = request.body().bytes().unwrap_or_default();
-        if body.windows(name.len()).any(|text| text == name.as_bytes()) {
+        if is_read && String::from_utf8_lossy(body).contains(&table) {
             request.set_uri(self.keys.as_str()).unwrap();
         }
         self.others.call(request)
