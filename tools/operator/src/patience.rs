@@ -150,6 +150,7 @@ where
 mod tests {
     use std::cell::Cell;
 
+    use aws_sdk_dynamodb::error::ConnectorError;
     use aws_sdk_dynamodb::operation::scan::ScanError;
 
     use super::*;
@@ -191,5 +192,14 @@ mod tests {
         );
         refused.await.unwrap_err();
         assert_eq!(calls.get(), 5);
+    }
+
+    #[tokio::test]
+    async fn connection_that_breaks_is_waited_for_after_an_earlier_wait_only() {
+        let mut waits = Waits::new("S3", |_| {}, PATIENCE);
+        let broken = || SdkError::<ScanError, _>::dispatch_failure(ConnectorError::io("".into()));
+        assert!(!waits.wait(&broken()).await);
+        assert!(waits.wait(&failed(503, "SlowDown")).await);
+        assert!(waits.wait(&broken()).await);
     }
 }
