@@ -65,17 +65,16 @@ struct Validator<'a, 'e> {
 impl<'a> Validator<'a, '_> {
     fn value(&mut self, first: Token<'a>, depth: usize, path: &JsonPointer<'_>) {
         match first {
-            // Further errors would not be reported.
-            Token::BeginObject | Token::BeginArray if self.errors.is_full() => {
-                self.tokens.finish_value(first);
-            }
             Token::BeginObject | Token::BeginArray if depth >= self.max_depth => {
-                let message = format!(
-                    "must not nest more than {} objects and arrays",
-                    self.max_depth
+                self.errors.add(
+                    path,
+                    FieldErrorCode::NestedTooDeep,
+                    // Not a text before it is kept: a body can have two million such arrays.
+                    format_args!(
+                        "must not nest more than {} objects and arrays",
+                        self.max_depth
+                    ),
                 );
-                self.errors
-                    .add(path, FieldErrorCode::NestedTooDeep, message);
                 self.tokens.finish_value(first);
             }
             Token::BeginObject => {

@@ -8,6 +8,7 @@
 //! words "member" and "undocumented": clients and operators rely on them.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
@@ -175,12 +176,7 @@ impl FieldErrors {
     /// Adds an error at `path`. The `predicate` says what is wrong: "must not be blank". A field that
     /// appears twice has one error of each code. A path that is too long for a response does not show
     /// whether it is the field of an earlier error, so its error is always added.
-    pub fn add(
-        &mut self,
-        path: &JsonPointer<'_>,
-        code: FieldErrorCode,
-        predicate: impl AsRef<str>,
-    ) {
+    pub fn add(&mut self, path: &JsonPointer<'_>, code: FieldErrorCode, predicate: impl Display) {
         if self.is_full() {
             return;
         }
@@ -191,7 +187,7 @@ impl FieldErrors {
         if is_repetition {
             self.repetitions += 1;
         } else {
-            let error = FieldError::near(nearest, code, predicate.as_ref());
+            let error = FieldError::near(nearest, code, &predicate.to_string());
             self.list.push(error);
         }
     }
@@ -213,7 +209,7 @@ impl FieldErrors {
 
     /// Whether the limit is reached: further errors are not kept. As many repetitions reach it, too,
     /// so that a field that appears a million times is not compared a million times.
-    pub(crate) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.list.len() >= self.limit || self.repetitions >= self.limit
     }
 
