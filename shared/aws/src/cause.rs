@@ -224,6 +224,9 @@ impl From<DeadlineExceeded> for Cause {
 
 #[cfg(test)]
 mod tests {
+    use aws_smithy_types::body::SdkBody;
+    use aws_smithy_types::error::ErrorMetadata;
+
     use super::*;
 
     fn refusal<'e>(status: u16, code: Option<&'e str>, message: &'e str) -> Refusal<'e> {
@@ -254,6 +257,24 @@ mod tests {
             assert_eq!(decided, cause, "{status}");
             let may_pass = status == 408 || status == 429 || status >= 500;
             assert_eq!(decided.is_transient(), may_pass, "{status}");
+        }
+    }
+
+    #[test]
+    fn unreadable_answer_is_a_refusal_only_when_it_is_a_whole_error() {
+        for (status, body, is_refusal) in [
+            (503, SdkBody::from("no JSON"), true),
+            (503, SdkBody::taken(), false),
+            (200, SdkBody::from("no JSON"), false),
+        ] {
+            let answer = HttpResponse::new(status.try_into().unwrap(), body);
+            let error = SdkError::<ErrorMetadata, _>::response_error("unreadable", answer);
+            let failure = CallFailure::from(&error);
+            assert_eq!(
+                matches!(failure, CallFailure::Refused(_)),
+                is_refusal,
+                "{status}"
+            );
         }
     }
 
