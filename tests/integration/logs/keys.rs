@@ -1,11 +1,16 @@
 //! What the line of a request and its metrics say of the key: why it is not accepted, and when it
 //! expires.
 
+use std::time::SystemTime;
+
+use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
+use testkit::fake_s3::KEY_SNAPSHOT_PATH;
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
+use crate::support::gzip::gzip;
 use crate::support::logs::{log_of, request_lines};
 
 /// The names of the metrics that a line declares.
@@ -93,6 +98,45 @@ async fn metric_of_401s_is_written_by_reason() {
         line["_aws"]["CloudWatchMetrics"][0]["Dimensions"],
         json!([["FunctionName", "Reason"]])
     );
+}
+
+/// The lines about the key snapshot, which has these entries beside that of the key of a request.
+async fn lines_about_the_snapshot(entries: &[Value]) -> Vec<Value> {
+    let request = async |log| {
+        let (mut app, key) = TestApp::with_key("shop").await;
+        app.log = log;
+        let mut keys = entries.to_vec();
+        keys.push(json!({
+            "keyHash": KeyHash::from_key(&key), "keyId": "key_1", "accountId": "shop", "createdAt": NOW,
+        }));
+        let snapshot = json!({"version": 1, "writtenAt": NOW, "keys": keys}).to_string();
+        app.s3.put_at(
+            KEY_SNAPSHOT_PATH,
+            gzip(snapshot.as_bytes()),
+            SystemTime::now(),
+        );
+        app.emulator.stop();
+        app.send(RequestBuilder::ping().key(&key).received_at(NOW))
+            .await
+    };
+    let (response, log) = log_of(request).await;
+    assert_eq!(response.status, 200, "{response:?} {log}");
+    let lines = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let about_snapshot = |line: &Value| line.to_string().contains("key snapshot");
+    lines.filter(about_snapshot).collect()
+}
+
+#[tokio::test]
+async fn number_of_entries_of_the_key_snapshot_that_cannot_be_read_is_told() {
+    let lines = lines_about_the_snapshot(&[json!({"keyId": "key_2"}), json!(7)]).await;
+    let [line] = &lines[..] else {
+        panic!("{lines:?}")
+    };
+    assert_eq!(line["level"], "WARN", "{line}");
+    assert_eq!(line["entries"], 2, "{line}");
+    assert_eq!(lines_about_the_snapshot(&[]).await, [] as [Value; 0]);
 }
 
 /// A key that will expire, and the days that the line of its request reports.

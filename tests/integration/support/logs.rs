@@ -8,7 +8,6 @@ use service::telemetry;
 use service::telemetry::log::Log;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tracing::Dispatch;
-use tracing::instrument::WithSubscriber as _;
 use tracing::subscriber::NoSubscriber;
 
 #[derive(Clone, Default)]
@@ -43,15 +42,17 @@ impl Lines {
 static SECOND_SUBSCRIBER: LazyLock<Dispatch> =
     LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
-/// What these requests return, and the lines and events that they write to the log, as text.
+/// What these requests return, and the lines and events that they and the tasks that they start write
+/// to the log, as text. A test has a thread of its own.
 pub(crate) async fn log_of<T>(requests: impl AsyncFnOnce(Log) -> T) -> (T, String) {
     LazyLock::force(&SECOND_SUBSCRIBER);
     let lines = Lines::default();
     let written = lines.clone();
     let functions = ["customers", "overflow", "signals"];
-    let returned = requests(lines.log())
-        .with_subscriber(telemetry::subscriber(&functions, move || written.clone()))
-        .await;
+    let subscriber = telemetry::subscriber(&functions, move || written.clone());
+    let until_the_end = tracing::subscriber::set_default(subscriber);
+    let returned = requests(lines.log()).await;
+    drop(until_the_end);
     let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     (returned, log)
 }
