@@ -9,7 +9,6 @@ use model::identifier::{DOUBTFUL_WORDS, PLACEHOLDERS, UNFILLED_PARTS};
 use model::json::JsonText;
 use model::limits;
 use model::validation::{FieldErrorCode, WarningCode};
-use service::budget::WRITE_TIMEOUT;
 use service::problem_document::RETRY_AFTER_SECONDS;
 
 use crate::openapi::codes::problem_types;

@@ -3,9 +3,9 @@
 
 use model::key_entry::EXPIRY_NOTICE_PERIOD;
 use model::limits::{MAX_NAME_BYTES, MAX_SIGNALS_PER_REQUEST};
+use service::budget::WRITE_TIMEOUT;
 use store::idempotency::IDEMPOTENCY_TTL;
 use store::rejected_signals::RETENTION;
-use store::retry::WRITE_TIMEOUT;
 
 use super::api::grouped;
 use crate::support::page::{Page, root};
