@@ -15,12 +15,13 @@ mod tables;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use anyhow::{Context as _, Result};
 use dynoxide::Database;
 use processes::http_server::HttpServer;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 use self::protocol::{Failures, Protocol};
 use self::services::{OtherServices, Services};
@@ -105,7 +106,7 @@ impl Emulator {
         let others = OtherServices::default();
         let services = Services {
             dynamodb: Protocol {
-                database: database.clone(),
+                database: Arc::new(Mutex::new(database.clone())),
                 failures,
             },
             others: others.clone(),

@@ -1,6 +1,8 @@
 //! DynamoDB's protocol over HTTP: a header names the operation, and call and answer are JSON. This
 //! module must not know what is stored.
 
+use std::sync::Arc;
+
 use dynoxide::{Database, DynoxideError};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -8,7 +10,7 @@ use hyper::{Request, Response};
 use processes::http_server::{Service, response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use super::reserved_names;
 
@@ -24,10 +26,11 @@ const UNKNOWN_OPERATION: &str =
 /// Gets the message of each answer that says that the emulator failed.
 pub(super) type Failures = mpsc::UnboundedSender<String>;
 
-/// Answers the calls to a database. A call blocks a thread of its own, because the database does one
-/// call after another, and one with a large batch takes seconds: other services answer meanwhile.
+/// Answers the calls to a database, one after another, in a thread beside that of the server: a large batch
+/// takes seconds, and other services answer meanwhile. A call that its client gives up before its turn is
+/// not done. So a batch that is sent again and again does not pile up.
 pub(super) struct Protocol {
-    pub(super) database: Database,
+    pub(super) database: Arc<Mutex<Database>>,
     pub(super) failures: Option<Failures>,
 }
 
@@ -41,8 +44,8 @@ impl Service for Protocol {
             .and_then(|target| target.to_str().ok()?.strip_prefix(TARGET_PREFIX))
             .unwrap_or_default()
             .to_owned();
-        let database = self.database.clone();
         let call = request.into_body();
+        let database = Arc::clone(&self.database).lock_owned().await;
         let operating = tokio::task::spawn_blocking(move || operate(&database, &operation, &call));
         let answer = operating.await.unwrap_or_else(|panic| {
             let error = DynoxideError::InternalServerError(panic.to_string());
@@ -133,4 +136,46 @@ fn json_response(status: u16, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
         ("x-amz-crc32", &checksum),
     ];
     response(status, &headers, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http_body_util::BodyExt as _;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const TABLE: &str = r#"{"TableName": "Table", "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}]}"#;
+
+    fn call(operation: &str, body: &'static str) -> Request<Bytes> {
+        let target = format!("{TARGET_PREFIX}{operation}");
+        let request = Request::builder().header("x-amz-target", target);
+        request.body(Bytes::from(body)).unwrap()
+    }
+
+    async fn table_names(protocol: &Protocol) -> Bytes {
+        let answer = protocol.answer(call("ListTables", "{}")).await;
+        let Ok(body) = answer.into_body().collect().await;
+        body.to_bytes()
+    }
+
+    #[tokio::test]
+    async fn call_that_is_given_up_before_its_turn_is_not_done() {
+        let database = Database::memory().unwrap();
+        let protocol = Protocol {
+            database: Arc::new(Mutex::new(database)),
+            failures: None,
+        };
+        let earlier_call = Arc::clone(&protocol.database).lock_owned().await;
+        let waiting = protocol.answer(call("CreateTable", TABLE));
+        assert!(timeout(Duration::ZERO, waiting).await.is_err());
+        drop(earlier_call);
+        assert_eq!(table_names(&protocol).await, r#"{"TableNames":[]}"#);
+        protocol.answer(call("CreateTable", TABLE)).await;
+        assert_eq!(table_names(&protocol).await, r#"{"TableNames":["Table"]}"#);
+    }
 }
