@@ -210,7 +210,11 @@ impl Clients {
             200 | 400 if Keys::must_refuse(used, began, &self.aws) => {
                 Some("a revoked key is accepted")
             }
-            200 | 400 => None,
+            200 => None,
+            400 => {
+                let is_validation = response.body["code"] == "validation-failed";
+                (!is_validation).then_some("a 400 to a request without an invalid signal or field")
+            }
             401 if self.keys.is_revoked(&used.secret) => None,
             401 => Some("a valid key is refused"),
             503 => {
