@@ -89,7 +89,7 @@ impl Deployment {
         [&self.signals, &self.customers, &self.overflow]
     }
 
-    /// DynamoDB is away for all functions from here on.
+    /// DynamoDB is unavailable for all functions from here on.
     pub(super) fn begin_outage(&self) {
         for function in self.functions() {
             function.proxy.set(Fault::ResetBefore.always());

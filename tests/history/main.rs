@@ -1,6 +1,6 @@
 //! One run on real processes: clients send signals and updates over Lambda's Runtime API while
 //! processes are killed with SIGKILL, their clocks differ, connections to DynamoDB break, and
-//! DynamoDB is away for some seconds, so that the overflow queue is drained. At the end, the checker
+//! DynamoDB is unavailable for some seconds, so that the overflow queue is drained. At the end, the checker
 //! of [`consistency`] compares what clients sent and received with what is stored.
 //!
 //! It shows that the functions keep their promises as programs, over sockets and in real time. The
@@ -54,7 +54,7 @@ const SIGNALS: u64 = 10_000;
 /// How many processes are killed meanwhile, at least: a fast machine has sent its signals before.
 const KILLS: u64 = 10;
 
-/// After these signals DynamoDB is away for so long.
+/// After these signals, DynamoDB is unavailable for so long.
 const SIGNALS_BEFORE_OUTAGE: u64 = SIGNALS / 3;
 const OUTAGE: Duration = Duration::from_secs(3);
 
@@ -191,7 +191,7 @@ fn spawn_clients(
     tasks
 }
 
-/// Takes DynamoDB away once, and returns when enough signals are acknowledged and enough processes are
+/// Makes DynamoDB unavailable once, and returns when enough signals are acknowledged and enough processes are
 /// killed. Returns how many calls had a fault before the outage.
 async fn disturb(deployment: &Deployment, signals: &ClientGroup) -> u64 {
     wait_until(signals, || {

@@ -36,7 +36,7 @@ impl OverflowStack {
         self.app.send(call.key(&self.key)).await
     }
 
-    /// Sends a request that succeeds, and that the function defers, because DynamoDB is away
+    /// Sends a request that succeeds, and that the function defers, because DynamoDB is unavailable
     /// meanwhile.
     pub async fn send_deferred(&self, call: RequestBuilder) {
         self.proxy.set(Fault::ResetBefore.always());

@@ -1,5 +1,5 @@
-//! The drain of a deferred batch: by the steps of [`store::batch_pipeline`], as a request is stored. What is
-//! left over stays in the queue.
+//! The drain of a deferred batch, by the steps of [`store::batch_pipeline`]. If there is a leftover, the
+//! message stays in the queue.
 
 use model::json::JsonText;
 use model::signal::Signal;

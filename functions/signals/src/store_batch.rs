@@ -1,5 +1,5 @@
-//! How the signals of a request are stored: by the steps of [`store::batch_pipeline`]. What is left over goes
-//! to the overflow queue (docs/api.md, When DynamoDB is unavailable).
+//! How the signals of a request are stored: by the steps of [`store::batch_pipeline`]. The leftover goes to the
+//! overflow queue (docs/api.md, When DynamoDB is unavailable).
 
 use model::batch::Batch;
 use model::identifier::RequestIdentifier;
@@ -39,7 +39,7 @@ impl<'a> BatchRequest<'a> {
         }
     }
 
-    /// The budget of everything but a late idempotency record.
+    /// The budget of all steps but the late idempotency record.
     fn budget_before_late_record(&self) -> RequestBudget {
         self.request_context.budget.before_late_record()
     }
@@ -58,7 +58,7 @@ pub(crate) struct StoredBatch<'a> {
     pub(crate) unstored_reason: Option<UnstoredReason>,
 }
 
-/// What became of what was left over.
+/// What became of the leftover.
 struct Deferral {
     /// The indices of the valid signals that are queued.
     signals: Vec<usize>,
@@ -117,8 +117,8 @@ impl SignalsFunction {
         })
     }
 
-    /// Queues what is left over of a batch. The request fails if the queue does not take its signals.
-    /// Rejected signals that the queue does not take are lost, which the log says.
+    /// Queues the leftover of a batch. The request fails if the queue does not take its signals. Rejected
+    /// signals that the queue does not take are lost, and the log says so.
     async fn defer(
         &self,
         batch: &Batch<'_>,
@@ -149,7 +149,7 @@ impl SignalsFunction {
         }
     }
 
-    /// Queues what is left over of a batch. Returns whether the queue acknowledged it.
+    /// Sends the leftover of a batch to the queue. Returns whether the queue acknowledged it.
     async fn queue(
         &self,
         batch: &Batch<'_>,

@@ -1,4 +1,5 @@
-//! What makes the calls of a function to each service. This module must not know what is called.
+//! The connectors of a function: what makes its HTTP calls to each service of AWS. This module must not know
+//! what is called.
 
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 
@@ -16,8 +17,8 @@ pub struct Connectors {
 }
 
 impl Connectors {
-    /// The connectors of a function with these variables. Each service has connections of its own: when one
-    /// does not answer, those to the others last.
+    /// The connectors of a function with these variables. Each service has connections of its own: if one
+    /// does not respond, only the connections to that service are closed.
     ///
     /// # Errors
     /// When `AWS_CA_BUNDLE` names a file that cannot be used.

@@ -2,8 +2,8 @@
 //! AWS).
 //!
 //! The parts follow one another: the key look-up, the writes, the overflow queue, the late record, the
-//! response. No other module has a duration that is one of a request and not of a single call, but for
-//! [`MAX_REQUEST_DURATION`], which the operator's commands share.
+//! response. All durations of a request are here, except [`MAX_REQUEST_DURATION`], which the operator's
+//! commands share. The durations of a single call are in [`store::retry`] and in the crate `aws`.
 
 use std::time::Duration;
 
@@ -52,8 +52,8 @@ impl RequestBudget {
         }
     }
 
-    /// The budget without the time of a late record: that of the other parts of a request that may write
-    /// one.
+    /// The budget of the other parts of a request that may write a late record: without the time of that
+    /// record.
     #[must_use]
     pub fn before_late_record(self) -> Self {
         Self {

@@ -1,9 +1,12 @@
-//! How a batch of signals is stored: the steps that requests and the drain of the overflow queue share.
+//! How a batch of signals is stored: two steps, which a request and the drain of the overflow queue share.
 //!
-//! Each step makes a value for the next one. [`BatchTables::record`] makes a [`RecordedBatch`]: what is
-//! recorded. [`BatchTables::write`] makes a [`WrittenBatch`] of it: what is written and, in its [`Leftover`],
-//! what is left over and why. The caller says how the signals are written ([`WritePlan`]), and what becomes of
-//! a conflict and of what is left over. This module must not know queues and responses.
+//! 1. [`BatchTables::record`] writes the idempotency record of the batch, or reads the one that exists. It
+//!    returns a [`RecordedBatch`].
+//! 2. [`BatchTables::write`] writes the signals, as a [`WritePlan`] says. It returns a [`WrittenBatch`], whose
+//!    [`Leftover`] has what DynamoDB did not acknowledge, and why.
+//!
+//! The caller decides what becomes of a conflict and of the leftover. This module must not know queues and
+//! responses.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -53,8 +56,8 @@ pub enum BatchRecord {
     Earlier(Timestamp),
     /// Another batch has the requestIdentifier.
     Conflict,
-    /// Its write may take effect later, or never. No signal may be written now, because an earlier or a
-    /// later attempt could write the record under another time.
+    /// Whether it was written is unknown. No signal may be written now: another attempt could write the
+    /// record with another time, and store the signals a second time.
     Unknown(UnstoredReason),
 }
 
@@ -75,14 +78,13 @@ pub enum WritePlan {
 /// A batch after the second step.
 #[derive(Clone, Debug)]
 pub struct WrittenBatch<'a> {
-    /// The valid signals that DynamoDB did not refuse: all are stored that are not left over.
+    /// The valid signals that DynamoDB did not refuse. They are stored, except those in `leftover`.
     pub signals: Vec<Signal<'a>>,
     /// The valid signals that DynamoDB refused. They became rejected ones.
     pub refused: Vec<RejectedSignal<'a>>,
     /// Why DynamoDB refused valid signals.
     pub refusal: Option<UnstoredReason>,
-    /// Why DynamoDB refused rejected signals, which are stored nowhere: an error for each write that it
-    /// refused a part of.
+    /// Why DynamoDB refused rejected signals, which are then stored nowhere: one error for each write.
     pub rejected_refusals: Vec<StoreError>,
     pub leftover: Leftover,
 }
@@ -256,7 +258,8 @@ impl BatchTables {
     }
 }
 
-/// Writes items with `store`, and what DynamoDB does not acknowledge again, for as long as the plan says.
+/// Writes items with `store`. Writes those again that DynamoDB did not acknowledge, for as long as the plan
+/// says.
 async fn write_in_rounds<'i, I, F>(
     items: &'i [I],
     index_of: fn(&I) -> usize,
@@ -378,7 +381,7 @@ impl Unwritten {
         unwritten
     }
 
-    /// Nothing of these items is written, for this reason.
+    /// None of these items is written, for this reason.
     fn all<I>(items: &[I], index_of: fn(&I) -> usize, reason: &UnstoredReason) -> Self {
         let with_reason = |item| (index_of(item), reason.clone());
         Self {

@@ -1,9 +1,12 @@
-//! How a call to DynamoDB is repeated: one rule for every call.
+//! How a call to DynamoDB is repeated: one rule for every call. The SDK never repeats a call; this
+//! module does.
 //!
-//! The SDK never repeats a call; this module does. While DynamoDB does not answer a call, the same
-//! call is made beside it, on another connection, and the first answer counts. A call that fails
-//! transiently is made again after a wait with full jitter, until the deadline. Nothing is
-//! remembered from one request to the next. This module must not know what a call reads or writes.
+//! - If DynamoDB does not answer a call for a while, the same call is made a second time, on another
+//!   connection, and the first answer counts. The pages call that a hedged request.
+//! - If a call fails transiently, it is made again after a wait with full jitter, until the deadline.
+//!
+//! Nothing is remembered from one request to the next. This module must not know what a call reads or
+//! writes.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -21,10 +24,9 @@ use crate::error::StoreError;
 /// requests by it, and an operator's command waits so long for the requests under way.
 pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 
-/// How long DynamoDB has for the answer to a call before the same call is made beside it. DynamoDB
-/// answers within tens of milliseconds even at its slowest percentiles. It is longer than the time
-/// after which the HTTP client abandons the connections that it has ([`UNRESPONSIVE_TIMEOUT`]), so
-/// the second call has a new connection.
+/// How long DynamoDB has for the answer to a call before the second call is made. DynamoDB answers
+/// within tens of milliseconds even at its slowest percentiles. The HTTP client abandons its
+/// connections earlier ([`UNRESPONSIVE_TIMEOUT`]), so the second call has a new connection.
 const SECOND_CALL_AFTER: Duration = Duration::from_millis(500);
 
 const _: () = assert!(SECOND_CALL_AFTER.as_millis() > UNRESPONSIVE_TIMEOUT.as_millis());
@@ -41,8 +43,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(25);
 /// burst of errors, until its own end.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
-/// Makes a call until DynamoDB answers it, it fails for good, or the deadline has passed. `call`
-/// must be one that may take effect twice.
+/// Makes a call until DynamoDB answers it, it fails for good, or the deadline has passed. `call` may
+/// take effect twice, so that must do no harm.
 ///
 /// # Errors
 /// The error of the last call, or [`Cause::DeadlineExceeded`].
@@ -67,8 +69,9 @@ where
     }
 }
 
-/// Makes a call, and the same call beside it if there is no answer for a while. Returns the first
-/// answer that is no transient failure. While the first call has none, the call beside it is repeated.
+/// Makes a call, and a second one beside it if there is no answer for a while. Returns the first
+/// answer that is not a transient failure. While the first call has no answer, the second one is
+/// repeated.
 ///
 /// # Errors
 /// The error of the call, or [`Cause::DeadlineExceeded`].

@@ -1,9 +1,9 @@
-//! Calls to AWS that fail on purpose, for tests and `cargo dev --faults`: one [`FaultInjector`] for DynamoDB,
-//! SQS and S3. It is in front of a service of this process, or in a [`FaultProxy`], which hands calls on to
-//! another address.
+//! Makes calls to DynamoDB, SQS and S3 fail on purpose, for tests and `cargo dev --faults`.
 //!
-//! It knows of a call only its service, its operation and its bytes, and does to some calls what a [`Plan`]
-//! says. This module must not know whether a function gets over a fault.
+//! A [`Plan`] says which calls fail, and how. A [`FaultInjector`] carries it out in front of a service of this
+//! process. A [`FaultProxy`] is an injector with an address of its own, which passes calls on to another
+//! address. An injector knows of a call only the service, the operation and the bytes. This module must not
+//! know how a function handles a fault.
 //!
 //! | module | is for | must not know |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Which record of a key counts, and how long: decided from what the sources have answered
+//! Decides which record of a key counts, and how long it is cached, from the answers of the sources
 //! (docs/outages.md, The key snapshot).
 //!
 //! This module must not know how a source is asked.
@@ -20,8 +20,8 @@ const SLOW_TABLE_ENTRY_TTL: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     pub(super) table: TableAnswer,
-    /// The newest record of the snapshot and the cache. `None` if neither has the key, and if the
-    /// table answered before the snapshot was read.
+    /// The newest record of the snapshot and the cache. `None` if neither has the key, or if the table
+    /// answered before the snapshot was asked.
     pub(super) known: Option<KnownKey>,
 }
 
@@ -118,7 +118,7 @@ impl KnownKey {
         let fresh_until = match reason {
             Reason::Revoked | Reason::TableIsSlow => now.plus(SLOW_TABLE_ENTRY_TTL),
             Reason::TableIsUnavailable => self.used_until,
-            // Each request shows that it goes on, and the first one that it is mended.
+            // Each request asks the table, so the first one after the repair uses it.
             Reason::TableRefuses(_) => return None,
         };
         Some(CacheSlot {

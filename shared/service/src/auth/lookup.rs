@@ -1,16 +1,14 @@
-//! The look-up of a key (docs/outages.md, The key snapshot): what is asked, what is decided from the
-//! answers, and what is remembered.
+//! The look-up of a key (docs/outages.md, The key snapshot): in which order the sources are asked, and
+//! what is remembered of their answers.
 //!
-//! A look-up asks its sources in this order, and the first that knows the key decides:
-//!
-//! 1. the cache, while its entry is fresh ([`cache`](super::cache));
-//! 2. the key table, alone for its `TABLE_HEAD_START`, unless it has not answered a look-up of the last
-//!    seconds ([`table_lookup`](super::table_lookup)). A table that refuses the call answers at once, and
-//!    is asked again by each request;
-//! 3. the key snapshot, with the stale entry of the cache ([`snapshot`](super::snapshot)). A table that
-//!    is only slow may answer before, and its answer counts;
-//! 4. the key table again, until the look-up's part of the request's time is over
-//!    ([`RequestBudget`]).
+//! 1. The cache ([`cache`](super::cache)). A fresh entry ends the look-up.
+//! 2. The key table ([`table_lookup`](super::table_lookup)), alone for `TABLE_HEAD_START`. For some seconds
+//!    after a look-up that the table did not answer, this step is left out. A table that refuses a call has
+//!    answered, so each request asks it again.
+//! 3. The key snapshot ([`snapshot`](super::snapshot)), beside a stale entry of the cache. A slow table may
+//!    still answer while the snapshot is read.
+//! 4. If no other source knows the key: the key table again, until the key look-up's part of
+//!    [`RequestBudget`] is over.
 //!
 //! This module must not know which answer counts: [`decision`](super::decision) does.
 

@@ -1,7 +1,7 @@
-//! Names that `serde_json` uses itself. dynoxide reads each attribute as a `serde_json::Value`, and that takes
-//! an object whose first name is one of these for a marshalled value of its own: DynamoDB stores such a name,
-//! and dynoxide refused it. So an emulator has them under other names inside. This module must not know what
-//! a name is for.
+//! Names that `serde_json` reserves for itself. dynoxide reads each attribute as a `serde_json::Value`, which
+//! takes an object for a value of its own if the first name in it is reserved. dynoxide then refuses the item;
+//! DynamoDB stores it. So the emulator gives dynoxide other names, and gives the original names back in its
+//! answers. This module must not know what a name is for.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What is in front of a service and does to some calls what a plan says.
+//! Carries out the faults of a plan in front of a service.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};

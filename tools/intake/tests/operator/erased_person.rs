@@ -22,7 +22,7 @@ const TABLES: [&str; 4] = [
     "IdempotencyTable",
 ];
 
-/// How many requests with valid data are sent. One of eight meets a DynamoDB that is away.
+/// How many requests with valid data are sent. DynamoDB is unavailable for one of eight.
 const REQUESTS: usize = 48;
 
 /// The functions with their queue, and the lake.
