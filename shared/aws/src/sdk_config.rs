@@ -1,10 +1,10 @@
-//! The configuration that all clients of AWS share, built from the variables of a function.
+//! The configuration of a client of AWS, built from the variables of a function and from the connector to
+//! the service.
 //!
 //! `aws-config`'s loader is not used, because it would also look for profiles, single sign-on and a
-//! metadata service, which a function must not have. Without the loader, the SDKs read no variable,
-//! so this module also reads those that the SDKs define for endpoints ("Service-specific endpoints"
-//! in the AWS SDKs and Tools Reference Guide). This module must not know which service is called
-//! for what.
+//! metadata service, which a function must not have. Without the loader, the SDKs read no variable.
+//! So this module also reads the variables for endpoints ("Service-specific endpoints" in the AWS SDKs
+//! and Tools Reference Guide). This module must not know which service is called for what.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The three functions over a simulated AWS, in virtual time, from a seed.
 //!
 //! Everything runs in one thread with tokio's paused time, and every choice is drawn from the seed: a
-//! seed is the same run again, call by call. The functions are those that Lambda runs; below their SDK,
-//! an HTTP connector is the AWS of the run. Environments have clocks of their own, serve one request at a
+//! seed is the same run again, call by call. The functions are those that Lambda runs. Their HTTP
+//! connectors lead to the AWS of the run. Environments have clocks of their own, serve one request at a
 //! time, and are killed while their calls are under way. At the end, the checker of `consistency`
 //! compares what clients sent and got with what is stored.
 //!
@@ -19,8 +19,8 @@
 //! | [`outages`] | the table of outages |
 //! | [`output`] | what is printed |
 //!
-//! What only a process can show is tested on processes: hyper, TLS and the pool of connections, the
-//! Runtime API, `main.rs` and `from_variables`, freezes, memory and start-up.
+//! What only a process can show is tested on processes: hyper, TLS and the pools of connections, the
+//! Runtime API, `main.rs`, freezes, memory and start-up.
 
 #![expect(
     clippy::indexing_slicing,
