@@ -1,10 +1,9 @@
 //! Writes many items with `BatchWriteItem`: splits them into chunks within its limits, makes several
-//! calls at the same time, writes unprocessed items again, and halves a chunk that DynamoDB refuses
-//! until it knows which item it refuses.
+//! calls at the same time, and writes unprocessed items again. A chunk that DynamoDB refuses is halved
+//! until the refused item is known.
 //!
-//! The body of a call is written from the text that clients sent, and replaces the SDK's: every
-//! digit of a number stays, and a chunk takes a fraction of the memory that the SDK's values of it
-//! would.
+//! This module writes the body of a call from the text that clients sent, in place of the SDK's body.
+//! So every digit of a number stays, and a chunk needs a fraction of the memory of the SDK's values.
 
 mod call_limit;
 mod chunk;
@@ -86,12 +85,12 @@ impl BatchTable {
         }
     }
 
-    /// Puts items until DynamoDB has acknowledged all, the deadline has passed, or a call fails
-    /// otherwise than transiently. Returns what became of each, in their order.
+    /// Puts items until DynamoDB has acknowledged all, the deadline has passed, or a call fails for
+    /// good. Returns what became of each, in their order.
     ///
-    /// Several calls are under way at the same time. After a call that failed, no other is started
-    /// until those that are under way have ended and the wait is over. From then on, and after a
-    /// call that stored a part, there are few calls at once.
+    /// Several calls are under way at the same time. After a call failed, no other call starts until
+    /// the calls under way have ended and the wait is over. From then on, and after a call that stored
+    /// a part, there are few calls at once.
     pub(super) async fn put_all<I: BatchItem>(
         &self,
         items: Vec<I>,

@@ -1,5 +1,5 @@
-//! How far the items of a batch write are stored: what became of each, and which ones the next calls
-//! put. This module must not know how a call is made.
+//! The progress of a batch write: what became of each item, and which items the next calls put. This module
+//! must not know how a call is made.
 
 use std::collections::VecDeque;
 
@@ -125,7 +125,7 @@ impl<I: BatchItem> WriteProgress<I> {
         is_pending.then(|| self.error.clone().unwrap_or(Cause::Throttled.into()))
     }
 
-    /// Has the next calls put the postponed items, after those that no call had.
+    /// Gives the postponed items to the next calls, after the items that no call had.
     pub(super) fn retry_postponed(&mut self) {
         self.queue.extend(self.postponed.drain(..));
         self.error = None;
