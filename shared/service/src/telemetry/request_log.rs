@@ -192,3 +192,20 @@ fn write_unauthorized(context: &RequestContext, reason: UnauthorizedReason) {
         metrics,
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use model::pointer::JsonPointer;
+
+    use super::*;
+
+    #[test]
+    fn codes_of_errors_are_counted() {
+        let field = JsonPointer::Member(&JsonPointer::Root, "customerData");
+        let errors = [
+            FieldError::refused_by_store(&field),
+            FieldError::refused_by_store(&field),
+        ];
+        assert_eq!(count_codes(&errors), [("refused-by-store", 2)].into());
+    }
+}

@@ -83,3 +83,38 @@ fn part_of_lost_attempt(upsert: &Upsert<'_>, item: &Item) -> Result<StoredPart, 
     }
     Ok(StoredPart::Whole)
 }
+
+#[cfg(test)]
+mod tests {
+    use model::customer::CustomerUpdate;
+    use model::json::JsonText;
+
+    use super::*;
+    use crate::fence::UpdateMark;
+
+    #[test]
+    fn part_of_a_lost_attempt_is_whole_when_each_field_has_its_fence() {
+        let account_id = "shop".parse().unwrap();
+        let body = r#"{"customerId":"c","customerData":{"city":"Rome","zip":"00118"}}"#;
+        let update = CustomerUpdate::parse(JsonText::parse(body).unwrap()).unwrap();
+        let now: Timestamp = "2026-11-20T22:33:44.123Z".parse().unwrap();
+        let upsert = Upsert {
+            account_id: &account_id,
+            update: &update,
+            mark: UpdateMark::new(now),
+            newer_field: NewerField::Keep,
+            now,
+        };
+        let own = upsert.mark.fence.attribute();
+        let other = UpdateMark::new(now).fence.attribute();
+        for (fence_of_zip, part) in [
+            (Some(own.clone()), StoredPart::Whole),
+            (Some(other), StoredPart::Some),
+            (None, StoredPart::Some),
+        ] {
+            let mut item = Item::from([(fence_attribute("city"), own.clone())]);
+            item.extend(fence_of_zip.map(|fence| (fence_attribute("zip"), fence)));
+            assert_eq!(part_of_lost_attempt(&upsert, &item), Ok(part));
+        }
+    }
+}
