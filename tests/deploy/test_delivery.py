@@ -93,7 +93,7 @@ class Reading(DeliveryTemplate):
         functions = len(of_type(self.processed, "AWS::Lambda::EventSourceMapping")) // streams
         # A new on-demand table has four partitions, and a mapping one invocation for the shard of each.
         self.assertEqual(functions * streams * 4, 16)
-        self.assertIn("can hold 16 environments", (PROJECT / "delivery" / "README.md").read_text())
+        self.assertIn("occupy 16 environments", (PROJECT / "delivery" / "README.md").read_text())
 
     def test_batch_of_more_than_ten_waits_for_a_second_at_least(self):
         mappings = [mapping["Properties"] for file in (self.processed, template.deployed())
@@ -233,7 +233,8 @@ class Queries(unittest.TestCase):
         for more, listed in (([], []), ([change(4, "updated", "02.000")], [("acme", "c")])):
             found = self.database(changes + more).execute("SELECT account, customer FROM customers").fetchall()
             self.assertEqual(found, listed)
-        self.assertIn("until you send an update of it", " ".join((PROJECT / "delivery" / "README.md").read_text().split()))
+        page = " ".join((PROJECT / "delivery" / "README.md").read_text().split())
+        self.assertIn("To correct this, send an update of the customer.", page)
 
     def test_blank_message_id_is_none(self):
         blank = ["", " ", "\t\n", None, {}, [], {"a": 1}, [1]]

@@ -282,6 +282,6 @@ mod tests {
         // Its default is one invocation for each shard.
         assert!(!template.contains("ParallelizationFactor"));
         let readme = include_str!("../../../delivery/README.md");
-        assert!(readme.contains(&format!("hold {DELIVERY} environments")));
+        assert!(readme.contains(&format!("occupy {DELIVERY} environments")));
     }
 }
