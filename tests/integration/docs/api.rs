@@ -218,7 +218,7 @@ fn every_profile_field_and_every_reserved_name_is_listed() {
     let section = words.join(" ");
     let documented = names_after(&section, "The documented profile fields are ");
     assert_eq!(documented, PROFILE_FIELDS.into());
-    let reserved = names_after(&section, "(`reserved-name`): ");
+    let reserved = names_after(&section, "- `reserved-name`: ");
     assert_eq!(reserved, RESERVED_FIELDS.into());
 }
 
