@@ -135,7 +135,7 @@ async fn signal_at_every_limit_is_stored() {
 }
 
 /// The table is called without a request, and with a client that waits: on a busy machine, the emulator takes longer
-/// for this item than the write timeout.
+/// for this item than the write budget.
 #[tokio::test]
 async fn signal_whose_item_is_too_large_is_refused_and_no_fault_of_the_service() {
     let app = TestApp::start();

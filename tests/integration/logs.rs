@@ -231,7 +231,7 @@ async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
         ),
     ] {
         let mut line = line_of_deferred_batch(&fault).await;
-        // The write timeout may end during the last call, most often on a busy machine.
+        // The write budget may end during the last call, most often on a busy machine.
         for _ in 0..10 {
             if line["storeError"] != "DeadlineExceeded" {
                 break;

@@ -130,7 +130,7 @@ async fn measure(
     let options = emulator_options(&program, &proxy.endpoint(), &app.sqs, &app.s3);
     let process = FunctionProcess::start(&options).await.unwrap();
     let response = process.invoke(call.event()).await.unwrap().json();
-    // A debug build on a busy machine may reach the write timeout first. Its memory has peaked by then.
+    // A debug build on a busy machine may reach the write budget first. Its memory has peaked by then.
     let is_deferred = has_deferred(&response);
     let is_late =
         body.status == 200 && (response["statusCode"] == 503 || is_deferred && !body.is_deferred);

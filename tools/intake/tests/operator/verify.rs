@@ -27,7 +27,7 @@ const SIGNALS: &str = "\"SignalsTable\"";
 const SINGLE_SIGNAL: u64 = 2;
 
 /// Limits the tests that run `verify` at the same time, which sends 500 signals in a request: on a busy
-/// machine, a debug build does not store those of more requests within the write timeout.
+/// machine, a debug build does not store those of more requests within the write budget.
 static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// The functions behind HTTP, and a proxy between them and their tables.

@@ -1,4 +1,4 @@
-//! The write timeout (docs/outages.md, How long a request waits).
+//! The write budget (docs/outages.md, How long a request waits).
 
 use std::time::Duration;
 
