@@ -127,8 +127,9 @@ class Metrics(unittest.TestCase):
         for figure in figures:
             self.assertIn(figure, page)
         # The README has two of them.
-        self.assertIn(re.search(r"(\$\S+) for a million signals with 25", readme).group(1), figures)
-        without_traffic = re.search(r"(\$\d+) a month without traffic", readme).group(1)
+        readme = " ".join(readme.split())
+        self.assertIn(re.search(r"a million signals, sent 25 in a request, cost (\$\S+)", readme).group(1), figures)
+        without_traffic = re.search(r"A month costs (\$\d+) without traffic", readme).group(1)
         self.assertIn(f"a month costs {without_traffic}.", page)
 
 
