@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, TestApp};
 
+use crate::signals::FOLLOW;
 use crate::support::clock::hours_ago;
 use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
 use crate::support::requests::{send, send_at};
@@ -66,16 +67,7 @@ async fn follow_reads_no_old_signals_again() {
     }
     let second_page = Fault::InternalServerError.where_body_has("ExclusiveStartKey");
     let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, second_page).await;
-    let follow = [
-        "signals",
-        "list",
-        "--account",
-        "shop",
-        "c",
-        "--json",
-        "--follow",
-    ];
-    let follow = RunningCommand::start(&operator, &follow);
+    let follow = RunningCommand::start(&operator, &FOLLOW);
     assert!(follow.note().starts_with("Waiting for signals"));
     for event_type in ["first", "second"] {
         send_at(&app, &key, Timestamp::now(), event(event_type)).await;

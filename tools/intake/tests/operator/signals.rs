@@ -126,7 +126,7 @@ async fn newest_50_signals_are_listed_unless_a_limit_is_given() {
     assert_eq!(both.code, Some(2));
 }
 
-const FOLLOW: [&str; 7] = [
+pub(crate) const FOLLOW: [&str; 7] = [
     "signals",
     "list",
     "--account",
