@@ -278,14 +278,17 @@ fn fields_of_the_answers_equal_those_of_the_guide() {
     let signal = &signals["signals"][1];
     let of_signal_and_error = &fields(signal) | &fields(&signal["errors"][0]);
     assert_eq!(described("a signal"), of_signal_and_error);
+    let example: Value = serde_json::from_str(page.code("Test a client", "json")[0]).unwrap();
+    assert_eq!(fields(&example), fields(signal));
     for (answer, list) in [(&signals, "signals"), (&requests, "requests")] {
         let mut expected = described("the lists of `/requests` and `/signals`");
         expected.insert(list.to_owned());
         assert_eq!(fields(answer), expected);
     }
-    let mut of_counts = &described("counts") | &described("a verdict");
-    // The guide quotes this member of the response in the same row.
-    of_counts.remove("fieldErrors");
+    let verdicts = page.table("Test a client", "verdict");
+    let verdicts = verdicts.iter().flat_map(|row| quoted(&row[0]));
+    let mut of_counts = described("counts");
+    of_counts.extend(verdicts.map(str::to_owned));
     assert_eq!(fields(&inspector.get("/counts")), of_counts);
     let of_listed_request = &described("a request") | &described("its response");
     assert_eq!(fields(&requests["requests"][0]), of_listed_request);
