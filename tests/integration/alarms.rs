@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use service::budget::WRITE_TIMEOUT;
+use service::budget::WRITE_BUDGET;
 
 use crate::support::page::Page;
 use crate::support::template::read_template;
@@ -41,7 +41,7 @@ fn latency_alarm_fires_for_requests_that_wait_for_dynamodb_until_they_go_to_the_
     assert_eq!(latency["ComparisonOperator"], "GreaterThanThreshold");
     let threshold = Duration::from_millis(latency["Threshold"].as_u64().unwrap());
     // Cold starts and calls that are made a second time take less than half of this time.
-    let expected = WRITE_TIMEOUT / 2..=WRITE_TIMEOUT;
+    let expected = WRITE_BUDGET / 2..=WRITE_BUDGET;
     assert!(
         expected.contains(&threshold),
         "{threshold:?} is not in {expected:?}"

@@ -35,10 +35,10 @@ pub const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_S3";
 /// byte takes 100 to 200 ms ("Performance design patterns for Amazon S3" in its user guide).
 pub const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
 
-/// When a read that has no answer is made a second time, beside the first. The second one needs another
-/// connection than the one that may be lost.
-const SECOND_READ_AFTER: Duration = Duration::from_millis(500);
-const _: () = assert!(SECOND_READ_AFTER.as_millis() > UNRESPONSIVE_TIMEOUT.as_millis());
+/// How long S3 has for the response to a read before the read is hedged. By then, the connection that may be
+/// lost is no longer used.
+const HEDGE_READ_AFTER: Duration = Duration::from_millis(500);
+const _: () = assert!(HEDGE_READ_AFTER.as_millis() > UNRESPONSIVE_TIMEOUT.as_millis());
 
 /// The longest response to a request that failed: an error of S3 has a few hundred bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -148,7 +148,7 @@ impl Bucket {
         deadline: Deadline,
     ) -> Result<S3Object, S3Error> {
         run_until(deadline, async {
-            let answer = self.answer_to_read(key).await?;
+            let answer = self.hedged_read(key).await?;
             let (headers, body) = read_answer(answer, limit).await?;
             let last_modified = headers
                 .get("last-modified")
@@ -209,7 +209,7 @@ impl Bucket {
 
     /// The answer to the first of two reads that has one. The second begins when the first has failed, or is
     /// silent.
-    async fn answer_to_read(&self, key: &str) -> Result<HttpResponse, S3Error> {
+    async fn hedged_read(&self, key: &str) -> Result<HttpResponse, S3Error> {
         let read = || {
             let request = UnsignedRequest {
                 method: "GET",
@@ -220,7 +220,7 @@ impl Bucket {
             Box::pin(self.send(request))
         };
         let mut first = read();
-        match timeout(SECOND_READ_AFTER, &mut first).await {
+        match timeout(HEDGE_READ_AFTER, &mut first).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => read().await,
             Err(_) => {

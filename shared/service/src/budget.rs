@@ -14,18 +14,18 @@ use store::retry::MAX_REQUEST_DURATION;
 
 /// How long the look-up of a key may take: longer than the throttling that a table recovers from by
 /// itself.
-const KEY_LOOK_UP_TIMEOUT: Duration = Duration::from_secs(5);
+const KEY_LOOK_UP_BUDGET: Duration = Duration::from_secs(5);
 
 /// How long the writes of a request may take together: the idempotency record, the signals and the
 /// rejected signals, or the update of a customer. What DynamoDB has not acknowledged by then goes to
 /// the overflow queue. docs/outages.md has what was measured with it.
-pub const WRITE_TIMEOUT: Duration = Duration::from_millis(1_250);
+pub const WRITE_BUDGET: Duration = Duration::from_millis(1_250);
 
 /// What the writes leave to the overflow queue when a request has little time.
 const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
 
 /// How long the write of an idempotency record may take after signals could not be stored.
-const LATE_RECORD_TIMEOUT: Duration = Duration::from_millis(500);
+const LATE_RECORD_BUDGET: Duration = Duration::from_millis(500);
 
 /// What an invocation leaves to its response.
 const RESPONSE_RESERVE: Duration = Duration::from_secs(1);
@@ -57,18 +57,18 @@ impl RequestBudget {
     #[must_use]
     pub fn before_late_record(self) -> Self {
         Self {
-            end: self.end.minus(LATE_RECORD_TIMEOUT),
+            end: self.end.minus(LATE_RECORD_BUDGET),
         }
     }
 
     /// When a look-up of the key that begins now must have ended.
     pub fn key_look_up(self) -> Deadline {
-        self.end.at_most(KEY_LOOK_UP_TIMEOUT)
+        self.end.at_most(KEY_LOOK_UP_BUDGET)
     }
 
     /// When the writes, which begin now, must have ended.
     pub fn writes(self) -> Deadline {
-        self.end.minus(QUEUE_RESERVE).at_most(WRITE_TIMEOUT)
+        self.end.minus(QUEUE_RESERVE).at_most(WRITE_BUDGET)
     }
 
     /// When the overflow queue must have acknowledged what was not stored.
@@ -78,7 +78,7 @@ impl RequestBudget {
 
     /// When the write of a late record that begins now must have ended.
     pub fn late_record(self) -> Deadline {
-        self.end.at_most(LATE_RECORD_TIMEOUT)
+        self.end.at_most(LATE_RECORD_BUDGET)
     }
 }
 

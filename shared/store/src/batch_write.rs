@@ -29,7 +29,7 @@ use self::call_limit::CallLimit;
 use self::progress::{CallResult, PendingItem, WriteProgress};
 use crate::dynamodb_json::DynamoDbJson;
 use crate::error::StoreError;
-use crate::retry::{Backoff, SecondCallLimit, call_hedged};
+use crate::retry::{Backoff, HedgeLimit, call_hedged};
 
 type BatchWriteCall =
     CustomizableOperation<BatchWriteItemOutput, BatchWriteItemError, BatchWriteItemFluentBuilder>;
@@ -96,7 +96,7 @@ impl BatchTable {
         items: Vec<I>,
         deadline: Deadline,
     ) -> Vec<ItemOutcome> {
-        let second_call_limit = SecondCallLimit::default();
+        let hedge_limit = HedgeLimit::default();
         let mut backoff = Backoff::default();
         let mut progress = WriteProgress::new(items);
         let mut calls = FuturesUnordered::new();
@@ -112,7 +112,7 @@ impl BatchTable {
                 match permit {
                     Ok(permit) => {
                         let items = progress.take(size);
-                        calls.push(self.put_chunk(items, permit, deadline, &second_call_limit));
+                        calls.push(self.put_chunk(items, permit, deadline, &hedge_limit));
                     }
                     Err(error) => return progress.give_up(&error),
                 }
@@ -132,17 +132,16 @@ impl BatchTable {
         }
     }
 
-    /// Puts the items of a chunk with one call, and a second one beside it if DynamoDB does not
-    /// answer.
+    /// Puts the items of a chunk with one call, which is hedged.
     async fn put_chunk<I: BatchItem>(
         &self,
         items: Vec<PendingItem<I>>,
         permit: SemaphorePermit<'_>,
         deadline: Deadline,
-        second_call_limit: &SecondCallLimit,
+        hedge_limit: &HedgeLimit,
     ) -> CallResult<I> {
         let call = || async { Ok(self.request(&items).send().await?) };
-        let answer = call_hedged(deadline, second_call_limit, call).await;
+        let answer = call_hedged(deadline, hedge_limit, call).await;
         let mut call_result = CallResult::all_stored();
         match answer.and_then(|output| find_unprocessed(&items, output)) {
             Ok(unprocessed) => call_result.pending = unprocessed,

@@ -1,8 +1,8 @@
 //! How a call to DynamoDB is repeated: one rule for every call. The SDK never repeats a call; this
 //! module does.
 //!
-//! - If DynamoDB does not answer a call for a while, the same call is made a second time, on another
-//!   connection, and the first answer counts. The pages call that a hedged request.
+//! - If a call has no response for a while, the same call is made on another connection, and the first
+//!   response counts: a hedged request.
 //! - If a call fails transiently, it is made again after a wait with full jitter, until the deadline.
 //!
 //! Nothing is remembered from one request to the next. This module must not know what a call reads or
@@ -24,17 +24,17 @@ use crate::error::StoreError;
 /// requests by it, and an operator's command waits so long for the requests under way.
 pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 
-/// How long DynamoDB has for the answer to a call before the second call is made. DynamoDB answers
-/// within tens of milliseconds even at its slowest percentiles. The HTTP client abandons its
-/// connections earlier ([`UNRESPONSIVE_TIMEOUT`]), so the second call has a new connection.
-const SECOND_CALL_AFTER: Duration = Duration::from_millis(500);
+/// How long DynamoDB has for the response to a call before the call is hedged. DynamoDB responds within
+/// tens of milliseconds even at its slowest percentiles. The HTTP client abandons its connections
+/// earlier ([`UNRESPONSIVE_TIMEOUT`]), so the hedged request has a new connection.
+const HEDGE_AFTER: Duration = Duration::from_millis(500);
 
-const _: () = assert!(SECOND_CALL_AFTER.as_millis() > UNRESPONSIVE_TIMEOUT.as_millis());
+const _: () = assert!(HEDGE_AFTER.as_millis() > UNRESPONSIVE_TIMEOUT.as_millis());
 
-/// The most second calls at the same time for the signals of a request, and for its rejected ones.
-/// Without a limit, a process that is short of processor time, and so late to read its answers,
-/// would do all of its work twice.
-const MAX_SECOND_CALLS: usize = 4;
+/// The most hedged requests at the same time for the signals of a request, and for its rejected ones.
+/// Without a limit, a process that lacks processor time, and so reads its responses late, would do all
+/// of its work twice.
+const MAX_HEDGED_REQUESTS: usize = 4;
 
 /// The bound of the first wait between two calls; doubled with each wait that follows.
 const FIRST_WAIT: Duration = Duration::from_millis(25);
@@ -52,10 +52,10 @@ pub async fn repeat<T, F>(deadline: Deadline, call: impl Fn() -> F) -> Result<T,
 where
     F: Future<Output = Result<T, StoreError>>,
 {
-    let second_call_limit = SecondCallLimit::default();
+    let hedge_limit = HedgeLimit::default();
     let mut backoff = Backoff::default();
     loop {
-        let outcome = call_hedged(deadline, &second_call_limit, &call).await;
+        let outcome = call_hedged(deadline, &hedge_limit, &call).await;
         let Err(error) = &outcome else {
             return outcome;
         };
@@ -69,15 +69,14 @@ where
     }
 }
 
-/// Makes a call, and a second one beside it if there is no answer for a while. Returns the first
-/// answer that is not a transient failure. While the first call has no answer, the second one is
-/// repeated.
+/// Makes a call, and a hedged request if there is no response for a while. Returns the first response that is
+/// not a transient failure. While the first call has no response, the hedged request is repeated.
 ///
 /// # Errors
 /// The error of the call, or [`Cause::DeadlineExceeded`].
 pub(crate) async fn call_hedged<T, F>(
     deadline: Deadline,
-    second_call_limit: &SecondCallLimit,
+    hedge_limit: &HedgeLimit,
     call: impl Fn() -> F,
 ) -> Result<T, StoreError>
 where
@@ -85,21 +84,21 @@ where
 {
     // On the heap: the SDK's futures are many kilobytes, and each layer around one would copy it.
     let mut first = Box::pin(call());
-    if let Ok(outcome) = run_until(deadline.at_most(SECOND_CALL_AFTER), &mut first).await {
+    if let Ok(outcome) = run_until(deadline.at_most(HEDGE_AFTER), &mut first).await {
         return outcome;
     }
     if deadline.remaining().is_zero() {
         return Err(Cause::DeadlineExceeded.into());
     }
-    let answer = call_beside(first, deadline, second_call_limit, call);
-    run_until(deadline, answer).await?
+    let response = hedge(first, deadline, hedge_limit, call);
+    run_until(deadline, response).await?
 }
 
-/// Makes calls, one after another, beside the one that has no answer yet.
-async fn call_beside<T, F>(
+/// Makes hedged requests, one after another, while the first call has no response.
+async fn hedge<T, F>(
     mut first: Pin<Box<F>>,
     deadline: Deadline,
-    second_call_limit: &SecondCallLimit,
+    hedge_limit: &HedgeLimit,
     call: impl Fn() -> F,
 ) -> Result<T, StoreError>
 where
@@ -109,14 +108,14 @@ where
         |outcome: &Result<T, StoreError>| outcome.as_ref().is_err_and(StoreError::is_transient);
     let mut backoff = Backoff::default();
     loop {
-        let second = Box::pin(async {
-            let permit = second_call_limit.0.acquire().await;
+        let hedged = Box::pin(async {
+            let permit = hedge_limit.0.acquire().await;
             let outcome = call().await;
             drop(permit);
             outcome
         });
-        match select(first, second).await {
-            Either::Left((outcome, second)) if is_transient(&outcome) => return second.await,
+        match select(first, hedged).await {
+            Either::Left((outcome, hedged)) if is_transient(&outcome) => return hedged.await,
             Either::Right((outcome, waiting)) if is_transient(&outcome) => first = waiting,
             Either::Left((outcome, _)) | Either::Right((outcome, _)) => return outcome,
         }
@@ -128,13 +127,13 @@ where
     }
 }
 
-/// Limits the second calls for one part of a request.
+/// Limits the hedged requests for one part of a request.
 #[derive(Debug)]
-pub(crate) struct SecondCallLimit(Semaphore);
+pub(crate) struct HedgeLimit(Semaphore);
 
-impl Default for SecondCallLimit {
+impl Default for HedgeLimit {
     fn default() -> Self {
-        Self(Semaphore::new(MAX_SECOND_CALLS))
+        Self(Semaphore::new(MAX_HEDGED_REQUESTS))
     }
 }
 

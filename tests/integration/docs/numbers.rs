@@ -3,7 +3,7 @@
 
 use model::key_entry::EXPIRY_NOTICE_PERIOD;
 use model::limits::{MAX_NAME_BYTES, MAX_SIGNALS_PER_REQUEST};
-use service::budget::WRITE_TIMEOUT;
+use service::budget::WRITE_BUDGET;
 use store::idempotency::IDEMPOTENCY_TTL;
 use store::rejected_signals::RETENTION;
 
@@ -34,9 +34,9 @@ fn assert_pages_say(number: &str, sentences: &[(&str, &str)]) {
 }
 
 #[test]
-fn write_timeout_on_the_pages_is_that_of_the_code() {
+fn write_budget_on_the_pages_is_that_of_the_code() {
     assert_pages_say(
-        &WRITE_TIMEOUT.as_secs_f64().to_string(),
+        &WRITE_BUDGET.as_secs_f64().to_string(),
         &[
             (
                 "docs/outages.md",

@@ -31,7 +31,7 @@ pub struct EnvironmentConnector {
     signal_calls: Arc<AtomicUsize>,
 }
 
-/// The most of them for a request, and for the ten messages of a drain, with second calls
+/// The most of them for a request, and for the ten messages of a drain, with hedged requests
 /// (docs/internals/design.md, Calls to AWS).
 const MAX_CALLS_OF_REQUEST: usize = 20 + 4;
 const MAX_CALLS_OF_DRAIN: usize = 10 * (2 + 2);

@@ -3,10 +3,10 @@
 
 mod customers;
 mod drain;
-mod hedged_calls;
+mod hedged_requests;
 mod newest;
 mod queue;
 mod rejected_signals;
 mod retries;
 mod signals;
-mod write_timeout;
+mod write_budget;

@@ -12,7 +12,7 @@ use crate::support::requests::{
     REQUEST_IDENTIFIER, assert_unavailable, customer, request_with_identifier,
     request_without_identifier,
 };
-use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT, assert_not_deferred, refusing_queue};
+use crate::support::stack::{LATENCY, Stack, WRITE_BUDGET, assert_not_deferred, refusing_queue};
 
 /// The customer whose partition is hot.
 const HOT: &str = "hot-customer";
@@ -63,7 +63,7 @@ async fn throttling_of_1_s_defers_no_request_and_is_over_a_wait_after_its_end() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn lasting_throttling_is_a_503_within_a_wait_of_the_write_timeout_after_few_calls() {
+async fn lasting_throttling_is_a_503_within_a_wait_of_the_write_budget_after_few_calls() {
     for fault in [Fault::Throttled, Fault::Unprocessed(0)] {
         let throttled = fault.always().for_operation("BatchWriteItem");
         let stack = Stack::start([throttled.clone(), refusing_queue()]);
@@ -72,8 +72,7 @@ async fn lasting_throttling_is_a_503_within_a_wait_of_the_write_timeout_after_fe
         assert_unavailable(&response);
         // The last wait would end after the deadline, so it is not begun. The key is looked up before,
         // and the queue refuses the signals after.
-        let is_in_time =
-            took + LONGEST_WAIT >= WRITE_TIMEOUT && took <= WRITE_TIMEOUT + 2 * LATENCY;
+        let is_in_time = took + LONGEST_WAIT >= WRITE_BUDGET && took <= WRITE_BUDGET + 2 * LATENCY;
         assert!(is_in_time, "{throttled:?}: {took:?}");
         // Twenty calls, and then two at once, of which each waits 100 ms on average.
         let calls = stack.calls_of("BatchWriteItem");

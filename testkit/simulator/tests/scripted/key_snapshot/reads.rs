@@ -14,7 +14,7 @@ use crate::support::stack::{LATENCY, Stack, key_entry, slow};
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// When a read that has no answer is made a second time.
-const SECOND_READ_AFTER: Duration = Duration::from_millis(500);
+const HEDGE_READ_AFTER: Duration = Duration::from_millis(500);
 
 #[tokio::test(start_paused = true)]
 async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_when_it_is_there() {
@@ -111,7 +111,7 @@ async fn snapshot_read_that_hangs_delays_one_look_up_and_none_of_the_next_five_s
 /// The first read is on a connection that is lost without a word, or that is reset.
 #[tokio::test(start_paused = true)]
 async fn snapshot_read_that_one_connection_loses_costs_no_request() {
-    for (fault, later) in [(Fault::Hangs, SECOND_READ_AFTER), (Fault::Lost, LATENCY)] {
+    for (fault, later) in [(Fault::Hangs, HEDGE_READ_AFTER), (Fault::Lost, LATENCY)] {
         let stack = Stack::with_snapshot([], &key_entry());
         let outage = OUTAGE.always().on(Target::Tables);
         stack.set([outage, fault.on_call(1).on(Target::S3)]);

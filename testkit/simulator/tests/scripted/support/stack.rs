@@ -32,7 +32,7 @@ pub(crate) use simulator::aws::dynamodb::Item;
 pub(crate) const LATENCY: Duration = Duration::from_millis(2);
 
 /// How long the writes of a request may take (docs/outages.md, How long a request waits).
-pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_millis(1_250);
+pub(crate) const WRITE_BUDGET: Duration = Duration::from_millis(1_250);
 
 /// What the writes of a request that has little time leave to the queue.
 pub(crate) const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);

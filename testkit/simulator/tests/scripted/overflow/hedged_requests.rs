@@ -1,4 +1,4 @@
-//! The second call beside one that DynamoDB does not answer for a while (docs/outages.md, How long a request waits).
+//! Hedged requests (docs/outages.md, How long a request waits).
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use tokio::time::sleep;
 
 use crate::support::clock::NOW;
 use crate::support::requests::{batch_with_identifier, signals};
-use crate::support::stack::{LATENCY, Stack, WRITE_TIMEOUT, assert_not_deferred, slow};
+use crate::support::stack::{LATENCY, Stack, WRITE_BUDGET, assert_not_deferred, slow};
 use crate::support::updates::assert_result;
 
 /// How long DynamoDB has for the answer to a call before the same call is made beside it.
-const SECOND_CALL_AFTER: Duration = Duration::from_millis(500);
+const HEDGE_AFTER: Duration = Duration::from_millis(500);
 
 #[tokio::test(start_paused = true)]
 async fn hanging_call_is_made_again_beside_the_first_after_half_a_second() {
@@ -26,7 +26,7 @@ async fn hanging_call_is_made_again_beside_the_first_after_half_a_second() {
         let (response, took) = stack.timed(stack.send(&batch, NOW)).await;
         assert_not_deferred(&response);
         // The look-up of the key, the record and the signals.
-        assert_eq!(took, SECOND_CALL_AFTER + 3 * LATENCY, "{operation}");
+        assert_eq!(took, HEDGE_AFTER + 3 * LATENCY, "{operation}");
         assert_eq!(stack.stored().len(), signals, "{operation}");
         assert_eq!(stack.faulted(), 1);
     }
@@ -34,11 +34,11 @@ async fn hanging_call_is_made_again_beside_the_first_after_half_a_second() {
     let update = stack.update(json!({}), NOW);
     let (response, took) = stack.timed(update).await;
     assert_result(&response, "created");
-    assert_eq!(took, SECOND_CALL_AFTER + 2 * LATENCY);
+    assert_eq!(took, HEDGE_AFTER + 2 * LATENCY);
 }
 
 #[tokio::test(start_paused = true)]
-async fn call_beside_a_hanging_one_is_repeated_until_it_has_an_answer() {
+async fn hedged_request_is_repeated_until_a_call_has_a_response() {
     let writes = |fault: Fault| fault.always().for_operation("BatchWriteItem");
     let hanging = writes(Fault::Hangs).on_call(1);
     let throttled = writes(Fault::Throttled).on_first(4);
@@ -65,11 +65,11 @@ async fn few_calls_of_a_large_batch_are_made_a_second_time() {
     let batch = json!({"signals": signals(500)});
     let sent = stack.timed(stack.send_deferred(&batch, NOW, 500));
     let calls_until_the_deadline = async {
-        sleep(WRITE_TIMEOUT).await;
+        sleep(WRITE_BUDGET).await;
         stack.calls_of("BatchWriteItem")
     };
     let (((), took), calls) = tokio::join!(sent, calls_until_the_deadline);
-    assert_eq!(took, WRITE_TIMEOUT + 2 * LATENCY);
+    assert_eq!(took, WRITE_BUDGET + 2 * LATENCY);
     // Twenty calls of 25 signals, and four beside them. None of them ends before the deadline.
     assert_eq!(calls, 24);
 }

@@ -7,11 +7,11 @@ use simulator::aws::faults::{Fault, Rule};
 
 use crate::support::clock::NOW;
 use crate::support::requests::{batch_with_identifier, signals};
-use crate::support::stack::{FAILURES, LATENCY, Stack, WRITE_TIMEOUT, assert_not_deferred, slow};
+use crate::support::stack::{FAILURES, LATENCY, Stack, WRITE_BUDGET, assert_not_deferred, slow};
 use crate::support::updates::assert_result;
 
 #[tokio::test(start_paused = true)]
-async fn request_is_deferred_after_one_write_timeout_when_dynamodb_hangs() {
+async fn request_is_deferred_after_the_write_budget_when_dynamodb_hangs() {
     let stack = Stack::start([Fault::Hangs.always()]);
     let valid_and_rejected = json!({"signals": [{"customerId": "c", "eventType": "view"}, 17]});
     // The third request waits as long as the second: the function remembers nothing of a request.
@@ -24,12 +24,12 @@ async fn request_is_deferred_after_one_write_timeout_when_dynamodb_hangs() {
         let (response, took) = stack.timed(stack.send(body, NOW)).await;
         let deferred = response.json()["deferred"].as_u64();
         assert!(deferred.is_some(), "{response:?}");
-        assert_eq!(took, WRITE_TIMEOUT + calls * LATENCY, "{body}");
+        assert_eq!(took, WRITE_BUDGET + calls * LATENCY, "{body}");
     }
     let update = stack.update(json!({"city": "Ulm"}), NOW);
     let (response, took) = stack.timed(update).await;
     assert_result(&response, "deferred");
-    assert_eq!(took, WRITE_TIMEOUT + 2 * LATENCY);
+    assert_eq!(took, WRITE_BUDGET + 2 * LATENCY);
     // After the outage, DynamoDB has its whole time again at once.
     stack.set([slow(600).always()]);
     let signals = json!({"signals": signals(2)});
