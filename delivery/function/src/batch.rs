@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 use aws::deadline::Deadline;
 use aws::s3::Bucket;
 use lambda_runtime::Context;
@@ -224,8 +224,10 @@ impl<'a> Batch<'a> {
             response.batch_item_failures.push(BatchItemFailure {
                 item_identifier: summary.sequence_number.unwrap_or_default(),
             });
-            are_credentials_refused =
-                matches!(failed.cause, TargetError::Call(Cause::InvalidCredentials));
+            are_credentials_refused = matches!(
+                failed.error,
+                TargetError::Call(CallError::InvalidCredentials)
+            );
         }
         InvocationOutcome {
             response,

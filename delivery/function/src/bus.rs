@@ -96,21 +96,21 @@ impl BusHandler {
     ) -> Result<(), FailedRecord> {
         let sent = self.bus.put(entries, batch.deadline).await;
         let mut takes_nothing = sent.took_none_of_several;
-        for Undelivered { item: entry, cause } in sent.refused {
+        for Undelivered { item: entry, error } in sent.refused {
             let position = entry.position;
-            let kept = batch.keep_refused(position, "EventBridge", &cause).await?;
+            let kept = batch.keep_refused(position, "EventBridge", &error).await?;
             let takes_claim_check = self.takes_claim_check(entry, &kept, batch).await?;
             if takes_claim_check {
                 takes_nothing = false;
                 batch.set_fate(position, Fate::Referenced);
             } else if takes_nothing {
-                return Err(failed(entry, cause));
+                return Err(failed(entry, error));
             } else {
                 batch.set_fate(position, Fate::OnlyKept);
             }
         }
         match sent.failed {
-            Some(Undelivered { item: entry, cause }) => Err(failed(entry, cause)),
+            Some(Undelivered { item: entry, error }) => Err(failed(entry, error)),
             None => Ok(()),
         }
     }
@@ -129,16 +129,16 @@ impl BusHandler {
         let claim_check = [refused.as_claim_check(dataref)];
         let sent = self.bus.put(&claim_check, batch.deadline).await;
         match sent.failed {
-            Some(Undelivered { cause, .. }) => Err(failed(refused, cause)),
+            Some(Undelivered { error, .. }) => Err(failed(refused, error)),
             None => Ok(sent.refused.is_empty()),
         }
     }
 }
 
-fn failed(entry: &BusEntry<'_>, cause: TargetError) -> FailedRecord {
+fn failed(entry: &BusEntry<'_>, error: TargetError) -> FailedRecord {
     FailedRecord {
         position: entry.position,
         target: "bus",
-        cause,
+        error,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use aws::cause::{CallFailure, Cause};
+use aws::call_error::{CallError, SdkFailure};
 use aws::deadline::{Deadline, run_until};
 use aws::sdk_config::{connector, sdk_config};
 use aws::variables::{ConfigError, Variables};
@@ -45,15 +45,15 @@ pub(crate) async fn call<T, E: ProvideErrorMetadata>(
     deadline: Deadline,
 ) -> Result<T, TargetError> {
     let Ok(result) = run_until(deadline, request).await else {
-        return Err(Cause::DeadlineExceeded.into());
+        return Err(CallError::DeadlineExceeded.into());
     };
     let error = match result {
         Ok(output) => return Ok(output),
         Err(error) => error,
     };
-    match CallFailure::from(&error) {
-        CallFailure::NotSent => Err(TargetError::RequestError),
-        CallFailure::Refused(refusal) => Err(TargetError::from_refusal(refusal)),
-        CallFailure::Unanswered(cause) => Err(cause.into()),
+    match SdkFailure::from(&error) {
+        SdkFailure::NotSent => Err(TargetError::RequestError),
+        SdkFailure::Refused(refusal) => Err(TargetError::from_refusal(refusal)),
+        SdkFailure::Unanswered(error) => Err(error.into()),
     }
 }

@@ -60,10 +60,10 @@ impl RecordToKeep<'_> {
         deadline: Deadline,
     ) -> Result<(), FailedRecord> {
         let kept = bucket.keep(self.record, &self.reason, deadline).await;
-        kept.map_err(|cause| FailedRecord {
+        kept.map_err(|error| FailedRecord {
             position: self.position,
             target: "failure bucket",
-            cause,
+            error,
         })
     }
 }
@@ -108,7 +108,7 @@ impl FailureBucket<'_> {
         );
         match put.await {
             Ok(()) => Ok(()),
-            Err(S3Error::Unavailable(cause)) => Err(cause.into()),
+            Err(S3Error::Unavailable(error)) => Err(error.into()),
             Err(error) => Err(TargetError::Bucket(error)),
         }
     }

@@ -70,26 +70,26 @@ impl LakeHandler {
         batch: &mut Batch<'_>,
     ) -> Result<(), FailedRecord> {
         let sent = self.stream.put(cloud_events, batch.deadline).await;
-        for Undelivered { item: event, cause } in sent.refused {
+        for Undelivered { item: event, error } in sent.refused {
             if sent.took_none_of_several {
-                return Err(failed(event, cause));
+                return Err(failed(event, error));
             }
             batch
-                .keep_refused(event.position, "Firehose", &cause)
+                .keep_refused(event.position, "Firehose", &error)
                 .await?;
             batch.set_fate(event.position, Fate::OnlyKept);
         }
         match sent.failed {
-            Some(Undelivered { item: event, cause }) => Err(failed(event, cause)),
+            Some(Undelivered { item: event, error }) => Err(failed(event, error)),
             None => Ok(()),
         }
     }
 }
 
-fn failed(event: &BatchCloudEvent, cause: TargetError) -> FailedRecord {
+fn failed(event: &BatchCloudEvent, error: TargetError) -> FailedRecord {
     FailedRecord {
         position: event.position,
         target: "lake",
-        cause,
+        error,
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn write_delivered(
             request_id,
             records: counts.records,
             failed_target: failed.map(|failed| failed.target),
-            cause: failed.map(|failed| failed.cause.to_string()),
+            cause: failed.map(|failed| failed.error.to_string()),
             duration_ms: Milliseconds(duration),
         },
         dimension: None,

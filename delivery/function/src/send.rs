@@ -1,7 +1,7 @@
 //! Sends items to a target in several calls, and says which ones the target did not take. This
 //! module must not know what an item is.
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 
 use crate::target_error::TargetError;
 
@@ -11,13 +11,13 @@ pub(crate) struct RefusedCall {
     /// The index of the first item of the call that the target did not take. It may have taken later
     /// ones.
     pub(crate) index: usize,
-    pub(crate) cause: TargetError,
+    pub(crate) error: TargetError,
 }
 
 /// A call that failed as a whole delivered none of its items.
 impl From<TargetError> for RefusedCall {
-    fn from(cause: TargetError) -> Self {
-        Self { index: 0, cause }
+    fn from(error: TargetError) -> Self {
+        Self { index: 0, error }
     }
 }
 
@@ -25,7 +25,7 @@ impl From<TargetError> for RefusedCall {
 #[derive(Debug)]
 pub(crate) struct Undelivered<'i, T> {
     pub(crate) item: &'i T,
-    pub(crate) cause: TargetError,
+    pub(crate) error: TargetError,
 }
 
 /// What became of the items that were sent to a target.
@@ -61,20 +61,20 @@ where
     while !rest.is_empty() {
         let count = count_of_call(rest).min(max_count);
         let (items_of_call, later) = rest.split_at(count.min(rest.len()));
-        let Err(RefusedCall { index, cause }) = call(items_of_call).await else {
+        let Err(RefusedCall { index, error }) = call(items_of_call).await else {
             rest = later;
             max_count = max_count.saturating_mul(2);
             continue;
         };
-        let is_about_the_call = matches!(cause, TargetError::InvalidCall(_));
+        let is_about_the_call = matches!(error, TargetError::InvalidCall(_));
         if is_about_the_call && items_of_call.len() > 1 {
             max_count = items_of_call.len() / 2;
             continue;
         }
         rest = rest.get(index..).unwrap_or_default();
         let (item, after) = rest.split_first().expect("a call names one of its items");
-        let undelivered = Undelivered { item, cause };
-        if !undelivered.cause.is_for_good() {
+        let undelivered = Undelivered { item, error };
+        if !undelivered.error.is_for_good() {
             failed = Some(undelivered);
             break;
         }
@@ -109,12 +109,12 @@ pub(crate) fn confirm<'r>(
         error_code,
     } in results
     {
-        let cause = match (id, error_code) {
+        let error = match (id, error_code) {
             (_, Some(code)) => TargetError::from_code(code),
-            (None, None) => Cause::ResponseError.into(),
+            (None, None) => CallError::ResponseError.into(),
             (Some(_), None) => continue,
         };
-        return Err(RefusedCall { index, cause });
+        return Err(RefusedCall { index, error });
     }
     Ok(())
 }
@@ -122,7 +122,7 @@ pub(crate) fn confirm<'r>(
 /// Checks that a response has a result for each item or record of the call.
 pub(crate) fn confirm_count(sent: usize, results: usize) -> Result<(), TargetError> {
     if sent != results {
-        return Err(Cause::ResponseError.into());
+        return Err(CallError::ResponseError.into());
     }
     Ok(())
 }

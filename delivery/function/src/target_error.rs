@@ -1,7 +1,7 @@
 //! Why a target, or the failure bucket, did not take something. This module must not know how a
 //! target is invoked.
 
-use aws::cause::{Cause, Refusal};
+use aws::call_error::{CallError, Refusal};
 use aws::s3::S3Error;
 
 use crate::stream_record::RecordPosition;
@@ -13,7 +13,7 @@ use crate::stream_record::RecordPosition;
 pub(crate) enum TargetError {
     /// The call failed, or the target returned another code.
     #[error(transparent)]
-    Call(#[from] Cause),
+    Call(#[from] CallError),
     /// The request could not be written or signed.
     #[error("RequestError")]
     RequestError,
@@ -31,7 +31,7 @@ pub(crate) enum TargetError {
 }
 
 impl TargetError {
-    /// The cause of the error code of an item, or of a whole call.
+    /// The error of the error code of an item, or of a whole call.
     pub(crate) fn from_code(code: &str) -> Self {
         match code {
             "InvalidArgument" | "MalformedDetail" => Self::InvalidCloudEvent(code.to_owned()),
@@ -40,23 +40,23 @@ impl TargetError {
             | "SerializationException"
             | "ValidationError"
             | "ValidationException" => Self::InvalidCall(code.to_owned()),
-            // `Refusal::cause` would give the code the meaning that it has in DynamoDB.
-            code => Cause::Other(code.to_owned()).into(),
+            // `Refusal::call_error` would give the code the meaning that it has in DynamoDB.
+            code => CallError::Other(code.to_owned()).into(),
         }
     }
 
     /// Why a target refused a whole call: by its error code or, without one, by its status. A 4xx
     /// without a code says that the target, or a proxy before it, will never accept the content of
-    /// the call. A status with another meaning, such as 403 or 429, is a [`Cause`] of its own.
+    /// the call. A status with another meaning, such as 403 or 429, is a [`CallError`] of its own.
     pub(crate) fn from_refusal(refusal: Refusal<'_>) -> Self {
         let Some(code) = refusal.code else {
-            return match Cause::from_status(refusal.status) {
-                Cause::Other(status) => Self::InvalidCall(status),
-                cause => cause.into(),
+            return match CallError::from_status(refusal.status) {
+                CallError::Other(status) => Self::InvalidCall(status),
+                error => error.into(),
             };
         };
-        match Cause::of_signature(code, refusal.message) {
-            Some(cause) => cause.into(),
+        match CallError::of_signature(code, refusal.message) {
+            Some(error) => error.into(),
             None => Self::from_code(code),
         }
     }
@@ -73,5 +73,5 @@ pub(crate) struct FailedRecord {
     pub(crate) position: RecordPosition,
     /// The name of the target or of the failure bucket in the log.
     pub(crate) target: &'static str,
-    pub(crate) cause: TargetError,
+    pub(crate) error: TargetError,
 }

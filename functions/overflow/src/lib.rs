@@ -262,8 +262,8 @@ impl OverflowFunction {
             .dead_letters
             .send_dead_letter(body, &error.to_string(), deadline)
             .await;
-        if let Err(cause) = &sent {
-            tracing::error!(%cause, "the dead-letter queue did not take a message");
+        if let Err(error) = &sent {
+            tracing::error!(%error, "the dead-letter queue did not take a message");
         }
         sent.is_ok()
     }

@@ -9,8 +9,8 @@
 //! connections, clocks, queues, S3, certificates and call statistics are tested in
 //! `tests/integration`; causes and deadlines in `testkit/simulator/tests/scripted`.
 
+pub mod call_error;
 pub mod call_stats;
-pub mod cause;
 pub mod connectors;
 pub mod deadline;
 pub mod dynamodb;

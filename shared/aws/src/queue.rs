@@ -13,7 +13,7 @@ use futures_util::future::try_join_all;
 use md5::{Digest as _, Md5};
 use model::account::AccountId;
 
-use crate::cause::{CallFailure, Cause};
+use crate::call_error::{CallError, SdkFailure};
 use crate::deadline::{Deadline, run_until};
 use crate::sdk_config::retries;
 
@@ -70,7 +70,7 @@ impl Queue {
         messages: Vec<String>,
         account: &AccountId,
         deadline: Deadline,
-    ) -> Result<(), Cause> {
+    ) -> Result<(), CallError> {
         let sent = messages.into_iter().map(|message| {
             let call = self
                 .client
@@ -93,7 +93,7 @@ impl Queue {
         message: String,
         reason: &str,
         deadline: Deadline,
-    ) -> Result<(), Cause> {
+    ) -> Result<(), CallError> {
         let reason = MessageAttributeValue::builder()
             .data_type("String")
             .string_value(reason)
@@ -110,23 +110,23 @@ impl Queue {
 
 /// Sends a message. An acknowledgement has a message id, and the MD5 of the body as SQS received it
 /// (`SendMessage` in the SQS API reference).
-async fn send(call: SendMessageFluentBuilder, message: String) -> Result<(), Cause> {
+async fn send(call: SendMessageFluentBuilder, message: String) -> Result<(), CallError> {
     let md5 = HEXLOWER.encode(&Md5::digest(&message));
     let output = match call.message_body(message).send().await {
         Ok(output) => output,
-        Err(error) => return Err(cause(CallFailure::from(&error))),
+        Err(error) => return Err(call_error(SdkFailure::from(&error))),
     };
     if output.message_id().is_some() && output.md5_of_message_body() == Some(&md5) {
         Ok(())
     } else {
-        Err(Cause::ResponseError)
+        Err(CallError::ResponseError)
     }
 }
 
-fn cause(failure: CallFailure<'_>) -> Cause {
+fn call_error(failure: SdkFailure<'_>) -> CallError {
     match failure {
-        CallFailure::NotSent => Cause::Other("RequestError".to_owned()),
-        CallFailure::Refused(refusal) => refusal.cause(),
-        CallFailure::Unanswered(cause) => cause,
+        SdkFailure::NotSent => CallError::Other("RequestError".to_owned()),
+        SdkFailure::Refused(refusal) => refusal.call_error(),
+        SdkFailure::Unanswered(error) => error,
     }
 }

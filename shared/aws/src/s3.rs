@@ -24,7 +24,7 @@ use futures_util::future::select_ok;
 use model::timestamp::Timestamp;
 use tokio::time::timeout;
 
-use crate::cause::Cause;
+use crate::call_error::CallError;
 use crate::deadline::{Deadline, run_until};
 
 /// The variable of the endpoint ("Service-specific endpoints" in the AWS SDKs and Tools Reference
@@ -91,7 +91,7 @@ pub enum WritePrecondition<'a> {
 pub enum S3Error {
     /// S3 did not answer, its answer cannot be read, it failed, or it does not know the signature.
     #[error(transparent)]
-    Unavailable(#[from] Cause),
+    Unavailable(#[from] CallError),
     /// There is no such object, or no such bucket. S3 says so only to callers who may list the
     /// bucket: for others it is [`Self::Refused`].
     #[error("NotFound")]
@@ -153,8 +153,11 @@ impl Bucket {
             let last_modified = headers
                 .get("last-modified")
                 .and_then(http_date)
-                .ok_or(Cause::ResponseError)?;
-            let etag = headers.get("etag").ok_or(Cause::ResponseError)?.to_owned();
+                .ok_or(CallError::ResponseError)?;
+            let etag = headers
+                .get("etag")
+                .ok_or(CallError::ResponseError)?
+                .to_owned();
             Ok(S3Object {
                 body,
                 last_modified,
@@ -162,7 +165,7 @@ impl Bucket {
             })
         })
         .await
-        .map_err(|_| Cause::Timeout)?
+        .map_err(|_| CallError::Timeout)?
     }
 
     /// Writes an object, whose key consists of unreserved characters and slashes.
@@ -195,7 +198,7 @@ impl Bucket {
         };
         match run_until(deadline, write)
             .await
-            .map_err(|_| Cause::Timeout)?
+            .map_err(|_| CallError::Timeout)?
         {
             // The object that was to be replaced was deleted.
             Err(S3Error::Missing)
@@ -237,7 +240,7 @@ impl Bucket {
             .await
             .map_err(|_| S3Error::RequestError)?;
         let answer = self.connection.connector.call(request).await;
-        Ok(answer.map_err(|_| Cause::DispatchFailure)?)
+        Ok(answer.map_err(|_| CallError::DispatchFailure)?)
     }
 
     /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API
@@ -308,7 +311,11 @@ async fn read_answer(
 async fn read_body(body: SdkBody, limit: usize) -> Result<Vec<u8>, S3Error> {
     let mut body = ByteStream::new(body);
     let mut bytes = Vec::new();
-    while let Some(chunk) = body.try_next().await.map_err(|_| Cause::ResponseError)? {
+    while let Some(chunk) = body
+        .try_next()
+        .await
+        .map_err(|_| CallError::ResponseError)?
+    {
         if bytes.len().saturating_add(chunk.len()) > limit {
             return Err(S3Error::TooLarge);
         }
@@ -333,10 +340,10 @@ async fn refusal(mut response: HttpResponse) -> S3Error {
         .split_once("<Code>")
         .and_then(|(_, rest)| rest.split_once("</Code>"))
         .map(|(code, _)| code);
-    if let Some(cause) = code.and_then(|code| Cause::of_signature(code, None)) {
-        return cause.into();
+    if let Some(error) = code.and_then(|code| CallError::of_signature(code, None)) {
+        return error.into();
     }
-    let by_status = Cause::from_status(status);
+    let by_status = CallError::from_status(status);
     if by_status.is_transient() {
         return by_status.into();
     }

@@ -11,7 +11,7 @@ mod progress;
 
 use std::collections::HashMap;
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::client::customize::CustomizableOperation;
@@ -201,7 +201,7 @@ fn halved<I>(mut items: Vec<PendingItem<I>>) -> Vec<PendingItem<I>> {
 /// The items that DynamoDB left unprocessed.
 ///
 /// # Errors
-/// [`Cause::Throttled`] when it left all of them unprocessed, or when the returned keys cannot be
+/// [`CallError::Throttled`] when it left all of them unprocessed, or when the returned keys cannot be
 /// matched: then the whole chunk is written again, over itself.
 fn find_unprocessed<I: BatchItem>(
     items: &[PendingItem<I>],
@@ -226,6 +226,6 @@ fn find_unprocessed<I: BatchItem>(
     if unprocessed.len() == keys.len() && keys.len() < items.len() {
         Ok(unprocessed)
     } else {
-        Err(Cause::Throttled.into())
+        Err(CallError::Throttled.into())
     }
 }

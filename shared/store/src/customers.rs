@@ -10,7 +10,7 @@ mod field_fences;
 mod upserted;
 mod write;
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -151,7 +151,7 @@ impl CustomersTable {
                 Ok(WriteOutcome::Refused(item)) => {
                     let has_time = backoff.wait(deadline).await;
                     if !has_time {
-                        return Err(Cause::DeadlineExceeded.into());
+                        return Err(CallError::DeadlineExceeded.into());
                     }
                     item.map_or(NextWrite::Whole, NextWrite::FieldByField)
                 }

@@ -1,7 +1,7 @@
 //! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only
 //! its kind is kept.
 
-use aws::cause::{CONTENT_TOO_LARGE, CallFailure, Cause, Refusal};
+use aws::call_error::{CONTENT_TOO_LARGE, CallError, Refusal, SdkFailure};
 use aws::deadline::DeadlineExceeded;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 pub enum StoreError {
     /// DynamoDB throttled, failed, denied access or did not respond in time.
     #[error(transparent)]
-    Unavailable(#[from] Cause),
+    Unavailable(#[from] CallError),
     /// DynamoDB found the request invalid: it cannot store these values.
     #[error("ValidationException")]
     Invalid,
@@ -49,13 +49,13 @@ pub enum OwnFault {
 impl StoreError {
     /// Whether AWS refused the credentials of this process. Another process gets new ones.
     pub fn are_credentials_refused(&self) -> bool {
-        matches!(self, Self::Unavailable(Cause::InvalidCredentials))
+        matches!(self, Self::Unavailable(CallError::InvalidCredentials))
     }
 
     /// Whether the same call may succeed a moment later.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Unavailable(cause) => cause.is_transient(),
+            Self::Unavailable(error) => error.is_transient(),
             Self::Invalid
             | Self::ItemTooLarge
             | Self::CallTooLarge
@@ -77,9 +77,9 @@ impl StoreError {
     pub fn own_fault(&self) -> Option<OwnFault> {
         match self {
             Self::Invalid | Self::Unserializable => Some(OwnFault::Call),
-            Self::Unavailable(Cause::AccessDenied | Cause::NoSuchTable | Cause::UnusableKey(_)) => {
-                Some(OwnFault::Access)
-            }
+            Self::Unavailable(
+                CallError::AccessDenied | CallError::NoSuchTable | CallError::UnusableKey(_),
+            ) => Some(OwnFault::Access),
             // The next process has new credentials. A client decides how large an item is.
             Self::Unavailable(_) | Self::ItemTooLarge | Self::CallTooLarge | Self::Corrupt => None,
         }
@@ -119,16 +119,16 @@ impl UnstoredReason {
 
 impl From<DeadlineExceeded> for StoreError {
     fn from(_: DeadlineExceeded) -> Self {
-        Self::Unavailable(Cause::DeadlineExceeded)
+        Self::Unavailable(CallError::DeadlineExceeded)
     }
 }
 
 impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
     fn from(error: SdkError<E, HttpResponse>) -> Self {
-        match CallFailure::from(&error) {
-            CallFailure::NotSent => Self::Unserializable,
-            CallFailure::Unanswered(cause) => cause.into(),
-            CallFailure::Refused(refusal) => refused(refusal),
+        match SdkFailure::from(&error) {
+            SdkFailure::NotSent => Self::Unserializable,
+            SdkFailure::Unanswered(error) => error.into(),
+            SdkFailure::Refused(refusal) => refused(refusal),
         }
     }
 }
@@ -143,9 +143,9 @@ fn refused(refusal: Refusal<'_>) -> StoreError {
         (None, _) if refusal.status == CONTENT_TOO_LARGE => StoreError::CallTooLarge,
         // DynamoDB names a code: a proxy denies the call, and perhaps for what is in it.
         (None, _) if matches!(refusal.status, 401 | 403 | 407) => {
-            Cause::Other(format!("HTTP {}", refusal.status)).into()
+            CallError::Other(format!("HTTP {}", refusal.status)).into()
         }
-        _ => refusal.cause().into(),
+        _ => refusal.call_error().into(),
     }
 }
 
@@ -173,23 +173,23 @@ mod tests {
     #[test]
     fn only_what_no_client_and_no_outage_causes_is_a_fault_of_this_service() {
         let access = Some(OwnFault::Access);
-        let key = Cause::UnusableKey("KMSDisabledException".to_owned());
-        for (cause, expected) in [
-            (Cause::AccessDenied, access),
-            (Cause::NoSuchTable, access),
+        let key = CallError::UnusableKey("KMSDisabledException".to_owned());
+        for (error, expected) in [
+            (CallError::AccessDenied, access),
+            (CallError::NoSuchTable, access),
             (key, access),
-            (Cause::InvalidCredentials, None),
-            (Cause::ClockSkew, None),
-            (Cause::Throttled, None),
-            (Cause::Timeout, None),
-            (Cause::DeadlineExceeded, None),
-            (Cause::ServerError, None),
-            (Cause::Other("HTTP 403".to_owned()), None),
+            (CallError::InvalidCredentials, None),
+            (CallError::ClockSkew, None),
+            (CallError::Throttled, None),
+            (CallError::Timeout, None),
+            (CallError::DeadlineExceeded, None),
+            (CallError::ServerError, None),
+            (CallError::Other("HTTP 403".to_owned()), None),
         ] {
             assert_eq!(
-                StoreError::from(cause.clone()).own_fault(),
+                StoreError::from(error.clone()).own_fault(),
                 expected,
-                "{cause}"
+                "{error}"
             );
         }
         assert_eq!(StoreError::Invalid.own_fault(), Some(OwnFault::Call));

@@ -11,7 +11,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 use aws::deadline::{Deadline, run_until};
 use aws::dynamodb::UNRESPONSIVE_TIMEOUT;
 use futures_util::future::{Either, select};
@@ -47,7 +47,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(200);
 /// take effect twice, so that must do no harm.
 ///
 /// # Errors
-/// The error of the last call, or [`Cause::DeadlineExceeded`].
+/// The error of the last call, or [`CallError::DeadlineExceeded`].
 pub async fn repeat<T, F>(deadline: Deadline, call: impl Fn() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
@@ -73,7 +73,7 @@ where
 /// not a transient failure. While the first call has no response, the hedged request is repeated.
 ///
 /// # Errors
-/// The error of the call, or [`Cause::DeadlineExceeded`].
+/// The error of the call, or [`CallError::DeadlineExceeded`].
 pub(crate) async fn call_hedged<T, F>(
     deadline: Deadline,
     hedge_limit: &HedgeLimit,
@@ -88,7 +88,7 @@ where
         return outcome;
     }
     if deadline.remaining().is_zero() {
-        return Err(Cause::DeadlineExceeded.into());
+        return Err(CallError::DeadlineExceeded.into());
     }
     let response = hedge(first, deadline, hedge_limit, call);
     run_until(deadline, response).await?

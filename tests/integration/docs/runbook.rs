@@ -6,7 +6,7 @@ use crate::support::page::{Page, quoted, root};
 
 /// The files with the errors that are printed as `storeError` or `cause`.
 const ERRORS: [&str; 6] = [
-    "shared/aws/src/cause.rs",
+    "shared/aws/src/call_error.rs",
     "shared/aws/src/s3.rs",
     "shared/store/src/error.rs",
     "shared/store/src/overflow_messages/format.rs",

@@ -1,7 +1,7 @@
 //! Sends the request of an example of openapi.yaml to the functions. For a response that no single
 //! request produces, it serializes the problem.
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 use model::api_key::Endpoint;
 use model::identifier::RequestIdentifier;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ fn body_of(request: &Value) -> Option<String> {
 /// The problem of the example's name, for a response that has no request.
 pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
     let unavailable = |retry_identifier| Problem::StorageUnavailable {
-        reason: StoreError::Unavailable(Cause::Throttled).into(),
+        reason: StoreError::Unavailable(CallError::Throttled).into(),
         retry_identifier,
     };
     let problem = match name {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 use customers::CustomerResult;
 use model::customer::PROFILE_FIELDS;
 use model::customer::attributes::{FENCE_PREFIX, RESERVED_FIELDS};
@@ -98,7 +98,7 @@ fn profile_and_reserved_names_equal_those_of_the_code() {
     let results = [
         CustomerResult::Created,
         CustomerResult::Updated,
-        CustomerResult::Deferred(StoreError::from(Cause::Throttled).into()),
+        CustomerResult::Deferred(StoreError::from(CallError::Throttled).into()),
     ];
     assert_eq!(
         document.schema("CustomerStored")["properties"]["result"]["examples"],

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Error, Result, anyhow};
-use aws::cause::{CONTENT_TOO_LARGE, CallFailure, Cause};
+use aws::call_error::{CONTENT_TOO_LARGE, CallError, SdkFailure};
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::Builder;
 use aws_sdk_s3::config::http::HttpResponse;
@@ -267,13 +267,13 @@ where
         let is_checksum = causes(error).contains(WRONG_CHECKSUM);
         return is_checksum.then_some("its body does not match its checksum.");
     }
-    let CallFailure::Refused(answer) = CallFailure::from(error) else {
+    let SdkFailure::Refused(answer) = SdkFailure::from(error) else {
         return None;
     };
     let code = answer.code.unwrap_or_default();
-    let cause = answer.cause();
-    let has_unusable_key = matches!(cause, Cause::UnusableKey(_));
-    let is_refused = matches!(cause, Cause::AccessDenied | Cause::Other(_))
+    let error = answer.call_error();
+    let has_unusable_key = matches!(error, CallError::UnusableKey(_));
+    let is_refused = matches!(error, CallError::AccessDenied | CallError::Other(_))
         && matches!(answer.status, 400 | 403 | CONTENT_TOO_LARGE);
     let is_about_object = (has_unusable_key || is_refused) && code != OTHER_REGION_CODE;
     if !is_about_object {

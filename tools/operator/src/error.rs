@@ -10,7 +10,7 @@
 use std::error::Error as StdError;
 
 use anyhow::{Error, anyhow};
-use aws::cause::{CallFailure, Cause};
+use aws::call_error::{CallError, SdkFailure};
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ErrorMetadata, ProvideErrorMetadata, SdkError};
@@ -107,12 +107,12 @@ fn verb_of<E>(error: &SdkError<E, HttpResponse>) -> &'static str
 where
     E: ProvideErrorMetadata + StdError + 'static,
 {
-    let CallFailure::Refused(refusal) = CallFailure::from(error) else {
+    let SdkFailure::Refused(refusal) = SdkFailure::from(error) else {
         return "failed";
     };
-    match refusal.cause() {
-        Cause::Throttled => "throttled",
-        Cause::ServerError => "failed",
+    match refusal.call_error() {
+        CallError::Throttled => "throttled",
+        CallError::ServerError => "failed",
         _ => "refused",
     }
 }
@@ -168,7 +168,7 @@ fn own_text(error: &(dyn StdError + 'static)) -> String {
 
 /// What an operator can do about a refused call, if its signature is the reason.
 pub fn explain_signature(code: Option<&str>, message: Option<&str>) -> Option<&'static str> {
-    let cause = Cause::of_signature(code?, message)?;
+    let cause = CallError::of_signature(code?, message)?;
     Some(explain_cause(&cause))
 }
 
@@ -178,7 +178,7 @@ pub fn explain_clock(reason: &str) -> Option<&'static str> {
     let is_clock = CLOCK_REFUSALS
         .iter()
         .any(|refusal| reason.contains(refusal));
-    is_clock.then(|| explain_cause(&Cause::ClockSkew))
+    is_clock.then(|| explain_cause(&CallError::ClockSkew))
 }
 
 /// The error of a call that [`store`] made.
@@ -203,19 +203,19 @@ pub fn write_error(table_name: &str, error: &StoreError) -> Error {
 fn is_refused(error: &StoreError) -> bool {
     match error {
         StoreError::Unavailable(cause) => match cause {
-            Cause::Throttled
-            | Cause::Conflict
-            | Cause::DeadlineExceeded
-            | Cause::Timeout
-            | Cause::DispatchFailure
-            | Cause::ResponseError
-            | Cause::ServerError => false,
-            Cause::ClockSkew
-            | Cause::NoSuchTable
-            | Cause::AccessDenied
-            | Cause::InvalidCredentials
-            | Cause::UnusableKey(_)
-            | Cause::Other(_) => true,
+            CallError::Throttled
+            | CallError::Conflict
+            | CallError::DeadlineExceeded
+            | CallError::Timeout
+            | CallError::DispatchFailure
+            | CallError::ResponseError
+            | CallError::ServerError => false,
+            CallError::ClockSkew
+            | CallError::NoSuchTable
+            | CallError::AccessDenied
+            | CallError::InvalidCredentials
+            | CallError::UnusableKey(_)
+            | CallError::Other(_) => true,
         },
         StoreError::Invalid
         | StoreError::ItemTooLarge
@@ -237,27 +237,29 @@ fn explain(error: &StoreError) -> &'static str {
     }
 }
 
-fn explain_cause(cause: &Cause) -> &'static str {
+fn explain_cause(cause: &CallError) -> &'static str {
     match cause {
-        Cause::Timeout => "DynamoDB did not answer in time. Run the command again.",
+        CallError::Timeout => "DynamoDB did not answer in time. Run the command again.",
         // The retries may have been throttled until then.
-        Cause::DeadlineExceeded => {
+        CallError::DeadlineExceeded => {
             "DynamoDB did not answer in time, or throttles it. Wait a minute and run the command again."
         }
-        Cause::DispatchFailure | Cause::ResponseError => {
+        CallError::DispatchFailure | CallError::ResponseError => {
             "cannot reach DynamoDB. Check AWS_REGION, the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
         }
-        Cause::Throttled => "DynamoDB throttles it. Wait a minute and run the command again.",
-        Cause::Conflict => "another write was under way. Run the command again.",
-        Cause::ServerError => "DynamoDB failed. Run the command again.",
-        Cause::ClockSkew => "the clock of this machine is wrong. Set it.",
-        Cause::NoSuchTable => {
+        CallError::Throttled => "DynamoDB throttles it. Wait a minute and run the command again.",
+        CallError::Conflict => "another write was under way. Run the command again.",
+        CallError::ServerError => "DynamoDB failed. Run the command again.",
+        CallError::ClockSkew => "the clock of this machine is wrong. Set it.",
+        CallError::NoSuchTable => {
             "it does not exist in this region and AWS account. Check --stack, --local, the table variables and AWS_REGION."
         }
-        Cause::AccessDenied => "these credentials do not permit this. Use those of an operator.",
-        Cause::InvalidCredentials => "AWS rejected the credentials. Sign in again.",
-        Cause::UnusableKey(_) => "its KMS key cannot be used. Check the key and its policy.",
-        Cause::Other(_) => "DynamoDB failed.",
+        CallError::AccessDenied => {
+            "these credentials do not permit this. Use those of an operator."
+        }
+        CallError::InvalidCredentials => "AWS rejected the credentials. Sign in again.",
+        CallError::UnusableKey(_) => "its KMS key cannot be used. Check the key and its policy.",
+        CallError::Other(_) => "DynamoDB failed.",
     }
 }
 
@@ -269,12 +271,12 @@ mod tests {
     fn write_without_an_answer_is_told_as_unknown_and_a_refused_one_is_not() {
         let told = |error: StoreError| write_error("T", &error).to_string();
         assert_eq!(
-            told(Cause::DeadlineExceeded.into()),
+            told(CallError::DeadlineExceeded.into()),
             "Table T: DynamoDB did not answer in time, or throttles it. Wait a minute and run the command again. \
              (DeadlineExceeded) It is unknown whether this write took effect; the same command, run again, recognizes it."
         );
-        assert!(told(Cause::ServerError.into()).contains("unknown"));
-        for refused in [Cause::AccessDenied.into(), StoreError::Invalid] {
+        assert!(told(CallError::ServerError.into()).contains("unknown"));
+        for refused in [CallError::AccessDenied.into(), StoreError::Invalid] {
             assert!(!told(refused).contains("unknown"));
         }
     }

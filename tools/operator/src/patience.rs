@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use aws::cause::{CallFailure, Cause};
+use aws::call_error::{CallError, SdkFailure};
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
@@ -127,19 +127,19 @@ where
     if credentials_error(error).is_some() {
         return None;
     }
-    let cause = match CallFailure::from(error) {
-        CallFailure::Refused(refusal) if refusal.code == Some(TOO_MANY_AT_ONCE) => {
+    let cause = match SdkFailure::from(error) {
+        SdkFailure::Refused(refusal) if refusal.code == Some(TOO_MANY_AT_ONCE) => {
             return Some("AWS already runs as many of these as it allows");
         }
-        CallFailure::Refused(refusal) => refusal.cause(),
-        CallFailure::Unanswered(cause) => cause,
-        CallFailure::NotSent => return None,
+        SdkFailure::Refused(refusal) => refusal.call_error(),
+        SdkFailure::Unanswered(cause) => cause,
+        SdkFailure::NotSent => return None,
     };
     match cause {
-        Cause::Throttled => Some("AWS throttles the calls"),
-        Cause::ServerError => Some("AWS fails"),
-        Cause::Timeout => Some("AWS does not answer"),
-        Cause::DispatchFailure | Cause::ResponseError => {
+        CallError::Throttled => Some("AWS throttles the calls"),
+        CallError::ServerError => Some("AWS fails"),
+        CallError::Timeout => Some("AWS does not answer"),
+        CallError::DispatchFailure | CallError::ResponseError => {
             (has_waited).then_some("AWS cannot be reached")
         }
         _ => None,

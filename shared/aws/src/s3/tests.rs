@@ -11,10 +11,10 @@ async fn write_at_the_same_time_as_another_is_a_change() {
 #[tokio::test]
 async fn answer_without_a_code_is_decided_by_its_status() {
     for (status, error) in [
-        (408, S3Error::Unavailable(Cause::Timeout)),
-        (429, S3Error::Unavailable(Cause::Throttled)),
-        (500, S3Error::Unavailable(Cause::ServerError)),
-        (503, S3Error::Unavailable(Cause::ServerError)),
+        (408, S3Error::Unavailable(CallError::Timeout)),
+        (429, S3Error::Unavailable(CallError::Throttled)),
+        (500, S3Error::Unavailable(CallError::ServerError)),
+        (503, S3Error::Unavailable(CallError::ServerError)),
         (404, S3Error::Missing),
         (400, refused(400)),
         (403, refused(403)),
@@ -33,9 +33,9 @@ fn refused(status: u16) -> S3Error {
 #[tokio::test]
 async fn clock_that_is_wrong_is_told_apart_from_a_refused_key() {
     for (code, cause) in [
-        ("RequestTimeTooSkewed", Cause::ClockSkew),
-        ("ExpiredToken", Cause::InvalidCredentials),
-        ("SignatureDoesNotMatch", Cause::InvalidCredentials),
+        ("RequestTimeTooSkewed", CallError::ClockSkew),
+        ("ExpiredToken", CallError::InvalidCredentials),
+        ("SignatureDoesNotMatch", CallError::InvalidCredentials),
     ] {
         let body = format!("<Error><Code>{code}</Code><Message>none</Message></Error>");
         let response = HttpResponse::new(403.try_into().unwrap(), SdkBody::from(body));

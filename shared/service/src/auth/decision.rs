@@ -134,7 +134,7 @@ impl KnownKey {
 
 #[cfg(test)]
 mod tests {
-    use aws::cause::Cause;
+    use aws::call_error::CallError;
     use store::error::StoreError;
 
     use super::*;
@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn answer_of_the_table_counts_unless_it_fails_or_another_source_knows_of_a_revocation() {
         let of_table = Some(entry("of the table"));
-        let throttled = StoreError::from(Cause::Throttled);
-        let denied = StoreError::from(Cause::AccessDenied);
+        let throttled = StoreError::from(CallError::Throttled);
+        let denied = StoreError::from(CallError::AccessDenied);
         let valid = known(entry("of the snapshot"));
         let revoked = known(revoked("of the snapshot"));
         let without_table = |reason| Decision::WithoutTable(valid.clone(), reason);

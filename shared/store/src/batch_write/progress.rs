@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 
 use super::call_limit::FEW_CALLS;
 use super::chunk::{CHUNK_ITEMS, ChunkSize, QueuedItem, next_chunk};
@@ -122,7 +122,7 @@ impl<I: BatchItem> WriteProgress<I> {
     /// Why items are pending when no call is under way. `None` if none are.
     pub(super) fn why_pending(&self) -> Option<StoreError> {
         let is_pending = !self.queue.is_empty() || !self.postponed.is_empty();
-        is_pending.then(|| self.error.clone().unwrap_or(Cause::Throttled.into()))
+        is_pending.then(|| self.error.clone().unwrap_or(CallError::Throttled.into()))
     }
 
     /// Gives the postponed items to the next calls, after the items that no call had.

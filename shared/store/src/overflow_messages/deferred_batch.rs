@@ -163,7 +163,7 @@ impl<'a> MessagesBuilder<'a> {
 
 #[cfg(test)]
 mod tests {
-    use aws::cause::Cause;
+    use aws::call_error::CallError;
     use model::json::JsonText;
     use model::signal::Signal;
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn all_of(batch: &Batch<'_>) -> Leftover {
-        let reason = UnstoredReason::Store(StoreError::from(Cause::Throttled));
+        let reason = UnstoredReason::Store(StoreError::from(CallError::Throttled));
         let with_reason = |index| (index, reason.clone());
         let signals = batch.signals.iter().map(Signal::index);
         let rejected = batch.rejected.iter().map(|signal| signal.index);

@@ -1,7 +1,7 @@
 //! The answers that are given without a function: those of API Gateway, and one that stands for a
 //! function's. Must not know when which one is given.
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Response, StatusCode};
@@ -58,7 +58,7 @@ pub(super) fn storage_unavailable(sent: &SentRequest, reason: Option<String>) ->
         identifier.unwrap_or_else(RequestIdentifier::random)
     });
     let problem = Problem::StorageUnavailable {
-        reason: StoreError::Unavailable(Cause::DeadlineExceeded).into(),
+        reason: StoreError::Unavailable(CallError::DeadlineExceeded).into(),
         retry_identifier,
     };
     let request_id = format!("{:016x}", fastrand::u64(..));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use aws::cause::Cause;
+use aws::call_error::CallError;
 use aws::deadline::Deadline;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{DeleteRequest, WriteRequest};
@@ -58,7 +58,7 @@ async fn delete_batch(client: &Client, table_name: &str, keys: &[Item]) -> Resul
         }
         let has_time_left = backoff.wait(deadline).await;
         if !has_time_left {
-            return Err(write_error(table_name, &Cause::Throttled.into()));
+            return Err(write_error(table_name, &CallError::Throttled.into()));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aws::cause::Cause;
+use aws::call_error::CallError;
 use aws::deadline::Deadline;
 use serde_json::{Value, json};
 use simulator::aws::faults::{Fault, Target};
@@ -57,21 +57,21 @@ async fn other_refusal_is_not_repeated_and_blames_no_data() {
 #[tokio::test(start_paused = true)]
 async fn queue_says_why_it_did_not_take_a_message() {
     for (fault, cause) in [
-        (Fault::Status(400), Cause::Other("HTTP 400".to_owned())),
-        (Fault::Status(403), Cause::AccessDenied),
-        (Fault::Status(404), Cause::Other("HTTP 404".to_owned())),
-        (Fault::Status(413), Cause::Other("HTTP 413".to_owned())),
-        (Fault::Status(429), Cause::Throttled),
-        (Fault::Status(500), Cause::ServerError),
-        (Fault::Status(503), Cause::ServerError),
-        (Fault::Lost, Cause::DispatchFailure),
+        (Fault::Status(400), CallError::Other("HTTP 400".to_owned())),
+        (Fault::Status(403), CallError::AccessDenied),
+        (Fault::Status(404), CallError::Other("HTTP 404".to_owned())),
+        (Fault::Status(413), CallError::Other("HTTP 413".to_owned())),
+        (Fault::Status(429), CallError::Throttled),
+        (Fault::Status(500), CallError::ServerError),
+        (Fault::Status(503), CallError::ServerError),
+        (Fault::Lost, CallError::DispatchFailure),
         (
             Fault::Refused("InvalidSignatureException"),
-            Cause::ClockSkew,
+            CallError::ClockSkew,
         ),
         (
             Fault::Refused("ExpiredTokenException"),
-            Cause::InvalidCredentials,
+            CallError::InvalidCredentials,
         ),
     ] {
         let stack = Stack::start([fault.clone().always().on(Target::Sqs)]);

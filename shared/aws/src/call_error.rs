@@ -11,7 +11,7 @@ pub const CONTENT_TOO_LARGE: u16 = 413;
 /// Why DynamoDB, SQS, S3 or a target of the delivery did not do a call, as the log shows it.
 /// docs/runbook.md says for each what an operator does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Cause {
+pub enum CallError {
     /// The service throttled the call, by an exception or by unprocessed items.
     #[error("Throttled")]
     Throttled,
@@ -57,13 +57,13 @@ pub enum Cause {
 /// How a call of an SDK failed. Each service has its own error codes, so the caller interprets
 /// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CallFailure<'e> {
+pub enum SdkFailure<'e> {
     /// The request could not be written, so the service never got it: a defect of ours.
     NotSent,
     /// The service, or a machine before it, answered with an error.
     Refused(Refusal<'e>),
     /// There was no answer, or none that can be read.
-    Unanswered(Cause),
+    Unanswered(CallError),
 }
 
 /// An answer that says that a call failed.
@@ -78,7 +78,7 @@ pub struct Refusal<'e> {
     pub message: Option<&'e str>,
 }
 
-impl Cause {
+impl CallError {
     /// Whether the same call may succeed a moment later.
     pub fn is_transient(&self) -> bool {
         match self {
@@ -147,12 +147,12 @@ fn is_about_signing_time(message: &str) -> bool {
 impl Refusal<'_> {
     /// Why DynamoDB ("Error handling with DynamoDB", developer guide) or SQS ("`SendMessage`", API
     /// reference) refused a call: by its error code or, without one, by its status.
-    pub fn cause(&self) -> Cause {
+    pub fn call_error(&self) -> CallError {
         let Some(code) = self.code else {
-            return Cause::from_status(self.status);
+            return CallError::from_status(self.status);
         };
-        if let Some(cause) = Cause::of_signature(code, self.message) {
-            return cause;
+        if let Some(error) = CallError::of_signature(code, self.message) {
+            return error;
         }
         match code {
             // The codes with a dot are those of SQS's older protocol, which it still names.
@@ -162,18 +162,20 @@ impl Refusal<'_> {
             | "RequestLimitExceeded"
             | "RequestThrottled"
             | "Throttling"
-            | "ThrottlingException" => Cause::Throttled,
+            | "ThrottlingException" => CallError::Throttled,
             "ReplicatedWriteConflictException"
             | "TransactionConflictException"
-            | "TransactionInProgressException" => Cause::Conflict,
-            "RequestTimeout" | "RequestTimeoutException" => Cause::Timeout,
-            "InternalFailure" | "InternalServerError" | "ServiceUnavailable" => Cause::ServerError,
-            "ResourceNotFoundException" => Cause::NoSuchTable,
-            "AccessDeniedException" => Cause::AccessDenied,
-            _ if self.status >= 500 => Cause::ServerError,
-            _ if self.status == 429 => Cause::Throttled,
-            _ if is_about_kms(code) => Cause::UnusableKey(code.to_owned()),
-            other => Cause::Other(other.to_owned()),
+            | "TransactionInProgressException" => CallError::Conflict,
+            "RequestTimeout" | "RequestTimeoutException" => CallError::Timeout,
+            "InternalFailure" | "InternalServerError" | "ServiceUnavailable" => {
+                CallError::ServerError
+            }
+            "ResourceNotFoundException" => CallError::NoSuchTable,
+            "AccessDeniedException" => CallError::AccessDenied,
+            _ if self.status >= 500 => CallError::ServerError,
+            _ if self.status == 429 => CallError::Throttled,
+            _ if is_about_kms(code) => CallError::UnusableKey(code.to_owned()),
+            other => CallError::Other(other.to_owned()),
         }
     }
 }
@@ -184,12 +186,12 @@ fn is_about_kms(code: &str) -> bool {
     code.starts_with("Kms") || code.starts_with("KMS")
 }
 
-impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for CallFailure<'e> {
+impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for SdkFailure<'e> {
     fn from(error: &'e SdkError<E, HttpResponse>) -> Self {
         match error {
             SdkError::ConstructionFailure(_) => Self::NotSent,
-            SdkError::TimeoutError(_) => Self::Unanswered(Cause::Timeout),
-            SdkError::DispatchFailure(_) => Self::Unanswered(Cause::DispatchFailure),
+            SdkError::TimeoutError(_) => Self::Unanswered(CallError::Timeout),
+            SdkError::DispatchFailure(_) => Self::Unanswered(CallError::DispatchFailure),
             // To the SDK, a 200 that it cannot parse is an error without a code.
             SdkError::ServiceError(service) if !service.raw().status().is_success() => {
                 Self::Refused(Refusal {
@@ -206,7 +208,7 @@ impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for CallFa
                     message: None,
                 })
             }
-            _ => Self::Unanswered(Cause::ResponseError),
+            _ => Self::Unanswered(CallError::ResponseError),
         }
     }
 }
@@ -216,7 +218,7 @@ fn is_whole_error(response: &HttpResponse) -> bool {
     !response.status().is_success() && response.body().bytes().is_some()
 }
 
-impl From<DeadlineExceeded> for Cause {
+impl From<DeadlineExceeded> for CallError {
     fn from(_: DeadlineExceeded) -> Self {
         Self::DeadlineExceeded
     }
@@ -240,20 +242,20 @@ mod tests {
     #[test]
     fn answer_without_a_code_is_decided_by_its_status() {
         for (status, cause) in [
-            (400, Cause::Other("HTTP 400".to_owned())),
-            (401, Cause::AccessDenied),
-            (403, Cause::AccessDenied),
-            (404, Cause::Other("HTTP 404".to_owned())),
-            (408, Cause::Timeout),
-            (413, Cause::Other("HTTP 413".to_owned())),
-            (429, Cause::Throttled),
-            (431, Cause::Other("HTTP 431".to_owned())),
-            (500, Cause::ServerError),
-            (502, Cause::ServerError),
-            (503, Cause::ServerError),
-            (504, Cause::ServerError),
+            (400, CallError::Other("HTTP 400".to_owned())),
+            (401, CallError::AccessDenied),
+            (403, CallError::AccessDenied),
+            (404, CallError::Other("HTTP 404".to_owned())),
+            (408, CallError::Timeout),
+            (413, CallError::Other("HTTP 413".to_owned())),
+            (429, CallError::Throttled),
+            (431, CallError::Other("HTTP 431".to_owned())),
+            (500, CallError::ServerError),
+            (502, CallError::ServerError),
+            (503, CallError::ServerError),
+            (504, CallError::ServerError),
         ] {
-            let decided = refusal(status, None, "").cause();
+            let decided = refusal(status, None, "").call_error();
             assert_eq!(decided, cause, "{status}");
             let may_pass = status == 408 || status == 429 || status >= 500;
             assert_eq!(decided.is_transient(), may_pass, "{status}");
@@ -269,9 +271,9 @@ mod tests {
         ] {
             let answer = HttpResponse::new(status.try_into().unwrap(), body);
             let error = SdkError::<ErrorMetadata, _>::response_error("unreadable", answer);
-            let failure = CallFailure::from(&error);
+            let failure = SdkFailure::from(&error);
             assert_eq!(
-                matches!(failure, CallFailure::Refused(_)),
+                matches!(failure, SdkFailure::Refused(_)),
                 is_refusal,
                 "{status}"
             );
@@ -285,25 +287,33 @@ mod tests {
         let refused =
             "The request signature we calculated does not match the signature you provided";
         for (code, message, cause) in [
-            ("InvalidSignatureException", late, Cause::ClockSkew),
-            ("InvalidSignatureException", early, Cause::ClockSkew),
-            ("SignatureDoesNotMatch", late, Cause::ClockSkew),
-            ("RequestTimeTooSkewed", "", Cause::ClockSkew),
-            ("RequestExpired", "", Cause::ClockSkew),
+            ("InvalidSignatureException", late, CallError::ClockSkew),
+            ("InvalidSignatureException", early, CallError::ClockSkew),
+            ("SignatureDoesNotMatch", late, CallError::ClockSkew),
+            ("RequestTimeTooSkewed", "", CallError::ClockSkew),
+            ("RequestExpired", "", CallError::ClockSkew),
             (
                 "InvalidSignatureException",
                 refused,
-                Cause::InvalidCredentials,
+                CallError::InvalidCredentials,
             ),
-            ("SignatureDoesNotMatch", refused, Cause::InvalidCredentials),
-            ("ExpiredTokenException", "", Cause::InvalidCredentials),
+            (
+                "SignatureDoesNotMatch",
+                refused,
+                CallError::InvalidCredentials,
+            ),
+            ("ExpiredTokenException", "", CallError::InvalidCredentials),
             (
                 "UnrecognizedClientException",
                 late,
-                Cause::InvalidCredentials,
+                CallError::InvalidCredentials,
             ),
         ] {
-            assert_eq!(refusal(400, Some(code), message).cause(), cause, "{code}");
+            assert_eq!(
+                refusal(400, Some(code), message).call_error(),
+                cause,
+                "{code}"
+            );
         }
     }
 
@@ -322,13 +332,13 @@ mod tests {
             "TransactionConflictException",
         ] {
             assert!(
-                refusal(400, Some(code), "").cause().is_transient(),
+                refusal(400, Some(code), "").call_error().is_transient(),
                 "{code}"
             );
         }
         for code in ["AccessDeniedException", "KmsDisabled", "QueueDoesNotExist"] {
             assert!(
-                !refusal(400, Some(code), "").cause().is_transient(),
+                !refusal(400, Some(code), "").call_error().is_transient(),
                 "{code}"
             );
         }
