@@ -1,4 +1,4 @@
-//! The drain of a deferred batch, by the steps of [`store::batch_pipeline`]. If there is a leftover, the
+//! The drain of a deferred batch, by the steps of [`store::batch_pipeline`]. If a signal is not stored, the
 //! message stays in the queue.
 
 use model::json::JsonText;
@@ -44,7 +44,7 @@ impl OverflowFunction {
             no_progress_timeout: NO_PROGRESS_TIMEOUT,
         };
         let written = tables.write(&recorded, signals, rejected, plan).await;
-        if let Some(reason) = written.leftover.reason() {
+        if let Some(reason) = written.unstored.reason() {
             return Err(DrainError::Unstored(reason));
         }
         if let Some(refusal) = written.rejected_refusals.into_iter().next() {

@@ -1,4 +1,4 @@
-//! How the signals of a request are stored: by the steps of [`store::batch_pipeline`]. The leftover goes to the
+//! How the signals of a request are stored: by the steps of [`store::batch_pipeline`]. Unstored signals go to the
 //! overflow queue (docs/api.md, When DynamoDB is unavailable).
 
 use model::batch::Batch;
@@ -9,7 +9,7 @@ use service::budget::RequestBudget;
 use service::context::RequestContext;
 use service::problem::Problem;
 use store::batch_context::BatchContext;
-use store::batch_pipeline::{BatchRecord, Leftover, RecordedBatch, WritePlan};
+use store::batch_pipeline::{BatchRecord, RecordedBatch, UnstoredSignals, WritePlan};
 use store::error::UnstoredReason;
 use store::idempotency::RequestHashes;
 use store::overflow_messages;
@@ -58,7 +58,7 @@ pub(crate) struct StoredBatch<'a> {
     pub(crate) unstored_reason: Option<UnstoredReason>,
 }
 
-/// What became of the leftover.
+/// What became of unstored signals.
 struct Deferral {
     /// The indices of the valid signals that are queued.
     signals: Vec<usize>,
@@ -105,7 +105,7 @@ impl SignalsFunction {
             warnings,
         };
         let deferral = self
-            .defer(&batch, written.leftover, &recorded, request)
+            .defer(&batch, written.unstored, &recorded, request)
             .await?;
         Ok(StoredBatch {
             batch,
@@ -117,12 +117,12 @@ impl SignalsFunction {
         })
     }
 
-    /// Queues the leftover of a batch. The request fails if the queue does not take its signals. Rejected
-    /// signals that the queue does not take are lost, and the log says so.
+    /// Queues the unstored signals of a batch. If the queue does not accept them, the request fails because of the
+    /// valid ones, and the rejected ones are lost, which the log says.
     async fn defer(
         &self,
         batch: &Batch<'_>,
-        leftover: Leftover,
+        unstored: UnstoredSignals,
         recorded: &RecordedBatch<'_>,
         request: BatchRequest<'_>,
     ) -> Result<Deferral, Problem> {
@@ -130,37 +130,37 @@ impl SignalsFunction {
             signals: Vec::new(),
             reason: None,
         };
-        if leftover.is_empty() {
+        if unstored.is_empty() {
             return Ok(nothing);
         }
-        let is_queued = self.queue(batch, &leftover, recorded, request).await;
+        let is_queued = self.queue(batch, &unstored, recorded, request).await;
         if is_queued {
             return Ok(Deferral {
-                reason: leftover.reason(),
-                signals: leftover.signals.into_keys().collect(),
+                reason: unstored.reason(),
+                signals: unstored.signals.into_keys().collect(),
             });
         }
-        if let Some(reason) = leftover.rejected.values().next() {
+        if let Some(reason) = unstored.rejected.values().next() {
             log::write_rejected_not_stored(request.request_context, &reason.to_string());
         }
-        match UnstoredReason::most_telling(leftover.signals.values()) {
+        match UnstoredReason::most_telling(unstored.signals.values()) {
             Some(reason) => Err(self.unavailable(reason, recorded, request).await),
             None => Ok(nothing),
         }
     }
 
-    /// Sends the leftover of a batch to the queue. Returns whether the queue acknowledged it.
+    /// Sends the unstored signals of a batch to the queue. Returns whether the queue acknowledged it.
     async fn queue(
         &self,
         batch: &Batch<'_>,
-        leftover: &Leftover,
+        unstored: &UnstoredSignals,
         recorded: &RecordedBatch<'_>,
         request: BatchRequest<'_>,
     ) -> bool {
         let context = recorded.context;
         let expires_at = self.tables.signals.expires_at(context.first_received_at);
         let messages =
-            overflow_messages::batch_messages(batch, request.hashes, context, expires_at, leftover);
+            overflow_messages::batch_messages(batch, request.hashes, context, expires_at, unstored);
         let deadline = request.budget_before_late_record().queue();
         let sent = self
             .overflow_queue

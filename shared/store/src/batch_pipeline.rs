@@ -3,9 +3,9 @@
 //! 1. [`BatchTables::record`] writes the idempotency record of the batch, or reads the one that exists. It
 //!    returns a [`RecordedBatch`].
 //! 2. [`BatchTables::write`] writes the signals, as a [`WritePlan`] says. It returns a [`WrittenBatch`], whose
-//!    [`Leftover`] has what DynamoDB did not acknowledge, and why.
+//!    [`UnstoredSignals`] has what DynamoDB did not acknowledge, and why.
 //!
-//! The caller decides what becomes of a conflict and of the leftover. This module must not know queues and
+//! The caller decides what becomes of a conflict and of unstored signals. This module must not know queues and
 //! responses.
 
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ pub enum WritePlan {
 /// A batch after the second step.
 #[derive(Clone, Debug)]
 pub struct WrittenBatch<'a> {
-    /// The valid signals that DynamoDB did not refuse. They are stored, except those in `leftover`.
+    /// The valid signals that DynamoDB did not refuse. They are stored, except those in `unstored`.
     pub signals: Vec<Signal<'a>>,
     /// The valid signals that DynamoDB refused. They became rejected ones.
     pub refused: Vec<RejectedSignal<'a>>,
@@ -86,12 +86,13 @@ pub struct WrittenBatch<'a> {
     pub refusal: Option<UnstoredReason>,
     /// Why DynamoDB refused rejected signals, which are then stored nowhere: one error for each write.
     pub rejected_refusals: Vec<StoreError>,
-    pub leftover: Leftover,
+    pub unstored: UnstoredSignals,
 }
 
-/// What DynamoDB did not acknowledge of a batch, by the indices of the signals, and why.
+/// The signals of a batch that DynamoDB did not acknowledge, by their indices, and why. Each of them may be
+/// stored or not.
 #[derive(Clone, Debug, Default)]
-pub struct Leftover {
+pub struct UnstoredSignals {
     /// The valid signals.
     pub signals: BTreeMap<usize, UnstoredReason>,
     /// The rejected signals.
@@ -100,9 +101,9 @@ pub struct Leftover {
 
 /// What one write did not store, by the indices of the signals, and why.
 #[derive(Default)]
-struct Unwritten {
+struct WriteFailures {
     refused: BTreeMap<usize, StoreError>,
-    leftover: BTreeMap<usize, UnstoredReason>,
+    unstored: BTreeMap<usize, UnstoredReason>,
 }
 
 impl BatchTables {
@@ -149,7 +150,10 @@ impl BatchTables {
         deadline: Deadline,
     ) -> Result<RecordedBatch<'a>, StoreError> {
         let record = match hashes {
-            Some(hashes) => self.write_record(context, hashes, now, deadline).await?,
+            Some(hashes) => {
+                self.find_or_write_record(context, hashes, now, deadline)
+                    .await?
+            }
             None => BatchRecord::NotNeeded,
         };
         Ok(RecordedBatch {
@@ -162,7 +166,7 @@ impl BatchTables {
         })
     }
 
-    async fn write_record(
+    async fn find_or_write_record(
         &self,
         context: BatchContext<'_>,
         hashes: &RequestHashes,
@@ -183,7 +187,7 @@ impl BatchTables {
     }
 
     /// The second step: writes the valid and the rejected signals of a batch. Valid signals that DynamoDB
-    /// refuses become rejected ones. While the record is unknown, nothing is written: all is left over.
+    /// refuses become rejected ones. While the record is unknown, nothing is written: all signals are unstored.
     pub async fn write<'a>(
         &self,
         recorded: &RecordedBatch<'_>,
@@ -192,8 +196,8 @@ impl BatchTables {
         plan: WritePlan,
     ) -> WrittenBatch<'a> {
         if let BatchRecord::Unknown(reason) = &recorded.record {
-            let of_signals = Unwritten::all(&signals, Signal::index, reason);
-            let of_rejected = Unwritten::all(&rejected, index_of_rejected, reason);
+            let of_signals = WriteFailures::all(&signals, Signal::index, reason);
+            let of_rejected = WriteFailures::all(&rejected, index_of_rejected, reason);
             return WrittenBatch::new(signals, of_signals).with_rejected(of_rejected);
         }
         match plan {
@@ -235,8 +239,8 @@ impl BatchTables {
         let written = WrittenBatch::new(signals, of_signals);
         let mut items = recorded.rejected_items(&written.refused);
         items.extend(rejected);
-        let of_rejected = match written.leftover.signals.values().next() {
-            Some(reason) => Unwritten::all(&items, index_of_rejected, reason),
+        let of_rejected = match written.unstored.signals.values().next() {
+            Some(reason) => WriteFailures::all(&items, index_of_rejected, reason),
             None => self.write_rejected(&items, plan).await,
         };
         written.with_rejected(of_rejected)
@@ -247,12 +251,16 @@ impl BatchTables {
         context: BatchContext<'_>,
         signals: &[Signal<'_>],
         plan: WritePlan,
-    ) -> Unwritten {
+    ) -> WriteFailures {
         let store = |signals, deadline| self.signals.store(context, signals, deadline);
         write_in_rounds(signals, Signal::index, plan, store).await
     }
 
-    async fn write_rejected(&self, items: &[RejectedSignalItem<'_>], plan: WritePlan) -> Unwritten {
+    async fn write_rejected(
+        &self,
+        items: &[RejectedSignalItem<'_>],
+        plan: WritePlan,
+    ) -> WriteFailures {
         let store = |items, deadline| self.rejected.store(items, deadline);
         write_in_rounds(items, index_of_rejected, plan, store).await
     }
@@ -265,7 +273,7 @@ async fn write_in_rounds<'i, I, F>(
     index_of: fn(&I) -> usize,
     plan: WritePlan,
     store: impl Fn(Vec<&'i I>, Deadline) -> F,
-) -> Unwritten
+) -> WriteFailures
 where
     F: Future<Output = Vec<ItemOutcome>>,
 {
@@ -274,16 +282,16 @@ where
     loop {
         let outcomes = store(left.clone(), plan.deadline_of_round()).await;
         let indices = left.iter().copied().map(index_of);
-        let round = Unwritten::new(indices, outcomes);
-        let is_progress = round.leftover.len() < left.len();
+        let round = WriteFailures::new(indices, outcomes);
+        let is_progress = round.unstored.len() < left.len();
         refused.extend(round.refused);
-        if round.leftover.is_empty() || !plan.has_another_round(is_progress) {
-            return Unwritten {
+        if round.unstored.is_empty() || !plan.has_another_round(is_progress) {
+            return WriteFailures {
                 refused,
-                leftover: round.leftover,
+                unstored: round.unstored,
             };
         }
-        left.retain(|item| round.leftover.contains_key(&index_of(item)));
+        left.retain(|item| round.unstored.contains_key(&index_of(item)));
     }
 }
 
@@ -326,7 +334,7 @@ impl WritePlan {
         }
     }
 
-    /// Whether what is left over after a round is written again.
+    /// Whether unstored items are written again after a round.
     fn has_another_round(self, is_progress: bool) -> bool {
         match self {
             Self::AtOnce { .. } => false,
@@ -337,50 +345,50 @@ impl WritePlan {
 
 impl<'a> WrittenBatch<'a> {
     /// What became of the valid signals.
-    fn new(mut signals: Vec<Signal<'a>>, unwritten: Unwritten) -> Self {
-        let is_refused = |signal: &mut Signal<'a>| unwritten.refused.contains_key(&signal.index());
+    fn new(mut signals: Vec<Signal<'a>>, failures: WriteFailures) -> Self {
+        let is_refused = |signal: &mut Signal<'a>| failures.refused.contains_key(&signal.index());
         // In place: a second list of 500 signals would take memory while nothing is refused.
         let refused = signals.extract_if(.., is_refused);
         let refused = refused.map(Signal::into_refused).collect();
-        let refusals = unwritten.refused.into_values().map(UnstoredReason::from);
+        let refusals = failures.refused.into_values().map(UnstoredReason::from);
         let refusals: Vec<_> = refusals.collect();
         Self {
             signals,
             refused,
             refusal: UnstoredReason::most_telling(&refusals),
             rejected_refusals: Vec::new(),
-            leftover: Leftover {
-                signals: unwritten.leftover,
+            unstored: UnstoredSignals {
+                signals: failures.unstored,
                 rejected: BTreeMap::new(),
             },
         }
     }
 
     /// Adds what became of rejected signals.
-    fn with_rejected(mut self, unwritten: Unwritten) -> Self {
-        self.leftover.rejected.extend(unwritten.leftover);
-        let refusals = unwritten.refused.into_values();
+    fn with_rejected(mut self, failures: WriteFailures) -> Self {
+        self.unstored.rejected.extend(failures.unstored);
+        let refusals = failures.refused.into_values();
         self.rejected_refusals.extend(refusals.last());
         self
     }
 }
 
-impl Unwritten {
+impl WriteFailures {
     /// What became of the items of the signals with these indices.
     fn new(indices: impl Iterator<Item = usize>, outcomes: Vec<ItemOutcome>) -> Self {
-        let mut unwritten = Self::default();
+        let mut failures = Self::default();
         for (index, outcome) in indices.zip(outcomes) {
             match outcome {
                 ItemOutcome::Stored => {}
                 ItemOutcome::Refused(error) => {
-                    unwritten.refused.insert(index, error);
+                    failures.refused.insert(index, error);
                 }
-                ItemOutcome::Unacknowledged(error) => {
-                    unwritten.leftover.insert(index, error.into());
+                ItemOutcome::Unstored(error) => {
+                    failures.unstored.insert(index, error.into());
                 }
             }
         }
-        unwritten
+        failures
     }
 
     /// None of these items is written, for this reason.
@@ -388,17 +396,17 @@ impl Unwritten {
         let with_reason = |item| (index_of(item), reason.clone());
         Self {
             refused: BTreeMap::new(),
-            leftover: items.iter().map(with_reason).collect(),
+            unstored: items.iter().map(with_reason).collect(),
         }
     }
 }
 
-impl Leftover {
+impl UnstoredSignals {
     pub fn is_empty(&self) -> bool {
         self.signals.is_empty() && self.rejected.is_empty()
     }
 
-    /// The reason that says most to the operator. `None` if nothing is left over.
+    /// The reason that says most to the operator. `None` if all signals are stored.
     pub fn reason(&self) -> Option<UnstoredReason> {
         UnstoredReason::most_telling(self.signals.values().chain(self.rejected.values()))
     }

@@ -54,7 +54,7 @@ pub enum ItemOutcome {
     /// It was refused for good, for this reason.
     Refused(StoreError),
     /// DynamoDB did not acknowledge it, for this reason: it may be stored or not.
-    Unacknowledged(StoreError),
+    Unstored(StoreError),
 }
 
 /// A table that items are written to in batches.

@@ -139,7 +139,7 @@ impl<I: BatchItem> WriteProgress<I> {
     /// What became of each item, if the pending ones are not put again.
     pub(super) fn give_up(mut self, reason: &StoreError) -> Vec<ItemOutcome> {
         for pending in self.queue.iter().chain(&self.postponed) {
-            let outcome = ItemOutcome::Unacknowledged(reason.clone());
+            let outcome = ItemOutcome::Unstored(reason.clone());
             self.outcomes.set(pending.position, outcome);
         }
         self.outcomes.0

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::{BATCH, MessageError, VERSION, json, message};
 use crate::batch_context::BatchContext;
-use crate::batch_pipeline::Leftover;
+use crate::batch_pipeline::UnstoredSignals;
 use crate::idempotency::RequestHashes;
 use crate::rejected_signals::RejectedSignalItem;
 
@@ -61,13 +61,13 @@ pub struct DeferredSignal<'a> {
     pub text: Cow<'a, str>,
 }
 
-/// The messages for what is left over of `batch`, valid and rejected signals, as JSON.
+/// The messages for the unstored signals of `batch`, valid and rejected ones, as JSON.
 pub fn batch_messages<'a>(
     batch: &'a Batch<'a>,
     hashes: &'a RequestHashes,
     context: BatchContext<'a>,
     expires_at: Option<Timestamp>,
-    leftover: &Leftover,
+    unstored: &UnstoredSignals,
 ) -> Vec<String> {
     let mut messages = MessagesBuilder::new(DeferredBatch {
         version: VERSION,
@@ -84,7 +84,7 @@ pub fn batch_messages<'a>(
     for signal in batch
         .signals
         .iter()
-        .filter(|signal| leftover.signals.contains_key(&signal.index()))
+        .filter(|signal| unstored.signals.contains_key(&signal.index()))
     {
         let signal = DeferredSignal {
             index: signal.index(),
@@ -95,7 +95,7 @@ pub fn batch_messages<'a>(
     for rejected in batch
         .rejected
         .iter()
-        .filter(|rejected| leftover.rejected.contains_key(&rejected.index))
+        .filter(|rejected| unstored.rejected.contains_key(&rejected.index))
     {
         let rejected = RejectedSignalItem::new(context, rejected, context.first_received_at);
         messages.message_for(&rejected).rejected.push(rejected);
@@ -194,12 +194,12 @@ mod tests {
         )
     }
 
-    fn all_of(batch: &Batch<'_>) -> Leftover {
+    fn all_of(batch: &Batch<'_>) -> UnstoredSignals {
         let reason = UnstoredReason::Store(StoreError::from(CallError::Throttled));
         let with_reason = |index| (index, reason.clone());
         let signals = batch.signals.iter().map(Signal::index);
         let rejected = batch.rejected.iter().map(|signal| signal.index);
-        Leftover {
+        UnstoredSignals {
             signals: signals.map(with_reason).collect(),
             rejected: rejected.map(with_reason).collect(),
         }
@@ -269,9 +269,9 @@ mod tests {
             request_id: "",
         };
         let hashes = RequestHashes::new(body, &batch);
-        let mut leftover = all_of(&batch);
-        leftover.signals.remove(&1);
-        let messages = batch_messages(&batch, &hashes, context, None, &leftover);
+        let mut unstored = all_of(&batch);
+        unstored.signals.remove(&1);
+        let messages = batch_messages(&batch, &hashes, context, None, &unstored);
         let event: serde_json::Value =
             serde_json::from_str(include_str!("../../../../events/overflow/event.json")).unwrap();
         let sample = event["Records"][0]["body"].as_str().unwrap();

@@ -234,7 +234,7 @@ impl<'a> SignalsWriter<'a> {
         let is_stored = |outcome| match outcome {
             ItemOutcome::Stored => Ok(true),
             ItemOutcome::Refused(_) => Ok(false),
-            ItemOutcome::Unacknowledged(error) => Err(write_error(&self.tables.signals, &error)),
+            ItemOutcome::Unstored(error) => Err(write_error(&self.tables.signals, &error)),
         };
         stored.into_iter().map(is_stored).collect()
     }

@@ -74,7 +74,7 @@ impl Redrive<'_> {
                     let error = FieldError::refused_by_store(&JsonPointer::Root);
                     return Ok(RedriveOutcome::Rejected(vec![error]));
                 }
-                ItemOutcome::Unacknowledged(error) => {
+                ItemOutcome::Unstored(error) => {
                     return Err(write_error(&self.tables.signals, &error));
                 }
             }
