@@ -1,4 +1,4 @@
-//! The handler that sends the CloudEvents of a batch to the bus.
+//! The handler that sends the CloudEvents of an event's records to the bus.
 //!
 //! In place of a CloudEvent that the bus cannot have, it sends a claim check for the place that has
 //! the whole CloudEvent: the lake, if `LAKE_DATAREF` says that there is one that takes it, or the
@@ -9,8 +9,10 @@ use aws::variables::{ConfigError, Variables};
 use service::runtime::InvocationOutcome;
 use service::runtime::batch_item_failures::PartialBatchResponse;
 
-use crate::batch::{Batch, BatchCloudEvent, Fate, Invocation, UnreadableEvent};
 use crate::clients;
+use crate::delivery::{
+    Delivery, DeliveryOutcome, Invocation, PositionedCloudEvent, UnreadableEvent,
+};
 use crate::event_bus::{BusEntry, EventBus};
 use crate::failure_bucket;
 use crate::send::Undelivered;
@@ -44,7 +46,7 @@ impl BusHandler {
         })
     }
 
-    /// Sends the CloudEvents of a batch to the bus, in the order of the records. Returns the first
+    /// Sends the CloudEvents of an event's records to the bus, in the order of the records. Returns the first
     /// record that is to be delivered again.
     ///
     /// # Errors
@@ -53,22 +55,26 @@ impl BusHandler {
         &self,
         invocation: Invocation<'_>,
     ) -> Result<InvocationOutcome<PartialBatchResponse>, UnreadableEvent> {
-        let mut batch = Batch::begin(invocation, &self.failures)?;
-        let cloud_events = batch.read();
+        let mut delivery = Delivery::begin(invocation, &self.failures)?;
+        let cloud_events = delivery.read();
         let mut entries = Vec::new();
         for cloud_event in &cloud_events {
-            entries.push(self.entry(cloud_event, &mut batch));
+            entries.push(self.entry(cloud_event, &mut delivery));
         }
-        batch.keep_all().await;
-        entries.retain(|entry| !batch.ends_before(entry.position));
-        if let Err(failed) = self.send(&entries, &mut batch).await {
-            batch.fail(failed);
+        delivery.keep_all().await;
+        entries.retain(|entry| !delivery.ends_before(entry.position));
+        if let Err(failed) = self.send(&entries, &mut delivery).await {
+            delivery.fail(failed);
         }
-        Ok(batch.finish())
+        Ok(delivery.finish())
     }
 
     /// What the bus gets of a CloudEvent: itself, or a claim check for it.
-    fn entry<'e>(&self, event: &'e BatchCloudEvent, batch: &mut Batch<'_>) -> BusEntry<'e> {
+    fn entry<'e>(
+        &self,
+        event: &'e PositionedCloudEvent,
+        delivery: &mut Delivery<'_>,
+    ) -> BusEntry<'e> {
         let whole = BusEntry {
             position: event.position,
             cloud_event: &event.cloud_event,
@@ -79,9 +85,9 @@ impl BusHandler {
         }
         let dataref = match &self.lake_dataref {
             Some(lake) if event.cloud_event.fits_lake() => lake.clone(),
-            _ => batch.keep_later(event.position, TOO_LARGE),
+            _ => delivery.keep_later(event.position, TOO_LARGE),
         };
-        batch.set_fate(event.position, Fate::Referenced);
+        delivery.set_outcome(event.position, DeliveryOutcome::Referenced);
         whole.as_claim_check(&dataref)
     }
 
@@ -92,21 +98,23 @@ impl BusHandler {
     async fn send(
         &self,
         entries: &[BusEntry<'_>],
-        batch: &mut Batch<'_>,
+        delivery: &mut Delivery<'_>,
     ) -> Result<(), FailedRecord> {
-        let sent = self.bus.put(entries, batch.deadline).await;
+        let sent = self.bus.put(entries, delivery.deadline).await;
         let mut takes_nothing = sent.took_none_of_several;
         for Undelivered { item: entry, error } in sent.refused {
             let position = entry.position;
-            let kept = batch.keep_refused(position, "EventBridge", &error).await?;
-            let takes_claim_check = self.takes_claim_check(entry, &kept, batch).await?;
+            let kept = delivery
+                .keep_refused(position, "EventBridge", &error)
+                .await?;
+            let takes_claim_check = self.takes_claim_check(entry, &kept, delivery).await?;
             if takes_claim_check {
                 takes_nothing = false;
-                batch.set_fate(position, Fate::Referenced);
+                delivery.set_outcome(position, DeliveryOutcome::Referenced);
             } else if takes_nothing {
                 return Err(failed(entry, error));
             } else {
-                batch.set_fate(position, Fate::OnlyKept);
+                delivery.set_outcome(position, DeliveryOutcome::InFailureBucket);
             }
         }
         match sent.failed {
@@ -121,13 +129,13 @@ impl BusHandler {
         &self,
         refused: &BusEntry<'_>,
         dataref: &str,
-        batch: &Batch<'_>,
+        delivery: &Delivery<'_>,
     ) -> Result<bool, FailedRecord> {
         if refused.claim_check.is_some() {
             return Ok(false);
         }
         let claim_check = [refused.as_claim_check(dataref)];
-        let sent = self.bus.put(&claim_check, batch.deadline).await;
+        let sent = self.bus.put(&claim_check, delivery.deadline).await;
         match sent.failed {
             Some(Undelivered { error, .. }) => Err(failed(refused, error)),
             None => Ok(sent.refused.is_empty()),

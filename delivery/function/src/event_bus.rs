@@ -39,7 +39,7 @@ pub(crate) struct EventBus {
 /// An entry: a CloudEvent, or a claim check for it.
 #[derive(Debug)]
 pub(crate) struct BusEntry<'e> {
-    /// The position of its record in the batch.
+    /// The position of its record in the event.
     pub(crate) position: RecordPosition,
     pub(crate) cloud_event: &'e CloudEvent,
     /// What is sent in place of the CloudEvent.

@@ -9,9 +9,9 @@ use aws_sdk_firehose::Client;
 use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
 
-use crate::batch::BatchCloudEvent;
 use crate::clients::call;
 use crate::cloud_event::MAX_LAKE_BYTES;
+use crate::delivery::PositionedCloudEvent;
 use crate::send::{ItemResult, RefusedCall, SendOutcome, confirm, confirm_count, send_all};
 use crate::target_error::TargetError;
 
@@ -47,9 +47,9 @@ impl DeliveryStream {
     /// undelivered one.
     pub(crate) async fn put<'i>(
         &self,
-        cloud_events: &'i [BatchCloudEvent],
+        cloud_events: &'i [PositionedCloudEvent],
         deadline: Deadline,
-    ) -> SendOutcome<'i, BatchCloudEvent> {
+    ) -> SendOutcome<'i, PositionedCloudEvent> {
         send_all(
             cloud_events,
             cloud_events_of_next_call,
@@ -60,7 +60,7 @@ impl DeliveryStream {
 
     async fn put_in_one_call(
         &self,
-        cloud_events: &[BatchCloudEvent],
+        cloud_events: &[PositionedCloudEvent],
         deadline: Deadline,
     ) -> Result<(), RefusedCall> {
         let packed = pack(cloud_events);
@@ -92,7 +92,7 @@ impl DeliveryStream {
 }
 
 /// The records of one call with these CloudEvents.
-fn pack(cloud_events: &[BatchCloudEvent]) -> Vec<PackedRecord> {
+fn pack(cloud_events: &[PositionedCloudEvent]) -> Vec<PackedRecord> {
     let mut records = Vec::new();
     let mut first = 0;
     while let Some(rest) = cloud_events.get(first..)
@@ -111,7 +111,7 @@ fn pack(cloud_events: &[BatchCloudEvent]) -> Vec<PackedRecord> {
 }
 
 /// How many of `cloud_events` one record takes: at least one if there is one.
-fn cloud_events_of_next_record(cloud_events: &[BatchCloudEvent]) -> usize {
+fn cloud_events_of_next_record(cloud_events: &[PositionedCloudEvent]) -> usize {
     let mut record_bytes = 0;
     let mut count = 0;
     for event in cloud_events {
@@ -125,7 +125,7 @@ fn cloud_events_of_next_record(cloud_events: &[BatchCloudEvent]) -> usize {
 }
 
 /// How many of `cloud_events` the records of one call take.
-fn cloud_events_of_next_call(cloud_events: &[BatchCloudEvent]) -> usize {
+fn cloud_events_of_next_call(cloud_events: &[PositionedCloudEvent]) -> usize {
     let mut count = 0;
     for _ in 0..MAX_RECORDS {
         let rest = cloud_events.get(count..).unwrap_or_default();
@@ -143,7 +143,7 @@ mod tests {
     use crate::stream_record::RecordPosition;
 
     /// A CloudEvent with this text as its JSON.
-    fn event(json: &str) -> BatchCloudEvent {
+    fn event(json: &str) -> PositionedCloudEvent {
         let attributes = CloudEventAttributes {
             kind: CloudEventKind::Signal,
             id: "id",
@@ -154,7 +154,7 @@ mod tests {
         };
         let mut cloud_event = CloudEvent::new(attributes, None);
         json.clone_into(&mut cloud_event.json);
-        BatchCloudEvent {
+        PositionedCloudEvent {
             position: RecordPosition(0),
             cloud_event,
         }

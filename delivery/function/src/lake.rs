@@ -1,4 +1,4 @@
-//! The handler that sends the CloudEvents of a batch to the lake. This module must not know of the
+//! The handler that sends the CloudEvents of an event's records to the lake. This module must not know of the
 //! bus.
 
 use aws::s3::Bucket;
@@ -6,8 +6,10 @@ use aws::variables::{ConfigError, Variables};
 use service::runtime::InvocationOutcome;
 use service::runtime::batch_item_failures::PartialBatchResponse;
 
-use crate::batch::{Batch, BatchCloudEvent, Fate, Invocation, UnreadableEvent};
 use crate::clients;
+use crate::delivery::{
+    Delivery, DeliveryOutcome, Invocation, PositionedCloudEvent, UnreadableEvent,
+};
 use crate::failure_bucket;
 use crate::firehose::DeliveryStream;
 use crate::send::Undelivered;
@@ -35,7 +37,7 @@ impl LakeHandler {
         })
     }
 
-    /// Sends the CloudEvents of a batch to the lake, in the order of the records. Returns the first
+    /// Sends the CloudEvents of an event's records to the lake, in the order of the records. Returns the first
     /// record that is to be delivered again.
     ///
     /// # Errors
@@ -44,40 +46,40 @@ impl LakeHandler {
         &self,
         invocation: Invocation<'_>,
     ) -> Result<InvocationOutcome<PartialBatchResponse>, UnreadableEvent> {
-        let mut batch = Batch::begin(invocation, &self.failures)?;
+        let mut delivery = Delivery::begin(invocation, &self.failures)?;
         let mut cloud_events = Vec::new();
-        for event in batch.read() {
+        for event in delivery.read() {
             if event.cloud_event.fits_lake() {
                 cloud_events.push(event);
             } else {
-                batch.keep_later(event.position, TOO_LARGE);
-                batch.set_fate(event.position, Fate::OnlyKept);
+                delivery.keep_later(event.position, TOO_LARGE);
+                delivery.set_outcome(event.position, DeliveryOutcome::InFailureBucket);
             }
         }
-        batch.keep_all().await;
-        cloud_events.retain(|event| !batch.ends_before(event.position));
-        if let Err(failed) = self.send(&cloud_events, &mut batch).await {
-            batch.fail(failed);
+        delivery.keep_all().await;
+        cloud_events.retain(|event| !delivery.ends_before(event.position));
+        if let Err(failed) = self.send(&cloud_events, &mut delivery).await {
+            delivery.fail(failed);
         }
-        Ok(batch.finish())
+        Ok(delivery.finish())
     }
 
     /// Sends the CloudEvents. If Firehose will never accept a CloudEvent, its record is kept. But if
     /// Firehose accepted none of several, the stream is probably at fault, and the shard waits.
     async fn send(
         &self,
-        cloud_events: &[BatchCloudEvent],
-        batch: &mut Batch<'_>,
+        cloud_events: &[PositionedCloudEvent],
+        delivery: &mut Delivery<'_>,
     ) -> Result<(), FailedRecord> {
-        let sent = self.stream.put(cloud_events, batch.deadline).await;
+        let sent = self.stream.put(cloud_events, delivery.deadline).await;
         for Undelivered { item: event, error } in sent.refused {
             if sent.took_none_of_several {
                 return Err(failed(event, error));
             }
-            batch
+            delivery
                 .keep_refused(event.position, "Firehose", &error)
                 .await?;
-            batch.set_fate(event.position, Fate::OnlyKept);
+            delivery.set_outcome(event.position, DeliveryOutcome::InFailureBucket);
         }
         match sent.failed {
             Some(Undelivered { item: event, error }) => Err(failed(event, error)),
@@ -86,7 +88,7 @@ impl LakeHandler {
     }
 }
 
-fn failed(event: &BatchCloudEvent, error: TargetError) -> FailedRecord {
+fn failed(event: &PositionedCloudEvent, error: TargetError) -> FailedRecord {
     FailedRecord {
         position: event.position,
         target: "lake",

@@ -8,29 +8,29 @@
 //!
 //! `delivery/template.yaml` deploys this program twice, each time with the variable of one handler:
 //!
-//! | handler | function | what it does with a batch |
+//! | handler | function | what it does with the records of an event |
 //! |---|---|---|
 //! | `bus` | `BusFunction` | sends the CloudEvents to the bus with `event_bus`, or claim checks for them |
 //! | `lake` | `LakeFunction` | sends the CloudEvents to Firehose with `firehose`, many to a record |
 //!
 //! Both are a straight line over the same parts:
 //!
-//! 1. `batch` reads the records: `read_record` makes a CloudEvent of each. The failure bucket keeps
+//! 1. `delivery` reads the records: `read_record` makes a CloudEvent of each. The failure bucket keeps
 //!    a record that is unreadable, and one whose CloudEvent the target does not accept; then the
 //!    shard continues. This takes at most a third of the time.
 //! 2. `send` divides the CloudEvents into calls of the target, and finds those that it refuses.
 //! 3. The handler keeps what the target refused, and says what becomes of it.
-//! 4. `batch` answers Lambda with the first record that failed, and `log` writes a line.
+//! 4. `delivery` answers Lambda with the first record that failed, and `log` writes a line.
 //!
-//! The first record that fails in a step ends the batch before this record, also for the later
+//! The first record that fails in a step ends the delivery before this record, also for the later
 //! steps. Neither handler knows of the other: the variable `LAKE_DATAREF` of `BusFunction` says what
 //! a claim check says about a CloudEvent that the lake has. The tests of this crate:
 //! `tests/integration/delivery`.
 
-mod batch;
 mod bus;
 mod clients;
 mod cloud_event;
+mod delivery;
 mod event_bus;
 mod failure_bucket;
 mod firehose;
@@ -47,8 +47,8 @@ use aws::variables::{ConfigError, Variables};
 use service::runtime::InvocationOutcome;
 use service::runtime::batch_item_failures::PartialBatchResponse;
 
-pub use self::batch::{Invocation, UnreadableEvent};
 pub use self::bus::BusHandler;
+pub use self::delivery::{Invocation, UnreadableEvent};
 pub use self::lake::LakeHandler;
 
 /// The handler that the variables select.

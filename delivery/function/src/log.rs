@@ -13,7 +13,7 @@ use service::telemetry::metric::Milliseconds;
 use crate::metric::Metric;
 use crate::target_error::FailedRecord;
 
-/// What became of the records of a batch.
+/// What became of the records of an event.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryCounts<'a> {
     pub(crate) records: usize,
@@ -23,7 +23,7 @@ pub(crate) struct DeliveryCounts<'a> {
     pub(crate) skipped: usize,
     /// Records that only the failure bucket has: they cannot be read, or the target does not take
     /// their CloudEvent.
-    pub(crate) only_kept: usize,
+    pub(crate) in_failure_bucket: usize,
     /// Records that Lambda will deliver again, because the target or the failure bucket failed.
     pub(crate) undelivered: usize,
     /// Delivered CloudEvents of which the bus has only a claim check.
@@ -52,7 +52,7 @@ struct UnreadableEventLine<'a> {
     request_id: &'a str,
 }
 
-/// Writes what became of a batch.
+/// Writes what became of the records of an event.
 pub(crate) fn write_delivered(
     log: &Log,
     now: Timestamp,
@@ -63,13 +63,13 @@ pub(crate) fn write_delivered(
     let failed = counts.failed;
     let level = match failed {
         Some(_) => Some(Level::Error),
-        None if counts.only_kept > 0 => Some(Level::Warn),
+        None if counts.in_failure_bucket > 0 => Some(Level::Warn),
         None => None,
     };
     let mut metrics = Metrics::default();
     metrics.add_count(Metric::RecordsDelivered.name(), counts.delivered);
     metrics.add_count(Metric::RecordsSkipped.name(), counts.skipped);
-    metrics.add_count(Metric::RecordsUnreadable.name(), counts.only_kept);
+    metrics.add_count(Metric::RecordsUnreadable.name(), counts.in_failure_bucket);
     metrics.add_count(Metric::RecordsUndelivered.name(), counts.undelivered);
     metrics.add_count(Metric::EventClaimChecks.name(), counts.claim_checks);
     log.write(&LogLine {

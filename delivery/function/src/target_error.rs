@@ -7,7 +7,7 @@ use aws::s3::S3Error;
 use crate::stream_record::RecordPosition;
 
 /// Why a call failed, or a target did not take a CloudEvent. The delivery keeps a CloudEvent that a
-/// target will never take in the failure bucket, and ends the batch at any other error. The log
+/// target will never take in the failure bucket, and ends the delivery at any other error. The log
 /// shows the error, so it is never a message, which may contain a CloudEvent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TargetError {

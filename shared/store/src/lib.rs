@@ -11,7 +11,7 @@ pub mod api_keys;
 pub mod attributes;
 pub mod batch_context;
 pub mod batch_pipeline;
-mod batch_write;
+mod bulk_write;
 pub mod customers;
 mod dynamodb_json;
 pub mod error;
@@ -24,4 +24,4 @@ pub mod retry;
 pub mod same_value;
 pub mod signals;
 
-pub use self::batch_write::ItemOutcome;
+pub use self::bulk_write::ItemOutcome;

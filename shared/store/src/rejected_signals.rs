@@ -17,7 +17,7 @@ use model::validation::FieldError;
 use serde::{Deserialize, Serialize};
 
 use crate::batch_context::BatchContext;
-use crate::batch_write::{BatchItem, BatchTable, ItemOutcome};
+use crate::bulk_write::{BulkItem, BulkWriter, ItemOutcome};
 use crate::dynamodb_json::DynamoDbJson;
 
 /// How long a rejected signal is stored.
@@ -141,7 +141,7 @@ fn shard_of(request_identifier: &str, index: usize) -> u8 {
 /// The table of the rejected signals.
 #[derive(Clone, Debug)]
 pub struct RejectedSignalsTable {
-    table: BatchTable,
+    writer: BulkWriter,
 }
 
 impl RejectedSignalsTable {
@@ -150,7 +150,7 @@ impl RejectedSignalsTable {
 
     pub fn new(client: Client, table: impl Into<String>) -> Self {
         Self {
-            table: BatchTable::new(client, table, CONCURRENT_CALLS),
+            writer: BulkWriter::new(client, table, CONCURRENT_CALLS),
         }
     }
 
@@ -161,19 +161,19 @@ impl RejectedSignalsTable {
         deadline: Deadline,
     ) -> Vec<ItemOutcome> {
         let items = items.into_iter().collect();
-        self.table.put_all(items, deadline).await
+        self.writer.put_all(items, deadline).await
     }
 
     /// The same table for one message of a drain.
     #[must_use]
     pub fn with_own_call_limit(&self) -> Self {
         Self {
-            table: self.table.with_own_call_limit(),
+            writer: self.writer.with_own_call_limit(),
         }
     }
 }
 
-impl BatchItem for &RejectedSignalItem<'_> {
+impl BulkItem for &RejectedSignalItem<'_> {
     fn sort_key(self) -> String {
         self.sk.clone()
     }

@@ -10,7 +10,7 @@ use model::signal::{Identity, Signal};
 use model::timestamp::Timestamp;
 
 use crate::batch_context::BatchContext;
-use crate::batch_write::{BatchItem, BatchTable, ItemOutcome};
+use crate::bulk_write::{BulkItem, BulkWriter, ItemOutcome};
 use crate::dynamodb_json::DynamoDbJson;
 
 /// The most calls of a process at the same time. The largest request has 500 signals, and a call
@@ -20,7 +20,7 @@ const CONCURRENT_CALLS: usize = 20;
 /// The table of the valid signals.
 #[derive(Clone, Debug)]
 pub struct SignalsTable {
-    table: BatchTable,
+    writer: BulkWriter,
     retention: Option<Duration>,
 }
 
@@ -34,7 +34,7 @@ impl SignalsTable {
     /// The table called `table`. Signals expire `retention` after they were received, or never.
     pub fn new(client: Client, table: impl Into<String>, retention: Option<Duration>) -> Self {
         Self {
-            table: BatchTable::new(client, table, CONCURRENT_CALLS),
+            writer: BulkWriter::new(client, table, CONCURRENT_CALLS),
             retention,
         }
     }
@@ -53,7 +53,7 @@ impl SignalsTable {
     #[must_use]
     pub fn with_own_call_limit(&self, retention: Option<Duration>) -> Self {
         Self {
-            table: self.table.with_own_call_limit(),
+            writer: self.writer.with_own_call_limit(),
             retention,
         }
     }
@@ -81,7 +81,7 @@ impl SignalsTable {
             .zip(signals)
             .map(|(common, (_, signal))| SignalItem { common, signal })
             .collect();
-        self.table.put_all(items, deadline).await
+        self.writer.put_all(items, deadline).await
     }
 
     /// Stores signals. Returns what became of each, in their order.
@@ -96,7 +96,7 @@ impl SignalsTable {
             .into_iter()
             .map(|signal| SignalItem { common, signal })
             .collect();
-        self.table.put_all(items, deadline).await
+        self.writer.put_all(items, deadline).await
     }
 }
 
@@ -134,7 +134,7 @@ struct SignalItem<'a> {
     signal: &'a Signal<'a>,
 }
 
-impl BatchItem for SignalItem<'_> {
+impl BulkItem for SignalItem<'_> {
     fn sort_key(self) -> String {
         format!("{}{:04}", self.common.sort_prefix, self.signal.index())
     }

@@ -1,5 +1,5 @@
-//! The records of one invocation, from the Lambda event to the response: what became of each. Both
-//! handlers begin and end with it. This module must not know of a target.
+//! The delivery of the records of one invocation, from the Lambda event to the response: what became of
+//! each record. Both handlers begin and end with it. This module must not know of a target.
 
 use std::time::{Duration, Instant};
 
@@ -25,8 +25,8 @@ use crate::target_error::{FailedRecord, TargetError};
 const MAX_DELIVERY_DURATION: Duration = Duration::from_secs(50);
 
 /// Why a position has a record: the message of each `expect` that says so. A panic fails the
-/// invocation, and Lambda delivers the whole batch again.
-const IN_THE_BATCH: &str = "a position is that of a record of the batch";
+/// invocation, and Lambda delivers the whole event again.
+const IN_THE_EVENT: &str = "a position is that of a record of the event";
 
 /// The payload of an invocation is not an event of a stream. It is not kept: Lambda delivers it
 /// again.
@@ -45,26 +45,26 @@ pub struct Invocation<'a> {
     pub log: &'a Log,
 }
 
-/// A batch while it is delivered.
-pub(crate) struct Batch<'a> {
+/// The records of an invocation while they are delivered.
+pub(crate) struct Delivery<'a> {
     invocation: Invocation<'a>,
     started: Instant,
     pub(crate) deadline: Deadline,
     failure_bucket: FailureBucket<'a>,
-    records: Vec<BatchRecord<'a>>,
+    records: Vec<DeliveryRecord<'a>>,
     to_keep: Vec<RecordToKeep<'a>>,
     /// The first record that failed.
     failed: Option<FailedRecord>,
 }
 
-struct BatchRecord<'a> {
+struct DeliveryRecord<'a> {
     json: &'a RawValue,
-    fate: Fate,
+    outcome: DeliveryOutcome,
 }
 
-/// What becomes of a record, if the batch does not end before it.
+/// What becomes of a record, if the delivery does not end before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum DeliveryOutcome {
     /// The target has its CloudEvent.
     Delivered,
     /// The bus has a claim check for its CloudEvent.
@@ -72,16 +72,16 @@ pub(crate) enum Fate {
     /// It has no CloudEvent.
     Skipped,
     /// Only the failure bucket has it.
-    OnlyKept,
+    InFailureBucket,
 }
 
-/// A CloudEvent, and the position of its record in the batch.
-pub(crate) struct BatchCloudEvent {
+/// A CloudEvent, and the position of its record in the event.
+pub(crate) struct PositionedCloudEvent {
     pub(crate) position: RecordPosition,
     pub(crate) cloud_event: CloudEvent,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> Delivery<'a> {
     /// The records of an invocation.
     ///
     /// # Errors
@@ -101,9 +101,9 @@ impl<'a> Batch<'a> {
             log::write_unreadable_event(log, now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
-        let records = records.into_iter().map(|json| BatchRecord {
+        let records = records.into_iter().map(|json| DeliveryRecord {
             json,
-            fate: Fate::Delivered,
+            outcome: DeliveryOutcome::Delivered,
         });
         Ok(Self {
             invocation,
@@ -121,18 +121,18 @@ impl<'a> Batch<'a> {
 
     /// Reads the records, and returns their CloudEvents. A record that cannot be read is to be
     /// kept.
-    pub(crate) fn read(&mut self) -> Vec<BatchCloudEvent> {
+    pub(crate) fn read(&mut self) -> Vec<PositionedCloudEvent> {
         let mut cloud_events = Vec::new();
         for (index, record) in self.records.iter_mut().enumerate() {
             let position = RecordPosition(index);
             match read_record(record.json) {
-                Ok(Some(cloud_event)) => cloud_events.push(BatchCloudEvent {
+                Ok(Some(cloud_event)) => cloud_events.push(PositionedCloudEvent {
                     position,
                     cloud_event,
                 }),
-                Ok(None) => record.fate = Fate::Skipped,
+                Ok(None) => record.outcome = DeliveryOutcome::Skipped,
                 Err(reason) => {
-                    record.fate = Fate::OnlyKept;
+                    record.outcome = DeliveryOutcome::InFailureBucket;
                     self.to_keep.push(RecordToKeep {
                         position,
                         record: record.json,
@@ -158,7 +158,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Writes the records that are to be kept to the failure bucket. This takes at most a third of
-    /// the time. The batch ends before the first record that could not be kept.
+    /// the time. The delivery ends before the first record that could not be kept.
     pub(crate) async fn keep_all(&mut self) {
         let mut to_keep = std::mem::take(&mut self.to_keep);
         to_keep.sort_by_key(|kept| kept.position);
@@ -188,16 +188,19 @@ impl<'a> Batch<'a> {
     }
 
     /// Says what becomes of a record.
-    pub(crate) fn set_fate(&mut self, position: RecordPosition, fate: Fate) {
-        self.records.get_mut(position.0).expect(IN_THE_BATCH).fate = fate;
+    pub(crate) fn set_outcome(&mut self, position: RecordPosition, outcome: DeliveryOutcome) {
+        self.records
+            .get_mut(position.0)
+            .expect(IN_THE_EVENT)
+            .outcome = outcome;
     }
 
-    /// Ends the batch before a record.
+    /// Ends the delivery before a record.
     pub(crate) fn fail(&mut self, failed: FailedRecord) {
         self.failed = Some(failed);
     }
 
-    /// Whether the batch ends before this record.
+    /// Whether the delivery ends before this record.
     pub(crate) fn ends_before(&self, position: RecordPosition) -> bool {
         let failed = self.failed.as_ref();
         failed.is_some_and(|failed| failed.position <= position)
@@ -219,7 +222,7 @@ impl<'a> Batch<'a> {
         let mut response = PartialBatchResponse::default();
         let mut are_credentials_refused = false;
         if let Some(failed) = &self.failed {
-            // Without a sequence number, Lambda delivers the whole batch again.
+            // Without a sequence number, Lambda delivers the whole event again.
             let summary = RecordSummary::read(self.record(failed.position));
             response.batch_item_failures.push(BatchItemFailure {
                 item_identifier: summary.sequence_number.unwrap_or_default(),
@@ -246,20 +249,20 @@ impl<'a> Batch<'a> {
             ..DeliveryCounts::default()
         };
         for record in self.records.iter().take(end) {
-            match record.fate {
-                Fate::Delivered => counts.delivered += 1,
-                Fate::Referenced => {
+            match record.outcome {
+                DeliveryOutcome::Delivered => counts.delivered += 1,
+                DeliveryOutcome::Referenced => {
                     counts.delivered += 1;
                     counts.claim_checks += 1;
                 }
-                Fate::Skipped => counts.skipped += 1,
-                Fate::OnlyKept => counts.only_kept += 1,
+                DeliveryOutcome::Skipped => counts.skipped += 1,
+                DeliveryOutcome::InFailureBucket => counts.in_failure_bucket += 1,
             }
         }
         counts
     }
 
     fn record(&self, position: RecordPosition) -> &'a RawValue {
-        self.records.get(position.0).expect(IN_THE_BATCH).json
+        self.records.get(position.0).expect(IN_THE_EVENT).json
     }
 }

@@ -1,4 +1,4 @@
-//! How many calls of batch writes are under way at the same time. This module must not know what is
+//! How many calls of bulk writes are under way at the same time. This module must not know what is
 //! in a call.
 
 use std::sync::Arc;

@@ -35,7 +35,7 @@ type BatchWriteCall =
     CustomizableOperation<BatchWriteItemOutput, BatchWriteItemError, BatchWriteItemFluentBuilder>;
 
 /// An item of a signal, valid or rejected.
-pub(super) trait BatchItem: Copy {
+pub(super) trait BulkItem: Copy {
     /// Its sort key, which no other item of the same request has.
     fn sort_key(self) -> String;
 
@@ -57,16 +57,16 @@ pub enum ItemOutcome {
     Unstored(StoreError),
 }
 
-/// A table that items are written to in batches.
+/// Writes items to one table, many in a call.
 #[derive(Clone, Debug)]
-pub(super) struct BatchTable {
+pub(super) struct BulkWriter {
     client: Client,
     name: String,
     call_limit: CallLimit,
 }
 
-impl BatchTable {
-    /// The table called `name`. All requests of the process together make at most `max_calls` at
+impl BulkWriter {
+    /// A writer to the table `name`. All requests of the process together make at most `max_calls` at
     /// the same time, and so open as many connections.
     pub(super) fn new(client: Client, name: impl Into<String>, max_calls: usize) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl BatchTable {
         }
     }
 
-    /// The same table for one message of a drain. Its calls are few, and do not wait for the calls
+    /// A writer to the same table for one message of a drain. Its calls are few, and do not wait for the calls
     /// of other messages, so that a message that hangs delays no other.
     pub(super) fn with_own_call_limit(&self) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl BatchTable {
     /// Several calls are under way at the same time. After a call failed, no other call starts until
     /// the calls under way have ended and the wait is over. From then on, and after a call that stored
     /// a part, there are few calls at once.
-    pub(super) async fn put_all<I: BatchItem>(
+    pub(super) async fn put_all<I: BulkItem>(
         &self,
         items: Vec<I>,
         deadline: Deadline,
@@ -133,7 +133,7 @@ impl BatchTable {
     }
 
     /// Puts the items of a chunk with one call, which is hedged.
-    async fn put_chunk<I: BatchItem>(
+    async fn put_chunk<I: BulkItem>(
         &self,
         items: Vec<PendingItem<I>>,
         permit: SemaphorePermit<'_>,
@@ -160,7 +160,7 @@ impl BatchTable {
     }
 
     /// The call that puts these items.
-    fn request<I: BatchItem>(&self, items: &[PendingItem<I>]) -> BatchWriteCall {
+    fn request<I: BulkItem>(&self, items: &[PendingItem<I>]) -> BatchWriteCall {
         let text: usize = items.iter().map(|pending| pending.item.text_bytes()).sum();
         let mut json = DynamoDbJson::with_capacity(text + items.len() * 700 + 256);
         json.push_text("{\"RequestItems\":{");
@@ -203,7 +203,7 @@ fn halved<I>(mut items: Vec<PendingItem<I>>) -> Vec<PendingItem<I>> {
 /// # Errors
 /// [`CallError::Throttled`] when it left all of them unprocessed, or when the returned keys cannot be
 /// matched: then the whole chunk is written again, over itself.
-fn find_unprocessed<I: BatchItem>(
+fn find_unprocessed<I: BulkItem>(
     items: &[PendingItem<I>],
     output: BatchWriteItemOutput,
 ) -> Result<Vec<PendingItem<I>>, StoreError> {

@@ -1,4 +1,4 @@
-//! The progress of a batch write: what became of each item, and which items the next calls put. This module
+//! The progress of a bulk write: what became of each item, and which items the next calls put. This module
 //! must not know how a call is made.
 
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use aws::call_error::CallError;
 
 use super::call_limit::FEW_CALLS;
 use super::chunk::{CHUNK_ITEMS, ChunkSize, QueuedItem, next_chunk};
-use super::{BatchItem, ItemOutcome};
+use super::{BulkItem, ItemOutcome};
 use crate::error::StoreError;
 
 /// An item that is not known to be stored, and its position among the items of the request.
@@ -70,7 +70,7 @@ pub(super) struct WriteProgress<I> {
     max_calls: usize,
 }
 
-impl<I: BatchItem> WriteProgress<I> {
+impl<I: BulkItem> WriteProgress<I> {
     pub(super) fn new(items: Vec<I>) -> Self {
         let pending = |(position, item)| PendingItem {
             position,

@@ -1,4 +1,4 @@
-//! Chunks: the items of one call of a batch write. This module must not know how many calls are
+//! Chunks: the items of one call of a bulk write. This module must not know how many calls are
 //! under way.
 
 /// Items in one `BatchWriteItem`: DynamoDB's limit.
