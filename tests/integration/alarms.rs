@@ -55,7 +55,7 @@ fn page_on_cost_counts_the_alarms_and_the_metrics_of_the_delivery() {
     let read: usize = alarms.iter().map(|alarm| metrics_read_by(alarm)).sum();
     let functions = resources_of_type(&delivery, "AWS::Serverless::Function").len();
     // Each function writes every metric, with its own name as the dimension.
-    let written = functions * deliver::metric::Metric::ALL.len();
+    let written = functions * deliver::delivery_metrics::DeliveryMetric::ALL.len();
     // CloudWatch takes $0.10 for each metric of an alarm and $0.30 for each metric that is written.
     let cents = read * 10 + written * 30;
     let dollars = format!("{}.{:02}", cents / 100, cents % 100);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use service::telemetry::metric::{FUNCTION, NAMESPACE, REASON};
-use signals::metric::CODE;
+use signals::signals_metrics::CODE;
 
 use crate::support::template::read_template;
 
@@ -158,19 +158,19 @@ fn metric_of_search(search: &str) -> MetricRead {
 
 /// The names of the metrics that each function writes, by its logical id.
 fn written_by_functions() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
-    let of_service = service::telemetry::metric::Metric::ALL
+    let of_service = service::telemetry::metric::RequestMetric::ALL
         .iter()
         .map(|metric| metric.name());
-    let of_customers = customers::metric::Metric::ALL
+    let of_customers = customers::customers_metrics::CustomersMetric::ALL
         .iter()
         .map(|metric| metric.name());
-    let of_signals = signals::metric::Metric::ALL
+    let of_signals = signals::signals_metrics::SignalsMetric::ALL
         .iter()
         .map(|metric| metric.name());
-    let of_overflow = overflow::metric::Metric::ALL
+    let of_overflow = overflow::drain_metrics::DrainMetric::ALL
         .iter()
         .map(|metric| metric.name());
-    let of_delivery: BTreeSet<_> = deliver::metric::Metric::ALL
+    let of_delivery: BTreeSet<_> = deliver::delivery_metrics::DeliveryMetric::ALL
         .iter()
         .map(|metric| metric.name())
         .collect();

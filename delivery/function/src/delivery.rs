@@ -15,8 +15,8 @@ use service::runtime::batch_item_failures::{BatchItemFailure, PartialBatchRespon
 use service::telemetry::log::Log;
 
 use crate::cloud_event::CloudEvent;
+use crate::delivery_log::{self, DeliveryCounts};
 use crate::failure_bucket::{FailureBucket, RecordToKeep};
-use crate::log::{self, DeliveryCounts};
 use crate::read_record::read_record;
 use crate::stream_record::{RecordPosition, RecordSummary, StreamEvent};
 use crate::target_error::{FailedRecord, TargetError};
@@ -98,7 +98,7 @@ impl<'a> Delivery<'a> {
             log,
         } = invocation;
         let Ok(StreamEvent { records }) = serde_json::from_str(payload.get()) else {
-            log::write_unreadable_event(log, now, &lambda.request_id);
+            delivery_log::write_unreadable_event(log, now, &lambda.request_id);
             return Err(UnreadableEvent);
         };
         let records = records.into_iter().map(|json| DeliveryRecord {
@@ -212,7 +212,7 @@ impl<'a> Delivery<'a> {
         let Invocation {
             lambda, now, log, ..
         } = self.invocation;
-        log::write_delivered(
+        delivery_log::write_delivered(
             log,
             now,
             &lambda.request_id,

@@ -20,7 +20,7 @@
 //!    shard continues. This takes at most a third of the time.
 //! 2. `send` divides the CloudEvents into calls of the target, and finds those that it refuses.
 //! 3. The handler keeps what the target refused, and says what becomes of it.
-//! 4. `delivery` answers Lambda with the first record that failed, and `log` writes a line.
+//! 4. `delivery` answers Lambda with the first record that failed, and `delivery_log` writes a line.
 //!
 //! The first record that fails in a step ends the delivery before this record, also for the later
 //! steps. Neither handler knows of the other: the variable `LAKE_DATAREF` of `BusFunction` says what
@@ -31,12 +31,12 @@ mod bus;
 mod clients;
 mod cloud_event;
 mod delivery;
+mod delivery_log;
+pub mod delivery_metrics;
 mod event_bus;
 mod failure_bucket;
 mod firehose;
 mod lake;
-mod log;
-pub mod metric;
 mod plain_json;
 mod read_record;
 mod send;

@@ -5,9 +5,9 @@
 //! what Lambda sends. Its tests send requests over an emulator: `tests/integration`, for example
 //! `customers.rs`.
 
-pub mod metric;
-mod outcome;
-pub mod problem;
+pub mod customers_metrics;
+mod customers_outcome;
+pub mod customers_problems;
 
 use aws::connectors::Connectors;
 use aws::deadline::Deadline;
@@ -33,8 +33,8 @@ use store::error::StoreError;
 use store::fence::UpdateMark;
 use store::overflow_messages;
 
-use self::outcome::Pong;
-pub use self::outcome::{CustomerResponse, CustomerResult, CustomersOutcome};
+use self::customers_outcome::Pong;
+pub use self::customers_outcome::{CustomerResponse, CustomerResult, CustomersOutcome};
 
 const CUSTOMERS: Route = Route {
     path: "/api/customers",
@@ -147,7 +147,7 @@ impl HttpFunction for CustomersFunction {
                 }
                 (CustomerResult::Deferred(error.into()), mark.updated_at())
             }
-            Err(error) => return Err(problem::from_upsert(error).into()),
+            Err(error) => return Err(customers_problems::from_upsert(error).into()),
         };
         Ok(CustomersOutcome::Customer(CustomerResponse {
             customer_id: update.customer_id().to_owned(),

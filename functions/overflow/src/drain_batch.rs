@@ -8,7 +8,7 @@ use store::batch_pipeline::{BatchRecord, WritePlan};
 use store::error::UnstoredReason;
 use store::overflow_messages::{DeferredBatch, DeferredSignal, MessageError};
 
-use crate::log::{self, DrainedMessage, DrainedSignals};
+use crate::drain_log::{self, DrainedMessage, DrainedSignals};
 use crate::{DrainContext, DrainError, NO_PROGRESS_TIMEOUT, OverflowFunction};
 
 impl OverflowFunction {
@@ -50,7 +50,7 @@ impl OverflowFunction {
         if let Some(refusal) = written.rejected_refusals.into_iter().next() {
             return Err(DrainError::Refused(refusal));
         }
-        log::write_drained(
+        drain_log::write_drained(
             drain_context,
             &DrainedMessage {
                 account_id: &deferred.account_id,

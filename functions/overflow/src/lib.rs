@@ -8,9 +8,9 @@
 //! not know how a message or an item is written. Its tests are `testkit/simulator/tests/scripted/overflow`.
 
 mod drain_batch;
+mod drain_log;
+pub mod drain_metrics;
 mod event;
-mod log;
-pub mod metric;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -39,8 +39,8 @@ use store::overflow_messages::{
 };
 use tracing::Instrument as _;
 
+use self::drain_log::DrainedMessage;
 pub use self::event::{SqsEvent, SqsMessage};
-use self::log::DrainedMessage;
 
 /// The longest that the drain of an event may take. The rest of the function's timeout is for dead
 /// letters, each of which has [`DEAD_LETTER_TIMEOUT`].
@@ -187,7 +187,7 @@ impl OverflowFunction {
             | DrainError::Unstored(_)
             | DrainError::Panic => false,
         };
-        log::write_failed(drain_context, &error.to_string(), is_dead_letter);
+        drain_log::write_failed(drain_context, &error.to_string(), is_dead_letter);
         let are_credentials_refused = match &error {
             DrainError::Unstored(reason) => reason.are_credentials_refused(),
             DrainError::Message(_) | DrainError::Refused(_) | DrainError::Panic => false,
@@ -240,7 +240,7 @@ impl OverflowFunction {
                 DrainError::Unstored(error.into())
             }
         })?;
-        log::write_drained(
+        drain_log::write_drained(
             drain_context,
             &DrainedMessage {
                 account_id,

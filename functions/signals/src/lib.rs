@@ -5,11 +5,11 @@
 //! what Lambda sends. Its tests send requests over an emulator: `tests/integration`, for example
 //! `idempotency.rs` and `rejected_signals.rs`.
 
+mod batch_outcome;
 mod ignored_headers;
-mod log;
-pub mod metric;
-mod outcome;
-pub mod problem;
+mod rejected_log;
+pub mod signals_metrics;
+pub mod signals_problems;
 mod store_batch;
 
 use aws::connectors::Connectors;
@@ -36,7 +36,7 @@ use store::idempotency::RequestHashes;
 use store::overflow_messages;
 use store::signals::SignalsTable;
 
-pub use self::outcome::{BatchCounts, BatchOutcome, BatchResponse, SignalVerdict};
+pub use self::batch_outcome::{BatchCounts, BatchOutcome, BatchResponse, SignalVerdict};
 use self::store_batch::{BatchRequest, StoredBatch};
 
 /// The function: its authenticator, its tables and its queue.
@@ -110,7 +110,7 @@ impl HttpFunction for SignalsFunction {
         authorize(&key, Endpoint::Signals)?;
         let body = read_body(request, request_context)?;
         let json = JsonText::parse(&body).map_err(Problem::from)?;
-        let mut batch = Batch::parse(json).map_err(problem::from_batch)?;
+        let mut batch = Batch::parse(json).map_err(signals_problems::from_batch)?;
         let handling = Handling::read(request.headers());
         ignored_headers::add_warnings(request.headers(), handling, &mut batch);
         request_context

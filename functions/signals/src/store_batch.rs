@@ -15,7 +15,7 @@ use store::idempotency::RequestHashes;
 use store::overflow_messages;
 use store::rejected_signals::RejectedSignalItem;
 
-use crate::{SignalsFunction, log, problem};
+use crate::{SignalsFunction, rejected_log, signals_problems};
 
 /// The request that a batch came with.
 #[derive(Clone, Copy)]
@@ -81,7 +81,7 @@ impl SignalsFunction {
             .record(request.context(), hashes, now, deadline)
             .await?;
         if recorded.record == BatchRecord::Conflict {
-            return Err(problem::request_identifier_reused());
+            return Err(signals_problems::request_identifier_reused());
         }
         let Batch {
             request_identifier,
@@ -96,7 +96,7 @@ impl SignalsFunction {
         let plan = WritePlan::AtOnce { deadline };
         let written = self.tables.write(&recorded, signals, items, plan).await;
         for error in &written.rejected_refusals {
-            log::write_rejected_not_stored(request.request_context, &error.to_string());
+            rejected_log::write_not_stored(request.request_context, &error.to_string());
         }
         let batch = Batch {
             request_identifier,
@@ -141,7 +141,7 @@ impl SignalsFunction {
             });
         }
         if let Some(reason) = unstored.rejected.values().next() {
-            log::write_rejected_not_stored(request.request_context, &reason.to_string());
+            rejected_log::write_not_stored(request.request_context, &reason.to_string());
         }
         match UnstoredReason::most_telling(unstored.signals.values()) {
             Some(reason) => Err(self.unavailable(reason, recorded, request).await),

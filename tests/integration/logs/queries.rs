@@ -118,13 +118,13 @@ async fn written_fields() -> BTreeSet<String> {
 }
 
 fn names_of_metrics() -> Vec<&'static str> {
-    let service = service::telemetry::metric::Metric::ALL.iter();
+    let service = service::telemetry::metric::RequestMetric::ALL.iter();
     let mut names: Vec<_> = service.map(|metric| metric.name()).collect();
-    let customers = customers::metric::Metric::ALL.iter();
+    let customers = customers::customers_metrics::CustomersMetric::ALL.iter();
     names.extend(customers.map(|metric| metric.name()));
-    let signals = signals::metric::Metric::ALL.iter();
+    let signals = signals::signals_metrics::SignalsMetric::ALL.iter();
     names.extend(signals.map(|metric| metric.name()));
-    let overflow = overflow::metric::Metric::ALL.iter();
+    let overflow = overflow::drain_metrics::DrainMetric::ALL.iter();
     names.extend(overflow.map(|metric| metric.name()));
     names
 }

@@ -11,8 +11,8 @@ use super::document::Document;
 /// Every problem type, in the order of docs/api.md: those of all endpoints, and those of one.
 pub(crate) fn problem_types() -> Vec<ProblemType> {
     let mut all = ProblemType::ALL.to_vec();
-    all.extend(signals::problem::PROBLEM_TYPES);
-    all.extend(customers::problem::PROBLEM_TYPES);
+    all.extend(signals::signals_problems::PROBLEM_TYPES);
+    all.extend(customers::customers_problems::PROBLEM_TYPES);
     all.sort_by_key(|kind| kind.status);
     all
 }

@@ -107,7 +107,7 @@ pub(super) fn problem(name: &str) -> Option<(ProblemType, Value)> {
         retry_identifier,
     };
     let problem = match name {
-        "customer-too-large" => customers::problem::customer_too_large(),
+        "customer-too-large" => customers::customers_problems::customer_too_large(),
         "internal-error" => Problem::InternalError(None),
         "storage-unavailable" => unavailable(None),
         "failed-part-way" => unavailable(RequestIdentifier::parse(RETRY_IDENTIFIER)),

@@ -12,7 +12,7 @@ pub const NAMESPACE: &str = "Intake";
 /// The dimension of every metric: the name of the function, which contains the name of the stack.
 pub const FUNCTION: &str = "FunctionName";
 
-/// The second dimension of [`Metric::Unauthorized`], for its values by reason.
+/// The second dimension of [`RequestMetric::Unauthorized`], for its values by reason.
 pub const REASON: &str = "Reason";
 
 /// A duration, in milliseconds with two decimals: DynamoDB responds within a few.
@@ -40,16 +40,16 @@ impl Serialize for Percent {
     }
 }
 
-/// Declares the metrics of a crate, each with its meaning, as the enum `Metric`. A test compares the
+/// Declares the metrics of a crate, each with its meaning, as an enum. A test compares the
 /// dashboard and the alarms with them.
 #[macro_export]
 macro_rules! metrics {
-    ($($name:ident $meaning:literal;)*) => {
+    ($metric:ident { $($name:ident $meaning:literal;)* }) => {
         /// A metric of this crate.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Metric { $(#[doc = $meaning] $name,)* }
+        pub enum $metric { $(#[doc = $meaning] $name,)* }
 
-        impl Metric {
+        impl $metric {
             /// Every metric, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
@@ -61,16 +61,18 @@ macro_rules! metrics {
 }
 
 metrics! {
-    Unauthorized "Responses with status 401; also by reason.";
-    InactiveKeys "Requests with an API key that has expired or was revoked.";
-    KeyDaysLeft "Whole days until the API key of a request expires, if fewer than 30; not for a key made for under 7 days.";
-    KeyTableUnavailable "Requests whose API key was checked by the key snapshot or a stale entry of the cache, because the key table could not be read: a call failed, or it was silent for a second.";
-    StorageUnavailable "Responses with status 503.";
-    InternalErrors "Responses with status 500.";
-    InvalidCalls "Requests that were valid, and for which the function made a call that DynamoDB found invalid.";
-    AccessErrors "Requests for which DynamoDB denied access to a table or its KMS key, or did not know the table.";
-    DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the answer or the timeout of its last.";
-    ColdStarts "First requests of a process.";
+    RequestMetric {
+        Unauthorized "Responses with status 401; also by reason.";
+        InactiveKeys "Requests with an API key that has expired or was revoked.";
+        KeyDaysLeft "Whole days until the API key of a request expires, if fewer than 30; not for a key made for under 7 days.";
+        KeyTableUnavailable "Requests whose API key was checked by the key snapshot or a stale entry of the cache, because the key table could not be read: a call failed, or it was silent for a second.";
+        StorageUnavailable "Responses with status 503.";
+        InternalErrors "Responses with status 500.";
+        InvalidCalls "Requests that were valid, and for which the function made a call that DynamoDB found invalid.";
+        AccessErrors "Requests for which DynamoDB denied access to a table or its KMS key, or did not know the table.";
+        DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the answer or the timeout of its last.";
+        ColdStarts "First requests of a process.";
+    }
 }
 
 /// The metrics of a line with their values, in the order in which they were added.

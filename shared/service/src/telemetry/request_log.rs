@@ -14,7 +14,7 @@ use serde::Serialize;
 use store::error::OwnFault;
 
 use super::log::{Dimension, LogLine};
-use super::metric::{Metric, Metrics, Milliseconds, REASON};
+use super::metric::{Metrics, Milliseconds, REASON, RequestMetric};
 use crate::context::RequestContext;
 use crate::outcome::{EndpointOutcome, Served};
 use crate::problem::{ProblemType, UnauthorizedReason};
@@ -130,37 +130,37 @@ fn metrics<O: EndpointOutcome>(served: &Served<O>, calls: &CallStats) -> Metrics
         outcome.add_metrics(&mut metrics);
     }
     let problem_type = served.problem_type();
-    let mut add_if = |metric: Metric, happened| metrics.add_if(metric.name(), happened);
+    let mut add_if = |metric: RequestMetric, happened| metrics.add_if(metric.name(), happened);
     add_if(
-        Metric::Unauthorized,
+        RequestMetric::Unauthorized,
         problem_type == Some(ProblemType::UNAUTHORIZED),
     );
     let has_inactive_key = matches!(
         served.unauthorized_reason(),
         Some(UnauthorizedReason::Expired | UnauthorizedReason::Revoked)
     );
-    add_if(Metric::InactiveKeys, has_inactive_key);
+    add_if(RequestMetric::InactiveKeys, has_inactive_key);
     add_if(
-        Metric::KeyTableUnavailable,
+        RequestMetric::KeyTableUnavailable,
         context.was_key_table_unavailable(),
     );
     add_if(
-        Metric::StorageUnavailable,
+        RequestMetric::StorageUnavailable,
         problem_type == Some(ProblemType::STORAGE_UNAVAILABLE),
     );
     add_if(
-        Metric::InternalErrors,
+        RequestMetric::InternalErrors,
         problem_type == Some(ProblemType::INTERNAL_ERROR),
     );
     let fault = served.own_fault();
-    add_if(Metric::InvalidCalls, fault == Some(OwnFault::Call));
-    add_if(Metric::AccessErrors, fault == Some(OwnFault::Access));
-    add_if(Metric::ColdStarts, context.init_duration.is_some());
+    add_if(RequestMetric::InvalidCalls, fault == Some(OwnFault::Call));
+    add_if(RequestMetric::AccessErrors, fault == Some(OwnFault::Access));
+    add_if(RequestMetric::ColdStarts, context.init_duration.is_some());
     if let Some(days) = key_days_left(context) {
-        metrics.add_count(Metric::KeyDaysLeft.name(), days);
+        metrics.add_count(RequestMetric::KeyDaysLeft.name(), days);
     }
     if let Some(latency) = calls.latency() {
-        metrics.add_duration(Metric::DynamoDbLatency.name(), latency);
+        metrics.add_duration(RequestMetric::DynamoDbLatency.name(), latency);
     }
     metrics
 }
@@ -177,7 +177,7 @@ fn key_days_left(context: &RequestContext) -> Option<usize> {
 
 fn write_unauthorized(context: &RequestContext, reason: UnauthorizedReason) {
     let mut metrics = Metrics::default();
-    metrics.add_count(Metric::Unauthorized.name(), 1);
+    metrics.add_count(RequestMetric::Unauthorized.name(), 1);
     context.log.write(&LogLine {
         at: context.received_at,
         level: None,

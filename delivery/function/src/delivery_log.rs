@@ -10,7 +10,7 @@ use service::telemetry::log::{Level, Log, LogLine};
 use service::telemetry::metric::Metrics;
 use service::telemetry::metric::Milliseconds;
 
-use crate::metric::Metric;
+use crate::delivery_metrics::DeliveryMetric;
 use crate::target_error::FailedRecord;
 
 /// What became of the records of an event.
@@ -67,11 +67,17 @@ pub(crate) fn write_delivered(
         None => None,
     };
     let mut metrics = Metrics::default();
-    metrics.add_count(Metric::RecordsDelivered.name(), counts.delivered);
-    metrics.add_count(Metric::RecordsSkipped.name(), counts.skipped);
-    metrics.add_count(Metric::RecordsUnreadable.name(), counts.in_failure_bucket);
-    metrics.add_count(Metric::RecordsUndelivered.name(), counts.undelivered);
-    metrics.add_count(Metric::EventClaimChecks.name(), counts.claim_checks);
+    metrics.add_count(DeliveryMetric::RecordsDelivered.name(), counts.delivered);
+    metrics.add_count(DeliveryMetric::RecordsSkipped.name(), counts.skipped);
+    metrics.add_count(
+        DeliveryMetric::RecordsUnreadable.name(),
+        counts.in_failure_bucket,
+    );
+    metrics.add_count(
+        DeliveryMetric::RecordsUndelivered.name(),
+        counts.undelivered,
+    );
+    metrics.add_count(DeliveryMetric::EventClaimChecks.name(), counts.claim_checks);
     log.write(&LogLine {
         at: now,
         level,

@@ -9,7 +9,7 @@ use service::telemetry::log::{Level, LogLine};
 use service::telemetry::metric::Metrics;
 
 use crate::DrainContext;
-use crate::metric::Metric;
+use crate::drain_metrics::DrainMetric;
 
 /// A message that is drained.
 #[derive(Clone, Copy, Debug)]
@@ -73,15 +73,15 @@ pub(crate) fn write_drained(drain_context: DrainContext<'_>, drained: &DrainedMe
     match drained.signals {
         Some(signals) => {
             rejected = signals.rejected;
-            metrics.add_count(Metric::SignalsDrained.name(), signals.accepted);
+            metrics.add_count(DrainMetric::SignalsDrained.name(), signals.accepted);
         }
-        None => metrics.add_count(Metric::CustomersDrained.name(), 1),
+        None => metrics.add_count(DrainMetric::CustomersDrained.name(), 1),
     }
-    metrics.add_count_if_any(Metric::AcceptedSignalsRejected.name(), rejected);
+    metrics.add_count_if_any(DrainMetric::AcceptedSignalsRejected.name(), rejected);
     let delay = drain_context
         .now
         .duration_since(drained.deferred_request_at);
-    metrics.add_duration(Metric::DrainDelay.name(), delay);
+    metrics.add_duration(DrainMetric::DrainDelay.name(), delay);
     let needs_attention = rejected > 0 || drained.is_conflict;
     drain_context.log.write(&LogLine {
         at: drain_context.now,
@@ -103,7 +103,7 @@ pub(crate) fn write_drained(drain_context: DrainContext<'_>, drained: &DrainedMe
 /// Writes the line of a message that could not be drained because of `error`.
 pub(crate) fn write_failed(drain_context: DrainContext<'_>, error: &str, is_dead_letter: bool) {
     let mut metrics = Metrics::default();
-    metrics.add_count(Metric::DrainFailures.name(), 1);
+    metrics.add_count(DrainMetric::DrainFailures.name(), 1);
     let message = if is_dead_letter {
         "a message could not be drained; it is in the dead-letter queue"
     } else {

@@ -7,7 +7,7 @@ use service::outcome::EndpointOutcome;
 use service::telemetry::metric::Metrics;
 use store::error::UnstoredReason;
 
-use crate::metric::Metric;
+use crate::customers_metrics::CustomersMetric;
 
 /// What the function did. The variants are the bodies of its responses.
 #[derive(Debug, Serialize)]
@@ -83,9 +83,9 @@ impl EndpointOutcome for CustomersOutcome {
             return;
         };
         let metric = match response.result {
-            CustomerResult::Created => Metric::CustomersCreated,
-            CustomerResult::Updated => Metric::CustomersUpdated,
-            CustomerResult::Deferred(_) => Metric::CustomersDeferred,
+            CustomerResult::Created => CustomersMetric::CustomersCreated,
+            CustomerResult::Updated => CustomersMetric::CustomersUpdated,
+            CustomerResult::Deferred(_) => CustomersMetric::CustomersDeferred,
         };
         metrics.add_count(metric.name(), 1);
     }

@@ -5,7 +5,7 @@ use service::context::RequestContext;
 use service::telemetry::log::{Dimension, Level, LogLine};
 use service::telemetry::metric::Metrics;
 
-use crate::metric::{CODE, Metric};
+use crate::signals_metrics::{CODE, SignalsMetric};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,9 +27,9 @@ struct RejectedNotStoredLine<'a> {
 }
 
 /// Writes how often an error code occurs in the rejected signals of a request.
-pub(crate) fn write_rejected(context: &RequestContext, code: &'static str, count: usize) {
+pub(crate) fn write_code_count(context: &RequestContext, code: &'static str, count: usize) {
     let mut metrics = Metrics::default();
-    metrics.add_count(Metric::SignalsRejected.name(), count);
+    metrics.add_count(SignalsMetric::SignalsRejected.name(), count);
     context.log.write(&LogLine {
         at: context.received_at,
         level: None,
@@ -47,10 +47,10 @@ pub(crate) fn write_rejected(context: &RequestContext, code: &'static str, count
 
 /// Writes a line when rejected signals of a request could not be stored, with the reason. The response does
 /// not say so: the operator has to know.
-pub(crate) fn write_rejected_not_stored(context: &RequestContext, reason: &str) {
+pub(crate) fn write_not_stored(context: &RequestContext, reason: &str) {
     let key = context.key.as_deref();
     let mut metrics = Metrics::default();
-    metrics.add_count(Metric::RejectedNotStored.name(), 1);
+    metrics.add_count(SignalsMetric::RejectedNotStored.name(), 1);
     context.log.write(&LogLine {
         at: context.received_at,
         level: Some(Level::Error),

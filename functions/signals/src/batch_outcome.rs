@@ -13,8 +13,8 @@ use service::telemetry::metric::{Metrics, Percent};
 use service::telemetry::request_log::count_codes;
 use store::error::UnstoredReason;
 
-use crate::log;
-use crate::metric::Metric;
+use crate::rejected_log;
+use crate::signals_metrics::SignalsMetric;
 use crate::store_batch::StoredBatch;
 
 /// What became of a batch.
@@ -184,22 +184,22 @@ impl EndpointOutcome for BatchOutcome {
         let deferred = counts.deferred.map_or(0, NonZeroUsize::get);
         // This is added for every batch, also when it is 0, so that the number of its values is the
         // number of batches.
-        metrics.add_count(Metric::SignalsAccepted.name(), counts.accepted);
-        metrics.add_count_if_any(Metric::SignalsDeferred.name(), deferred);
-        metrics.add_count_if_any(Metric::SignalsRejected.name(), counts.rejected);
+        metrics.add_count(SignalsMetric::SignalsAccepted.name(), counts.accepted);
+        metrics.add_count_if_any(SignalsMetric::SignalsDeferred.name(), deferred);
+        metrics.add_count_if_any(SignalsMetric::SignalsRejected.name(), counts.rejected);
         if counts.rejected > 0 {
             let percent = Percent {
                 part: counts.rejected,
                 whole: counts.received,
             };
-            metrics.add_percent(Metric::RejectionRate.name(), percent);
+            metrics.add_percent(SignalsMetric::RejectionRate.name(), percent);
         }
-        metrics.add_if(Metric::Replays.name(), counts.replayed);
+        metrics.add_if(SignalsMetric::Replays.name(), counts.replayed);
     }
 
     fn write_lines(&self, context: &RequestContext) {
         for (code, count) in count_codes(&self.response.field_errors) {
-            log::write_rejected(context, code, count);
+            rejected_log::write_code_count(context, code, count);
         }
     }
 }

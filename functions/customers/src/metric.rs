@@ -1,7 +1,0 @@
-//! The metrics of this function.
-
-service::metrics! {
-    CustomersCreated "Customers created.";
-    CustomersUpdated "Customers updated.";
-    CustomersDeferred "Updates of customers sent to the overflow queue.";
-}
