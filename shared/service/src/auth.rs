@@ -7,8 +7,8 @@
 mod cache;
 mod credentials;
 mod decision;
-mod lookup;
-mod snapshot;
+mod key_lookup;
+mod snapshot_reader;
 mod table_lookup;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ use store::key_snapshot::BUCKET_VARIABLE;
 
 use self::cache::Cache;
 use self::credentials::Credentials;
-use self::snapshot::SnapshotReader;
+use self::snapshot_reader::SnapshotReader;
 use self::table_lookup::KeyTable;
 use crate::context::RequestContext;
 use crate::problem::{Problem, Unauthorized, UnauthorizedReason};

@@ -12,10 +12,10 @@
 //! | [`dynamodb`], [`sqs`], [`s3`] | the services |
 
 pub mod call;
+pub(crate) mod call_outcome;
 pub mod connector;
 pub mod dynamodb;
 pub mod faults;
-pub(crate) mod outcome;
 pub mod s3;
 pub mod sqs;
 
@@ -30,9 +30,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::call::{Call, Service};
+use self::call_outcome::CallOutcome;
 use self::dynamodb::{API_KEYS, Answer, Tables};
 use self::faults::{Effect, Fate, FaultPlan, Reply};
-use self::outcome::Outcome;
 use self::s3::Objects;
 use self::sqs::Queues;
 use crate::promises::{Promise, Promises};
@@ -194,12 +194,12 @@ impl Aws {
     }
 
     /// Does what was decided about a call, and says what its caller gets.
-    fn apply(&self, who: &str, call: &Call, fate: &Fate) -> Outcome {
+    fn apply(&self, who: &str, call: &Call, fate: &Fate) -> CallOutcome {
         let at = self.elapsed();
         let state = &mut *self.state();
         let done = state.apply(call, &fate.effect, at);
         let made_at = at.saturating_sub(fate.before);
-        if let Some(Outcome::Answer(answer)) = &done
+        if let Some(CallOutcome::Answer(answer)) = &done
             && answer.status == 200
             && state.is_part_for_erased(call, made_at)
         {
@@ -209,15 +209,15 @@ impl Aws {
             promises.note(Promise::ErasedStays, text, key.to_owned());
         }
         let outcome = match fate.reply {
-            Reply::Result => done.unwrap_or(Outcome::Never),
-            Reply::Error { status, code } => Outcome::Answer(error(status, code)),
-            Reply::Body(body) => Outcome::Bytes {
+            Reply::Result => done.unwrap_or(CallOutcome::Never),
+            Reply::Error { status, code } => CallOutcome::Answer(error(status, code)),
+            Reply::Body(body) => CallOutcome::Bytes {
                 status: 200,
                 headers: Vec::new(),
                 body: body.into(),
             },
-            Reply::ConnectionLost => Outcome::ConnectionLost,
-            Reply::Never => Outcome::Never,
+            Reply::ConnectionLost => CallOutcome::ConnectionLost,
+            Reply::Never => CallOutcome::Never,
         };
         state.trace.add_call(at, who, call, fate, &outcome);
         outcome
@@ -241,7 +241,7 @@ impl State {
     }
 
     /// Lets a call take effect at this time. `None` if it has none.
-    fn apply(&mut self, call: &Call, effect: &Effect, at: Duration) -> Option<Outcome> {
+    fn apply(&mut self, call: &Call, effect: &Effect, at: Duration) -> Option<CallOutcome> {
         if matches!(effect, Effect::None) {
             return None;
         }
@@ -265,9 +265,9 @@ impl State {
                     answer.body["UnprocessedItems"][call.target.as_str()] =
                         Value::Array(unprocessed);
                 }
-                Outcome::Answer(answer)
+                CallOutcome::Answer(answer)
             }
-            Service::Sqs => Outcome::Answer(self.queues.send(&call.body, at)),
+            Service::Sqs => CallOutcome::Answer(self.queues.send(&call.body, at)),
             Service::S3 => self.objects.get(&call.target),
         })
     }

@@ -7,8 +7,8 @@
 
 mod choices;
 mod conditions;
+mod markdown_table;
 mod measurement;
-mod table;
 
 use clap::{Args, value_parser};
 
@@ -80,7 +80,7 @@ impl RequestKind {
 pub fn print(options: &OutageOptions) -> bool {
     let mut holds = true;
     for kind in TABLES {
-        print_line(&table::header(kind, options));
+        print_line(&markdown_table::header(kind, options));
         for condition in Condition::all(kind) {
             if !condition.name.contains(&options.only) {
                 continue;
@@ -88,7 +88,7 @@ pub fn print(options: &OutageOptions) -> bool {
             let rates = options.rate.iter();
             let measure = |rate: &u64| Measurement::take(kind, *rate, options.seconds, &condition);
             let measured: Vec<_> = rates.map(measure).collect();
-            print_line(&table::row(&condition, &measured));
+            print_line(&markdown_table::row(&condition, &measured));
             holds &= measured.iter().all(|row| row.holds(&condition));
         }
         print_line("");

@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use crate::aws::call::Call;
+use crate::aws::call_outcome::CallOutcome;
 use crate::aws::faults::{Effect, Fate};
-use crate::aws::outcome::Outcome;
 
 /// What happened in a run so far.
 #[derive(Debug, Default)]
@@ -62,13 +62,13 @@ impl Trace {
         who: &str,
         call: &Call,
         fate: &Fate,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
     ) {
         at.hash(&mut self.hasher);
         who.hash(&mut self.hasher);
         call.operation.hash(&mut self.hasher);
         call.body.to_string().hash(&mut self.hasher);
-        if let Outcome::Answer(answer) = outcome {
+        if let CallOutcome::Answer(answer) = outcome {
             answer.status.hash(&mut self.hasher);
             answer.body.to_string().hash(&mut self.hasher);
         }
@@ -81,14 +81,14 @@ impl Trace {
                 Effect::Without(hot) => format!(" writes all items but those of {hot};"),
             };
             let heard = match outcome {
-                Outcome::Answer(answer) => {
+                CallOutcome::Answer(answer) => {
                     let code = answer.body["__type"].as_str().unwrap_or_default();
                     let code = code.rsplit('#').next().unwrap_or_default();
                     format!("{} {code}", answer.status)
                 }
-                Outcome::Bytes { status, .. } => status.to_string(),
-                Outcome::ConnectionLost => "a lost connection".to_owned(),
-                Outcome::Never => "nothing".to_owned(),
+                CallOutcome::Bytes { status, .. } => status.to_string(),
+                CallOutcome::ConnectionLost => "a lost connection".to_owned(),
+                CallOutcome::Never => "nothing".to_owned(),
             };
             let _ = write!(text, " ->{effect} the caller gets {}", heard.trim_end());
             text

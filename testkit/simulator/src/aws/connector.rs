@@ -15,8 +15,8 @@ use tokio::time::sleep;
 
 use super::Aws;
 use super::call::Call;
+use super::call_outcome::CallOutcome;
 use super::dynamodb::SIGNALS;
-use super::outcome::Outcome;
 use crate::promises::Promise;
 
 /// The calls of one environment, or of an operator.
@@ -113,16 +113,16 @@ impl HttpConnector for EnvironmentConnector {
         HttpConnectorFuture::new(async move {
             let _waiting = waiting;
             match answered.await {
-                Ok(Outcome::Answer(answer)) => {
+                Ok(CallOutcome::Answer(answer)) => {
                     Ok(response(answer.status, &[], json_bytes(&answer.body)))
                 }
-                Ok(Outcome::Bytes {
+                Ok(CallOutcome::Bytes {
                     status,
                     headers,
                     body,
                 }) => Ok(response(status, &headers, body)),
-                Ok(Outcome::ConnectionLost) => Err(lost()),
-                Ok(Outcome::Never) | Err(_) => std::future::pending().await,
+                Ok(CallOutcome::ConnectionLost) => Err(lost()),
+                Ok(CallOutcome::Never) | Err(_) => std::future::pending().await,
             }
         })
     }

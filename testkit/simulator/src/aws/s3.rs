@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use aws_smithy_types::date_time::{DateTime, Format};
 use model::timestamp::Timestamp;
 
-use super::outcome::Outcome;
+use super::call_outcome::CallOutcome;
 
 /// The bucket's name.
 pub const BUCKET: &str = "keys";
@@ -38,10 +38,10 @@ impl Objects {
         });
     }
 
-    pub(super) fn get(&self, path: &str) -> Outcome {
+    pub(super) fn get(&self, path: &str) -> CallOutcome {
         let object = self.snapshot.as_ref().filter(|object| object.path == path);
         let Some(object) = object else {
-            return Outcome::Bytes {
+            return CallOutcome::Bytes {
                 status: 403,
                 headers: Vec::new(),
                 body: ACCESS_DENIED.into(),
@@ -50,7 +50,7 @@ impl Objects {
         let seconds = Duration::from_secs(object.last_modified.seconds());
         let date = DateTime::from(SystemTime::UNIX_EPOCH + seconds);
         let date = date.fmt(Format::HttpDate).expect("a date of this century");
-        Outcome::Bytes {
+        CallOutcome::Bytes {
             status: 200,
             headers: vec![
                 ("last-modified", date),
@@ -69,7 +69,7 @@ mod tests {
     fn missing_object_is_an_access_that_is_denied() {
         let mut objects = Objects::default();
         let status = |objects: &Objects| match objects.get("/keys/snapshot") {
-            Outcome::Bytes { status, .. } => status,
+            CallOutcome::Bytes { status, .. } => status,
             _ => 0,
         };
         assert_eq!(status(&objects), 403);

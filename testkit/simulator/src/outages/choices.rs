@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::RequestKind;
 use super::conditions::{A_TENTH_HANGS, Condition, USUAL_TAIL};
+use super::markdown_table::percent;
 use super::measurement::Measurement;
-use super::table::percent;
 
 /// How long a condition lasts, in seconds.
 const SECONDS: u64 = 6;

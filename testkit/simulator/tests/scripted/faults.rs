@@ -1,6 +1,5 @@
 //! DynamoDB fails in each of its ways: what clients get, and what is stored.
 
-mod auth;
 mod late_writes;
 mod refused_by_store;
 mod statuses;

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `faults` | DynamoDB fails: what clients get (docs/outages.md, How long a request waits) |
 //! | `overflow` | what is deferred, and drained (docs/outages.md, The overflow queue) |
-//! | `key_snapshot` | the key table fails (docs/outages.md, The key snapshot) |
+//! | `key_lookup` | the look-up of a key, also when the key table fails (docs/outages.md, The key snapshot) |
 //! | `budget` | how long each part of a request may take (docs/internals/design.md, Calls to AWS) |
 //! | `command` | `cargo simulate` as a process |
 //! | `support` | the functions and their AWS, and requests to them |
@@ -20,6 +20,6 @@
 mod budget;
 mod command;
 mod faults;
-mod key_snapshot;
+mod key_lookup;
 mod overflow;
 mod support;

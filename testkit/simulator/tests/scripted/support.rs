@@ -2,9 +2,9 @@
 
 #[path = "../../../../tests/integration/support/clock.rs"]
 pub(crate) mod clock;
+pub(crate) mod key_sources;
 #[path = "../../../../tests/integration/support/requests.rs"]
 pub(crate) mod requests;
-pub(crate) mod snapshot;
 pub(crate) mod stack;
 pub(crate) mod updates;
 

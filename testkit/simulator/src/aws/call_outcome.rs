@@ -3,7 +3,7 @@
 use super::dynamodb::Answer;
 
 /// What the caller of a call gets.
-pub(crate) enum Outcome {
+pub(crate) enum CallOutcome {
     Answer(Answer),
     /// A body that is not JSON: an object of S3, or an answer that was cut.
     Bytes {

@@ -7,7 +7,7 @@ use simulator::aws::faults::Fault;
 use tokio::time::sleep;
 
 use crate::support::clock::{NOW, earlier, later};
-use crate::support::snapshot::{KEY, everywhere, of_key_table, of_s3, revoked, signal};
+use crate::support::key_sources::{KEY, everywhere, of_key_table, of_s3, revoked, signal};
 use crate::support::stack::{LATENCY, Stack, key_entry, slow};
 
 /// How long the table is asked before the snapshot is read.

@@ -6,8 +6,8 @@ use model::key_entry::KeyEntry;
 use simulator::aws::faults::{Fault, Target};
 
 use crate::support::clock::{NOW, earlier, later};
+use crate::support::key_sources::{DENIED, KEY, OUTAGE, everywhere, of_s3};
 use crate::support::request_builder::RequestBuilder;
-use crate::support::snapshot::{DENIED, KEY, OUTAGE, everywhere, of_s3};
 use crate::support::stack::{LATENCY, Stack, key_entry, slow};
 
 /// How long one look-up waits for the snapshot.

@@ -8,8 +8,8 @@ use serde_json::json;
 use simulator::aws::faults::{CUT_ANSWER, Fault, Target};
 
 use crate::support::clock::{NOW, earlier, later};
+use crate::support::key_sources::{DENIED, KEY, OUTAGE, everywhere, of_s3, revoked, signal};
 use crate::support::request_builder::RequestBuilder;
-use crate::support::snapshot::{DENIED, KEY, OUTAGE, everywhere, of_s3, revoked, signal};
 use crate::support::stack::{INVALID, Stack, key_entry};
 
 #[tokio::test(start_paused = true)]

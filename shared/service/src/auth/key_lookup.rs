@@ -5,7 +5,7 @@
 //! 2. The key table ([`table_lookup`](super::table_lookup)), alone for `TABLE_HEAD_START`. For some seconds
 //!    after a look-up that the table did not answer, this step is left out. A table that refuses a call has
 //!    answered, so each request asks it again.
-//! 3. The key snapshot ([`snapshot`](super::snapshot)), beside a stale entry of the cache. A slow table may
+//! 3. The key snapshot ([`snapshot_reader`](super::snapshot_reader)), beside a stale entry of the cache. A slow table may
 //!    still answer while the snapshot is read.
 //! 4. If no other source knows the key: the key table again, until the key look-up's part of
 //!    [`RequestBudget`] is over.

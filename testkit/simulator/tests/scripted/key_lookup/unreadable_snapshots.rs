@@ -10,7 +10,7 @@ use simulator::aws::dynamodb::API_KEYS;
 use store::key_snapshot::MAX_OBJECT_BYTES;
 
 use crate::support::clock::{NOW, earlier, later};
-use crate::support::snapshot::{KEY, OUTAGE, everywhere, revoked};
+use crate::support::key_sources::{KEY, OUTAGE, everywhere, revoked};
 use crate::support::stack::{Stack, key_entry};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

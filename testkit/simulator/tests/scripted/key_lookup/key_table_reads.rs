@@ -3,20 +3,16 @@
 
 use std::time::Duration;
 
-use simulator::aws::dynamodb::API_KEYS;
-use simulator::aws::faults::{CUT_ANSWER, Fault, Rule, Target};
+use simulator::aws::faults::{CUT_ANSWER, Fault};
 
 use crate::support::clock::later;
+use crate::support::key_sources::of_key_table;
 use crate::support::request_builder::RequestBuilder;
 use crate::support::requests::assert_unavailable;
 use crate::support::stack::{INVALID, LATENCY, Stack};
 
 /// Invalid keys that a function caches.
 const MAX_INVALID_KEYS: u64 = 8_192;
-
-fn of_key_table(fault: Fault) -> [Rule; 1] {
-    [fault.always().on(Target::Table(API_KEYS))]
-}
 
 fn ping_with(key: &str, seconds: u64) -> RequestBuilder {
     RequestBuilder::ping().key(key).received_at(later(seconds))
