@@ -12,7 +12,7 @@ mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::customer::attributes::{FENCE_PREFIX, INCARNATION};
+use model::customer::attributes::{FENCE_PREFIX, GENERATION};
 use serde_json::{Value, json};
 
 use self::stored::stored;
@@ -130,14 +130,14 @@ async fn examples_are_items_that_the_functions_store() {
     assert!(examples >= 5, "the page has {examples} examples of items");
 }
 
-/// The id of an update, the lower bits of its fence and the incarnation are random, and so is the
+/// The id of an update, the lower bits of its fence and the generation are random, and so is the
 /// hash of a key.
 fn leave_out_what_is_random(table: &str, item: &mut Value) {
     match table {
         "ApiKeys" => item["keyHash"]["S"] = json!(item["keyHash"]["S"].as_str().unwrap().len()),
         "Customers" => {
             item["fenceId"]["B"] = json!(item["fenceId"]["B"].as_str().unwrap().len());
-            item[INCARNATION]["N"] = json!("0");
+            item[GENERATION]["N"] = json!("0");
             let attributes = item.as_object_mut().unwrap().iter_mut();
             for (_, value) in
                 attributes.filter(|(name, _)| *name == "fence" || name.starts_with(FENCE_PREFIX))

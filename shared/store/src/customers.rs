@@ -99,7 +99,7 @@ impl CustomersTable {
     /// an item with a higher one, it is written field by field. A field with a lower fence than the
     /// update, or with none, gets the update's own. A field with a higher one is left, or is
     /// replaced and gets a fence above the one that it has, as `newer_field` says. A write that keeps
-    /// newer fields also leaves one that has no value and no fence, if the item has a floor that is not
+    /// newer fields also leaves one that has no value and no fence, if the item has a tombstone version that is not
     /// lower, and it replaces a field that has its own fence and another value. The condition of this
     /// write is that the item is the one that was read, and not another one after an erasure, and that
     /// it and each of these fields still have lower fences than they get, or where newer fields are
@@ -122,7 +122,7 @@ impl CustomersTable {
         let mut backoff = Backoff::default();
         let mut next = NextWrite::Whole;
         // The write of a deferred update or an import keeps these fences: each deleted fence raises the
-        // floor for older updates.
+        // tombstone version for older updates.
         let mut removes_expired = upsert.newer_field == NewerField::Replace;
         loop {
             let mut stored_part = StoredPart::Whole;

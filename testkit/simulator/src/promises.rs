@@ -9,11 +9,11 @@ use crate::aws::dynamodb::{CUSTOMERS, Change, IDEMPOTENCY, Item};
 const FENCE: &str = "fence";
 const FENCE_PREFIX: &str = "fence:";
 
-/// The attribute of the floor.
-const FLOOR: &str = "fence:fence";
+/// The attribute of the tombstone version.
+const TOMBSTONE_VERSION: &str = "fence:fence";
 
-/// Attributes that begin like the fence of a field: the incarnation and the floor.
-const NO_FENCES: [&str; 2] = ["fence:pk", FLOOR];
+/// Attributes that begin like the fence of a field: the generation and the tombstone version.
+const NO_FENCES: [&str; 2] = ["fence:pk", TOMBSTONE_VERSION];
 
 /// The promises that were broken so far.
 #[derive(Debug, Default)]
@@ -104,13 +104,13 @@ impl Promises {
 }
 
 /// Whether the fence of this name is lower after a write. That of a field that was removed long ago is deleted,
-/// and the floor stands for it.
+/// and the tombstone version stands for it.
 fn goes_down(name: &str, before: &Item, after: &Item) -> bool {
     let fence = |item: &Item, name: &str| -> Option<u64> {
         let number = item.get(name).map(|value: &Value| &value["N"])?;
         number.as_str()?.parse().ok()
     };
-    let after = fence(after, name).or_else(|| fence(after, FLOOR));
+    let after = fence(after, name).or_else(|| fence(after, TOMBSTONE_VERSION));
     after < fence(before, name)
 }
 
@@ -141,14 +141,14 @@ mod tests {
             })
         };
         let without_city = json!({"pk": {"S": "shop#c"}, "fence": {"N": "9"}});
-        let with_floor =
+        let with_tombstone_version =
             json!({"pk": {"S": "shop#c"}, "fence": {"N": "9"}, "fence:fence": {"N": "6"}});
         let before = customer(7, 5);
         assert_eq!(broken_by(CUSTOMERS, &before, &customer(8, 6)), 0);
         assert_eq!(broken_by(CUSTOMERS, &before, &customer(8, 4)), 1);
         assert_eq!(broken_by(CUSTOMERS, &before, &customer(6, 4)), 2);
         assert_eq!(broken_by(CUSTOMERS, &before, &without_city), 1);
-        assert_eq!(broken_by(CUSTOMERS, &before, &with_floor), 0);
+        assert_eq!(broken_by(CUSTOMERS, &before, &with_tombstone_version), 0);
         assert_eq!(broken_by(CUSTOMERS, &before, &Value::Null), 0, "an erasure");
     }
 

@@ -15,11 +15,11 @@ pub const FENCE_PREFIX: &str = "fence:";
 /// The attribute with the generation of an item: it tells the item from an erased one of the same
 /// customer. No field of a client begins with [`FENCE_PREFIX`], and no client may set `pk`. So this
 /// attribute cannot be the fence of a field.
-pub const INCARNATION: &str = "fence:pk";
+pub const GENERATION: &str = "fence:pk";
 
 /// The attribute with the tombstone version: the highest fence of a removed field that was deleted.
-/// Its name is built like that of [`INCARNATION`].
-pub const FENCE_FLOOR: &str = "fence:fence";
+/// Its name is built like that of [`GENERATION`].
+pub const TOMBSTONE_VERSION: &str = "fence:fence";
 
 /// Names of the stored item's own attributes, which the client may not set.
 pub const RESERVED_FIELDS: [&str; 8] = [
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn attribute_of_the_item_is_the_fence_of_no_field() {
-        for attribute in [INCARNATION, FENCE_FLOOR] {
+        for attribute in [GENERATION, TOMBSTONE_VERSION] {
             let field = attribute.strip_prefix(FENCE_PREFIX).unwrap();
             assert!(RESERVED_FIELDS.contains(&field), "{attribute}");
         }

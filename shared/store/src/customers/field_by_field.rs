@@ -2,7 +2,7 @@
 //! these get. Must not know which write an update makes first.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::customer::attributes::{FENCE_FLOOR, INCARNATION};
+use model::customer::attributes::{GENERATION, TOMBSTONE_VERSION};
 use model::customer::{Change, FieldChange};
 use model::timestamp::Timestamp;
 
@@ -18,13 +18,13 @@ use crate::same_value::is_same_value;
 pub(super) struct FieldByField<'a> {
     upsert: &'a Upsert<'a>,
     item: &'a Item,
-    incarnation: &'a AttributeValue,
+    generation: &'a AttributeValue,
     attempted_at: Timestamp,
     /// The fields that it changes.
     fields: Vec<FieldWrite<'a>>,
     /// Whether it leaves a field, because that is newer.
     leaves_newer_field: bool,
-    /// Whether it sets a field that has neither value nor fence, and must not if the floor rises.
+    /// Whether it sets a field that has neither value nor fence, and must not if the tombstone version rises.
     sets_new_field: bool,
 }
 
@@ -42,17 +42,17 @@ impl<'a> FieldByField<'a> {
     /// Compares each change of an update with the item.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when the item has no incarnation, or a malformed fence.
+    /// [`StoreError::Corrupt`] when the item has no generation, or a malformed fence.
     pub(super) fn compare(
         upsert: &'a Upsert<'a>,
         item: &'a Item,
         attempted_at: Timestamp,
     ) -> Result<Self, StoreError> {
-        let incarnation = item.get(INCARNATION).ok_or(StoreError::Corrupt)?;
+        let generation = item.get(GENERATION).ok_or(StoreError::Corrupt)?;
         let mut compared = Self {
             upsert,
             item,
-            incarnation,
+            generation,
             attempted_at,
             fields: Vec::new(),
             leaves_newer_field: false,
@@ -90,7 +90,7 @@ impl<'a> FieldByField<'a> {
     }
 
     /// A field without fence and value may have been removed by an update whose fence has expired.
-    /// The floor says how new that update may have been.
+    /// The tombstone version says how new that update may have been.
     fn decide_without_fence(
         &mut self,
         change: &FieldChange<'_>,
@@ -98,8 +98,8 @@ impl<'a> FieldByField<'a> {
         let own = self.upsert.mark.fence;
         let is_new = !self.item.contains_key(change.name.as_ref());
         if is_new && self.upsert.newer_field == NewerField::Keep {
-            let floor = Fence::from_attribute(self.item, FENCE_FLOOR)?;
-            if floor.is_some_and(|floor| floor >= own) {
+            let tombstone_version = Fence::from_attribute(self.item, TOMBSTONE_VERSION)?;
+            if tombstone_version.is_some_and(|tombstone_version| tombstone_version >= own) {
                 return Ok(FieldDecision::Leave);
             }
             self.sets_new_field = true;
@@ -158,7 +158,7 @@ impl<'a> FieldByField<'a> {
             mark: self.upsert.mark,
             item_fence,
             condition: WriteCondition::FieldsAreOlder(ReadItem {
-                incarnation: self.incarnation,
+                generation: self.generation,
                 equal_fence,
                 sets_new_field: self.sets_new_field,
                 expired,
@@ -196,7 +196,7 @@ mod tests {
         let ahead = Fence::random(now.plus(Duration::from_mins(1))).attribute();
         let item = Item::from([
             (FENCE.to_owned(), ahead.clone()),
-            (INCARNATION.to_owned(), number(1)),
+            (GENERATION.to_owned(), number(1)),
             (fence_attribute("city"), ahead),
         ]);
         // The steps above the stored fences are random.

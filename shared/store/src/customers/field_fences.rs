@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use model::customer::CustomerUpdate;
-use model::customer::attributes::{FENCE_FLOOR, FENCE_PREFIX, INCARNATION};
+use model::customer::attributes::{FENCE_PREFIX, GENERATION, TOMBSTONE_VERSION};
 use model::timestamp::Timestamp;
 
 use crate::attributes::Item;
@@ -43,7 +43,7 @@ pub fn times_of_fields(item: &Item) -> Result<BTreeMap<&str, Timestamp>, StoreEr
 
 /// The field whose fence this attribute is; `None` if it is no fence of a field.
 fn field_of_fence(attribute: &str) -> Option<&str> {
-    if [INCARNATION, FENCE_FLOOR].contains(&attribute) {
+    if [GENERATION, TOMBSTONE_VERSION].contains(&attribute) {
         return None;
     }
     attribute.strip_prefix(FENCE_PREFIX)
@@ -61,7 +61,7 @@ pub(super) struct ExpiredFences<'i> {
     /// At most [`MAX_EXPIRED_FENCES`].
     pub(super) fences: Vec<ExpiredFence<'i>>,
     /// The highest of these fences, and of those that were removed before.
-    pub(super) floor: Fence,
+    pub(super) tombstone_version: Fence,
 }
 
 impl<'i> ExpiredFences<'i> {
@@ -75,7 +75,7 @@ impl<'i> ExpiredFences<'i> {
         let kept_since = now.minus(REMOVED_FENCE_RETENTION);
         let horizon = Fence::random(kept_since);
         let mut fences = Vec::new();
-        let mut floor = Fence::from_attribute(item, FENCE_FLOOR)?;
+        let mut tombstone_version = Fence::from_attribute(item, TOMBSTONE_VERSION)?;
         for attribute in item.keys() {
             let Some(field) = field_of_fence(attribute) else {
                 continue;
@@ -92,12 +92,15 @@ impl<'i> ExpiredFences<'i> {
                 continue;
             }
             fences.push(ExpiredFence { attribute, fence });
-            floor = floor.max(Some(fence));
+            tombstone_version = tombstone_version.max(Some(fence));
             if fences.len() == MAX_EXPIRED_FENCES {
                 break;
             }
         }
-        let removed = floor.filter(|_| !fences.is_empty());
-        Ok(removed.map(|floor| Self { fences, floor }))
+        let removed = tombstone_version.filter(|_| !fences.is_empty());
+        Ok(removed.map(|tombstone_version| Self {
+            fences,
+            tombstone_version,
+        }))
     }
 }

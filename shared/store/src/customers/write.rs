@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use model::account::AccountId;
-use model::customer::attributes::{FENCE, FENCE_FLOOR, FENCE_ID, INCARNATION};
+use model::customer::attributes::{FENCE, FENCE_ID, GENERATION, TOMBSTONE_VERSION};
 use model::customer::{Change, CustomerUpdate, FieldChange};
 
 use super::field_fences::{ExpiredFences, fence_attribute};
@@ -47,10 +47,10 @@ pub(super) enum WriteCondition<'a> {
 
 /// The item that a field-by-field write was made for.
 pub(super) struct ReadItem<'a> {
-    /// Which incarnation of the customer it is.
-    pub(super) incarnation: &'a AttributeValue,
+    /// Which generation of the customer it is.
+    pub(super) generation: &'a AttributeValue,
     pub(super) equal_fence: EqualFence,
-    /// The write sets a field that has neither value nor fence, and it must not do so over a floor
+    /// The write sets a field that has neither value nor fence, and it must not do so over a tombstone version
     /// that is not below its own fence.
     pub(super) sets_new_field: bool,
     /// The expired fences that the write removes.
@@ -143,13 +143,13 @@ impl<'a> CustomerWrite<'a> {
     /// The expressions of the attributes that every write sets.
     fn common_expressions(&self) -> Expressions {
         let fields = self.fields.len();
-        // The item that a write creates gets a random incarnation. Each call has one of its own: a
+        // The item that a write creates gets a random generation. Each call has one of its own: a
         // call that reaches DynamoDB late, after an erasure, creates another item than its first.
         let set = format!(
             "SET accountId = :account, customerId = :customer, {FENCE} = :fence, \
              {FENCE_ID} = :id, updatedAt = :updatedAt, \
              createdAt = if_not_exists(createdAt, :updatedAt), \
-             #incarnation = if_not_exists(#incarnation, :incarnation)"
+             #generation = if_not_exists(#generation, :generation)"
         );
         let condition = match self.condition {
             WriteCondition::ItemIsOlder => {
@@ -169,8 +169,8 @@ impl<'a> CustomerWrite<'a> {
         values.insert(":fence".to_owned(), self.item_fence.attribute());
         values.insert(":id".to_owned(), self.mark.id_attribute());
         values.insert(":updatedAt".to_owned(), string(updated_at));
-        values.insert(":incarnation".to_owned(), number(fastrand::u64(..)));
-        names.insert("#incarnation".to_owned(), INCARNATION.to_owned());
+        values.insert(":generation".to_owned(), number(fastrand::u64(..)));
+        names.insert("#generation".to_owned(), GENERATION.to_owned());
         Expressions {
             set,
             remove: String::new(),
@@ -214,22 +214,22 @@ impl Expressions {
 
     /// Requires that the item is the one that was read, and removes its expired fences.
     fn add_read_item(&mut self, read: &ReadItem<'_>) {
-        let incarnation = read.incarnation.clone();
-        self.condition.push_str(" AND #incarnation = :read");
-        self.values.insert(":read".to_owned(), incarnation);
+        let generation = read.generation.clone();
+        self.condition.push_str(" AND #generation = :read");
+        self.values.insert(":read".to_owned(), generation);
         if read.sets_new_field {
-            self.require_lower_or_absent("#floor", EqualFence::IsNewer, ":fieldFence");
+            self.require_lower_or_absent("#tombstone", EqualFence::IsNewer, ":fieldFence");
         }
         if let Some(expired) = &read.expired {
             self.add_expired(expired);
         }
         if read.sets_new_field || read.expired.is_some() {
             self.names
-                .insert("#floor".to_owned(), FENCE_FLOOR.to_owned());
+                .insert("#tombstone".to_owned(), TOMBSTONE_VERSION.to_owned());
         }
     }
 
-    /// The highest of the removed fences becomes the floor, unless a higher one is the floor already.
+    /// The highest of the removed fences becomes the tombstone version, unless a higher one is the tombstone version already.
     fn add_expired(&mut self, expired: &ExpiredFences<'_>) {
         for (index, expired) in expired.fences.iter().enumerate() {
             let alias = format!("#e{index}");
@@ -239,10 +239,12 @@ impl Expressions {
             self.names.insert(alias, expired.attribute.to_owned());
             self.values.insert(value, expired.fence.attribute());
         }
-        self.require_lower_or_absent("#floor", EqualFence::IsReplaced, ":floor");
-        self.set.push_str(", #floor = :floor");
-        self.values
-            .insert(":floor".to_owned(), expired.floor.attribute());
+        self.require_lower_or_absent("#tombstone", EqualFence::IsReplaced, ":tombstone");
+        self.set.push_str(", #tombstone = :tombstone");
+        self.values.insert(
+            ":tombstone".to_owned(),
+            expired.tombstone_version.attribute(),
+        );
     }
 
     /// Requires that a fence is absent, or lower than a value, or equal to it where that is permitted.
@@ -300,9 +302,9 @@ mod tests {
             .collect();
         let account_id = "shop".parse().unwrap();
         let mark = UpdateMark::new(now);
-        let incarnation = number(1);
+        let generation = number(1);
         let read = ReadItem {
-            incarnation: &incarnation,
+            generation: &generation,
             equal_fence: EqualFence::IsReplaced,
             sets_new_field: true,
             expired: ExpiredFences::find(&item, &update, now).unwrap(),

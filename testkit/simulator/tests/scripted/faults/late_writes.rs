@@ -81,7 +81,7 @@ async fn late_attempt_undoes_nothing_of_a_customer_that_was_erased_and_created_a
 
 /// Whether it is another item after an erasure cannot be told of an item that Intake did not write.
 #[tokio::test(start_paused = true)]
-async fn update_over_a_newer_item_without_an_incarnation_changes_nothing_and_says_why() {
+async fn update_over_a_newer_item_without_a_generation_changes_nothing_and_says_why() {
     let stack = Stack::start([]);
     let messages = stack.defer_update(json!({"city": "Rom"}), NOW).await;
     stack.store_update(json!({"zip": "1"}), later(300)).await;

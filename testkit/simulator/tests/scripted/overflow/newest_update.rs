@@ -129,9 +129,9 @@ async fn fence_that_is_deleted_while_an_import_is_under_way_limits_it() {
     let days_ago = |days: u64| NOW.minus(Duration::from_hours(days * 24));
     let stack = Stack::start([]);
     stack.store_update(json!({"city": "Ulm"}), later(60)).await;
-    let floor = ("fence:fence".to_owned(), fence_at(days_ago(40)));
+    let tombstone_version = ("fence:fence".to_owned(), fence_at(days_ago(40)));
     let import = Box::pin(stack.import(json!({"other": 1}), days_ago(41)));
-    let meanwhile = async { stack.set_attributes([floor]) };
+    let meanwhile = async { stack.set_attributes([tombstone_version]) };
     let part = stack.run_before_conditional_write(import, meanwhile).await;
     assert_eq!(part, StoredPart::Newer);
     assert!(!stack.customer().contains_key("other"));
@@ -263,7 +263,7 @@ async fn fence_of_a_removed_field_that_is_set_meanwhile_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fence_of_a_removed_field_that_an_import_sets_below_the_floor_is_kept() {
+async fn fence_of_a_removed_field_that_an_import_sets_below_the_tombstone_version_is_kept() {
     let stack = Stack::start([]);
     stack.store_update(json!({"city": "Rom"}), later(60)).await;
     let days_ago = |days: u64| NOW.minus(Duration::from_hours(days * 24));
@@ -272,7 +272,7 @@ async fn fence_of_a_removed_field_that_an_import_sets_below_the_floor_is_kept() 
         (name.clone(), fence_at(days_ago(40))),
         ("fence:y".to_owned(), fence_at(days_ago(30))),
     ]);
-    // The floor of the write that follows is the fence of y.
+    // The tombstone version of the write that follows is the fence of y.
     let update = Box::pin(stack.update(json!({"zip": "1"}), NOW));
     let imported = fence_at(days_ago(35));
     let meanwhile = async {
