@@ -33,7 +33,7 @@ pub fn dynamodb(config: &SdkConfig) -> Client {
 
 /// The client of a caller that has more time than a function: with the timeouts, the retries and the
 /// HTTP client of `config`, from which it takes no empty answer.
-pub fn patient_dynamodb(config: &SdkConfig) -> Client {
+pub fn dynamodb_with_retries(config: &SdkConfig) -> Client {
     let mut builder = builder(config);
     builder.set_http_client(config.http_client().map(refuse_empty_answers));
     Client::from_conf(builder.build())

@@ -3,8 +3,8 @@
 //! An error in the envelope rejects the whole request. An error in a signal rejects only that
 //! signal.
 
-use crate::clue;
 use crate::digest::Digest;
+use crate::hint;
 use crate::identifier::RequestIdentifier;
 use crate::json::{JsonText, Value};
 use crate::limits::MAX_SIGNALS_PER_REQUEST;
@@ -55,7 +55,7 @@ impl<'a> Batch<'a> {
         let mut warnings = Warnings::default();
         let body = text.value();
         let Some(mut envelope) = body.as_object(&JsonPointer::Root) else {
-            let message = format!("must be an object{}", clue::of_no_batch(body));
+            let message = format!("must be an object{}", hint::of_no_batch(body));
             let code = FieldErrorCode::InvalidType;
             let error = FieldError::new(&JsonPointer::Root, code, &message);
             return Err(BatchError::Invalid(vec![error]));
@@ -80,7 +80,7 @@ impl<'a> Batch<'a> {
             BATCH.report_missing(
                 "signals",
                 body,
-                clue::of_no_signals(body, &IDENTITY_FIELDS),
+                hint::of_no_signals(body, &IDENTITY_FIELDS),
                 &mut errors,
             );
         }
@@ -103,7 +103,7 @@ impl<'a> Batch<'a> {
         errors: &mut FieldErrors,
     ) -> usize {
         let Some(signals) = value.as_array() else {
-            let message = format!("must be an array{}", clue::of_no_array(value));
+            let message = format!("must be an array{}", hint::of_no_array(value));
             errors.add(path, FieldErrorCode::InvalidType, message);
             return 0;
         };

@@ -1,12 +1,12 @@
 //! An update of one customer: which fields of the stored profile change, and how.
 
-mod accepted;
+mod accepted_update;
 pub mod attributes;
 
 use std::borrow::Cow;
 
 use self::attributes::is_reserved;
-use crate::clue;
+use crate::hint;
 use crate::identifier::{IdentifierKind, check_identifier};
 use crate::json::{Field, JsonText, Object, Value};
 use crate::limits::{
@@ -96,7 +96,7 @@ impl<'a> CustomerUpdate<'a> {
     pub fn parse(text: JsonText<'a>) -> Result<Self, Vec<FieldError>> {
         let body = text.value();
         let Some(envelope) = body.as_object(&JsonPointer::Root) else {
-            let message = format!("must be an object{}", clue::of_no_update(body));
+            let message = format!("must be an object{}", hint::of_no_update(body));
             let code = FieldErrorCode::InvalidType;
             return Err(vec![FieldError::new(&JsonPointer::Root, code, &message)]);
         };
@@ -164,7 +164,7 @@ impl<'a> UpdateBuilder<'a> {
         if let Some(fields) = profile.as_object(path) {
             self.read_profile_fields(fields, path);
         } else {
-            let message = format!("must be an object{}", clue::of_no_object(profile));
+            let message = format!("must be an object{}", hint::of_no_object(profile));
             self.errors.add(path, FieldErrorCode::InvalidType, message);
         }
     }
@@ -224,7 +224,7 @@ impl<'a> UpdateBuilder<'a> {
         let change = self.change(field);
         let chars = field.value.text().chars().count();
         if chars > MAX_UNKNOWN_VALUE_CHARS {
-            let escapes = clue::of_escapes(field.value.text());
+            let escapes = hint::of_escapes(field.value.text());
             let message = format!(
                 "must have at most {MAX_UNKNOWN_VALUE_CHARS} characters of JSON{escapes}; {chars} were sent"
             );
@@ -246,12 +246,12 @@ impl<'a> UpdateBuilder<'a> {
 
     fn build(mut self, body: Value<'a>) -> Result<CustomerUpdate<'a>, Vec<FieldError>> {
         if self.customer_id.is_none() {
-            let clue = clue::of_no_customer(body);
-            CUSTOMER.report_missing("customerId", body, clue, &mut self.errors);
+            let hint = hint::of_no_customer(body);
+            CUSTOMER.report_missing("customerId", body, hint, &mut self.errors);
         }
         if !self.has_profile {
-            let clue = clue::of_no_profile(body, &PROFILE_FIELDS);
-            CUSTOMER.report_missing("customerData", body, clue, &mut self.errors);
+            let hint = hint::of_no_profile(body, &PROFILE_FIELDS);
+            CUSTOMER.report_missing("customerData", body, hint, &mut self.errors);
         }
         if !self.errors.is_empty() {
             return Err(self.errors.into_vec());

@@ -8,17 +8,17 @@
 //! ([`customer::attributes`]), and how an account or a key begins a partition key
 //! ([`account::AccountId::partition_key`], [`api_key::KeyHash::partition_key`]).
 
-pub mod accepted;
 pub mod account;
 pub mod api_key;
 pub mod batch;
-mod clue;
 pub mod customer;
 pub mod digest;
+mod hint;
 pub mod identifier;
 pub mod json;
 pub mod key_entry;
 pub mod limits;
+pub mod never_accepted;
 pub mod number;
 pub mod pointer;
 pub mod signal;

@@ -1,6 +1,6 @@
 //! One signal: an event or a workflow step. Each signal of a batch is validated on its own.
 
-mod accepted;
+mod accepted_signal;
 mod builder;
 
 use std::borrow::Cow;

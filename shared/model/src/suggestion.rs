@@ -117,17 +117,17 @@ impl Vocabulary {
     }
 
     /// Adds an error to `errors` about the field `name`, which the `body` does not have. The end of
-    /// the sentence is the `clue`, if there is one, or a similar field that the body has.
+    /// the sentence is the `hint`, if there is one, or a similar field that the body has.
     pub(crate) fn report_missing(
         &self,
         name: &str,
         body: Value<'_>,
-        clue: &str,
+        hint: &str,
         errors: &mut FieldErrors,
     ) {
-        let why = match clue {
+        let why = match hint {
             "" => self.similar(body, &[name]),
-            clue => clue.to_owned(),
+            hint => hint.to_owned(),
         };
         errors.add(
             &JsonPointer::Member(&JsonPointer::Root, name),

@@ -13,10 +13,10 @@
 //! | `answer` | answers in a service's place | why a call has them |
 //! | `clock` | a service whose clock is ahead | what is called |
 
-mod answer;
 mod call;
 mod clock;
 mod fault;
+mod fault_response;
 mod injector;
 mod plan;
 
@@ -34,9 +34,9 @@ use hyper_util::rt::TokioExecutor;
 use processes::http_server::{HttpServer, Service};
 use tokio::sync::watch;
 
-use self::answer::broken;
 pub use self::call::AwsService;
 pub use self::fault::Fault;
+use self::fault_response::broken;
 pub use self::injector::{CallCounts, FaultInjector, ServiceCounts};
 pub use self::plan::{Order, Outcome, Plan, Rule};
 

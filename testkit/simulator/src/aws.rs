@@ -32,7 +32,7 @@ use tokio::time::Instant;
 use self::call::{Call, Service};
 use self::call_outcome::CallOutcome;
 use self::dynamodb::{API_KEYS, Answer, Tables};
-use self::faults::{Effect, Fate, FaultPlan, Reply};
+use self::faults::{Effect, FaultPlan, PlannedCall, Reply};
 use self::s3::Objects;
 use self::sqs::Queues;
 use crate::promises::{Promise, Promises};
@@ -164,7 +164,7 @@ impl Aws {
     }
 
     /// Decides a call that is made now.
-    fn decide(&self, who: &Arc<str>, call: &Call) -> Fate {
+    fn decide(&self, who: &Arc<str>, call: &Call) -> PlannedCall {
         let at = self.elapsed();
         let state = &mut *self.state();
         state.counts.calls += 1;
@@ -180,25 +180,25 @@ impl Aws {
         let mut hasher = DefaultHasher::new();
         (state.seed, who, *calls).hash(&mut hasher);
         let seed = hasher.finish();
-        let usual = Fate::usual(state.latency, seed);
-        let fate = state.plan.decide(call, at, seed, usual);
-        if fate.is_fault {
+        let usual = PlannedCall::usual(state.latency, seed);
+        let planned = state.plan.decide(call, at, seed, usual);
+        if planned.is_fault {
             state.counts.faulted += 1;
             state.key_table_has_failed |= call.target == API_KEYS;
             if call.service != Service::DynamoDb {
-                let heard_at = at + fate.before + fate.after;
+                let heard_at = at + planned.before + planned.after;
                 state.failures_beside_tables.insert(who.clone(), heard_at);
             }
         }
-        fate
+        planned
     }
 
     /// Does what was decided about a call, and says what its caller gets.
-    fn apply(&self, who: &str, call: &Call, fate: &Fate) -> CallOutcome {
+    fn apply(&self, who: &str, call: &Call, planned: &PlannedCall) -> CallOutcome {
         let at = self.elapsed();
         let state = &mut *self.state();
-        let done = state.apply(call, &fate.effect, at);
-        let made_at = at.saturating_sub(fate.before);
+        let done = state.apply(call, &planned.effect, at);
+        let made_at = at.saturating_sub(planned.before);
         if let Some(CallOutcome::Answer(answer)) = &done
             && answer.status == 200
             && state.is_part_for_erased(call, made_at)
@@ -208,7 +208,7 @@ impl Aws {
             let promises = &mut state.promises;
             promises.note(Promise::ErasedStays, text, key.to_owned());
         }
-        let outcome = match fate.reply {
+        let outcome = match planned.reply {
             Reply::Result => done.unwrap_or(CallOutcome::Never),
             Reply::Error { status, code } => CallOutcome::Answer(error(status, code)),
             Reply::Body(body) => CallOutcome::Bytes {
@@ -219,7 +219,7 @@ impl Aws {
             Reply::ConnectionLost => CallOutcome::ConnectionLost,
             Reply::Never => CallOutcome::Never,
         };
-        state.trace.add_call(at, who, call, fate, &outcome);
+        state.trace.add_call(at, who, call, planned, &outcome);
         outcome
     }
 }

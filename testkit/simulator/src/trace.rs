@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::aws::call::Call;
 use crate::aws::call_outcome::CallOutcome;
-use crate::aws::faults::{Effect, Fate};
+use crate::aws::faults::{Effect, PlannedCall};
 
 /// What happened in a run so far.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl Trace {
         at: Duration,
         who: &str,
         call: &Call,
-        fate: &Fate,
+        planned: &PlannedCall,
         outcome: &CallOutcome,
     ) {
         at.hash(&mut self.hasher);
@@ -74,7 +74,7 @@ impl Trace {
         }
         self.note(at, who, || {
             let mut text = call.to_string();
-            let effect = match &fate.effect {
+            let effect = match &planned.effect {
                 Effect::None => " has no effect;".to_owned(),
                 Effect::Whole => String::new(),
                 Effect::First(count) => format!(" writes {count} items;"),

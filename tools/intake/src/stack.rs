@@ -10,7 +10,7 @@ pub(crate) mod variables;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use aws::dynamodb::patient_dynamodb;
+use aws::dynamodb::dynamodb_with_retries;
 use aws::http::refuse_empty_answers;
 use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
@@ -65,7 +65,7 @@ impl Stack {
         let mut sqs = aws_sdk_sqs::config::Builder::from(config);
         sqs.set_http_client(http_client);
         Self {
-            dynamodb: patient_dynamodb(config),
+            dynamodb: dynamodb_with_retries(config),
             sqs: aws_sdk_sqs::Client::from_conf(sqs.build()),
             is_local,
             name: None,

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{Identity, RejectedSignal, SIGNAL, SIGNAL_FIELDS, Signal};
-use crate::clue;
+use crate::hint;
 use crate::identifier::{IdentifierKind, check_identifier, read_uuid};
 use crate::json::{Field, Object, Value};
 use crate::limits::{MAX_ERRORS_PER_SIGNAL, MAX_SIGNAL_BYTES};
@@ -37,7 +37,7 @@ impl<'a> SignalBuilder<'a> {
         if payload.len() > MAX_SIGNAL_BYTES {
             // The client must make the signal shorter first, so its other errors are not reported.
             errors = FieldErrors::with_limit(1);
-            let escapes = clue::of_escapes(payload);
+            let escapes = hint::of_escapes(payload);
             let message = format!(
                 "must have at most {MAX_SIGNAL_BYTES} bytes of JSON{escapes}; {} were sent",
                 payload.len()
@@ -58,7 +58,7 @@ impl<'a> SignalBuilder<'a> {
         path: &JsonPointer<'_>,
     ) -> Option<Identity<'a>> {
         let Some(fields) = signal.as_object(path) else {
-            let message = format!("must be an object{}", clue::of_no_object(signal));
+            let message = format!("must be an object{}", hint::of_no_object(signal));
             self.errors.add(path, FieldErrorCode::InvalidType, message);
             return None;
         };
@@ -112,7 +112,7 @@ impl<'a> SignalBuilder<'a> {
             StorableJson::validate(data, 0, path, &mut self.errors);
             self.data = Some(data);
         } else {
-            let message = format!("must be an object or null{}", clue::of_no_object(data));
+            let message = format!("must be an object or null{}", hint::of_no_object(data));
             self.errors.add(path, FieldErrorCode::InvalidType, message);
         }
     }

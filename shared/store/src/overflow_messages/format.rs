@@ -1,7 +1,7 @@
 //! What all messages of the overflow queue have in common: their version and their JSON. This
 //! module must not know what is in one.
 
-use model::accepted::NeverAccepted;
+use model::never_accepted::NeverAccepted;
 use serde::{Deserialize, Serialize};
 
 /// The version of the messages that are written and read.

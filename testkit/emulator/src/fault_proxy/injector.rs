@@ -11,10 +11,10 @@ use hyper::{Request, Response};
 use processes::http_server::{Break, ConnectionNumber, Service, response};
 use tokio::time::sleep;
 
-use super::answer::{all_unprocessed, broken, json_answer, refusal, server_error};
 use super::call::{AwsService, operation};
 use super::clock::is_signature_too_old;
 use super::fault::Fault;
+use super::fault_response::{all_unprocessed, broken, json_answer, refusal, server_error};
 use super::plan::{Order, Plan};
 
 /// The message of a call that is refused.

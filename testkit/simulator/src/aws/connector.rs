@@ -98,15 +98,15 @@ impl HttpConnector for EnvironmentConnector {
             return HttpConnectorFuture::ready(Err(lost()));
         }
         let call = Call::read(&request);
-        let fate = self.aws.decide(&self.name, &call);
+        let planned = self.aws.decide(&self.name, &call);
         let waiting = self.begin_signal_call(&call);
         let (answer, answered) = oneshot::channel();
         let Self { aws, name, .. } = self.clone();
         // A task of its own: it goes on when the caller gives up or is killed.
         tokio::spawn(async move {
-            sleep(fate.before).await;
-            let outcome = aws.apply(&name, &call, &fate);
-            sleep(fate.after).await;
+            sleep(planned.before).await;
+            let outcome = aws.apply(&name, &call, &planned);
+            sleep(planned.after).await;
             // The caller may be gone.
             let _ = answer.send(outcome);
         });

@@ -88,7 +88,7 @@ pub struct FaultPlan(pub Vec<Rule>);
 
 /// What becomes of a call.
 #[derive(Clone, Debug)]
-pub struct Fate {
+pub struct PlannedCall {
     /// How long after it was made it takes effect.
     pub before: Duration,
     pub effect: Effect,
@@ -134,7 +134,13 @@ impl FaultPlan {
     /// Decides a call that would otherwise be as `usual`. Each rule has draws of its own from the
     /// call's `seed`: then a run without a rule or a client is as before in what is left of it. Every
     /// rule counts every call that it is about, so that no rule shifts the count of another.
-    pub(super) fn decide(&mut self, call: &Call, at: Duration, seed: u64, usual: Fate) -> Fate {
+    pub(super) fn decide(
+        &mut self,
+        call: &Call,
+        at: Duration,
+        seed: u64,
+        usual: PlannedCall,
+    ) -> PlannedCall {
         let mut decided = None;
         for (number, rule) in (1..).zip(&mut self.0) {
             if !rule.is_about(call, at) {
@@ -194,7 +200,7 @@ impl Rule {
     }
 }
 
-impl Fate {
+impl PlannedCall {
     /// What becomes of a call that nothing is wrong with, and that takes as long as always or, without
     /// that, as long as is drawn from its `seed`.
     pub(super) fn usual(always: Option<Duration>, seed: u64) -> Self {
@@ -257,20 +263,20 @@ impl Fault {
     }
 
     /// What becomes of a call that it meets, and that would otherwise be as usual.
-    fn meet(&self, call: &Call, usual: Fate, random: &mut fastrand::Rng) -> Fate {
+    fn meet(&self, call: &Call, usual: PlannedCall, random: &mut fastrand::Rng) -> PlannedCall {
         let is_batch = call.operation == "BatchWriteItem";
-        let refused = |status, code| Fate {
+        let refused = |status, code| PlannedCall {
             effect: Effect::None,
             reply: Reply::Error { status, code },
             is_fault: true,
             ..usual.clone()
         };
-        let done = |reply| Fate {
+        let done = |reply| PlannedCall {
             reply,
             is_fault: true,
             ..usual.clone()
         };
-        let written = |effect| Fate {
+        let written = |effect| PlannedCall {
             effect,
             is_fault: true,
             ..usual.clone()
@@ -280,26 +286,26 @@ impl Fault {
             Self::Refused(code) => refused(400, Some(code)),
             Self::ServerError => refused(500, Some("InternalServerError")),
             Self::Status(status) => refused(*status, None),
-            Self::Lost => Fate {
+            Self::Lost => PlannedCall {
                 effect: Effect::None,
                 ..done(Reply::ConnectionLost)
             },
             Self::AnswerLost => done(Reply::ConnectionLost),
             Self::AnswerReplaced(body) => done(Reply::Body(body)),
-            Self::Swallowed(body) => Fate {
+            Self::Swallowed(body) => PlannedCall {
                 effect: Effect::None,
                 ..done(Reply::Body(body))
             },
-            Self::Slow(millis) => Fate {
+            Self::Slow(millis) => PlannedCall {
                 before: Duration::from_millis(random.u64(millis.clone())),
                 is_fault: true,
                 ..usual
             },
-            Self::Hangs => Fate {
+            Self::Hangs => PlannedCall {
                 effect: Effect::None,
                 ..done(Reply::Never)
             },
-            Self::Late(millis) => Fate {
+            Self::Late(millis) => PlannedCall {
                 before: Duration::from_millis(random.u64(millis.clone())),
                 effect: if is_batch && random.bool() {
                     Effect::First(random.usize(..25))
@@ -308,7 +314,7 @@ impl Fault {
                 },
                 ..done(Reply::Never)
             },
-            Self::Scarce(millis) => Fate {
+            Self::Scarce(millis) => PlannedCall {
                 before: Duration::from_millis(random.u64(millis.clone())),
                 effect: if is_batch {
                     Effect::First(1)

@@ -2,8 +2,8 @@
 
 use super::attributes::is_reserved;
 use super::{Change, CustomerUpdate, FieldChange};
-use crate::accepted::{NeverAccepted, read_text, require_storable};
 use crate::json::{Field, JsonText};
+use crate::never_accepted::{NeverAccepted, read_text, require_storable};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
 use crate::validation::FieldErrors;

@@ -1,7 +1,7 @@
 //! What the sentence about a wrong value adds: the mistake that the client probably made
 //! (docs/api.md, Field errors).
 //!
-//! This module must not decide what is wrong: a clue changes no code, and no value is repeated.
+//! This module must not decide what is wrong: a hint changes no code, and no value is repeated.
 
 use memchr::memchr;
 
@@ -10,7 +10,7 @@ use crate::pointer::JsonPointer;
 
 const ONE_CUSTOMER: &str = ": send one customer in each request";
 
-/// The clue about a value that should be an object.
+/// The hint about a value that should be an object.
 pub(crate) fn of_no_object(value: Value<'_>) -> &'static str {
     if is_empty_array(value) {
         "; PHP writes an empty array as [], so write (object)[] there"
@@ -19,7 +19,7 @@ pub(crate) fn of_no_object(value: Value<'_>) -> &'static str {
     }
 }
 
-/// The clue about a value that should be an array of signals.
+/// The hint about a value that should be an array of signals.
 pub(crate) fn of_no_array(value: Value<'_>) -> &'static str {
     if value.as_object(&JsonPointer::Root).is_some() {
         ", also around one signal"
@@ -37,7 +37,7 @@ fn of_encoded_twice(value: Value<'_>) -> &'static str {
     }
 }
 
-/// The clue about a body that is no object, and should be a batch of signals.
+/// The hint about a body that is no object, and should be a batch of signals.
 pub(crate) fn of_no_batch(body: Value<'_>) -> &'static str {
     if body.as_array().is_some() {
         ": send {\"signals\":[...]} around the array"
@@ -46,7 +46,7 @@ pub(crate) fn of_no_batch(body: Value<'_>) -> &'static str {
     }
 }
 
-/// The clue about a batch without `signals`. These fields say whose a signal is, and what it says.
+/// The hint about a batch without `signals`. These fields say whose a signal is, and what it says.
 pub(crate) fn of_no_signals(body: Value<'_>, identity_fields: &[&str]) -> &'static str {
     if has_any(body, &["customerData"]) {
         ": this is an update of a customer, not a batch of signals"
@@ -57,7 +57,7 @@ pub(crate) fn of_no_signals(body: Value<'_>, identity_fields: &[&str]) -> &'stat
     }
 }
 
-/// The clue about a body that is no object, and should be an update of a customer.
+/// The hint about a body that is no object, and should be an update of a customer.
 pub(crate) fn of_no_update(body: Value<'_>) -> &'static str {
     if body.as_array().is_some() {
         ONE_CUSTOMER
@@ -66,7 +66,7 @@ pub(crate) fn of_no_update(body: Value<'_>) -> &'static str {
     }
 }
 
-/// The clue about an update without a customerId.
+/// The hint about an update without a customerId.
 pub(crate) fn of_no_customer(body: Value<'_>) -> &'static str {
     if has_any(body, &["signals"]) {
         ": this is a batch of signals, not an update of a customer"
@@ -77,7 +77,7 @@ pub(crate) fn of_no_customer(body: Value<'_>) -> &'static str {
     }
 }
 
-/// The clue about an update without customerData, in which these fields would be.
+/// The hint about an update without customerData, in which these fields would be.
 pub(crate) fn of_no_profile(body: Value<'_>, profile_fields: &[&str]) -> &'static str {
     if has_any(body, profile_fields) {
         ": put the fields of the profile into it"
@@ -86,7 +86,7 @@ pub(crate) fn of_no_profile(body: Value<'_>, profile_fields: &[&str]) -> &'stati
     }
 }
 
-/// The clue about a JSON text that is too long. Its limit counts escapes as they were sent.
+/// The hint about a JSON text that is too long. Its limit counts escapes as they were sent.
 pub(crate) fn of_escapes(json: &str) -> &'static str {
     if memchr(b'\\', json.as_bytes()).is_some() {
         ", with each escape such as \\u00e9 as it was sent"

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{Identity, Signal};
-use crate::accepted::{NeverAccepted, read_text, require_storable};
 use crate::json::{Field, Object, Value};
+use crate::never_accepted::{NeverAccepted, read_text, require_storable};
 use crate::pointer::JsonPointer;
 use crate::storable::StorableJson;
 use crate::validation::FieldErrors;
