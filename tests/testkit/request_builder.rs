@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use service::budget::RequestBudget;
 use service::context::RequestContext;
-use service::runtime::event::HttpApiEvent;
+use service::runtime::http_api_event::HttpApiEvent;
 use service::telemetry::log::Log;
 use store::retry::MAX_REQUEST_DURATION;
 

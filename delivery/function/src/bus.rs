@@ -9,13 +9,13 @@ use aws::variables::{ConfigError, Variables};
 use service::runtime::InvocationOutcome;
 use service::runtime::batch_item_failures::PartialBatchResponse;
 
-use crate::clients;
 use crate::delivery::{
     Delivery, DeliveryOutcome, Invocation, PositionedCloudEvent, UnreadableEvent,
 };
 use crate::event_bus::{BusEntry, EventBus};
 use crate::failure_bucket;
 use crate::send::Undelivered;
+use crate::target_clients;
 use crate::target_error::{FailedRecord, TargetError};
 
 /// The variable with the name of the bus, which selects this handler.
@@ -41,7 +41,7 @@ impl BusHandler {
         let name = variables.required(BUS_VARIABLE)?;
         Ok(Self {
             failures: failure_bucket::from_variables(variables)?,
-            bus: EventBus::new(&clients::config(variables)?, name),
+            bus: EventBus::new(&target_clients::config(variables)?, name),
             lake_dataref: variables.optional(LAKE_DATAREF_VARIABLE),
         })
     }

@@ -10,10 +10,10 @@ use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::primitives::DateTime;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 
-use crate::clients::call;
 use crate::cloud_event::CloudEvent;
 use crate::send::{ItemResult, RefusedCall, SendOutcome, confirm, confirm_count, send_all};
 use crate::stream_record::RecordPosition;
+use crate::target_clients::call;
 
 /// The `Source` that every entry has.
 const SOURCE: &str = "intake";

@@ -11,8 +11,8 @@ use model::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::clients::ATTEMPT_TIMEOUT;
 use crate::stream_record::{RecordPosition, RecordSummary};
+use crate::target_clients::ATTEMPT_TIMEOUT;
 use crate::target_error::{FailedRecord, TargetError};
 
 /// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32

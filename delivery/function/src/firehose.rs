@@ -9,10 +9,10 @@ use aws_sdk_firehose::Client;
 use aws_sdk_firehose::primitives::Blob;
 use aws_sdk_firehose::types::Record;
 
-use crate::clients::call;
 use crate::cloud_event::MAX_LAKE_BYTES;
 use crate::delivery::PositionedCloudEvent;
 use crate::send::{ItemResult, RefusedCall, SendOutcome, confirm, confirm_count, send_all};
+use crate::target_clients::call;
 use crate::target_error::TargetError;
 
 /// The most records of one call: "up to a limit of 4 MB for the entire request", also if that is

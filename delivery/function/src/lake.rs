@@ -6,13 +6,13 @@ use aws::variables::{ConfigError, Variables};
 use service::runtime::InvocationOutcome;
 use service::runtime::batch_item_failures::PartialBatchResponse;
 
-use crate::clients;
 use crate::delivery::{
     Delivery, DeliveryOutcome, Invocation, PositionedCloudEvent, UnreadableEvent,
 };
 use crate::failure_bucket;
 use crate::firehose::DeliveryStream;
 use crate::send::Undelivered;
+use crate::target_clients;
 use crate::target_error::{FailedRecord, TargetError};
 
 /// The variable with the name of the Firehose stream, which selects this handler.
@@ -33,7 +33,7 @@ impl LakeHandler {
         let name = variables.required(STREAM_VARIABLE)?;
         Ok(Self {
             failures: failure_bucket::from_variables(variables)?,
-            stream: DeliveryStream::new(&clients::config(variables)?, name),
+            stream: DeliveryStream::new(&target_clients::config(variables)?, name),
         })
     }
 

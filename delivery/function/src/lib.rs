@@ -28,7 +28,6 @@
 //! `tests/integration/delivery`.
 
 mod bus;
-mod clients;
 mod cloud_event;
 mod delivery;
 mod delivery_log;
@@ -41,6 +40,7 @@ mod plain_json;
 mod read_record;
 mod send;
 mod stream_record;
+mod target_clients;
 mod target_error;
 
 use aws::variables::{ConfigError, Variables};

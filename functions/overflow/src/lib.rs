@@ -10,7 +10,7 @@
 mod drain_batch;
 mod drain_log;
 pub mod drain_metrics;
-mod event;
+mod sqs_event;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -40,7 +40,7 @@ use store::overflow_messages::{
 use tracing::Instrument as _;
 
 use self::drain_log::DrainedMessage;
-pub use self::event::{SqsEvent, SqsMessage};
+pub use self::sqs_event::{SqsEvent, SqsMessage};
 
 /// The longest that the drain of an event may take. The rest of the function's timeout is for dead
 /// letters, each of which has [`DEAD_LETTER_TIMEOUT`].

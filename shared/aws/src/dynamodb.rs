@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::config::interceptors::InterceptorContext;
 use aws_sdk_dynamodb::config::retry::{ClassifyRetry, RetryAction, RetryConfig};
 
 use crate::call_stats::CallStatsInterceptor;
-use crate::http::refuse_empty_answers;
+use crate::http_client::refuse_empty_answers;
 
 /// How long one call may take.
 const CALL_TIMEOUT: Duration = Duration::from_millis(2_500);

@@ -14,7 +14,7 @@ pub mod call_stats;
 pub mod connectors;
 pub mod deadline;
 pub mod dynamodb;
-pub mod http;
+pub mod http_client;
 pub mod queue;
 pub mod s3;
 pub mod sdk_config;

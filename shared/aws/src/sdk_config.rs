@@ -16,7 +16,7 @@ use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use aws_types::sdk_config::Builder;
 use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
 
-use crate::http;
+use crate::http_client;
 use crate::s3::{self, S3Connection};
 use crate::tls::{self, CaBundleError};
 use crate::variables::{ConfigError, Variables};
@@ -76,7 +76,7 @@ pub fn s3(
 pub fn defaults(connector: SharedHttpConnector) -> Builder {
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::v2026_01_12())
-        .http_client(http::client(connector))
+        .http_client(http_client::client(connector))
         // It detects slow bodies after 5 s; here the timeout of an attempt covers the body.
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
 }
@@ -128,7 +128,7 @@ pub fn connector(
 ) -> Result<SharedHttpConnector, CaBundleError> {
     let ca_bundle = variables.optional(tls::CA_BUNDLE_VARIABLE);
     let tls = tls::client_config(ca_bundle.as_deref())?;
-    let connector = http::connector(tls, CONNECT_TIMEOUT, unresponsive_timeout);
+    let connector = http_client::connector(tls, CONNECT_TIMEOUT, unresponsive_timeout);
     Ok(connector)
 }
 

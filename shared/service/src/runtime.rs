@@ -2,8 +2,8 @@
 //! This module must not know what an event is, which its submodules parse.
 
 pub mod batch_item_failures;
-pub mod event;
 pub mod http;
+pub mod http_api_event;
 
 use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};

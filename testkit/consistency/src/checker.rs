@@ -17,8 +17,8 @@
 mod customers;
 mod signals;
 
-use super::record::{RunRecord, Stored};
 pub use super::report::{FoundViolation, Report, Subject, Violation};
+use super::run_record::{RunRecord, Stored};
 
 /// Compares what the clients recorded with what is stored.
 pub fn check(record: &RunRecord, stored: &Stored) -> Report {

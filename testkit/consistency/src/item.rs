@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::timestamp::Timestamp;
 use serde_json::Value;
 
-use super::record::{KeptSignal, StoredSignal};
+use super::run_record::{StoredRejectedSignal, StoredSignal};
 
 /// The signal in `item`, DynamoDB's JSON of it, which loses the attributes that the service adds.
 /// Its request and its index are the numbers `request` and `n` in its `data`. `subject` is its customer
@@ -75,10 +75,10 @@ fn number_in_data(item: &Value, name: &str) -> u64 {
 
 /// The rejected signal with this payload. Its request and its index are in its `data`, as those of
 /// a stored one.
-pub(crate) fn kept_signal(payload: &str) -> KeptSignal {
+pub(crate) fn stored_rejected_signal(payload: &str) -> StoredRejectedSignal {
     let signal: Value = serde_json::from_str(payload).unwrap_or_default();
     let number = |name| signal["data"][name].as_u64().unwrap_or(u64::MAX);
-    KeptSignal {
+    StoredRejectedSignal {
         request: number("request"),
         index: number("n"),
         content: payload.to_owned(),

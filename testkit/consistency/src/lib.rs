@@ -12,15 +12,15 @@
 
 pub mod checker;
 pub mod generated;
+mod generated_signal;
 mod item;
-mod record;
 mod recording;
 mod report;
-mod signal;
+mod run_record;
 pub mod stored;
 
-pub use record::{
-    ClientOutcome, KeptSignal, LATE_CALLS, Micros, RecordedRequest, RecordedUpdate, RunRecord,
-    SentSignal, Stored, StoredSignal,
+pub use generated_signal::GeneratedSignal;
+pub use run_record::{
+    ClientOutcome, LATE_CALLS, Micros, RecordedRequest, RecordedUpdate, RunRecord, SentSignal,
+    Stored, StoredRejectedSignal, StoredSignal,
 };
-pub use signal::GeneratedSignal;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::generated::{CANARY, subject_number};
-use crate::item::{kept_signal, stored_signal, text};
+use crate::item::{stored_rejected_signal, stored_signal, text};
 use crate::{Stored, StoredSignal};
 
 /// The attributes of a customer's item that are not fields of the profile, as docs/data-model.md
@@ -35,7 +35,7 @@ pub fn read(for_each: impl Fn(&str, &mut dyn FnMut(&mut Value)), retention: Dura
     let signals = items.iter_mut().map(|item| signal(item, retention));
     let mut rejected = Vec::new();
     for_each("RejectedSignalsTable", &mut |item| {
-        rejected.push(kept_signal(text(&item["payload"])));
+        rejected.push(stored_rejected_signal(text(&item["payload"])));
     });
     let mut customers = HashMap::new();
     for_each("CustomersTable", &mut |item| {

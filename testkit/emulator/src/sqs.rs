@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use processes::http_server::{HttpServer, Service, response};
 
-use self::calls::CallError;
+use self::calls::SqsError;
 pub use self::calls::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE, arn};
 use self::lambda_event::drained_ids;
 pub use self::lambda_event::event;
@@ -245,8 +245,8 @@ impl Service for SqsState {
     }
 }
 
-fn error_response(error: CallError) -> Response<Full<Bytes>> {
-    let CallError {
+fn error_response(error: SqsError) -> Response<Full<Bytes>> {
+    let SqsError {
         status,
         code,
         message,

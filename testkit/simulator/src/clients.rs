@@ -35,7 +35,7 @@ pub struct Clients {
 
 /// What a client does when it gets a 503, or no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum RetryBehavior {
     /// It sends the request again, for a minute.
     Retries,
     /// It gives up, as the client libraries in use do.
@@ -44,7 +44,7 @@ pub enum Patience {
     HangsUp,
 }
 
-impl Patience {
+impl RetryBehavior {
     /// Whether it sends a request again.
     pub fn retries(self) -> bool {
         match self {
@@ -59,7 +59,7 @@ impl Patience {
 pub struct Client {
     pub number: u64,
     pub account: u32,
-    pub patience: Patience,
+    pub retry_behavior: RetryBehavior,
     pub lambda: Lambda,
     pub random: RefCell<fastrand::Rng>,
 }
@@ -86,20 +86,20 @@ pub struct Received {
 }
 
 impl Client {
-    /// The `number`-th client of a function. Its account and its patience follow from the number.
+    /// The `number`-th client of a function. Its account and its retry behavior follow from the number.
     pub fn new(number: u64, accounts: u32, lambda: Lambda, random: fastrand::Rng) -> Self {
-        let patience = [
-            Patience::Retries,
-            Patience::NeverRetries,
-            Patience::Retries,
-            Patience::HangsUp,
+        let behaviors = [
+            RetryBehavior::Retries,
+            RetryBehavior::NeverRetries,
+            RetryBehavior::Retries,
+            RetryBehavior::HangsUp,
         ];
-        let turn = usize::try_from(number).unwrap_or_default() % patience.len();
+        let turn = usize::try_from(number).unwrap_or_default() % behaviors.len();
         let account = u32::try_from(number).unwrap_or_default() % accounts;
         Self {
             number,
             account,
-            patience: patience[turn],
+            retry_behavior: behaviors[turn],
             lambda,
             random: RefCell::new(random),
         }
@@ -138,11 +138,13 @@ impl Clients {
         let began = self.aws.elapsed();
         self.aws.note(&name, || format!("sends {what};"));
         let mut invocation = client.lambda.request(request);
-        let patience = match client.patience {
-            Patience::HangsUp => Duration::from_millis(client.random.borrow_mut().u64(100..3_000)),
-            Patience::Retries | Patience::NeverRetries => RETRY_TIMEOUT,
+        let wait = match client.retry_behavior {
+            RetryBehavior::HangsUp => {
+                Duration::from_millis(client.random.borrow_mut().u64(100..3_000))
+            }
+            RetryBehavior::Retries | RetryBehavior::NeverRetries => RETRY_TIMEOUT,
         };
-        let Ok(joined) = timeout(patience, &mut invocation).await else {
+        let Ok(joined) = timeout(wait, &mut invocation).await else {
             self.aws.note(&name, || format!("hangs up on {what};"));
             return Received {
                 response: None,

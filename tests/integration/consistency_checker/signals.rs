@@ -2,7 +2,8 @@
 
 use consistency::checker::{Report, Violation, check};
 use consistency::{
-    ClientOutcome, KeptSignal, Micros, RecordedRequest, RunRecord, SentSignal, Stored, StoredSignal,
+    ClientOutcome, Micros, RecordedRequest, RunRecord, SentSignal, Stored, StoredRejectedSignal,
+    StoredSignal,
 };
 
 use super::{assert_consistent, assert_only, count};
@@ -115,8 +116,8 @@ fn item(subject: u32, request: u64, index: u64) -> StoredSignal {
 }
 
 /// The item of a rejected signal.
-fn kept(request: u64, index: u64) -> KeptSignal {
-    KeptSignal {
+fn kept(request: u64, index: u64) -> StoredRejectedSignal {
+    StoredRejectedSignal {
         request,
         index,
         content: content(request, index),
@@ -258,10 +259,10 @@ fn rejected_signal_that_is_not_kept_is_a_violation_unless_its_loss_is_logged() {
 
 #[test]
 fn rejected_signal_kept_twice_is_a_duplicate_and_one_altered_or_not_sent_is_a_phantom() {
-    let report_with = |added: KeptSignal| report_on(|stored| stored.rejected.push(added));
+    let report_with = |added: StoredRejectedSignal| report_on(|stored| stored.rejected.push(added));
     assert_only(&report_with(kept(7, 1)), Violation::Duplicate);
     assert_only(&report_with(kept(7, 0)), Violation::Phantom);
-    let altered = KeptSignal {
+    let altered = StoredRejectedSignal {
         content: content(7, 2),
         ..kept(9, 0)
     };

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use aws::dynamodb::dynamodb_with_retries;
-use aws::http::refuse_empty_answers;
+use aws::http_client::refuse_empty_answers;
 use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;

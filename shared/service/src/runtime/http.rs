@@ -18,7 +18,7 @@ use model::timestamp::Timestamp;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::event::HttpApiEvent;
+use super::http_api_event::HttpApiEvent;
 use super::{InvocationOutcome, run};
 use crate::auth::Authenticator;
 use crate::context::RequestContext;

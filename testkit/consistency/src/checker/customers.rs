@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::{ClientOutcome, LATE_CALLS, Micros, RecordedUpdate, RunRecord, Stored};
 use crate::report::{Report, Subject, Violation};
+use crate::run_record::{ClientOutcome, LATE_CALLS, Micros, RecordedUpdate, RunRecord, Stored};
 
 /// The write of one field by an update.
 #[derive(Debug)]

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use crate::record::{
+use crate::report::{Report, Subject, Violation};
+use crate::run_record::{
     ClientOutcome, Micros, RecordedRequest, RunRecord, SentSignal, Stored, StoredSignal,
 };
-use crate::report::{Report, Subject, Violation};
 
 /// Times are stored in milliseconds.
 const MILLISECOND: Micros = 1_000;

@@ -17,13 +17,13 @@ pub const DEAD_LETTER_QUEUE: &str =
 
 /// A call that SQS answers with an error. The server makes a response of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CallError {
+pub(super) struct SqsError {
     pub(super) status: u16,
     pub(super) code: &'static str,
     pub(super) message: &'static str,
 }
 
-impl CallError {
+impl SqsError {
     const INTERNAL: Self = Self {
         status: 500,
         code: "InternalError",
@@ -56,7 +56,7 @@ pub fn arn(url: &str) -> String {
 
 impl Queues {
     /// The body of the response to a call.
-    pub(super) fn answer(&mut self, operation: &str, call: Value) -> Result<Value, CallError> {
+    pub(super) fn answer(&mut self, operation: &str, call: Value) -> Result<Value, SqsError> {
         if operation == "SendMessage" {
             return self.send(&call);
         }
@@ -65,35 +65,35 @@ impl Queues {
             "StartMessageMoveTask" => self
                 .redrive()
                 .map(|()| json!({"TaskHandle": "handle"}))
-                .map_err(|_| CallError::INTERNAL),
-            _ => Err(CallError::invalid("UnsupportedOperation")),
+                .map_err(|_| SqsError::INTERNAL),
+            _ => Err(SqsError::invalid("UnsupportedOperation")),
         };
         // The call of a message that was sent is not recorded: its queue has the message.
         self.calls.push((operation.to_owned(), call));
         answer
     }
 
-    fn send(&mut self, call: &Value) -> Result<Value, CallError> {
+    fn send(&mut self, call: &Value) -> Result<Value, SqsError> {
         let body = call["MessageBody"].as_str().unwrap_or_default();
         let bytes = body.len() + attribute_bytes(&call["MessageAttributes"]);
         if bytes > MAX_BYTES || !body.chars().all(is_allowed) {
-            return Err(CallError::invalid("InvalidMessageContents"));
+            return Err(SqsError::invalid("InvalidMessageContents"));
         }
         let group = call["MessageGroupId"].as_str();
         if group.is_some_and(|group| !is_message_group_id(group)) {
-            return Err(CallError::invalid("InvalidParameterValue"));
+            return Err(SqsError::invalid("InvalidParameterValue"));
         }
         let is_dead = is_dead_letter_queue(call)?;
         let reason = call.pointer("/MessageAttributes/reason/StringValue");
         let added = self.add(body, reason.and_then(Value::as_str), is_dead);
         // Such as on a full disk.
-        let id = added.map_err(|_| CallError::INTERNAL)?;
+        let id = added.map_err(|_| SqsError::INTERNAL)?;
         let body_md5 = HEXLOWER.encode(&Md5::digest(body));
         Ok(json!({"MessageId": id.to_string(), "MD5OfMessageBody": body_md5}))
     }
 
     /// The attributes that a call names, as SQS writes them.
-    fn attributes(&mut self, call: &Value) -> Result<Value, CallError> {
+    fn attributes(&mut self, call: &Value) -> Result<Value, SqsError> {
         if call["AttributeNames"] == json!(["QueueArn"]) {
             let url = call["QueueUrl"].as_str().unwrap_or_default();
             return Ok(json!({"Attributes": {"QueueArn": arn(url)}}));
@@ -108,7 +108,7 @@ impl Queues {
     }
 
     /// Messages of a queue that wait, are in flight and are delayed, or what a test says.
-    fn counts(&mut self, is_dead: bool) -> Result<[u64; 3], CallError> {
+    fn counts(&mut self, is_dead: bool) -> Result<[u64; 3], SqsError> {
         let of_test = if is_dead {
             &mut self.dead_letter_counts
         } else {
@@ -123,17 +123,17 @@ impl Queues {
             return Ok(counts);
         }
         let counts = self.waiting_and_in_flight(is_dead, Instant::now());
-        let [waiting, in_flight] = counts.map_err(|_| CallError::INTERNAL)?;
+        let [waiting, in_flight] = counts.map_err(|_| SqsError::INTERNAL)?;
         Ok([waiting, in_flight, 0])
     }
 }
 
 /// Whether a call is about the dead-letter queue.
-fn is_dead_letter_queue(call: &Value) -> Result<bool, CallError> {
+fn is_dead_letter_queue(call: &Value) -> Result<bool, SqsError> {
     match call["QueueUrl"].as_str().unwrap_or_default() {
         OVERFLOW_QUEUE => Ok(false),
         DEAD_LETTER_QUEUE => Ok(true),
-        _ => Err(CallError::UNKNOWN_QUEUE),
+        _ => Err(SqsError::UNKNOWN_QUEUE),
     }
 }
 

@@ -61,7 +61,7 @@ async fn send_batch(clients: &Rc<Clients>, client: &Client, batch: GeneratedBatc
             }
         }
         let is_over = clients.aws.elapsed() >= began + RETRY_TIMEOUT;
-        let retries = client.patience.retries() && request.identifier.is_some();
+        let retries = client.retry_behavior.retries() && request.identifier.is_some();
         if request.outcome != ClientOutcome::Unknown || !retries || is_over {
             break;
         }

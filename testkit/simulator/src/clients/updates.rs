@@ -54,7 +54,7 @@ async fn send_update(clients: &Rc<Clients>, client: &Client, profile: GeneratedU
             }
         }
         let is_over = clients.aws.elapsed() >= began + RETRY_TIMEOUT;
-        if update.outcome != ClientOutcome::Unknown || !client.patience.retries() || is_over {
+        if update.outcome != ClientOutcome::Unknown || !client.retry_behavior.retries() || is_over {
             break;
         }
         update.is_repeated = true;

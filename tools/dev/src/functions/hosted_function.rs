@@ -13,8 +13,8 @@ use lambda_http::{Body, Context, Request, RequestExt as _};
 use model::timestamp::Timestamp;
 use service::context::RequestContext;
 use service::outcome::Served;
-use service::runtime::event::HttpApiEvent;
 use service::runtime::http::{HttpFunction, serve};
+use service::runtime::http_api_event::HttpApiEvent;
 use service::telemetry::log::Log;
 use tokio::sync::{Semaphore, mpsc};
 

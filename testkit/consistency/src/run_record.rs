@@ -99,7 +99,7 @@ pub struct StoredSignal {
 
 /// A rejected signal as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptSignal {
+pub struct StoredRejectedSignal {
     /// The number of its request.
     pub request: u64,
     /// Its index in the request.
@@ -114,7 +114,7 @@ pub struct Stored {
     /// Signals, one history after another, each in the order in which it is read.
     pub signals: Vec<StoredSignal>,
     /// Rejected signals.
-    pub rejected: Vec<KeptSignal>,
+    pub rejected: Vec<StoredRejectedSignal>,
     /// The fields of each customer.
     pub customers: HashMap<u32, HashMap<String, String>>,
 }
