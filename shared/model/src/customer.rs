@@ -63,7 +63,7 @@ pub(crate) const PROFILE: Vocabulary = Vocabulary {
 const MAX_CHANGES: usize = PROFILE_FIELDS.len() + MAX_UNKNOWN_FIELDS;
 
 /// An update of one customer that obeys every rule of the contract, or obeyed the rules when it was
-/// [accepted](crate::accepted).
+/// [accepted](crate::never_accepted).
 #[derive(Debug)]
 pub struct CustomerUpdate<'a> {
     customer_id: Cow<'a, str>,

@@ -39,7 +39,7 @@ pub fn intended_field(name: &str) -> Option<&'static str> {
 }
 
 /// A signal that obeys every rule of the contract, or obeyed the rules when it was
-/// [accepted](crate::accepted).
+/// [accepted](crate::never_accepted).
 #[derive(Clone, Debug)]
 pub struct Signal<'a> {
     index: usize,

@@ -10,7 +10,7 @@
 //! | `call` | which service and which operation a request is for | why it fails |
 //! | `fault`, `plan` | the ways in which a call fails; which calls have which fault | how a fault is carried out |
 //! | `injector` | carrying out a fault in front of a service | which service it is |
-//! | `answer` | answers in a service's place | why a call has them |
+//! | `fault_response` | responses in a service's place | why a call has them |
 //! | `clock` | a service whose clock is ahead | what is called |
 
 mod call;

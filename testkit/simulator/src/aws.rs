@@ -8,7 +8,7 @@
 //! | [`connector`] | the seam: HTTP calls of one environment |
 //! | [`call`] | what is asked for |
 //! | [`faults`] | what fails, and when |
-//! | `outcome` | what the caller of a call gets |
+//! | `call_outcome` | what the caller of a call gets |
 //! | [`dynamodb`], [`sqs`], [`s3`] | the services |
 
 pub mod call;
