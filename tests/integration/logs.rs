@@ -265,8 +265,12 @@ async fn each_line_of_a_request_has_its_id() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert!(lines.iter().any(|line| line["message"]
-        == "the overflow queue did not take the signals of a batch"));
+    assert!(
+        lines
+            .iter()
+            .any(|line| line["message"]
+                == "the overflow queue did not accept the signals of a batch")
+    );
     assert!(
         lines
             .iter()

@@ -1,8 +1,8 @@
 //! The handler that sends the CloudEvents of an event's records to the bus.
 //!
-//! In place of a CloudEvent that the bus cannot have, it sends a claim check for the place that has
-//! the whole CloudEvent: the lake, if `LAKE_DATAREF` says that there is one that takes it, or the
-//! failure bucket. This module must not know how the lake is filled.
+//! In place of a CloudEvent that the bus cannot accept, it sends a claim check, which names the place of the
+//! whole CloudEvent: the lake, if `LAKE_DATAREF` is set and the CloudEvent fits there, or the failure
+//! bucket. This module must not know how the lake is filled.
 
 use aws::s3::Bucket;
 use aws::variables::{ConfigError, Variables};
@@ -25,7 +25,7 @@ pub(crate) const BUS_VARIABLE: &str = "EVENT_BUS_NAME";
 const LAKE_DATAREF_VARIABLE: &str = "LAKE_DATAREF";
 
 /// The reason that is stored with the record of a CloudEvent that the bus cannot have.
-const TOO_LARGE: &str = "the bus cannot have the event whole, and no lake has it";
+const TOO_LARGE: &str = "the bus cannot accept the whole event, and no lake has it";
 
 /// The handler of `BusFunction`.
 #[derive(Debug)]
@@ -92,9 +92,9 @@ impl BusHandler {
     }
 
     /// Sends the entries. An entry that EventBridge will never accept would block the shard, so its
-    /// record is kept, and a claim check for it is sent after the other entries. But if EventBridge
-    /// accepted none of several entries and no claim check, the bus is probably at fault, and the
-    /// shard waits.
+    /// record goes to the failure bucket, and a claim check for it is sent after the other entries. But if
+    /// EventBridge accepted none of several entries and no claim check, the bus is probably at fault, and
+    /// the shard waits.
     async fn send(
         &self,
         entries: &[BusEntry<'_>],

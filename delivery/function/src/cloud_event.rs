@@ -20,7 +20,7 @@
 //! `eventflowIdentifier` if there is one, `data` (an empty object when the client sent null or
 //! nothing), and the fields that are not in the contract. A profile has the fields of
 //! `customerData`. Numbers keep their digits; white space, the order of fields and the spelling of
-//! escapes and exponents are not kept.
+//! escapes and exponents may change.
 //!
 //! A claim check is the CloudEvent without `datacontenttype` and `data`, with `dataref`: where the
 //! CloudEvent is whole. It is `urn:intake:lake` (the CloudEvent with the same `id` and `source` in

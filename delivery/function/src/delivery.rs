@@ -28,8 +28,8 @@ const MAX_DELIVERY_DURATION: Duration = Duration::from_secs(50);
 /// invocation, and Lambda delivers the whole event again.
 const IN_THE_EVENT: &str = "a position is that of a record of the event";
 
-/// The payload of an invocation is not an event of a stream. It is not kept: Lambda delivers it
-/// again.
+/// The payload of an invocation is not an event of a stream. It is not written to the failure bucket:
+/// Lambda delivers it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the payload is not an event of a DynamoDB stream")]
 pub struct UnreadableEvent;
@@ -62,7 +62,7 @@ struct DeliveryRecord<'a> {
     outcome: DeliveryOutcome,
 }
 
-/// What becomes of a record, if the delivery does not end before it.
+/// The outcome of a record, if the delivery does not end before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeliveryOutcome {
     /// The target has its CloudEvent.
@@ -119,8 +119,8 @@ impl<'a> Delivery<'a> {
         })
     }
 
-    /// Reads the records, and returns their CloudEvents. A record that cannot be read is to be
-    /// kept.
+    /// Reads the records, and returns their CloudEvents. A record that cannot be read goes to
+    /// the failure bucket.
     pub(crate) fn read(&mut self) -> Vec<PositionedCloudEvent> {
         let mut cloud_events = Vec::new();
         for (index, record) in self.records.iter_mut().enumerate() {
@@ -144,8 +144,7 @@ impl<'a> Delivery<'a> {
         cloud_events
     }
 
-    /// Has [`Self::keep_all`] write a record to the failure bucket. Returns the URL that it will
-    /// have there.
+    /// Lets [`Self::keep_all`] write a record to the failure bucket. Returns its URL there.
     pub(crate) fn keep_later(&mut self, position: RecordPosition, reason: &str) -> String {
         let record = self.record(position);
         let url = self.failure_bucket.url(record);
@@ -157,8 +156,8 @@ impl<'a> Delivery<'a> {
         url
     }
 
-    /// Writes the records that are to be kept to the failure bucket. This takes at most a third of
-    /// the time. The delivery ends before the first record that could not be kept.
+    /// Writes the records of [`Self::read`] and [`Self::keep_later`] to the failure bucket, in at most a third of
+    /// the time. The delivery ends before the first record that could not be written.
     pub(crate) async fn keep_all(&mut self) {
         let mut to_keep = std::mem::take(&mut self.to_keep);
         to_keep.sort_by_key(|kept| kept.position);
@@ -169,8 +168,8 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Writes the record of a CloudEvent that a service will never take to the failure bucket.
-    /// Returns its URL there.
+    /// Writes the record of a CloudEvent that a service will never accept to the failure bucket. Returns its
+    /// URL there.
     pub(crate) async fn keep_refused(
         &self,
         position: RecordPosition,
@@ -180,14 +179,14 @@ impl<'a> Delivery<'a> {
         let to_keep = RecordToKeep {
             position,
             record: self.record(position),
-            reason: format!("{service} does not take the event: {refusal}"),
+            reason: format!("{service} refused the event: {refusal}"),
         };
         let url = self.failure_bucket.url(to_keep.record);
         to_keep.keep(self.failure_bucket, self.deadline).await?;
         Ok(url)
     }
 
-    /// Says what becomes of a record.
+    /// Sets what becomes of a record.
     pub(crate) fn set_outcome(&mut self, position: RecordPosition, outcome: DeliveryOutcome) {
         self.records
             .get_mut(position.0)
@@ -206,8 +205,8 @@ impl<'a> Delivery<'a> {
         failed.is_some_and(|failed| failed.position <= position)
     }
 
-    /// Writes the line of the invocation to the log, and answers with the first record that is to
-    /// be delivered again.
+    /// Writes the line of the invocation to the log. The response names the first record that Lambda is to
+    /// deliver again.
     pub(crate) fn finish(self) -> InvocationOutcome<PartialBatchResponse> {
         let Invocation {
             lambda, now, log, ..

@@ -13,7 +13,7 @@ use service::telemetry::metric::Milliseconds;
 use crate::delivery_metrics::DeliveryMetric;
 use crate::target_error::FailedRecord;
 
-/// What became of the records of an event.
+/// The outcome of the records of an event.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryCounts<'a> {
     pub(crate) records: usize,
@@ -26,7 +26,7 @@ pub(crate) struct DeliveryCounts<'a> {
     pub(crate) in_failure_bucket: usize,
     /// Records that Lambda will deliver again, because the target or the failure bucket failed.
     pub(crate) undelivered: usize,
-    /// Delivered CloudEvents of which the bus has only a claim check.
+    /// Delivered CloudEvents for which the bus has only a claim check.
     pub(crate) claim_checks: usize,
     /// Why the first undelivered record is undelivered.
     pub(crate) failed: Option<&'a FailedRecord>,

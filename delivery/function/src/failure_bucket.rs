@@ -15,7 +15,7 @@ use crate::stream_record::{RecordPosition, RecordSummary};
 use crate::target_clients::ATTEMPT_TIMEOUT;
 use crate::target_error::{FailedRecord, TargetError};
 
-/// The longest `eventID` or sequence number that becomes a part of a key. Those of DynamoDB have 32
+/// The longest `eventID` or sequence number that becomes a part of a key. DynamoDB's have 32
 /// characters and at most 40.
 const MAX_ID_CHARS: usize = 128;
 
@@ -41,7 +41,7 @@ pub(crate) struct FailureBucket<'a> {
 pub(crate) struct RecordToKeep<'a> {
     pub(crate) position: RecordPosition,
     pub(crate) record: &'a RawValue,
-    /// Why it is kept.
+    /// Why it cannot be delivered.
     pub(crate) reason: String,
 }
 
@@ -69,8 +69,8 @@ impl RecordToKeep<'_> {
 }
 
 impl FailureBucket<'_> {
-    /// Writes records to the bucket, several at the same time. Fails with the first one that it did
-    /// not take.
+    /// Writes records to the bucket, several at the same time. Fails with the first one that
+    /// could not be written.
     pub(crate) async fn keep_all(
         self,
         records: Vec<RecordToKeep<'_>>,
@@ -113,7 +113,7 @@ impl FailureBucket<'_> {
         }
     }
 
-    /// The URL of a record that is kept.
+    /// The URL of a record in the bucket.
     pub(crate) fn url(self, record: &RawValue) -> String {
         let bucket = self.bucket.name();
         let key = self.key(record);

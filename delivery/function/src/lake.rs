@@ -64,8 +64,8 @@ impl LakeHandler {
         Ok(delivery.finish())
     }
 
-    /// Sends the CloudEvents. If Firehose will never accept a CloudEvent, its record is kept. But if
-    /// Firehose accepted none of several, the stream is probably at fault, and the shard waits.
+    /// Sends the CloudEvents. If Firehose will never accept a CloudEvent, its record goes to the failure
+    /// bucket. But if Firehose accepted none of several, the stream is probably at fault, and the shard waits.
     async fn send(
         &self,
         cloud_events: &[PositionedCloudEvent],

@@ -15,12 +15,12 @@
 //!
 //! Both are a straight line over the same parts:
 //!
-//! 1. `delivery` reads the records: `read_record` makes a CloudEvent of each. The failure bucket keeps
+//! 1. `delivery` reads the records: `read_record` makes a CloudEvent of each. The failure bucket gets
 //!    a record that is unreadable, and one whose CloudEvent the target does not accept; then the
 //!    shard continues. This takes at most a third of the time.
 //! 2. `send` divides the CloudEvents into calls of the target, and finds those that it refuses.
-//! 3. The handler keeps what the target refused, and says what becomes of it.
-//! 4. `delivery` answers Lambda with the first record that failed, and `delivery_log` writes a line.
+//! 3. The handler writes what the target refused to the failure bucket.
+//! 4. `delivery` returns the first record that failed to Lambda, and `delivery_log` writes a line.
 //!
 //! The first record that fails in a step ends the delivery before this record, also for the later
 //! steps. Neither handler knows of the other: the variable `LAKE_DATAREF` of `BusFunction` says what

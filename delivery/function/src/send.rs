@@ -1,14 +1,14 @@
-//! Sends items to a target in several calls, and says which ones the target did not take. This
+//! Sends items to a target in several calls, and returns the ones that the target did not accept. This
 //! module must not know what an item is.
 
 use aws::call_error::CallError;
 
 use crate::target_error::TargetError;
 
-/// Why a target did not take a whole call, or one of its items.
+/// Why a target did not accept a whole call, or one of its items.
 #[derive(Debug)]
 pub(crate) struct RefusedCall {
-    /// The index of the first item of the call that the target did not take. It may have taken later
+    /// The index of the first item of the call that the target did not accept. It may have accepted later
     /// ones.
     pub(crate) index: usize,
     pub(crate) error: TargetError,
@@ -21,14 +21,14 @@ impl From<TargetError> for RefusedCall {
     }
 }
 
-/// An item that a target did not take.
+/// An item that a target did not accept.
 #[derive(Debug)]
 pub(crate) struct Undelivered<'i, T> {
     pub(crate) item: &'i T,
     pub(crate) error: TargetError,
 }
 
-/// What became of the items that were sent to a target.
+/// The outcome of the items that were sent to a target.
 #[derive(Debug)]
 pub(crate) struct SendOutcome<'i, T> {
     /// The items that the target will never accept, in their order.
@@ -55,7 +55,7 @@ where
 {
     let mut refused = Vec::new();
     let mut failed = None;
-    // The items that are neither taken nor refused.
+    // The items that are neither accepted nor refused.
     let mut rest = items;
     let mut max_count = usize::MAX;
     while !rest.is_empty() {
@@ -89,7 +89,7 @@ where
     }
 }
 
-/// What a target answered for one item of a call, or for one record of several items.
+/// The result of one item of a call, or of one record of several items.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ItemResult<'r> {
     /// The index of the item, or of the first item of the record, in the call.
@@ -99,7 +99,7 @@ pub(crate) struct ItemResult<'r> {
     pub(crate) error_code: Option<&'r str>,
 }
 
-/// Checks that a target took each item: its result has an id and no error code.
+/// Checks that a target accepted each item: its result has an id and no error code.
 pub(crate) fn confirm<'r>(
     results: impl IntoIterator<Item = ItemResult<'r>>,
 ) -> Result<(), RefusedCall> {

@@ -17,13 +17,13 @@ pub(crate) const TIME_TO_LIVE: &str = "dynamodb.amazonaws.com";
 /// Records of a shard, in its order.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamEvent<'a> {
-    /// The records as text, so that one that cannot be read does not fail the others, and is kept
-    /// as it was received.
+    /// The records as text, so that a record that cannot be read does not fail the others, and the failure
+    /// bucket gets it unchanged.
     #[serde(rename = "Records", borrow)]
     pub(crate) records: Vec<&'a RawValue>,
 }
 
-/// The position of a record among those of its Lambda event.
+/// The position of a record in its Lambda event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RecordPosition(pub(crate) usize);
 

@@ -15,7 +15,7 @@ use aws_sdk_eventbridge::error::{ProvideErrorMetadata, SdkError};
 
 use crate::target_error::TargetError;
 
-/// How long EventBridge and Firehose may take for an answer before the connections to them count as lost.
+/// How long a call waits for a response before the connections to EventBridge and Firehose count as lost.
 const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long one attempt of a call may take. The largest call has 4 MB.

@@ -1,4 +1,4 @@
-//! Why a target, or the failure bucket, did not take something. This module must not know how a
+//! Why a call to a target or the failure bucket failed. This module must not know how a
 //! target is invoked.
 
 use aws::call_error::{CallError, Refusal};
@@ -6,8 +6,8 @@ use aws::s3::S3Error;
 
 use crate::stream_record::RecordPosition;
 
-/// Why a call failed, or a target did not take a CloudEvent. The delivery keeps a CloudEvent that a
-/// target will never take in the failure bucket, and ends the delivery at any other error. The log
+/// Why a call failed, or a target did not accept a CloudEvent. A CloudEvent that a target will never accept
+/// goes to the failure bucket. The delivery ends at any other error. The log
 /// shows the error, so it is never a message, which may contain a CloudEvent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TargetError {
@@ -17,7 +17,7 @@ pub(crate) enum TargetError {
     /// The request could not be written or signed.
     #[error("RequestError")]
     RequestError,
-    /// The failure bucket did not take a record.
+    /// The failure bucket did not accept a record.
     #[error(transparent)]
     Bucket(S3Error),
     /// `EventBridge` will never accept this CloudEvent. Other errors may pass, or the operator can

@@ -1,4 +1,4 @@
-//! What became of a request, and the response that says so (docs/api.md, Customers).
+//! The outcome of a request, and its response (docs/api.md, Customers).
 
 use model::timestamp::Timestamp;
 use model::validation::Warning;
@@ -42,14 +42,14 @@ pub struct CustomerResponse {
     pub warnings: Vec<Warning>,
 }
 
-/// What became of an update. In the response it is one word.
+/// The outcome of an update. In the response it is one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CustomerResult {
     /// The customer is new.
     Created,
     /// The customer existed before.
     Updated,
-    /// The update waits in the overflow queue, because DynamoDB did not acknowledge it.
+    /// The update is in the overflow queue, because DynamoDB did not acknowledge it.
     Deferred(UnstoredReason),
 }
 

@@ -19,7 +19,8 @@ pub const PROBLEM_TYPES: [ProblemType; 1] = [CUSTOMER_TOO_LARGE];
 pub fn customer_too_large() -> Problem {
     Problem::EndpointRule {
         problem_type: CUSTOMER_TOO_LARGE,
-        detail: "Customer too large: the update would exceed 400 KB. Nothing was changed."
+        detail: "Customer too large: with this update, the item would exceed 400 KB. Nothing was \
+                 changed."
             .to_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! `POST` and `PATCH /api/customers`, and `GET /api/sdk/ping`.
 //!
-//! This crate has the order of the steps and the endpoint's own answers; each step is in [`model`],
+//! This crate has the order of the steps and the endpoint's own responses; each step is in [`model`],
 //! [`store`] or [`service`]. It must not know the fields of a profile, how an item is written, or
 //! what Lambda sends. Its tests send requests over an emulator: `tests/integration`, for example
 //! `customers.rs`.
@@ -95,7 +95,7 @@ impl CustomersFunction {
             .send_all(vec![message], &key.account_id, deadline)
             .await;
         if let Err(error) = &sent {
-            tracing::error!(%error, "the overflow queue did not take an update of a customer");
+            tracing::error!(%error, "the overflow queue did not accept an update of a customer");
         }
         sent.is_ok()
     }

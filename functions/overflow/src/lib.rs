@@ -3,8 +3,8 @@
 //!
 //! A message is deleted only after all of it is stored: a drain that fails or is killed runs again,
 //! and makes the same writes. The messages of an event are drained at the same time, each with
-//! calls of its own, so that one that DynamoDB throttles delays no other. What a message holds was
-//! acknowledged: no rule of the API is applied again. This crate has the order of the steps. It must
+//! calls of its own, so that a throttled message delays no other. The content of a message was
+//! acknowledged, so the rules of the API are not applied again. This crate has the order of the steps. It must
 //! not know how a message or an item is written. Its tests are `testkit/simulator/tests/scripted/overflow`.
 
 mod drain_batch;
@@ -49,7 +49,7 @@ const MAX_DRAIN_DURATION: Duration = Duration::from_secs(50);
 /// How long the drain of a message waits for DynamoDB without progress.
 const NO_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the dead-letter queue has to take a message.
+/// How long a call to the dead-letter queue may take.
 const DEAD_LETTER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The function: its tables, and the queue for messages that it cannot drain.
@@ -74,7 +74,7 @@ struct DrainContext<'a> {
     deadline: Deadline,
 }
 
-/// What became of a message.
+/// The outcome of a message.
 struct MessageOutcome {
     message_id: String,
     /// Whether SQS may delete it.
@@ -263,7 +263,7 @@ impl OverflowFunction {
             .send_dead_letter(body, &error.to_string(), deadline)
             .await;
         if let Err(error) = &sent {
-            tracing::error!(%error, "the dead-letter queue did not take a message");
+            tracing::error!(%error, "the dead-letter queue did not accept a message");
         }
         sent.is_ok()
     }

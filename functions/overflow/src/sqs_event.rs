@@ -16,7 +16,7 @@ pub struct SqsEvent {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SqsMessage {
-    /// SQS's id of the message, by which it can be kept in the queue.
+    /// SQS's id of the message. A function returns it to leave the message in the queue.
     pub message_id: String,
     /// The message as the signals or the customers function sent it.
     pub body: String,

@@ -1,4 +1,4 @@
-//! What became of a batch, and the response that says so (docs/api.md, Signals).
+//! The outcome of a batch, and its response (docs/api.md, Signals).
 
 use std::num::NonZeroUsize;
 
@@ -17,18 +17,18 @@ use crate::rejected_log;
 use crate::signals_metrics::SignalsMetric;
 use crate::store_batch::StoredBatch;
 
-/// What became of a batch.
+/// The outcome of a batch.
 #[derive(Debug)]
 pub struct BatchOutcome {
     pub response: BatchResponse,
-    /// What became of each signal, in the order of the request.
+    /// The outcome of each signal, in the order of the request.
     pub verdicts: Vec<SignalVerdict>,
-    /// Why signals or rejected signals wait in the overflow queue, or valid ones were refused; `None` if all
-    /// are stored.
+    /// Why signals or rejected signals are in the overflow queue, or valid ones were refused; `None` if all are
+    /// stored.
     unstored_reason: Option<UnstoredReason>,
 }
 
-/// What became of a signal.
+/// The outcome of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalVerdict {
     /// It is stored, by this request or by an earlier attempt of it.
@@ -37,7 +37,7 @@ pub enum SignalVerdict {
     Deferred,
     /// It breaks a rule.
     Rejected,
-    /// It keeps every rule, but the batch was rejected for another signal.
+    /// It is valid, but the batch was rejected because of another signal.
     RejectedWithBatch,
 }
 
@@ -72,8 +72,8 @@ pub struct BatchCounts {
 }
 
 impl BatchOutcome {
-    /// The outcome of a batch of which at least one signal is accepted: every valid signal is stored
-    /// or, if it is among the deferred ones, queued.
+    /// The outcome of a batch with at least one accepted signal: every valid signal is stored or, if it is
+    /// deferred, queued.
     pub(crate) fn accepted(
         stored: StoredBatch<'_>,
         request_identifier: &RequestIdentifier,
@@ -103,7 +103,8 @@ impl BatchOutcome {
 
     /// The failure when the whole batch is rejected: all of its signals are invalid or, with strict
     /// handling, one is. No signal is accepted, so nothing is replayed, and only the envelope has
-    /// warnings. `unstored_reason` is why rejected signals wait in the overflow queue, or valid ones were refused.
+    /// warnings. `unstored_reason` says why rejected signals are in the overflow queue, or valid ones
+    /// were refused.
     pub(crate) fn rejected(
         batch: Batch<'_>,
         request_identifier: &RequestIdentifier,

@@ -1,6 +1,6 @@
 //! `POST /api/event-flows/signal`.
 //!
-//! This crate has the order of the steps and the endpoint's own answers; each step is in [`model`],
+//! This crate has the order of the steps and the endpoint's own responses; each step is in [`model`],
 //! [`store`] or [`service`]. It must not know the text of a signal, how an item is written, or
 //! what Lambda sends. Its tests send requests over an emulator: `tests/integration`, for example
 //! `idempotency.rs` and `rejected_signals.rs`.
@@ -121,7 +121,7 @@ impl HttpFunction for SignalsFunction {
             .clone()
             .unwrap_or_else(self.generate_identifier);
         if !batch.rejected.is_empty() && handling == Handling::Strict {
-            // Not even the rejected signals are kept.
+            // Not even the rejected signals are stored.
             return Err(BatchOutcome::rejected(batch, &request_identifier, None));
         }
         let hashes = RequestHashes::new(&body, &batch);

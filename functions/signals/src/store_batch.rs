@@ -58,7 +58,7 @@ pub(crate) struct StoredBatch<'a> {
     pub(crate) unstored_reason: Option<UnstoredReason>,
 }
 
-/// What became of unstored signals.
+/// The outcome of unstored signals.
 struct Deferral {
     /// The indices of the valid signals that are queued.
     signals: Vec<usize>,
@@ -167,7 +167,7 @@ impl SignalsFunction {
             .send_all(messages, context.account_id, deadline)
             .await;
         if let Err(error) = &sent {
-            tracing::error!(%error, "the overflow queue did not take the signals of a batch");
+            tracing::error!(%error, "the overflow queue did not accept the signals of a batch");
         }
         sent.is_ok()
     }

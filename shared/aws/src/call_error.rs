@@ -1,4 +1,4 @@
-//! Why a call to AWS failed. An error of the SDK may contain an item, so only its kind is kept.
+//! Why a call to AWS failed. An error of the SDK may contain an item, so a [`CallError`] has only its kind.
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
@@ -8,7 +8,7 @@ use crate::deadline::DeadlineExceeded;
 /// The status that says that the content of a call is too large (RFC 9110, 15.5.14).
 pub const CONTENT_TOO_LARGE: u16 = 413;
 
-/// Why DynamoDB, SQS, S3 or a target of the delivery did not do a call, as the log shows it.
+/// Why a call to DynamoDB, SQS, S3 or a target of the delivery failed, as the log shows it.
 /// docs/runbook.md says for each what an operator does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
@@ -18,7 +18,7 @@ pub enum CallError {
     /// Another write of the same item was under way.
     #[error("Conflict")]
     Conflict,
-    /// The time of the request was over before the service answered.
+    /// The deadline passed before the service responded.
     #[error("DeadlineExceeded")]
     DeadlineExceeded,
     /// The service did not respond to an attempt in time.
@@ -30,11 +30,11 @@ pub enum CallError {
     /// A response that cannot be parsed.
     #[error("ResponseError")]
     ResponseError,
-    /// The service answered with a 5xx.
+    /// The service responded with a 5xx.
     #[error("ServerError")]
     ServerError,
-    /// The clock of this process differs from that of the service by minutes, so its signatures are
-    /// not valid. The SDK signs the next call with the time of the answer.
+    /// The clock of this process is minutes ahead of the service's clock, or behind it, so its
+    /// signatures are not valid. The SDK signs the next call with the time of the response.
     #[error("ClockSkew")]
     ClockSkew,
     /// There is no such table in this region and account.
@@ -60,19 +60,19 @@ pub enum CallError {
 pub enum SdkFailure<'e> {
     /// The request could not be written, so the service never got it: a defect of ours.
     NotSent,
-    /// The service, or a machine before it, answered with an error.
+    /// The service, or a proxy before it, responded with an error.
     Refused(Refusal<'e>),
-    /// There was no answer, or none that can be read.
+    /// There was no response, or it cannot be read.
     Unanswered(CallError),
 }
 
-/// An answer that says that a call failed.
+/// An error response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal<'e> {
     /// The HTTP status: not a 2xx.
     pub status: u16,
-    /// The error code of the service. `None` if the answer has no body that the service could have
-    /// written: then a proxy or a load balancer may have answered.
+    /// The error code of the service. `None` if the body is not one of the service: a proxy or a load
+    /// balancer may have responded.
     pub code: Option<&'e str>,
     /// The text of the service, which may contain a value of a client.
     pub message: Option<&'e str>,
@@ -98,7 +98,7 @@ impl CallError {
         }
     }
 
-    /// The cause of an answer without an error code (RFC 9110, section 15).
+    /// The error of a response without an error code (RFC 9110, section 15).
     pub fn from_status(status: u16) -> Self {
         match status {
             401 | 403 | 407 => Self::AccessDenied,
@@ -111,7 +111,7 @@ impl CallError {
         }
     }
 
-    /// The cause if this error code is one of AWS's own checks of a request's signature, which the
+    /// The error if this error code is one of AWS's own checks of a request's signature, which the
     /// services share ("Common Errors" in the API reference of each).
     pub fn of_signature(code: &str, message: Option<&str>) -> Option<Self> {
         match code {
@@ -155,7 +155,7 @@ impl Refusal<'_> {
             return error;
         }
         match code {
-            // The codes with a dot are those of SQS's older protocol, which it still names.
+            // The codes with a dot are from SQS's older protocol, which its documentation still names.
             "KMS.ThrottlingException"
             | "KmsThrottled"
             | "ProvisionedThroughputExceededException"
@@ -200,7 +200,7 @@ impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for SdkFai
                     message: service.err().message(),
                 })
             }
-            // Some of the SDKs call an answer without a code unreadable.
+            // Some of the SDKs call a response without a code unreadable.
             SdkError::ResponseError(unreadable) if is_whole_error(unreadable.raw()) => {
                 Self::Refused(Refusal {
                     status: unreadable.raw().status().as_u16(),
@@ -213,7 +213,7 @@ impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for SdkFai
     }
 }
 
-/// Whether an answer says that the call failed, and was read to its end.
+/// Whether an error response was read to its end.
 fn is_whole_error(response: &HttpResponse) -> bool {
     !response.status().is_success() && response.body().bytes().is_some()
 }

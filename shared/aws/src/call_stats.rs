@@ -1,5 +1,5 @@
 //! The DynamoDB calls of one request: how many, and the time from the first to the last. Each counts,
-//! whether DynamoDB answers it or not.
+//! whether DynamoDB responds or not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -10,13 +10,13 @@ use aws_sdk_dynamodb::config::interceptors::InterceptorContext;
 use aws_sdk_dynamodb::config::retry::{ClassifyRetry, RetryAction, RetryConfig};
 
 use crate::call_stats::CallStatsInterceptor;
-use crate::http_client::refuse_empty_answers;
+use crate::http_client::refuse_empty_responses;
 
 /// How long one call may take.
 const CALL_TIMEOUT: Duration = Duration::from_millis(2_500);
 
-/// How long DynamoDB may take for an answer before the connections to it count as lost. It answers within
-/// tens of milliseconds.
+/// How long a call waits for a response before the connections to DynamoDB count as lost. DynamoDB responds
+/// within tens of milliseconds.
 pub const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// The client of a function. The SDK makes each call once: the function repeats it for as long as
@@ -32,10 +32,10 @@ pub fn dynamodb(config: &SdkConfig) -> Client {
 }
 
 /// The client of a caller that has more time than a function: with the timeouts, the retries and the
-/// HTTP client of `config`, from which it takes no empty answer.
+/// HTTP client of `config`. An empty response is an error.
 pub fn dynamodb_with_retries(config: &SdkConfig) -> Client {
     let mut builder = builder(config);
-    builder.set_http_client(config.http_client().map(refuse_empty_answers));
+    builder.set_http_client(config.http_client().map(refuse_empty_responses));
     Client::from_conf(builder.build())
 }
 

@@ -28,11 +28,11 @@ use tokio::time::timeout;
 /// What makes the calls of a process: the SDK's seam for HTTP.
 pub use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 
-/// How long an idle connection is kept. DynamoDB and the load balancers before it keep one longer.
+/// How long a connection stays open while it is idle. DynamoDB and the load balancers before it close it later.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How many bytes of a request are sent in a microsecond, at least. A function with little memory has a slow
-/// connection, and the answer comes after the last byte.
+/// connection, and the response follows the last byte.
 const BYTES_PER_MICROSECOND: u64 = 10;
 
 type Pool = Client<HttpsConnector<HttpConnector>, SdkBody>;
@@ -43,8 +43,8 @@ pub(super) fn client(connections: SharedHttpConnector) -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }
 
-/// The same client, for services that speak JSON: it takes no 200 with an empty body.
-pub fn refuse_empty_answers(client: SharedHttpClient) -> SharedHttpClient {
+/// The same client, for services that speak JSON: a 200 with an empty body is an error.
+pub fn refuse_empty_responses(client: SharedHttpClient) -> SharedHttpClient {
     http_client_fn(move |settings, components| {
         let connections = client.http_connector(settings, components);
         SharedHttpConnector::new(JsonConnector(connections))
@@ -69,7 +69,7 @@ impl SdkConnector for JsonConnector {
                     .map_err(|error| ConnectorError::io(error.into()))?
                     .into_bytes();
                 if body.is_empty() {
-                    // The SDK closes a connection only after an answer, and this call ends in an
+                    // The SDK closes a connection only after a response, and this call ends in an
                     // error.
                     if let Some(connection) = connection.and_then(|connection| connection.get()) {
                         connection.poison();
@@ -86,7 +86,7 @@ impl SdkConnector for JsonConnector {
 }
 
 /// Makes the connections to a service, and waits at most `connect_timeout` for each. They count as lost
-/// when a call has no answer `unresponsive_timeout` after its request was sent.
+/// when a call has no response `unresponsive_timeout` after its request was sent.
 pub(super) fn connector(
     tls: ClientConfig,
     connect_timeout: Duration,
@@ -117,9 +117,9 @@ fn new_pool(connector: HttpsConnector<HttpConnector>) -> Arc<Pool> {
     )
 }
 
-/// The connections of a process to a service. A connection that gives no answer in time was probably lost while
-/// Lambda had frozen the environment, and so were the other idle ones. The calls that follow then
-/// use a new pool. Otherwise each of them might wait on another lost connection until the deadline
+/// The connections of a process to a service. A connection without a response in time was probably lost while
+/// Lambda had frozen the environment, and so were the other idle ones. Later calls then use a new
+/// pool. Otherwise each of them might wait on another lost connection until the deadline
 /// of its request.
 #[derive(Clone, Debug)]
 struct PooledConnector {
@@ -136,8 +136,8 @@ impl PooledConnector {
             .clone()
     }
 
-    /// Lets calls that follow use new connections. The first of several calls that got no answer on
-    /// `lost` replaces it for all.
+    /// Lets later calls use new connections. The first of several calls without a response on `lost`
+    /// replaces it for all.
     fn replace(&self, lost: &Arc<Pool>) {
         let mut current = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&current, lost) {
@@ -164,16 +164,16 @@ impl SdkConnector for PooledConnector {
         let unresponsive_timeout = self.unresponsive_timeout.saturating_add(upload);
         HttpConnectorFuture::new(async move {
             let pool = connector.pool();
-            let mut response = pool.request(request);
-            let answer = if let Ok(answer) = timeout(unresponsive_timeout, &mut response).await {
-                answer
+            let mut pending = pool.request(request);
+            let response = if let Ok(response) = timeout(unresponsive_timeout, &mut pending).await {
+                response
             } else {
                 connector.replace(&pool);
-                response.await
+                pending.await
             };
             // The caller may retry, because every call of this service may take effect twice.
-            let answer = answer.map_err(|error| ConnectorError::io(error.into()))?;
-            HttpResponse::try_from(answer.map(SdkBody::from_body_1_x))
+            let response = response.map_err(|error| ConnectorError::io(error.into()))?;
+            HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
                 .map_err(|error| ConnectorError::other(error.into(), None))
         })
     }

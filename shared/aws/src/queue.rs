@@ -20,7 +20,7 @@ use crate::sdk_config::retries;
 /// How long one attempt of a call may take.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(1_200);
 
-/// How long SQS may take for an answer before the connections to it count as lost. It answers within tens
+/// How long a call waits for a response before the connections to SQS count as lost. SQS responds within tens
 /// of milliseconds.
 pub(crate) const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
 

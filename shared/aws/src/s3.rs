@@ -3,7 +3,7 @@
 //!
 //! S3 does not speak the protocol of the other services, and its client in the SDK would be the
 //! largest crate of a function. A write is made once: callers know whether, and when, another attempt
-//! makes sense. A read is made a second time when the first has no answer. The templates set the
+//! makes sense. A read is hedged. The templates set the
 //! endpoint of the region, which has the path style: `https://endpoint/bucket/key`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -31,7 +31,7 @@ use crate::deadline::{Deadline, run_until};
 /// Guide).
 pub const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_S3";
 
-/// How long S3 may take for an answer before the connections to it count as lost. AWS says that a first
+/// How long a call waits for a response before the connections to S3 count as lost. AWS says that a first
 /// byte takes 100 to 200 ms ("Performance design patterns for Amazon S3" in its user guide).
 pub const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_millis(400);
 
@@ -89,7 +89,7 @@ pub enum WritePrecondition<'a> {
 /// Why a request to S3 failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum S3Error {
-    /// S3 did not answer, its answer cannot be read, it failed, or it does not know the signature.
+    /// S3 did not respond, its response cannot be read, it failed, or it refused the signature.
     #[error(transparent)]
     Unavailable(#[from] CallError),
     /// There is no such object, or no such bucket. S3 says so only to callers who may list the
@@ -100,7 +100,7 @@ pub enum S3Error {
     /// under way.
     #[error("PreconditionFailed")]
     Changed,
-    /// Another answer, with its code if it has one.
+    /// Another error response, with its code if it has one.
     #[error("HTTP {status} {code}")]
     Refused {
         status: u16,
@@ -137,7 +137,7 @@ impl Bucket {
     }
 
     /// Reads an object of at most `limit` bytes, whose key consists of unreserved characters and
-    /// slashes. When the connection breaks before the answer, or S3 is silent, it reads a second time.
+    /// slashes. If the connection breaks before the response, or S3 does not respond, the read is repeated.
     ///
     /// # Errors
     /// [`S3Error`]
@@ -148,8 +148,8 @@ impl Bucket {
         deadline: Deadline,
     ) -> Result<S3Object, S3Error> {
         run_until(deadline, async {
-            let answer = self.hedged_read(key).await?;
-            let (headers, body) = read_answer(answer, limit).await?;
+            let response = self.hedged_read(key).await?;
+            let (headers, body) = read_response(response, limit).await?;
             let last_modified = headers
                 .get("last-modified")
                 .and_then(http_date)
@@ -193,8 +193,8 @@ impl Bucket {
             body,
         };
         let write = async {
-            let answer = self.send(request).await?;
-            read_answer(answer, MAX_ERROR_BYTES).await
+            let response = self.send(request).await?;
+            read_response(response, MAX_ERROR_BYTES).await
         };
         match run_until(deadline, write)
             .await
@@ -210,8 +210,7 @@ impl Bucket {
         }
     }
 
-    /// The answer to the first of two reads that has one. The second begins when the first has failed, or is
-    /// silent.
+    /// Reads an object, and hedges the read. If the first read fails, it is repeated. Returns the first response.
     async fn hedged_read(&self, key: &str) -> Result<HttpResponse, S3Error> {
         let read = || {
             let request = UnsignedRequest {
@@ -224,23 +223,23 @@ impl Bucket {
         };
         let mut first = read();
         match timeout(HEDGE_READ_AFTER, &mut first).await {
-            Ok(Ok(answer)) => Ok(answer),
+            Ok(Ok(response)) => Ok(response),
             Ok(Err(_)) => read().await,
             Err(_) => {
-                let (answer, _) = select_ok([first, read()]).await?;
-                Ok(answer)
+                let (response, _) = select_ok([first, read()]).await?;
+                Ok(response)
             }
         }
     }
 
-    /// Sends a request, and returns the answer, of which the body is still to be read.
+    /// Sends a request, and returns the response, whose body is not read yet.
     async fn send(&self, request: UnsignedRequest<'_>) -> Result<HttpResponse, S3Error> {
         let request = self
             .signed(request)
             .await
             .map_err(|_| S3Error::RequestError)?;
-        let answer = self.connection.connector.call(request).await;
-        Ok(answer.map_err(|_| CallError::DispatchFailure)?)
+        let response = self.connection.connector.call(request).await;
+        Ok(response.map_err(|_| CallError::DispatchFailure)?)
     }
 
     /// The request, signed ("Authenticating Requests (AWS Signature Version 4)" in the S3 API
@@ -296,16 +295,16 @@ impl Bucket {
     }
 }
 
-/// The headers and the body of an answer, if the request succeeded.
-async fn read_answer(
-    mut answer: HttpResponse,
+/// The headers and the body of a response, if the request succeeded.
+async fn read_response(
+    mut response: HttpResponse,
     limit: usize,
 ) -> Result<(Headers, Vec<u8>), S3Error> {
-    if !answer.status().is_success() {
-        return Err(refusal(answer).await);
+    if !response.status().is_success() {
+        return Err(refusal(response).await);
     }
-    let body = read_body(answer.take_body(), limit).await?;
-    Ok((answer.headers().clone(), body))
+    let body = read_body(response.take_body(), limit).await?;
+    Ok((response.headers().clone(), body))
 }
 
 async fn read_body(body: SdkBody, limit: usize) -> Result<Vec<u8>, S3Error> {

@@ -117,8 +117,8 @@ fn credentials(variables: &Variables) -> Result<SharedCredentialsProvider, Confi
     Ok(SharedCredentialsProvider::new(credentials))
 }
 
-/// What makes the connections and the calls of a process to a service. The service answers within
-/// `unresponsive_timeout`, after which all its connections are abandoned: so each service has its own.
+/// What makes the connections and the calls of a process to a service. After
+/// `unresponsive_timeout` without a response, all of them are abandoned: so each service has its own.
 ///
 /// # Errors
 /// When `AWS_CA_BUNDLE` names a file that cannot be used.

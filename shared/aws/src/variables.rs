@@ -20,7 +20,7 @@ pub enum ConfigError {
     /// missing or empty. `cargo dev` does not run the functions of `delivery/template.yaml`.
     #[error("the environment variable {0} is missing: the template of the function sets it")]
     Missing(&'static str),
-    /// Not exactly one of two variables is set, of which the function's template sets one.
+    /// The function's template sets one of two variables: both are set, or neither.
     #[error("exactly one of the environment variables {either} and {or} must be set")]
     NotOne {
         either: &'static str,

@@ -52,7 +52,7 @@ pub(crate) enum IdentifierKind {
     Type,
 }
 
-/// An identifier that keeps every rule.
+/// A valid identifier.
 #[derive(Debug)]
 struct ReadIdentifier<'a> {
     text: Cow<'a, str>,

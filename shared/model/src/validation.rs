@@ -154,12 +154,12 @@ impl Violation {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invalid;
 
-/// Collects validation errors: keeps the first ones, up to a limit.
+/// Collects the first validation errors, up to a limit.
 #[derive(Debug)]
 pub struct FieldErrors {
     list: Vec<FieldError>,
     limit: usize,
-    /// Errors that were not kept because they repeat another one.
+    /// Errors that were not collected because they repeat another one.
     repetitions: usize,
 }
 
@@ -207,7 +207,7 @@ impl FieldErrors {
         }
     }
 
-    /// Whether the limit is reached: further errors are not kept. As many repetitions reach it, too,
+    /// Whether the limit is reached: further errors are not collected. As many repetitions reach it, too,
     /// so that a field that appears a million times is not compared a million times.
     fn is_full(&self) -> bool {
         self.list.len() >= self.limit || self.repetitions >= self.limit
@@ -231,7 +231,7 @@ impl Default for FieldErrors {
     }
 }
 
-/// Collects warnings: keeps the first ones, up to a limit, and counts the others.
+/// Collects the first warnings, up to a limit, and counts the others.
 #[derive(Debug)]
 pub struct Warnings {
     list: Vec<Warning>,

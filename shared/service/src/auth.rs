@@ -130,7 +130,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A key table of which every call fails, because it has no region and no credentials.
+    /// A key table whose calls all fail, because it has no region and no credentials.
     pub(crate) fn failing_table() -> ApiKeysTable {
         let connector = connector(&Variables::default(), UNRESPONSIVE_TIMEOUT).unwrap();
         let config = defaults(connector).build();

@@ -12,8 +12,7 @@ use lambda_http::Context;
 use model::timestamp::Timestamp;
 use store::retry::MAX_REQUEST_DURATION;
 
-/// How long the look-up of a key may take: longer than the throttling that a table recovers from by
-/// itself.
+/// How long the look-up of a key may take: longer than throttling that ends without an operator.
 const KEY_LOOK_UP_BUDGET: Duration = Duration::from_secs(5);
 
 /// How long the writes of a request may take together: the idempotency record, the signals and the

@@ -45,11 +45,11 @@ pub struct RequestContext {
 /// How the key table behaved when the key of a request was looked up.
 #[derive(Clone, Debug, Default)]
 pub enum KeyTableHealth {
-    /// It answered, or was not asked, or another source has revoked the key.
+    /// It responded, or was not asked, or another source has revoked the key.
     #[default]
     Answered,
-    /// It was slow, and another source decided: whether a call to it has failed since, or it was
-    /// silent for a second.
+    /// It was slow, and another source decided. The flag says whether a call has failed since, or had no
+    /// response for a second.
     Slow(Arc<AtomicBool>),
     /// It could not be read, and another source decided. Says what is wrong with this service, if that
     /// is why.

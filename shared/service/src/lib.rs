@@ -16,7 +16,7 @@
 //! | [`auth`] | API keys: the cache, the table and the snapshot | routes, bodies |
 //! | [`body`] | media types, encodings, sizes | what a body means |
 //! | [`prefer`] | the header `Prefer` | everything else |
-//! | [`outcome`] | what became of a request | which endpoints there are |
+//! | [`outcome`] | the outcome of a request | which endpoints there are |
 //! | [`problem`], [`problem_document`] | the table from errors to HTTP | how an error came about |
 //! | [`response`] | the HTTP response | why it is this one |
 //! | [`telemetry`] | the log and the metrics | how an item is stored |

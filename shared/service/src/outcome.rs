@@ -1,4 +1,4 @@
-//! What became of a request, as a value: the response is made from it. Lambda's runtime drops it
+//! The outcome of a request, from which the response is made. Lambda's runtime drops it
 //! afterwards; the local stack shows it.
 //!
 //! This module must not know which endpoints there are: each has an [`EndpointOutcome`] of its own.
@@ -19,8 +19,8 @@ pub trait EndpointOutcome {
     /// document has beside the usual ones.
     fn body(&self) -> impl Serialize;
 
-    /// Why a part of the request waits in the overflow queue, or was refused although it was valid; `None`
-    /// if nothing was.
+    /// Why a part of the request is in the overflow queue, or was refused although it was valid; `None` if all
+    /// is stored.
     fn unstored_reason(&self) -> Option<&UnstoredReason> {
         None
     }
@@ -33,7 +33,7 @@ pub trait EndpointOutcome {
     /// Adds the endpoint's own metrics to the log line of the request.
     fn add_metrics(&self, metrics: &mut Metrics);
 
-    /// Writes further lines to the log, after that of the request.
+    /// Writes further lines to the log, after the line of the request.
     fn write_lines(&self, _: &RequestContext) {}
 }
 
@@ -126,7 +126,7 @@ impl<O: EndpointOutcome> Served<O> {
         }
     }
 
-    /// Why the request was answered with a 401, if it was.
+    /// Why the response is a 401, if it is.
     pub fn unauthorized(&self) -> Option<Unauthorized> {
         match self.problem() {
             Some(Problem::Unauthorized(unauthorized)) => Some(*unauthorized),

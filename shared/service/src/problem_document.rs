@@ -18,7 +18,7 @@ use crate::problem::{
 pub const TYPE_PREFIX: &str = "urn:intake:problem:";
 
 /// The `Retry-After` of a 503, in seconds: long enough for DynamoDB to add capacity, short enough
-/// for a client that gives up after 60 s.
+/// for a client whose timeout is 60 s.
 pub const RETRY_AFTER_SECONDS: u16 = 2;
 
 /// How every 401 begins.
@@ -201,8 +201,8 @@ fn detail(problem: &Problem) -> String {
             retry_identifier: Some(_),
             ..
         } => format!(
-            "Storage failed part-way. Retry after {RETRY_AFTER_SECONDS} seconds with this requestIdentifier in the body and \
-             nothing else changed."
+            "Not all signals could be stored. Retry after {RETRY_AFTER_SECONDS} seconds with this requestIdentifier and \
+             an otherwise unchanged body."
         ),
     }
 }

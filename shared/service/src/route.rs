@@ -1,10 +1,9 @@
-//! Routes: which paths and methods a function answers.
+//! Routes: which paths and methods a function serves.
 
 use lambda_http::http::Method;
 use lambda_http::{Request, RequestExt as _};
 
-/// A path that a function answers, and its methods. A test compares the routes with those of
-/// `template.yaml`.
+/// A path that a function serves, and its methods. A test compares them with `template.yaml`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Route {
     /// The whole path, without variables.

@@ -1,4 +1,4 @@
-//! Lambda's runtime: asks Lambda for events, has a function handle each, and returns the answers.
+//! Lambda's runtime: asks Lambda for events, calls the function with each, and returns the responses.
 //! This module must not know what an event is, which its submodules parse.
 
 pub mod batch_item_failures;
@@ -68,19 +68,19 @@ where
         .await
 }
 
-/// Answers every invocation with why the function cannot start. If the process ended instead, only
-/// the log would say why, and `cargo lambda invoke` would wait without end.
+/// Fails every invocation with the reason why the function cannot start. If the process ended instead,
+/// only the log would have the reason, and `cargo lambda invoke` would wait forever.
 ///
 /// # Errors
 /// When Lambda's runtime API cannot be reached.
 async fn fail(error: ConfigError) -> Result<(), Error> {
     tracing::error!(%error, "the function cannot start");
-    let answer = service_fn(|_: LambdaEvent<IgnoredAny>| {
+    let failing = service_fn(|_: LambdaEvent<IgnoredAny>| {
         let why = Diagnostic {
             error_type: "ConfigError".to_owned(),
             error_message: error.to_string(),
         };
         ready(Err::<(), _>(why))
     });
-    lambda_runtime::run(answer).await
+    lambda_runtime::run(failing).await
 }

@@ -38,7 +38,7 @@ impl ApiKeysTable {
     }
 
     /// The entry of the key with this hash. The read is strongly consistent (docs/api.md, API
-    /// keys). Sets `has_failed` when a call fails, also when it is repeated.
+    /// keys). Sets `has_failed` when a call fails, even if it is repeated.
     ///
     /// # Errors
     /// When the table cannot be read, or the item is not an entry of a key.

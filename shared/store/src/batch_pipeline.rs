@@ -31,7 +31,7 @@ pub struct BatchTables {
     pub idempotency: IdempotencyTable,
     /// Where valid signals go.
     pub signals: SignalsTable,
-    /// Where rejected signals are kept for the operator.
+    /// Where rejected signals are stored for the operator.
     pub rejected: RejectedSignalsTable,
 }
 
@@ -187,7 +187,7 @@ impl BatchTables {
     }
 
     /// The second step: writes the valid and the rejected signals of a batch. Valid signals that DynamoDB
-    /// refuses become rejected ones. While the record is unknown, nothing is written: all signals are unstored.
+    /// refuses become rejected ones. If the record is unknown, nothing is written: all signals are unstored.
     pub async fn write<'a>(
         &self,
         recorded: &RecordedBatch<'_>,
@@ -344,7 +344,7 @@ impl WritePlan {
 }
 
 impl<'a> WrittenBatch<'a> {
-    /// What became of the valid signals.
+    /// The outcome of the valid signals.
     fn new(mut signals: Vec<Signal<'a>>, failures: WriteFailures) -> Self {
         let is_refused = |signal: &mut Signal<'a>| failures.refused.contains_key(&signal.index());
         // In place: a second list of 500 signals would take memory while nothing is refused.
@@ -374,7 +374,7 @@ impl<'a> WrittenBatch<'a> {
 }
 
 impl WriteFailures {
-    /// What became of the items of the signals with these indices.
+    /// The outcome of the items of the signals with these indices.
     fn new(indices: impl Iterator<Item = usize>, outcomes: Vec<ItemOutcome>) -> Self {
         let mut failures = Self::default();
         for (index, outcome) in indices.zip(outcomes) {

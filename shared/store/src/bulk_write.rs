@@ -46,7 +46,7 @@ pub(super) trait BulkItem: Copy {
     fn write(self, json: &mut DynamoDbJson);
 }
 
-/// What became of an item.
+/// The outcome of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ItemOutcome {
     /// DynamoDB acknowledged it.
@@ -114,7 +114,7 @@ impl BulkWriter {
                         let items = progress.take(size);
                         calls.push(self.put_chunk(items, permit, deadline, &hedge_limit));
                     }
-                    Err(error) => return progress.give_up(&error),
+                    Err(error) => return progress.abandon(&error),
                 }
             }
             if let Some(result) = calls.next().await {
@@ -126,7 +126,7 @@ impl BulkWriter {
             };
             let has_time = reason.is_transient() && backoff.wait(deadline).await;
             if !has_time {
-                return progress.give_up(&reason);
+                return progress.abandon(&reason);
             }
             progress.retry_postponed();
         }

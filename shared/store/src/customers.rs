@@ -1,9 +1,9 @@
 //! The table Customers: one item per customer, with the profile fields under their own names
 //! (docs/data-model.md, Customers).
 //!
-//! Two updates of a customer may reach DynamoDB in any order: an attempt may be late, and a
-//! deferred update or a line of an import is. Fences say which is the newer one, of the item and of
-//! each field.
+//! Two updates of a customer may reach DynamoDB in any order: an attempt may be late, and a deferred
+//! update or a line of an import always is. Fences say which update of the item, and of each field, is
+//! newer.
 
 mod field_by_field;
 mod field_fences;
@@ -40,7 +40,7 @@ pub struct CustomersTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewerField {
     /// It replaces the field. The client still waits for the response: the higher fence comes from a
-    /// clock that is ahead, or from an update that overlaps with this one, of which either may win.
+    /// clock that is ahead, or from an overlapping update, and then either may win.
     Replace,
     /// It leaves the field. A deferred update, and a line of an import, are written some time after
     /// they arrived, and a newer update may have arrived in between. A field with the same fence is
@@ -72,7 +72,7 @@ enum NextWrite {
     FieldByField(Item),
 }
 
-/// What became of a write.
+/// The outcome of a write.
 enum WriteOutcome {
     /// It is stored. These are the attributes that it replaced.
     Stored { replaced: Item },
@@ -95,20 +95,22 @@ impl CustomersTable {
     /// Changes the fields that an update names, and no others, in one `UpdateItem`: two concurrent
     /// updates both take effect.
     ///
-    /// The update is written whole over an item with a lower fence, or where there is no item. Over
-    /// an item with a higher one, it is written field by field. A field with a lower fence than the
-    /// update, or with none, gets the update's own. A field with a higher one is left, or is
-    /// replaced and gets a fence above the one that it has, as `newer_field` says. A write that keeps
-    /// newer fields also leaves one that has no value and no fence, if the item has a tombstone version that is not
-    /// lower, and it replaces a field that has its own fence and another value. The condition of this
-    /// write is that the item is the one that was read, and not another one after an erasure, and that
-    /// it and each of these fields still have lower fences than they get, or where newer fields are
-    /// kept, the same.
+    /// If there is no item, or the item has a lower fence, the update is written whole. If the item is newer,
+    /// the update is applied per field:
     ///
-    /// So neither an attempt that reaches DynamoDB late nor a second delivery of a deferred update
-    /// undoes what a newer update set, and a clock that is ahead has an effect on the fields that it
-    /// wrote, and on no others. There is one exception: a whole write that reaches DynamoDB after the
-    /// customer was erased and created anew, with a higher fence than the new item.
+    /// - A field with a lower fence than the update, or with none, is changed and gets the update's fence.
+    /// - A newer field is replaced and gets a fence above its own ([`NewerField::Replace`]), or stays
+    ///   ([`NewerField::Keep`]).
+    /// - With `Keep`, a field that has neither a value nor a fence also stays, unless the tombstone version
+    ///   is lower than the update's fence. A field with the update's fence and another value is replaced.
+    ///
+    /// The condition of the second write: the item is of the generation that was read, and the item and each
+    /// changed field still have lower fences than they get, or with `Keep` the same.
+    ///
+    /// So neither an attempt that reaches DynamoDB late nor a second delivery of a deferred update undoes
+    /// what a newer update set. A clock that is ahead affects only the fields that it wrote. There is one
+    /// exception: a whole write that reaches DynamoDB after the customer was erased and created anew, with a
+    /// higher fence than the new item.
     ///
     /// # Errors
     /// [`StoreError::ItemTooLarge`] when the item would exceed DynamoDB's limit; otherwise when
@@ -121,8 +123,8 @@ impl CustomersTable {
         let began = Instant::now();
         let mut backoff = Backoff::default();
         let mut next = NextWrite::Whole;
-        // The write of a deferred update or an import keeps these fences: each deleted fence raises the
-        // tombstone version for older updates.
+        // A deferred update or an import does not delete these fences: each deleted fence raises the tombstone
+        // version for older updates.
         let mut removes_expired = upsert.newer_field == NewerField::Replace;
         loop {
             let mut stored_part = StoredPart::Whole;

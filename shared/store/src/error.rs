@@ -1,5 +1,5 @@
-//! Why DynamoDB did not do what it was asked to. An error of the SDK may contain an item, so only
-//! its kind is kept.
+//! Why a call to DynamoDB failed. An error of the SDK may contain an item, so a [`StoreError`] has only
+//! its kind.
 
 use aws::call_error::{CONTENT_TOO_LARGE, CallError, Refusal, SdkFailure};
 use aws::deadline::DeadlineExceeded;
@@ -21,7 +21,7 @@ pub enum StoreError {
     /// A proxy before DynamoDB found the call too large.
     #[error("HTTP {CONTENT_TOO_LARGE}")]
     CallTooLarge,
-    /// A stored item is not as this service writes it.
+    /// A stored item does not have the form that this service writes.
     #[error("CorruptItem")]
     Corrupt,
     /// The request could not be written, so DynamoDB never got it: a defect of this service.
@@ -29,10 +29,10 @@ pub enum StoreError {
     Unserializable,
 }
 
-/// Why something valid that a request sent is not stored: it is deferred, it is refused, or the request fails.
+/// Why valid data of a request is not stored: it is deferred, it is refused, or the request fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnstoredReason {
-    /// DynamoDB did not do what it was asked to.
+    /// A call to DynamoDB failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -18,7 +18,7 @@ use crate::batch_context::BatchContext;
 use crate::error::StoreError;
 use crate::retry::repeat;
 
-/// How long a requestIdentifier is remembered.
+/// How long an idempotency record is valid.
 pub const IDEMPOTENCY_TTL: Duration = Duration::from_hours(24);
 
 /// Rounds a time, which has whole milliseconds, up to a second when it is added before `seconds()`.
@@ -72,7 +72,7 @@ struct IdempotencyRecord {
 }
 
 impl IdempotencyRecord {
-    /// The record of a request, to be kept for 24 hours from `now`.
+    /// The record of a request, which expires 24 hours after `now`.
     fn new(context: BatchContext<'_>, hashes: &RequestHashes, now: Timestamp) -> Self {
         Self {
             pk: context
@@ -83,7 +83,7 @@ impl IdempotencyRecord {
             signals_hash: None,
             received_at: context.first_received_at,
             request_id: context.request_id.to_owned(),
-            // A record is forgotten at the beginning of this second.
+            // A record has expired at the beginning of this second.
             expires_at: now.plus(IDEMPOTENCY_TTL + PART_OF_A_SECOND).seconds(),
         }
     }
@@ -115,8 +115,8 @@ impl IdempotencyTable {
         }
     }
 
-    /// Writes the record of a request, to be kept for 24 hours from `now`, unless there is one of
-    /// the last 24 hours. The first signal is stored only afterwards.
+    /// Writes the record of a request, which expires 24 hours after `now`, unless there is one of the
+    /// last 24 hours. The first signal is stored only afterwards.
     ///
     /// # Errors
     /// When the record could be neither written nor read.
@@ -131,9 +131,9 @@ impl IdempotencyTable {
         repeat(deadline, || self.put_or_compare(&record, hashes, now)).await
     }
 
-    /// Writes the record of a request of which signals could not be stored, under a generated
-    /// requestIdentifier, which the 503 will contain. Returns whether a retry with that identifier
-    /// will store nothing twice.
+    /// Writes the record of a request whose signals could not all be stored, under a generated
+    /// requestIdentifier for the 503. Returns whether a retry with that identifier will store nothing
+    /// twice.
     pub async fn write_late_record(
         &self,
         context: BatchContext<'_>,

@@ -1,5 +1,5 @@
-//! The key snapshot: all keys in one object of S3, for the time in which the key table does not
-//! answer (docs/data-model.md, Key snapshot). The functions read it and `cargo intake` writes it.
+//! The key snapshot: all keys in one object of S3, for the time in which the key table is
+//! unavailable (docs/data-model.md, Key snapshot). The functions read it and `cargo intake` writes it.
 //! This module must not know when it is read.
 
 use std::io::{Read as _, Write as _};

@@ -43,9 +43,8 @@ const CONCURRENT_CALLS: usize = 4;
 pub struct RejectedSignalItem<'a> {
     /// `accountId#day#shard`: see [`partition_key`].
     pub pk: String,
-    /// `requestIdentifier#index#hash of the payload`. The hash keeps several bodies apart that came
-    /// with one requestIdentifier: without a valid signal, no idempotency record rejects the second
-    /// one.
+    /// `requestIdentifier#index#hash of the payload`. The hash distinguishes several bodies with one
+    /// requestIdentifier: without a valid signal, no idempotency record rejects the second one.
     pub sk: String,
     pub account_id: Cow<'a, AccountId>,
     /// The API key that the signal was sent with.
@@ -125,7 +124,7 @@ impl<'a> RejectedSignalItem<'a> {
     }
 }
 
-/// The partition key of one shard of an account's day. `day` is that of [`Timestamp::day`].
+/// The partition key of one shard of an account's day. `day` is from [`Timestamp::day`].
 pub fn partition_key(account_id: &AccountId, day: &str, shard: u8) -> String {
     account_id.partition_key(&format!("{day}#{shard:02}"))
 }

@@ -21,7 +21,7 @@ use crate::error::StoreError;
 
 /// The longest that a request may take. API Gateway waits 30 s and clients 60 s; a call to DynamoDB
 /// that has failed for ten seconds is unlikely to succeed in the next ones. The functions end their
-/// requests by it, and an operator's command waits so long for the requests under way.
+/// requests by it, and an operator's command waits this long for the requests under way.
 pub const MAX_REQUEST_DURATION: Duration = Duration::from_secs(10);
 
 /// How long DynamoDB has for the response to a call before the call is hedged. DynamoDB responds within
@@ -39,12 +39,12 @@ const MAX_HEDGED_REQUESTS: usize = 4;
 /// The bound of the first wait between two calls; doubled with each wait that follows.
 const FIRST_WAIT: Duration = Duration::from_millis(25);
 
-/// The longest bound of a wait. With a longer one, a request could wait past the end of a short
-/// burst of errors, until its own end.
+/// The longest bound of a wait. With a longer one, a request could still wait when a short burst of
+/// errors has ended, until its own deadline.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
-/// Makes a call until DynamoDB answers it, it fails for good, or the deadline has passed. `call` may
-/// take effect twice, so that must do no harm.
+/// Makes a call until it succeeds, it fails for good, or the deadline has passed. `call` may take effect
+/// twice, so it must be idempotent.
 ///
 /// # Errors
 /// The error of the last call, or [`CallError::DeadlineExceeded`].

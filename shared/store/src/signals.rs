@@ -28,7 +28,7 @@ impl SignalsTable {
     /// The environment variable that names the table.
     pub const VARIABLE: &str = "SIGNALS_TABLE";
 
-    /// The environment variable that says for how many days signals are kept; 0 keeps them forever.
+    /// The environment variable with the days after which signals expire; with 0, they never expire.
     pub const RETENTION_VARIABLE: &str = "SIGNAL_RETENTION_DAYS";
 
     /// The table called `table`. Signals expire `retention` after they were received, or never.
@@ -39,7 +39,7 @@ impl SignalsTable {
         }
     }
 
-    /// How long signals are kept, by the variable. `None` keeps them forever.
+    /// The retention of signals that the variable sets. `None` if they never expire.
     ///
     /// # Errors
     /// When the variable is missing or malformed.

@@ -4,7 +4,7 @@
 //!   client knows nothing at most once. Nothing is stored that was not sent. Each item holds what
 //!   was sent, to the last digit, under the client's requestIdentifier, with the time of its
 //!   arrival and of its expiry. All signals of a request have one requestIdentifier and one time.
-//! - A rejected signal is kept once as it was sent, unless the function logged that it could not
+//! - A rejected signal is stored once as it was sent, unless the function logged that it could not
 //!   keep it.
 //! - Within a history (of one customer or emitter), signals of a request stand in their order, and
 //!   a request that was acknowledged before another was sent stands before it.

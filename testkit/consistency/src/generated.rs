@@ -91,7 +91,7 @@ impl GeneratedBatch {
     }
 }
 
-/// The number of a customer or an emitter of an account, unlike those of all other accounts.
+/// The number of a customer or an emitter of an account. No other account has the same number.
 pub fn subject_number(account: u32, subject_in_account: u32) -> u32 {
     account * SUBJECTS_PER_ACCOUNT + subject_in_account
 }

@@ -77,7 +77,7 @@ impl GeneratedSignal<'_> {
         )
     }
 
-    /// What has to be stored of it. A rejected signal is kept as it was sent.
+    /// What has to be stored of it. A rejected signal is stored as it was sent.
     pub fn stored(&self, is_rejected: bool) -> String {
         if is_rejected {
             self.text()

@@ -73,7 +73,7 @@ fn number_in_data(item: &Value, name: &str) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// The rejected signal with this payload. Its request and its index are in its `data`, as those of
+/// The rejected signal with this payload. Its request and its index are in its `data`, like those of
 /// a stored one.
 pub(crate) fn stored_rejected_signal(payload: &str) -> StoredRejectedSignal {
     let signal: Value = serde_json::from_str(payload).unwrap_or_default();

@@ -14,7 +14,7 @@ pub enum Violation {
     Duplicate,
     /// A signal is stored with another content, requestIdentifier or time.
     Wrong,
-    /// A signal was rejected and is not kept, and no line of the log says so.
+    /// A signal was rejected and is not stored as a rejected one, and no line of the log says so.
     Unkept,
     /// Something is stored that was rejected, or never sent.
     Phantom,

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Microseconds since 1970.
 pub type Micros = u64;
 
-/// Longer than a call that its caller has given up may wait for its effect.
+/// The longest time after which an abandoned call may still take effect, and a margin.
 pub const LATE_CALLS: Duration = Duration::from_secs(5);
 
 /// What a client knows about a request.
@@ -17,7 +17,7 @@ pub enum ClientOutcome {
     Acknowledged(Micros),
     /// It was rejected as a whole: nothing of it may be stored.
     Rejected,
-    /// The client gave up: it may be stored or not, whole or in part.
+    /// The client stopped retrying: the request may be stored, in part or not at all.
     Unknown,
 }
 
@@ -74,7 +74,7 @@ pub struct RunRecord {
     pub requests: BTreeMap<u64, RecordedRequest>,
     /// Updates of customers.
     pub updates: Vec<RecordedUpdate>,
-    /// Requests whose rejected signals could not be kept, as the functions logged.
+    /// Requests whose rejected signals could not be stored, as the functions logged.
     pub unkept: u64,
 }
 

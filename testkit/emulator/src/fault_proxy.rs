@@ -112,13 +112,13 @@ impl Service for Upstream {
         self.busy.send_modify(|busy| *busy -= 1);
     }
 
-    /// The service's answer to a call. When it cannot be reached, the connection is reset.
+    /// The service's response to a call. If the service cannot be reached, the connection is reset.
     async fn answer(&self, call: Request<Bytes>) -> Response<Full<Bytes>> {
         let mut call = call.map(Full::new);
         *call.uri_mut() = self.uri(call.uri());
         let (client, busy) = (self.client.clone(), Arc::clone(&self.busy));
         busy.send_modify(|busy| *busy += 1);
-        // A task of its own: a call takes effect although its caller gives up or is killed.
+        // A task of its own: a call takes effect although its caller abandons it or is killed.
         let calling = tokio::spawn(async move {
             let answer = answer_of(&client, call).await;
             busy.send_modify(|busy| *busy -= 1);

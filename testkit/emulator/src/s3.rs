@@ -18,7 +18,7 @@ use crate::fault_proxy::{FaultInjector, Plan};
 #[derive(Debug)]
 pub struct FakeS3(HttpServer<FaultInjector<S3State>>);
 
-/// A header of an object that another one replaces, or of its answer.
+/// A header of an object that another one replaces, or of its response.
 const STORAGE_CLASS: &str = "x-amz-storage-class";
 
 /// The tags of an object, as the query of a URL.
@@ -211,7 +211,7 @@ impl Objects {
         response(200, &[("content-type", "application/xml")], text)
     }
 
-    /// The answer to a GET or a HEAD.
+    /// The response to a GET or a HEAD.
     fn read(&self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
         let Some(object) = self.by_path.get(&path_of(request)) else {
             return error(404, "NoSuchKey");

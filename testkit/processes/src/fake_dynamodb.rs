@@ -1,4 +1,4 @@
-//! A DynamoDB that stores nothing: it answers each call as if it had succeeded, after a delay, and
+//! A DynamoDB that stores nothing: it responds to each call as if it had succeeded, after a delay, and
 //! counts it.
 
 use std::net::SocketAddr;

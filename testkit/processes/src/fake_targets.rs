@@ -73,7 +73,7 @@ impl FakeTargets {
         });
     }
 
-    /// From here on, no call, entry or record fails by its text or gets a fixed answer. Those that
+    /// From here on, no call, entry or record fails by its text or gets a fixed response. Those that
     /// [`Self::fail_at_random`] chooses still fail.
     pub fn refuse_nothing(&self) {
         self.use_targets(|targets| {

@@ -202,7 +202,7 @@ impl RuntimeApiState {
         let Some(OpenInvocation { began, invocation }) = open else {
             return;
         };
-        // The caller may have given up.
+        // The caller may no longer wait.
         let _ = invocation.send(Invocation {
             response,
             duration: began.elapsed(),

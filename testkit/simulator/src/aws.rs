@@ -1,7 +1,7 @@
 //! The AWS of a run: what it keeps, and what becomes of each call.
 //!
 //! A call is decided when it is made: when it takes effect, whether it does, and what its caller
-//! hears. Its effect does not depend on the caller, which may have given up or been killed.
+//! hears. Its effect does not depend on the caller, which may have abandoned the call or been killed.
 //!
 //! | module | is for |
 //! |---|---|
@@ -64,7 +64,7 @@ pub struct Aws {
 pub struct Counts {
     /// Requests of clients, each attempt counted.
     pub requests: u64,
-    /// Calls to AWS, and those of them that a fault met.
+    /// Calls to AWS, and how many of them had a fault.
     pub calls: u64,
     pub faulted: u64,
     /// Environments that were killed.
@@ -89,7 +89,7 @@ pub struct State {
     pub calls_of_operation: BTreeMap<String, u64>,
     /// How long a call takes that nothing is wrong with. Without it, the seed says so.
     pub latency: Option<Duration>,
-    /// Log lines that say that rejected signals are not kept.
+    /// Log lines that say that rejected signals are not stored.
     pub unkept: u64,
     /// Whether any call on the key table failed or was slow.
     pub key_table_has_failed: bool,

@@ -38,7 +38,7 @@ pub struct Clients {
 pub enum RetryBehavior {
     /// It sends the request again, for a minute.
     Retries,
-    /// It gives up, as the client libraries in use do.
+    /// It does not retry, like the client libraries in use.
     NeverRetries,
     /// It waits a short time only, and sends the request again while the first one is still served.
     HangsUp,
@@ -81,7 +81,7 @@ pub struct Received {
     /// The latest time that the clock of the environment may have shown, in microseconds, if the
     /// invocation has ended.
     pub latest_clock: u64,
-    /// The invocation that goes on after the client hung up.
+    /// The invocation that continues after the client hung up.
     pub still_served: Option<JoinHandle<Invocation>>,
 }
 

@@ -26,7 +26,7 @@ const REPEATED_EVERY: u8 = 20;
 /// How long a message that failed waits at most, in milliseconds. On AWS it takes six minutes.
 const LONGEST_WAIT: u64 = 10_000;
 
-/// Starts so many drains at once. Each goes on until `is_over` and no message is left, or for `limit`
+/// Starts so many drains at once. Each continues until `is_over` and no message is left, or for `limit`
 /// after that.
 pub fn start(
     count: usize,
@@ -66,7 +66,7 @@ async fn run(
                 return;
             }
         }
-        // Now and then a message comes again while its first drain goes on.
+        // Sometimes a message is delivered again while its first drain is under way.
         let invisible = if random.u8(..REPEATED_EVERY) == 0 {
             Duration::from_secs(1)
         } else {

@@ -31,7 +31,7 @@ use crate::aws::s3::BUCKET;
 use crate::aws::sqs::{DEAD_LETTERS, OVERFLOW};
 use crate::log_check;
 
-/// How long signals are kept.
+/// The retention of signals.
 pub const RETENTION: Duration = Duration::from_hours(30 * 24);
 
 /// How far the clock of any environment is ahead, at most.

@@ -18,7 +18,7 @@ pub const ACCOUNTS: u32 = 3;
 /// Keys of each account. The last of them is revoked in some runs.
 const KEYS_PER_ACCOUNT: u32 = 2;
 
-/// How long a revocation may take when the key table always answers at once, and when it does not and
+/// How long a revocation may take when the key table always responds at once, and when it does not and
 /// S3 does (docs/outages.md, The key snapshot).
 const REVOKED_WITHIN: Duration = Duration::from_mins(1);
 const REVOKED_WITHOUT_TABLE_WITHIN: Duration = Duration::from_mins(2);

@@ -73,7 +73,7 @@ pub struct Response {
 /// What became of an invocation.
 #[derive(Clone, Debug)]
 pub struct Invocation {
-    /// `None` when the environment was killed: then API Gateway answers with a 500.
+    /// `None` when the environment was killed: then API Gateway responds with a 500.
     pub response: Option<Response>,
     /// The latest time that the clock of the environment may have shown, in microseconds.
     pub latest_clock: u64,
@@ -94,7 +94,7 @@ impl Lambda {
         }))
     }
 
-    /// Sends a request. The invocation goes on when the handle is dropped.
+    /// Sends a request. The invocation continues when the handle is dropped.
     pub fn request(&self, request: HttpRequest) -> JoinHandle<Invocation> {
         let lambda = self.clone();
         spawn_local(async move {
@@ -196,7 +196,7 @@ impl Lambda {
         let invocation = log_check::WRITER.scope(environment.clone(), invocation);
         let killed_after = {
             let mut random = self.0.random.borrow_mut();
-            // Mostly between its first calls; that of a drain may be later.
+            // Mostly between its first calls; in a drain, also later.
             let longest = [60, 60, 2_500, 20_000][random.usize(..4)];
             let after = Duration::from_millis(random.u64(1..longest));
             (random.f64() < self.0.lifetimes.kills).then_some(after)

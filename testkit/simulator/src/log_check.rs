@@ -19,8 +19,8 @@ use crate::promises::Promise;
 const EXPECTED: [&str; 7] = [
     "rejected signals could not be stored",
     "a message could not be drained; it will be delivered again",
-    "the overflow queue did not take the signals of a batch",
-    "the overflow queue did not take an update of a customer",
+    "the overflow queue did not accept the signals of a batch",
+    "the overflow queue did not accept an update of a customer",
     "the key table could not be read at the start",
     "the key snapshot could not be read",
     // Of the SDK: the simulated connector has no connections.

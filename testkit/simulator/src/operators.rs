@@ -29,7 +29,7 @@ use crate::environment::customers_table;
 const MAX_SECONDS_AHEAD: u64 = 5 * 60;
 
 /// How long a write of an import is repeated.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+const IMPORT_WRITE_BUDGET: Duration = Duration::from_secs(10);
 
 /// How often an erasure reads the counts of the queue, and the time between two readings.
 const MAX_READINGS: u32 = 90;
@@ -85,11 +85,13 @@ async fn import_line(
         newer_field: NewerField::Keep,
         now: clients.aws.now(),
     };
-    let written = table.upsert(upsert, Deadline::after(WRITE_TIMEOUT)).await;
+    let written = table
+        .upsert(upsert, Deadline::after(IMPORT_WRITE_BUDGET))
+        .await;
     let ended = clients.aws.micros();
     let outcome = match written.map(|upserted| upserted.part) {
         Ok(StoredPart::Whole) => ClientOutcome::Acknowledged(ended),
-        // A newer update may also be stored over an attempt that took effect without an answer.
+        // A newer update may also be stored over an attempt that took effect without a response.
         Ok(StoredPart::Some | StoredPart::AsWritten | StoredPart::Newer) | Err(_) => {
             ClientOutcome::Unknown
         }
@@ -133,7 +135,7 @@ async fn erase_customer(clients: Rc<Clients>, account: u32, customer: u32) {
     let mut readings = 0..MAX_READINGS;
     while counted_messages(&clients) > 0 {
         if readings.next().is_none() {
-            // The command gives up: the customer may come back.
+            // The command fails: the customer may come back.
             record_erasure(&clients, account, customer, sent, ClientOutcome::Unknown);
             return;
         }

@@ -42,7 +42,7 @@ pub struct RunResult {
     pub broken: Vec<BrokenPromise>,
     /// What happened, if that was asked for.
     pub lines: Vec<Line>,
-    /// The calls on DynamoDB, with its answers, if that was asked for.
+    /// The calls on DynamoDB, with its responses, if that was asked for.
     pub recorded: Vec<Value>,
 }
 
@@ -51,7 +51,7 @@ pub struct RunResult {
 pub struct RunOptions {
     /// What is left out.
     pub cuts: Vec<Cut>,
-    /// Whether what happened is kept: the lines of its story, and the calls on DynamoDB.
+    /// Whether the run records what happened: the lines of its story, and the calls on DynamoDB.
     pub keeps_all: bool,
 }
 

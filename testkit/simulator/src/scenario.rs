@@ -111,7 +111,7 @@ impl Scenario {
 
     /// Keys are revoked, and clients go on to use them for minutes, with environments that live long.
     /// In a third of the runs nothing fails, in another third the key table fails for good, from before
-    /// or after the revocation. S3 answers, as the promise asks for.
+    /// or after the revocation. S3 responds, as the promise requires.
     fn with_revocation(random: &mut fastrand::Rng) -> Self {
         let mut mixed = Self::mixed(random);
         let rules = &mut mixed.faults.0;
@@ -197,7 +197,7 @@ impl Scenario {
         }
     }
 
-    /// Batches with many calls, whose table does not answer now and then.
+    /// Batches with many calls, whose table sometimes does not respond.
     fn with_large_batches(random: &mut fastrand::Rng) -> Self {
         let mixed = Self::mixed(random);
         let lasts = Duration::from_secs(12);
@@ -212,7 +212,7 @@ impl Scenario {
         }
     }
 
-    /// The queue and the tables fail together: writes take effect without an answer, and the clients
+    /// The queue and the tables fail together: writes take effect without a response, and the clients
     /// get 503s.
     fn with_failing_queue(random: &mut fastrand::Rng) -> Self {
         let mixed = Self::mixed(random);

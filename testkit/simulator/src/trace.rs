@@ -26,7 +26,7 @@ pub struct Line {
 }
 
 impl Trace {
-    /// A trace that keeps every line.
+    /// A trace that records every line.
     pub fn with_lines() -> Self {
         Self {
             lines: Some(Vec::new()),
@@ -39,7 +39,7 @@ impl Trace {
         self.hasher.finish()
     }
 
-    /// All lines, if they are kept.
+    /// All lines, if they are recorded.
     pub fn take_lines(&mut self) -> Vec<Line> {
         self.lines.take().unwrap_or_default()
     }

@@ -110,7 +110,7 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_claim_chec
             ids(&events),
             ids_of([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 12, 13, 14, 11])
         );
-        let reason = format!("EventBridge does not take the event: {code}");
+        let reason = format!("EventBridge refused the event: {code}");
         assert_eq!(delivery.kept()[&kept_key(11)]["reason"], reason);
         // EventBridge does not take the claim check either: the shard goes on.
         delivery.targets.refuse(Target::Bus, "dataref", code);
@@ -138,7 +138,7 @@ async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
     assert_eq!(delivery.kept().len(), 1);
     assert_eq!(
         delivery.kept()[&kept_key(11)]["reason"],
-        "EventBridge does not take the event: ValidationException"
+        "EventBridge refused the event: ValidationException"
     );
     assert_eq!(delivery.line().await["EventClaimChecks"], 1);
     // EventBridge does not take the claim check either: the shard goes on, and an alarm counts the
@@ -171,7 +171,7 @@ async fn event_that_costs_the_whole_call_of_the_lake_is_kept_and_the_others_are_
     );
     assert_eq!(
         delivery.kept()[&kept_key(617)]["reason"],
-        "Firehose does not take the event: InvalidArgumentException"
+        "Firehose refused the event: InvalidArgumentException"
     );
     let line = delivery.line().await;
     assert_eq!(line["RecordsDelivered"], 999, "{line}");

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use aws::dynamodb::dynamodb_with_retries;
-use aws::http_client::refuse_empty_answers;
+use aws::http_client::refuse_empty_responses;
 use aws_config::SdkConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
@@ -61,7 +61,7 @@ pub(crate) struct QueueUrls<'a> {
 
 impl Stack {
     fn new(config: &SdkConfig, variables: StackVariables, is_local: bool) -> Self {
-        let http_client = config.http_client().map(refuse_empty_answers);
+        let http_client = config.http_client().map(refuse_empty_responses);
         let mut sqs = aws_sdk_sqs::config::Builder::from(config);
         sqs.set_http_client(http_client);
         Self {

@@ -18,7 +18,7 @@ pub const FENCE_PREFIX: &str = "fence:";
 pub const GENERATION: &str = "fence:pk";
 
 /// The attribute with the tombstone version: the highest fence of a removed field that was deleted.
-/// Its name is built like that of [`GENERATION`].
+/// Its name is built like [`GENERATION`].
 pub const TOMBSTONE_VERSION: &str = "fence:fence";
 
 /// Names of the stored item's own attributes, which the client may not set.

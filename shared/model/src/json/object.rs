@@ -20,7 +20,7 @@ pub struct Object<'a, 'p> {
 pub struct Field<'a, 'p> {
     /// The decoded name; empty, with a validation error, if it is not valid Unicode.
     pub name: Cow<'a, str>,
-    /// The value, of which only the type was read.
+    /// The value. Only its type was read.
     pub value: Value<'a>,
     object: &'p JsonPointer<'p>,
 }
@@ -71,7 +71,7 @@ pub(crate) struct SeenNames<'p> {
 }
 
 impl<'p> SeenNames<'p> {
-    /// For the names of the object at `object`, of which no name was read yet.
+    /// No names yet, for the object at `object`.
     pub(crate) fn new(object: &'p JsonPointer<'p>) -> Self {
         Self {
             object,

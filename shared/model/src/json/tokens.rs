@@ -41,7 +41,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The tokens inside an object or an array of which `text` is the whole.
+    /// The tokens inside an object or an array. `text` is all of it.
     pub(super) fn inside(text: &'a str) -> Self {
         Self {
             text,

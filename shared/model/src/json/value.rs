@@ -78,7 +78,7 @@ fn is_at_no_number(text: &str, line: usize, column: usize) -> bool {
     from_column.is_some_and(|word| word.starts_with("NaN") || word.starts_with("Infinity"))
 }
 
-/// A JSON value of which the syntax was checked.
+/// A JSON value whose syntax was checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Value<'a> {
     pub(super) first: Token<'a>,

@@ -22,10 +22,10 @@ const MAX_VALID_KEYS: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
 /// Invalid keys in the cache: about a megabyte.
 const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 
-/// What the cache answers for one key.
+/// What the cache has of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CacheAnswer {
-    /// What is used without a look-up. A valid key may have expired since.
+    /// It is used without a look-up. A valid key may have expired since.
     Fresh {
         /// `None` for an unknown key.
         entry: Option<Arc<KeyEntry>>,
@@ -33,7 +33,7 @@ pub(crate) enum CacheAnswer {
         /// older one.
         key_table_is_unavailable: bool,
     },
-    /// What is too old for that: it is used only while the table cannot be read.
+    /// It is too old for that: it is used only while the table cannot be read.
     Stale(LookupResult),
     /// The key was not looked up, or was evicted.
     Miss,
@@ -94,8 +94,8 @@ impl Cache {
         }
     }
 
-    /// Adds what the table answered to a look-up of `now` that another source has decided since. A
-    /// revocation stays: one that only the key snapshot has counts, too.
+    /// Adds the table's late result of a look-up of `now`, which another source has decided since. A revocation
+    /// stays, even if only the key snapshot has it.
     pub(crate) fn insert_late(
         &mut self,
         hash: KeyHash,
@@ -108,7 +108,7 @@ impl Cache {
         }
     }
 
-    /// Adds what the table answered at `now`.
+    /// Adds the table's result of `now`.
     pub(crate) fn insert(&mut self, hash: KeyHash, entry: Option<Arc<KeyEntry>>, now: Timestamp) {
         let is_valid = entry.as_ref().is_some_and(|entry| entry.is_active(now));
         let ttl = if is_valid {
@@ -124,7 +124,7 @@ impl Cache {
         self.put(hash, slot, is_valid);
     }
 
-    /// Adds what is used at `now` because the table has not answered.
+    /// Adds what is used at `now` because the table has not responded.
     pub(crate) fn insert_without_table(&mut self, hash: KeyHash, slot: CacheSlot, now: Timestamp) {
         let entry = slot.result.entry.as_ref();
         let is_valid = entry.is_some_and(|entry| entry.is_active(now));

@@ -16,12 +16,12 @@ use super::table_lookup::{Found, NoAnswer, TableAnswer};
 /// How long a record of another source is used when the table was only slow.
 const SLOW_TABLE_ENTRY_TTL: Duration = Duration::from_secs(5);
 
-/// What the sources have answered about a key.
+/// What the sources know about a key.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     pub(super) table: TableAnswer,
     /// The newest record of the snapshot and the cache. `None` if neither has the key, or if the table
-    /// answered before the snapshot was asked.
+    /// responded before the snapshot was read.
     pub(super) known: Option<KnownKey>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct KnownKey {
 pub(super) enum Decision {
     /// The answer of the table counts.
     Table(Found),
-    /// The answer of the table counts when it comes: no other source knows the key.
+    /// The look-up waits for the table, and its answer counts: no other source knows the key.
     AwaitTable,
     /// The record of another source counts.
     WithoutTable(KnownKey, Reason),
@@ -50,7 +50,7 @@ pub(super) enum Decision {
 pub(super) enum Reason {
     /// It says that the key was revoked, and the table does not.
     Revoked,
-    /// The table may answer later.
+    /// The table may still respond.
     TableIsSlow,
     TableIsUnavailable,
     /// The table refuses to be read, because of a fault of this service.

@@ -3,10 +3,10 @@
 //!
 //! 1. The cache ([`cache`](super::cache)). A fresh entry ends the look-up.
 //! 2. The key table ([`table_lookup`](super::table_lookup)), alone for `TABLE_HEAD_START`. For some seconds
-//!    after a look-up that the table did not answer, this step is left out. A table that refuses a call has
-//!    answered, so each request asks it again.
+//!    after a look-up without a response of the table, this step is left out. A table that refuses a call has
+//!    responded, so each request asks it again.
 //! 3. The key snapshot ([`snapshot_reader`](super::snapshot_reader)), beside a stale entry of the cache. A slow table may
-//!    still answer while the snapshot is read.
+//!    still respond while the snapshot is read.
 //! 4. If no other source knows the key: the key table again, until the key look-up's part of
 //!    [`RequestBudget`] is over.
 //!
@@ -31,7 +31,7 @@ use crate::context::{KeyTableHealth, RequestContext};
 
 impl Authenticator {
     /// Asks for a key that cannot exist, so that the TCP and TLS connections are set up while the
-    /// process starts, and the snapshot is read if the table does not answer in time. A failure does
+    /// process starts, and the snapshot is read if the table does not respond in time. A failure does
     /// not stop the process. `now` is the time of day.
     pub async fn warm_up(&self, now: Timestamp) {
         let unknown = KeyHash::from_key("");
@@ -79,7 +79,7 @@ impl Authenticator {
         }
     }
 
-    /// Asks the table and, if it does not answer in time, the snapshot.
+    /// Asks the table and, if it does not respond in time, the snapshot.
     async fn ask(&self, lookup: &mut TableLookup, stale: Option<&LookupResult>) -> Answers {
         let table = self.table.answer_in_time(lookup).await;
         match table {
@@ -93,8 +93,8 @@ impl Authenticator {
         }
     }
 
-    /// Asks the snapshot while the table may still answer. If the table answers before, the snapshot in
-    /// memory counts: it may have a revocation.
+    /// Asks the snapshot while the table may still respond. If the table responds first, the snapshot in memory
+    /// counts: it may have a revocation.
     async fn ask_beside_table(
         &self,
         lookup: &mut TableLookup,
@@ -118,15 +118,15 @@ impl Authenticator {
         }
     }
 
-    /// Adds what the table answered to the cache.
+    /// Adds the table's answer to the cache.
     fn remember(&self, hash: KeyHash, found: Found, received_at: Timestamp) -> Found {
         let entry = found?;
         lock(&self.cache).insert(hash, entry.clone(), received_at);
         Ok(entry)
     }
 
-    /// Adds what another source knows of a key to the cache, and to the context. A slow table may go
-    /// on after the request: its answer counts from then on.
+    /// Adds what another source knows of a key to the cache, and to the context. The look-up in
+    /// a slow table may continue after the request: its answer counts for later requests.
     fn use_without_table(
         &self,
         lookup: TableLookup,

@@ -30,8 +30,8 @@ const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long reading the snapshot may take.
 const SNAPSHOT_READ_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The largest snapshot that is parsed without another thread: that of some hundred keys, which takes
-/// less than a millisecond.
+/// The largest snapshot that is parsed without another thread. It has some hundred keys, and takes less
+/// than a millisecond.
 const PARSED_AT_ONCE_BYTES: usize = 16 * 1024;
 
 /// Reads the snapshot of a bucket.
@@ -46,8 +46,8 @@ struct SnapshotState {
     latest: Option<Arc<KeySnapshot>>,
     /// Until when look-ups use `latest` and wait for no read.
     used_until: Option<Timestamp>,
-    /// The read that is under way. Every look-up that needs it waits for the same one, and it goes
-    /// on when none waits any more: a large snapshot takes longer than a look-up may wait.
+    /// The read that is under way. All look-ups that need it wait for the same one. It continues when none
+    /// waits any more: a large snapshot takes longer than a look-up may wait.
     reading: Option<Shared<BoxFuture<'static, ()>>>,
 }
 
@@ -100,7 +100,7 @@ impl SnapshotReader {
         if state.reading.is_none() {
             let read = read_into(self.state.clone(), self.bucket.clone(), now);
             let task = tokio::spawn(read.in_current_span());
-            // A panic in the task ends it, and with it the waiting.
+            // A panic ends the task, and so the look-ups stop waiting.
             state.reading = Some(task.map(drop).boxed().shared());
         }
         state.reading.clone()
@@ -126,7 +126,7 @@ impl fmt::Debug for SnapshotState {
     }
 }
 
-/// Reads the snapshot, and keeps it if it is newer than the one in memory.
+/// Reads the snapshot. It replaces the one in memory if it is newer.
 async fn read_into(state: Arc<Mutex<SnapshotState>>, bucket: Bucket, began_at: Timestamp) {
     let result = read_snapshot(bucket).await;
     let mut state = lock(&state);

@@ -19,23 +19,22 @@ use tokio::time::{Instant, timeout};
 
 use super::lock;
 
-/// How long the table is asked before the snapshot is read. It is chosen so that an answer of
-/// DynamoDB, which takes tens of milliseconds, comes before its end, and that a new process of an
-/// outage does not wait long.
+/// How long a look-up waits for the table before it reads the snapshot. DynamoDB responds within tens of
+/// milliseconds, and in an outage a new process must not wait long.
 const TABLE_HEAD_START: Duration = Duration::from_millis(350);
 
 /// After how long a silent table counts as unavailable.
 const TABLE_SILENCE: Duration = Duration::from_secs(1);
 
-/// How long look-ups ask the snapshot before the table, after a look-up that the table did not
-/// answer. Otherwise each look-up of an outage would wait for the table.
+/// How long look-ups ask the snapshot before the table, after a look-up without a response of the table.
+/// Otherwise each look-up of an outage would wait for the table.
 const SNAPSHOT_FIRST_PERIOD: Duration = Duration::from_secs(5);
 
 /// What a look-up finds: the entry of a key, which may have expired or been revoked; `None` for an
 /// unknown key.
 pub(super) type Found = Result<Option<Arc<KeyEntry>>, StoreError>;
 
-/// What the table has answered, when its time is over.
+/// The result of the table when its time is over.
 #[derive(Clone, Debug)]
 pub(super) enum TableAnswer {
     /// The entry of the key; `None` for an unknown key.
@@ -44,12 +43,12 @@ pub(super) enum TableAnswer {
     NotYet(NoAnswer),
 }
 
-/// Why the table has not answered.
+/// Why there is no response of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoAnswer {
-    /// It has not answered in [`TABLE_HEAD_START`].
+    /// It has not responded in [`TABLE_HEAD_START`].
     Slow,
-    /// A call failed, or it has not answered in [`TABLE_SILENCE`].
+    /// A call failed, or it has not responded in [`TABLE_SILENCE`].
     Unavailable,
 }
 
@@ -60,7 +59,7 @@ pub(super) struct KeyTable {
     missing_answer: Arc<Mutex<Option<MissingAnswer>>>,
 }
 
-/// The last look-up that the table did not answer in time.
+/// The last look-up without a response of the table in time.
 #[derive(Clone, Copy, Debug)]
 struct MissingAnswer {
     reason: NoAnswer,
@@ -76,9 +75,9 @@ pub(super) struct TableLookup {
     started: Instant,
     /// When the look-up must have ended.
     pub(super) deadline: Deadline,
-    /// The answer. The table is asked once this is polled.
+    /// The result. The first poll sends the call.
     pub(super) answer: BoxFuture<'static, Found>,
-    /// Whether a call failed, or the table has not answered in [`TABLE_SILENCE`].
+    /// Whether a call failed, or the table has not responded in [`TABLE_SILENCE`].
     pub(super) has_failed: Arc<AtomicBool>,
 }
 
@@ -110,8 +109,8 @@ impl KeyTable {
         }
     }
 
-    /// What the table answers before the snapshot is asked. It is not asked for some seconds after
-    /// a look-up that it did not answer.
+    /// The result of the table before the snapshot is asked. For some seconds after a look-up without a
+    /// response, the table is not asked.
     pub(super) async fn answer_in_time(&self, lookup: &mut TableLookup) -> TableAnswer {
         if let Some(reason) = self.missing_answer(lookup.received_at) {
             return TableAnswer::NotYet(reason);
@@ -127,22 +126,21 @@ impl KeyTable {
         }
     }
 
-    /// Why the table did not answer a look-up, if that was at most [`SNAPSHOT_FIRST_PERIOD`] before
+    /// Why the table did not respond to a look-up, if that was at most [`SNAPSHOT_FIRST_PERIOD`] before
     /// `now`.
     fn missing_answer(&self, now: Timestamp) -> Option<NoAnswer> {
         let missing = (*lock(&self.missing_answer))?;
         (now < missing.until).then_some(missing.reason)
     }
 
-    /// Notes for the next look-ups that the table had not answered one at `now`.
+    /// Notes for the next look-ups that the table had not responded at `now`.
     fn note(&self, reason: NoAnswer, now: Timestamp) {
         let until = now.plus(SNAPSHOT_FIRST_PERIOD);
         *lock(&self.missing_answer) = Some(MissingAnswer { reason, until });
     }
 
-    /// Notes that the table did not answer a look-up for a request of `received_at`. That counts from
-    /// [`TABLE_SILENCE`] on at the latest: Lambda may have frozen the process since, and that says
-    /// nothing of the table.
+    /// Notes that the table did not respond to a look-up for a request of `received_at`. The failure counts
+    /// from [`TABLE_SILENCE`] on at the latest, because Lambda may have frozen the process since.
     fn note_failure(&self, received_at: Timestamp, elapsed: Duration) {
         let failed_at = received_at.plus(elapsed.min(TABLE_SILENCE));
         self.note(NoAnswer::Unavailable, failed_at);
@@ -153,7 +151,7 @@ impl KeyTable {
         *lock(&self.missing_answer) = None;
     }
 
-    /// Asks the table. Notes when it does not answer.
+    /// Asks the table. Notes when it does not respond.
     async fn ask(
         self,
         hash: KeyHash,
@@ -165,9 +163,9 @@ impl KeyTable {
         let mut answer = pin!(self.table.find(&hash, deadline, &has_failed));
         let in_time = timeout(TABLE_SILENCE, answer.as_mut()).await;
         let is_unavailable = match &in_time {
-            // A corrupt item is an answer, because it says nothing of other keys.
+            // A corrupt item is a response: it says nothing about other keys.
             Ok(Ok(_) | Err(StoreError::Corrupt)) => false,
-            // A table that refuses does so at once: the next look-up loses no time when it asks again.
+            // A refusal comes at once, so the next look-up loses no time when it asks again.
             Ok(Err(error)) => error.own_fault().is_none(),
             Err(_) => true,
         };

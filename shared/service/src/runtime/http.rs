@@ -1,5 +1,5 @@
-//! A function behind the HTTP API: from an event of API Gateway to the function's request, and from
-//! what became of the request to the event's answer.
+//! A function behind the HTTP API: from an event of API Gateway to the function's request, and from the
+//! result of the request to the response.
 //!
 //! An invocation never ends in an error: a panic becomes a 500, and the process goes on.
 
@@ -32,7 +32,7 @@ use crate::telemetry::request_log;
 
 /// A function behind the HTTP API.
 pub trait HttpFunction: Sync {
-    /// What became of a request that it has handled.
+    /// The outcome of a request that it has handled.
     type Outcome: EndpointOutcome + Send;
 
     const ROUTES: &'static [Route];
@@ -57,8 +57,8 @@ struct HttpProcess<F> {
     is_warm: AtomicBool,
 }
 
-/// Serves the invocations of a function behind the HTTP API, or answers each with why there is no
-/// function. See [`run`].
+/// Serves the invocations of a function behind the HTTP API. If there is no function, each invocation fails
+/// with the reason. See [`run`].
 ///
 /// # Errors
 /// As [`run`].
@@ -129,7 +129,7 @@ pub async fn serve<F: HttpFunction>(
     served
 }
 
-/// Has the function handle a request to one of its routes.
+/// Calls the function with a request to one of its routes.
 async fn dispatch<F: HttpFunction>(
     function: &F,
     request: &Request,

@@ -5,8 +5,8 @@
 //! or the value of a header may be invalid, and a path may not form a URI. `lambda_http` rejects
 //! such an event; `lambda_runtime` then logs the rejected value, which may be a key, and the
 //! invocation ends in an error. This parser reads only the members and headers that are used. It
-//! ignores a header or a body that is invalid; an event of another shape is not a request, and is
-//! answered with a 404.
+//! ignores a header or a body that is invalid; an event of another shape is not a request, and
+//! gets a 404.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -131,13 +131,13 @@ impl<I: BulkItem> WriteProgress<I> {
         self.error = None;
     }
 
-    /// What became of each item, of which none is pending.
+    /// The outcome of each item, when none is pending.
     pub(super) fn into_outcomes(self) -> Vec<ItemOutcome> {
         self.outcomes.0
     }
 
-    /// What became of each item, if the pending ones are not put again.
-    pub(super) fn give_up(mut self, reason: &StoreError) -> Vec<ItemOutcome> {
+    /// The outcome of each item. The pending ones are unstored.
+    pub(super) fn abandon(mut self, reason: &StoreError) -> Vec<ItemOutcome> {
         for pending in self.queue.iter().chain(&self.postponed) {
             let outcome = ItemOutcome::Unstored(reason.clone());
             self.outcomes.set(pending.position, outcome);
@@ -146,7 +146,7 @@ impl<I: BulkItem> WriteProgress<I> {
     }
 }
 
-/// What became of each item of a request, by its position.
+/// The outcome of each item of a request, by its position.
 struct ItemOutcomes(Vec<ItemOutcome>);
 
 impl ItemOutcomes {

@@ -22,7 +22,7 @@ pub(super) struct FieldByField<'a> {
     attempted_at: Timestamp,
     /// The fields that it changes.
     fields: Vec<FieldWrite<'a>>,
-    /// Whether it leaves a field, because that is newer.
+    /// Whether it leaves a field, because the field is newer.
     leaves_newer_field: bool,
     /// Whether it sets a field that has neither value nor fence, and must not if the tombstone version rises.
     sets_new_field: bool,

@@ -12,7 +12,7 @@ use crate::attributes::Item;
 use crate::error::StoreError;
 use crate::fence::Fence;
 
-/// How long the fence of a removed field is kept. An older update of the field may wait in the
+/// How long the fence of a removed field is stored. An older update of the field may wait in the
 /// overflow queue for 14 days, and then in the dead-letter queue for 14 more; one day is a margin.
 pub const REMOVED_FENCE_RETENTION: Duration = Duration::from_hours((14 + 14 + 1) * 24);
 
@@ -55,8 +55,8 @@ pub(super) struct ExpiredFence<'i> {
     pub(super) fence: Fence,
 }
 
-/// The fences of an item that are of no use any more: their fields were removed so long ago that no
-/// older update of them can still be written.
+/// The fences of an item that are no longer needed: their fields were removed so long ago that no older
+/// update of them can still be written.
 pub(super) struct ExpiredFences<'i> {
     /// At most [`MAX_EXPIRED_FENCES`].
     pub(super) fences: Vec<ExpiredFence<'i>>,

@@ -56,7 +56,7 @@ impl Upserted {
         })
     }
 
-    /// The result of an update of which an earlier attempt took effect without a response.
+    /// The result of an update whose earlier attempt took effect without a response.
     pub(super) fn from_lost_attempt(upsert: &Upsert<'_>, item: &Item) -> Result<Self, StoreError> {
         let mark = upsert.mark;
         let fence = Fence::from_item(item)?;

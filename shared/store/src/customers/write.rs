@@ -62,8 +62,8 @@ pub(super) struct ReadItem<'a> {
 pub(super) enum EqualFence {
     /// It is refused: another update has taken the fence meanwhile.
     IsNewer,
-    /// It replaces the field: the fence is that of the update itself, or of a line of an import with
-    /// the same time.
+    /// It replaces the field: the update itself, or a line of an import with the same time, has written
+    /// the fence.
     IsReplaced,
 }
 

@@ -46,8 +46,7 @@ pub struct DeferredBatch<'a> {
     /// The signals that DynamoDB did not acknowledge.
     #[serde(borrow)]
     pub signals: Vec<DeferredSignal<'a>>,
-    /// Rejected signals of the request, as they are to be stored. The drain sets when they
-    /// expire.
+    /// Rejected signals of the request, as items. The drain sets when they expire.
     pub rejected: Vec<RejectedSignalItem<'a>>,
 }
 

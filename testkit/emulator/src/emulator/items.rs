@@ -21,7 +21,7 @@ impl Emulator {
     /// Stores an item, given in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// When the emulator answers with an error.
+    /// When the emulator responds with an error.
     pub fn put_item(&self, table: &str, item: &Value) -> Result<()> {
         let database = self.database()?;
         let put = request(json!({"TableName": table, "Item": item}))?;
@@ -34,7 +34,7 @@ impl Emulator {
     /// The item with this key, both in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// When the emulator answers with an error.
+    /// When the emulator responds with an error.
     pub fn item(&self, table: &str, key: &Value) -> Result<Option<Value>> {
         let database = self.database()?;
         let get = request(json!({"TableName": table, "Key": key}))?;
@@ -47,7 +47,7 @@ impl Emulator {
     /// Deletes all items of a table, by creating it anew.
     ///
     /// # Errors
-    /// When the emulator answers with an error.
+    /// When the emulator responds with an error.
     pub fn clear(&self, table: &Table) -> Result<()> {
         let database = self.database()?;
         let delete = request(json!({"TableName": table.name}))?;
@@ -60,7 +60,7 @@ impl Emulator {
     /// Deletes the items of a table whose `pk` begins with `prefix`.
     ///
     /// # Errors
-    /// When the emulator answers with an error.
+    /// When the emulator responds with an error.
     pub fn delete_partitions(&self, table: &Table, prefix: &str) -> Result<()> {
         let mut keys = Vec::new();
         self.read_all(&table.name, |item| {
@@ -86,7 +86,7 @@ impl Emulator {
     /// Whether a table has no item.
     ///
     /// # Errors
-    /// When the emulator answers with an error.
+    /// When the emulator responds with an error.
     pub fn is_empty(&self, table: &str) -> Result<bool> {
         let page = self.scan(table, 1, &Value::Null)?;
         Ok(page.count == 0)
@@ -95,7 +95,7 @@ impl Emulator {
     /// Gives all items of a table to `each`, in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// When the emulator answers with an error.
+    /// When the emulator responds with an error.
     pub fn for_each_item(&self, table: &str, mut each: impl FnMut(&mut Value)) -> Result<()> {
         self.read_all(table, |item| {
             each(&mut to_json(item)?);
@@ -107,7 +107,7 @@ impl Emulator {
     /// attribute `order`, in this order, and in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// When the emulator answers with an error.
+    /// When the emulator responds with an error.
     pub fn newest(
         &self,
         table: &str,
@@ -150,7 +150,7 @@ impl Emulator {
     /// in DynamoDB's own JSON.
     ///
     /// # Errors
-    /// When the emulator answers with an error.
+    /// When the emulator responds with an error.
     pub fn last_of(&self, table: &str, partition: &str, most: usize) -> Result<Vec<Value>> {
         let database = self.database()?;
         let mut found = Vec::new();

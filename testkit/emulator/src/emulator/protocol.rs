@@ -1,4 +1,4 @@
-//! DynamoDB's protocol over HTTP: a header names the operation, and call and answer are JSON. This
+//! DynamoDB's protocol over HTTP: a header names the operation, and the call and the response are JSON. This
 //! module must not know what is stored.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 const UNKNOWN_OPERATION: &str =
     r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
 
-/// Gets the message of each answer that says that the emulator failed.
+/// Gets the message of each response that says that the emulator failed.
 pub(super) type Failures = mpsc::UnboundedSender<String>;
 
 /// Answers the calls to a database, one after another, in a thread beside that of the server: a large batch

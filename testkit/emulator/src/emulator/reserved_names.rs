@@ -22,7 +22,7 @@ pub(super) fn hide(call: &[u8]) -> Cow<'_, [u8]> {
     })
 }
 
-/// An answer of dynoxide as a client gets it.
+/// A response of dynoxide as a client gets it.
 pub(super) fn show(answer: Vec<u8>) -> Vec<u8> {
     let changed = match change_texts(&answer, shown) {
         Cow::Owned(changed) => Some(changed),

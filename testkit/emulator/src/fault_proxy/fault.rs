@@ -13,30 +13,30 @@ pub enum Fault {
         code: &'static str,
         message: &'static str,
     },
-    /// 500, as the service answers when it fails, nothing written.
+    /// A 500, as when the service fails. Nothing is written.
     InternalServerError,
     /// This status without a body, as of a proxy or a load balancer, nothing written.
     Status(u16),
     /// 400 `InvalidSignatureException`, because the clock of the client is late, nothing written.
     SignatureExpired,
-    /// The clock of the service is so far ahead of this process, and each answer has its time. A call whose
+    /// The clock of the service is so far ahead of this process, and each response has its time. A call whose
     /// signature is too old by that clock is refused, and nothing written. Other calls are done.
     ClockAhead(Duration),
     /// The connection is reset, nothing written.
     ResetBefore,
-    /// The call is done, and the connection reset instead of an answer.
+    /// The call is done, and the connection is reset instead of a response.
     ResetAfter,
-    /// The call is done, and answered with a 500.
+    /// The call is done, and the response is a 500.
     ErrorAfter,
-    /// The call is done, and its answer ends before its last byte.
+    /// The call is done, and its response ends before its last byte.
     CutBody,
-    /// The call is done, and answered with a 200 that has this body.
+    /// The call is done, and the response is a 200 with this body.
     AnswerReplaced(&'static str),
-    /// The call is done, and its answer has this header.
+    /// The call is done, and its response has this header.
     AnswerHeader(&'static str, &'static str),
-    /// The call is done, and answered this much later.
+    /// The call is done, and the response comes this much later.
     Slow(Duration),
-    /// Nothing is done and nothing is answered, as long as the caller waits.
+    /// Nothing is done, and there is no response, as long as the caller waits.
     Hanging,
     /// A `BatchWriteItem` is answered this much later as if it were done, and nothing is. Other
     /// calls are not faulted.
@@ -47,10 +47,10 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// What a table answers to more calls than it has capacity for, nothing written.
+    /// The response to more calls than a table has capacity for. Nothing is written.
     pub const THROTTLED: Self = Self::Refused("ProvisionedThroughputExceededException");
 
-    /// What S3 answers without a permission, also for a missing object without the permission to list.
+    /// The response of S3 without a permission, also for a missing object without the permission to list.
     pub const FORBIDDEN: Self = Self::refused_as(403, "AccessDenied");
 
     /// An error with this status and code, nothing written.

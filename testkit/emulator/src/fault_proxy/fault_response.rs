@@ -1,4 +1,4 @@
-//! Answers in a service's place.
+//! Responses in a service's place.
 
 use http_body_util::Full;
 use hyper::Response;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::call::AwsService;
 
-/// What a service answers to a call that it does not do.
+/// The response to a call that a service refuses.
 pub(super) fn refusal(
     service: AwsService,
     status: u16,
@@ -24,7 +24,7 @@ pub(super) fn refusal(
     json_answer(status, body.to_string())
 }
 
-/// What a service answers when it fails.
+/// The response when a service fails.
 pub(super) fn server_error(service: AwsService) -> Response<Full<Bytes>> {
     let code = match service {
         AwsService::DynamoDb | AwsService::Other => "InternalServerError",
@@ -33,7 +33,7 @@ pub(super) fn server_error(service: AwsService) -> Response<Full<Bytes>> {
     refusal(service, 500, code, "on purpose")
 }
 
-/// The end of a connection in place of an answer.
+/// The end of a connection in place of a response.
 pub(super) fn broken() -> Response<Full<Bytes>> {
     let mut reset = response(500, &[], "");
     reset.extensions_mut().insert(Break::Reset);
@@ -48,8 +48,8 @@ pub(super) fn json_answer(status: u16, body: impl Into<Bytes>) -> Response<Full<
     )
 }
 
-/// Answers that all requests of a batch are unprocessed. The requests are not parsed, because that
-/// takes long where they are large.
+/// The response when no item of a `BatchWriteItem` was processed. The requests are not parsed, because that
+/// takes long if they are large.
 pub(super) fn all_unprocessed(batch: &[u8]) -> Response<Full<Bytes>> {
     let requests = batch
         .strip_prefix(b"{\"RequestItems\":")
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn requests_of_a_batch_are_answered_as_unprocessed_as_they_were_written() {
+    async fn requests_of_a_batch_write_come_back_unprocessed_as_they_were_written() {
         let answer = all_unprocessed(br#"{"RequestItems":{"Signals":[2, 1]}}"#);
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(

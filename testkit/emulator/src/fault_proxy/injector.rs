@@ -230,7 +230,7 @@ impl<S: Service> FaultInjector<S> {
 }
 
 impl<S: Service> FaultInjector<S> {
-    /// The answer of a service whose clock says `now`, and which has this time.
+    /// The response of a service whose clock says `now`, with this time.
     async fn answer_at(&self, now: SystemTime, call: Request<Bytes>) -> Response<Full<Bytes>> {
         let service = AwsService::of(&call);
         let mut answer = if is_signature_too_old(&call, now) {

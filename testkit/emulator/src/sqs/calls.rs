@@ -1,4 +1,4 @@
-//! The calls of SQS's API: their parameters, within SQS's limits, and their answers.
+//! The calls of SQS's API: their parameters, within SQS's limits, and their responses.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ pub const OVERFLOW_QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/0000000
 pub const DEAD_LETTER_QUEUE: &str =
     "https://sqs.eu-central-1.amazonaws.com/000000000000/dead-letters";
 
-/// A call that SQS answers with an error. The server makes a response of it.
+/// An error of SQS. The server makes a response of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SqsError {
     pub(super) status: u16,

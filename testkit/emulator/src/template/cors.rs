@@ -11,9 +11,9 @@ const ALLOW_HEADERS: &str = "access-control-allow-headers";
 /// deployment, a parameter does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cors {
-    /// The headers that are added to the answer to a preflight.
+    /// The headers that are added to the response to a preflight.
     pub preflight: Vec<(&'static str, String)>,
-    /// The headers that are added to any other answer.
+    /// The headers that are added to any other response.
     pub other: Vec<(&'static str, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What each target takes, within its limits, and what it answers. Each records what it took and
+//! What each target accepts, within its limits, and its responses. Each records what it accepted and
 //! can be made to fail.
 
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub(super) struct RefusedText {
     pub(super) code: &'static str,
 }
 
-/// Calls of a target that contain a text get this answer.
+/// Calls of a target that contain a text get this response.
 #[derive(Debug)]
 pub(super) struct FixedAnswer {
     pub(super) target: Target,

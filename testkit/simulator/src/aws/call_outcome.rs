@@ -5,7 +5,7 @@ use super::dynamodb::Answer;
 /// What the caller of a call gets.
 pub(crate) enum CallOutcome {
     Answer(Answer),
-    /// A body that is not JSON: an object of S3, or an answer that was cut.
+    /// A body that is not JSON: an object of S3, or a response that was cut.
     Bytes {
         status: u16,
         headers: Vec<(&'static str, String)>,

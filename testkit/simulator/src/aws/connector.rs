@@ -102,7 +102,7 @@ impl HttpConnector for EnvironmentConnector {
         let waiting = self.begin_signal_call(&call);
         let (answer, answered) = oneshot::channel();
         let Self { aws, name, .. } = self.clone();
-        // A task of its own: it goes on when the caller gives up or is killed.
+        // A task of its own: it continues when the caller abandons the call or is killed.
         tokio::spawn(async move {
             sleep(planned.before).await;
             let outcome = aws.apply(&name, &call, &planned);

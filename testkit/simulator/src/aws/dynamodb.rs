@@ -1,4 +1,4 @@
-//! The tables: the calls that the functions and the operator make, with the answers of DynamoDB.
+//! The tables: the calls that the functions and the operator make, with the responses of DynamoDB.
 //!
 //! A call takes effect as a whole at one moment, but for `BatchWriteItem`, whose items are written
 //! one after the other. Limits that no request of a simulation reaches are left out: the bytes of an
@@ -31,7 +31,7 @@ const MAX_BATCH: usize = 25;
 #[derive(Debug)]
 pub struct Tables {
     tables: BTreeMap<&'static str, Table>,
-    /// Every call that had an effect or was refused, with its answer, if that was asked for.
+    /// Every call that had an effect or was refused, with its response, if that was asked for.
     recorded: Option<Vec<Value>>,
 }
 
@@ -44,7 +44,7 @@ struct Table {
     replaced: BTreeMap<Vec<String>, Option<Item>>,
 }
 
-/// The answer to a call.
+/// The response to a call.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -102,7 +102,7 @@ impl Tables {
             .flat_map(|table| table.items.values())
     }
 
-    /// Does a call, and says what DynamoDB answers.
+    /// Does a call. Returns DynamoDB's response.
     pub fn call(&mut self, operation: &str, body: &Value, observer: Observer<'_>) -> Answer {
         let done = match operation {
             "GetItem" => self.get_item(body),

@@ -1,4 +1,4 @@
-//! What fails in a run, and when: rules, of which the first that meets a call decides it.
+//! What fails in a run, and when: rules. The first rule that is about a call decides it.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -24,17 +24,17 @@ pub enum Fault {
     Status(u16),
     /// The connection is lost before the call arrives.
     Lost,
-    /// The call takes effect, and its answer is lost.
+    /// The call takes effect, and its response is lost.
     AnswerLost,
-    /// The call takes effect, and its answer is a 200 with this body.
+    /// The call takes effect, and its response is a 200 with this body.
     AnswerReplaced(&'static str),
-    /// Nothing happens, and the answer is a 200 with this body.
+    /// Nothing happens, and the response is a 200 with this body.
     Swallowed(&'static str),
     /// The call takes so many milliseconds.
     Slow(Range<u64>),
-    /// Nothing happens, and nothing is answered.
+    /// Nothing happens, and there is no response.
     Hangs,
-    /// The call takes effect after so many milliseconds, and is not answered. Of a batch, perhaps a
+    /// The call takes effect after so many milliseconds, and there is no response. Of a batch, perhaps a
     /// part.
     Late(Range<u64>),
     /// Of a batch, so many items are written, and the others left unprocessed.
@@ -47,7 +47,7 @@ pub enum Fault {
     Hot(&'static str),
 }
 
-/// The body of an answer that ends before its last byte.
+/// The body of a response that ends before its last byte.
 pub const CUT_ANSWER: &str = "{\"Attrib";
 
 /// What a rule is about.
@@ -92,7 +92,7 @@ pub struct PlannedCall {
     /// How long after it was made it takes effect.
     pub before: Duration,
     pub effect: Effect,
-    /// How long after that its caller hears.
+    /// How long after that its caller gets the reply.
     pub after: Duration,
     pub reply: Reply,
     /// Whether a rule decided it.
@@ -110,10 +110,10 @@ pub enum Effect {
     Without(&'static str),
 }
 
-/// What the caller of a call hears.
+/// What the caller of a call gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// What the service answers.
+    /// The response of the service.
     Result,
     Error {
         status: u16,
@@ -239,7 +239,7 @@ impl Target {
 }
 
 impl Fault {
-    /// On every call on the tables but that of the keys.
+    /// On every call on the tables except the key table.
     pub fn always(self) -> Rule {
         Rule {
             target: Target::TablesOfData,

@@ -10,7 +10,7 @@ use super::call_outcome::CallOutcome;
 /// The bucket's name.
 pub const BUCKET: &str = "keys";
 
-/// The answer for a missing object: template.yaml's roles may not list the bucket (`GetObject` in the
+/// The response for a missing object: template.yaml's roles may not list the bucket (`GetObject` in the
 /// S3 API reference, Permissions).
 const ACCESS_DENIED: &str =
     "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>";

@@ -40,10 +40,10 @@ const SEED: u64 = 1;
 /// What a row has.
 #[derive(Debug, Default)]
 pub(super) struct Measurement {
-    /// Requests that were under way during a fault, and those of them that were deferred.
+    /// Requests that were under way during a fault, and how many of them were deferred.
     pub(super) during_fault: usize,
     pub(super) deferred: usize,
-    /// Requests that got another answer than a 200.
+    /// Requests with another response than a 200.
     pub(super) refused: usize,
     /// Acknowledged requests that are not stored after the drain.
     pub(super) lost: usize,

@@ -1,4 +1,4 @@
-//! Numbers as DynamoDB keeps them: without an exponent, and without zeros that say nothing ("Number"
+//! Numbers as DynamoDB stores them: without an exponent, and without leading or trailing zeros ("Number"
 //! in the DynamoDB developer guide).
 
 use serde_json::Value;

@@ -138,7 +138,7 @@ async fn late_attempt_of_the_same_millisecond_undoes_nothing_of_a_newer_update()
 #[tokio::test(start_paused = true)]
 async fn update_of_the_millisecond_of_the_creation_is_no_creation_although_its_answer_is_lost() {
     // In about half of the rounds, the update meets an item with a higher fence, and writes over
-    // that. Then DynamoDB's answer is lost.
+    // that. Then DynamoDB's response is lost.
     let mut lost_answers = 0;
     for round in 0..32 {
         let lost = Fault::AnswerLost.where_body_has("attribute_exists");

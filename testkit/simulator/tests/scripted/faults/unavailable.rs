@@ -64,7 +64,7 @@ async fn update_waits_for_a_table_that_hangs_until_its_writes_must_end() {
     let [line] = lines.as_slice() else {
         panic!("one line for the request: {lines:?}")
     };
-    // Also of calls that were given up: the first begins at once, and the second ends at the deadline.
+    // Also of abandoned calls: the first begins at once, and the second ends at the deadline.
     assert_eq!(line["DynamoDbLatency"], 600.0, "{line}");
 }
 

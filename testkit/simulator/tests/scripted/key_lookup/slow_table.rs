@@ -13,7 +13,7 @@ use crate::support::stack::{LATENCY, Stack, key_entry, slow};
 /// How long the table is asked before the snapshot is read.
 const TABLE_HEAD_START: Duration = Duration::from_millis(350);
 
-/// A table that answers long after the snapshot has decided, and before a call times out.
+/// A table that responds long after the snapshot has decided, and before a call times out.
 fn slow_table() -> Fault {
     slow(1_500)
 }
@@ -101,7 +101,7 @@ async fn revocation_takes_effect_in_a_minute_while_the_table_takes_350_ms() {
     stack.publish(&[(&key, key_entry())], earlier(3600));
     assert_eq!(stack.status(&key, NOW).await, 200);
     stack.key_with(2, |entry| entry.revoked_at = Some(NOW));
-    // The snapshot is read again, too, and the table answers before S3.
+    // The snapshot is read again, too, and the table responds before S3.
     let (status, took) = stack.timed(stack.status(&key, later(60))).await;
     assert_eq!(status, 401);
     assert_eq!(took, TABLE_HEAD_START + LATENCY / 2);

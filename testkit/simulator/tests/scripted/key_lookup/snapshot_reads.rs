@@ -13,7 +13,7 @@ use crate::support::stack::{LATENCY, Stack, key_entry, slow};
 /// How long one look-up waits for the snapshot.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// When a read that has no answer is made a second time.
+/// How long S3 has for the response to a read before the read is hedged.
 const HEDGE_READ_AFTER: Duration = Duration::from_millis(500);
 
 #[tokio::test(start_paused = true)]

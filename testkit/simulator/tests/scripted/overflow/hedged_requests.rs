@@ -11,7 +11,7 @@ use crate::support::requests::{batch_with_identifier, signals};
 use crate::support::stack::{LATENCY, Stack, WRITE_BUDGET, assert_not_deferred, slow};
 use crate::support::updates::assert_result;
 
-/// How long DynamoDB has for the answer to a call before the same call is made beside it.
+/// How long DynamoDB has for the response to a call before the call is hedged.
 const HEDGE_AFTER: Duration = Duration::from_millis(500);
 
 #[tokio::test(start_paused = true)]

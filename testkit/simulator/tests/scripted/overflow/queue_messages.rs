@@ -1,4 +1,4 @@
-//! Messages as SQS takes them: its answer to a message, and the group of a message.
+//! Messages as SQS accepts them: its response to a message, and the group of a message.
 
 use serde_json::json;
 use simulator::aws::faults::{Fault, Target};

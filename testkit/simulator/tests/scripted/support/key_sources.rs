@@ -16,7 +16,7 @@ use super::stack::Stack;
 /// `new_process_knows_the_keys_of_the_snapshot_in_every_outage` has those that are.
 pub(crate) const OUTAGE: Fault = Fault::Refused("UnknownOperationException");
 
-/// What a table answers to a role that may not read it.
+/// The response of a table to a role that may not read it.
 pub(crate) const DENIED: Fault = Fault::Refused("AccessDeniedException");
 
 pub(crate) const KEY: &str = "intake_sk_of_the_snapshot";

@@ -37,7 +37,7 @@ pub(crate) const WRITE_BUDGET: Duration = Duration::from_millis(1_250);
 /// What the writes of a request that has little time leave to the queue.
 pub(crate) const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
 
-/// What those of a batch leave besides, to an idempotency record after signals could not be stored.
+/// What the writes of a batch also leave, to an idempotency record after signals could not be stored.
 pub(crate) const LATE_RECORD_RESERVE: Duration = Duration::from_millis(500);
 
 pub(crate) const NO_MESSAGES: [&str; 0] = [];
@@ -300,7 +300,7 @@ pub(crate) fn slow(millis: u64) -> Fault {
     Fault::Slow(millis..millis + 1)
 }
 
-/// A call that is not answered, and takes effect half a minute later.
+/// A call without a response, which takes effect half a minute later.
 pub(crate) fn late() -> Fault {
     Fault::Late(30_000..30_001)
 }
