@@ -18,8 +18,8 @@ pub(crate) struct DrainedMessage<'a> {
     pub(crate) account_id: &'a AccountId,
     /// The API key that they were sent with.
     pub(crate) key_id: &'a str,
-    /// The time that the message has: when the request arrived that queued it. If the function that
-    /// deferred it found a record of an earlier attempt, it is when that attempt arrived.
+    /// The time in the message: when the request that queued it arrived or, if the function found the record
+    /// of an earlier attempt, when that attempt arrived.
     pub(crate) deferred_request_at: Timestamp,
     /// When the first attempt of that request arrived: the time in the items' keys. The operator
     /// finds the items by it.

@@ -1,4 +1,4 @@
-//! The variables that a function is made from: those that Lambda and the template set. The caller
+//! The environment variables of a function, which Lambda and the template set. The caller
 //! hands them in, so that several functions can run in one process. This module must not know what a
 //! variable is for.
 

@@ -126,7 +126,7 @@ impl<'a> Batch<'a> {
         sent
     }
 
-    /// Adds a signal after those that were added before.
+    /// Adds a signal after the earlier ones.
     fn add(&mut self, signal: Result<Signal<'a>, RejectedSignal<'a>>) {
         match signal {
             Ok(signal) => self.signals.push(signal),

@@ -85,7 +85,7 @@ pub type Warning = FieldFinding<WarningCode>;
 
 impl<C> FieldFinding<C> {
     /// A finding at `path`. The `predicate` says what is wrong: "must not be blank". If the path is
-    /// too long for a response, the message says that it is about a field in the one that it names.
+    /// too long for a response, the message names the nearest field above it, and says so.
     pub fn new(path: &JsonPointer<'_>, code: C, predicate: &str) -> Self {
         Self::near(path.nearest_location(), code, predicate)
     }

@@ -92,7 +92,7 @@ impl Authenticator {
                 fault: Some(fault),
             })
         })?;
-        // The same for every key that is not valid, so that it does not tell which keys exist.
+        // The same response for every invalid key, so that it does not reveal which keys exist.
         let refused = |reason| {
             Problem::Unauthorized(Unauthorized {
                 reason,

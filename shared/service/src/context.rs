@@ -32,7 +32,7 @@ pub struct RequestContext {
     pub init_duration: Option<Duration>,
     /// The path of its route, once that is found.
     pub path: Option<&'static str>,
-    /// The entry of its API key, for the log: also of one that is no longer valid.
+    /// The entry of its API key, for the log, also if the key is no longer valid.
     pub key: Option<Arc<KeyEntry>>,
     /// How the key table behaved when the key was looked up.
     pub key_table: KeyTableHealth,

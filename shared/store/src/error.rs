@@ -101,8 +101,8 @@ impl UnstoredReason {
         }
     }
 
-    /// The reason of several that says most to the operator: the first one after which the process must end
-    /// or, without one, the first one that says what is wrong with this service, or the first one of all.
+    /// The reason that helps the operator most: the first one after which the process must end, or else the
+    /// first fault of this service, or else the first reason.
     pub fn most_telling<'r>(reasons: impl IntoIterator<Item = &'r Self>) -> Option<Self> {
         let rank = |reason: &&Self| {
             if reason.are_credentials_refused() {

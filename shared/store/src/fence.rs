@@ -18,8 +18,8 @@ use crate::error::StoreError;
 /// How many fences one millisecond has.
 const PER_MILLISECOND: u64 = 1 << 20;
 
-/// The most that an update goes above the fence that it met: about a microsecond, so that
-/// concurrent updates seldom go to the same one, and `updatedAt` does not run ahead of the clock.
+/// The largest step above a stored fence: about a microsecond. Concurrent updates seldom take the same
+/// step, and `updatedAt` does not run ahead of the clock.
 const MAX_STEP: u64 = 1 << 10;
 
 /// A fence: its bits above the lowest 20 are milliseconds since 1970.

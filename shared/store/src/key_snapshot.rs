@@ -89,8 +89,8 @@ pub enum KeySnapshotError {
 pub struct TooManyKeys;
 
 impl SnapshotKey {
-    /// The key with this hash and entry at `now`; `None` for one that a snapshot leaves out: a key
-    /// of `cargo intake verify`, or one that ended long ago.
+    /// The key with this hash and entry at `now`. `None` for keys that a snapshot leaves out: keys of
+    /// `cargo intake verify`, and keys that ended long ago.
     pub fn new(key_hash: KeyHash, entry: &KeyEntry, now: Timestamp) -> Option<Self> {
         let key = Self {
             key_hash,

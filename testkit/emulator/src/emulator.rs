@@ -77,7 +77,7 @@ impl Emulator {
     }
 
     /// As [`Emulator::start`], on a port that the caller has taken. `failures` gets the reason of
-    /// each answer that says that the emulator failed, such as that the disk is full.
+    /// each response about a failure of the emulator, such as a full disk.
     ///
     /// # Errors
     /// Another emulator uses the file, or another program or version has made it; it cannot be opened,

@@ -52,7 +52,7 @@ pub(super) enum NoAnswer {
     Unavailable,
 }
 
-/// The key table, and its health. Look-ups share it, also those that go on after their request.
+/// The key table, and its health. Look-ups share it, also look-ups that continue after their request.
 #[derive(Clone, Debug)]
 pub(super) struct KeyTable {
     table: ApiKeysTable,

@@ -60,7 +60,7 @@ pub(super) struct ExpiredFence<'i> {
 pub(super) struct ExpiredFences<'i> {
     /// At most [`MAX_EXPIRED_FENCES`].
     pub(super) fences: Vec<ExpiredFence<'i>>,
-    /// The highest of these fences, and of those that were removed before.
+    /// The highest of these fences and of the fences that were removed before.
     pub(super) tombstone_version: Fence,
 }
 

@@ -38,10 +38,9 @@ pub(super) enum WriteCondition<'a> {
     ItemIsOlder,
     /// There is no item.
     ItemIsMissing,
-    /// There is the item that was read, and its fence is lower than the one that it gets. The fence of
-    /// each changed field, if it has one, is lower than the one that the field gets, or is the same
-    /// where [`ReadItem::equal_fence`] permits it. Each fence that the write removes is the one that
-    /// was read.
+    /// The item is of the generation that was read, and has a lower fence than it gets. Each changed field
+    /// has no fence, or a lower one than it gets, or the same where [`ReadItem::equal_fence`] permits it.
+    /// Each fence that the write removes has the value that was read.
     FieldsAreOlder(ReadItem<'a>),
 }
 
@@ -143,7 +142,7 @@ impl<'a> CustomerWrite<'a> {
     /// The expressions of the attributes that every write sets.
     fn common_expressions(&self) -> Expressions {
         let fields = self.fields.len();
-        // The item that a write creates gets a random generation. Each call has one of its own: a
+        // The item that a write creates gets a random generation. Each call has its own generation: a
         // call that reaches DynamoDB late, after an erasure, creates another item than its first.
         let set = format!(
             "SET accountId = :account, customerId = :customer, {FENCE} = :fence, \
@@ -160,7 +159,7 @@ impl<'a> CustomerWrite<'a> {
                 format!("attribute_exists(pk) AND {FENCE} < :fence")
             }
         };
-        // Maps of their final size: one that grows hashes its keys again.
+        // Maps of their final size, because a map that grows hashes its keys again.
         let mut names = HashMap::with_capacity(fields.saturating_mul(2).saturating_add(1));
         let mut values = HashMap::with_capacity(fields.saturating_add(7));
         let updated_at = self.item_fence.timestamp().to_string();
@@ -212,7 +211,7 @@ impl Expressions {
         self.names.insert(fence_alias, fence_attribute(name));
     }
 
-    /// Requires that the item is the one that was read, and removes its expired fences.
+    /// Requires the generation that was read, and removes expired fences.
     fn add_read_item(&mut self, read: &ReadItem<'_>) {
         let generation = read.generation.clone();
         self.condition.push_str(" AND #generation = :read");

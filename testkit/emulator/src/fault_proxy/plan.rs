@@ -194,7 +194,7 @@ impl Order {
     }
 }
 
-/// Orders, and rules for the calls that no order is about. The first that applies is the one that counts.
+/// Orders, and rules for the calls that no order is about. The first that applies counts.
 #[derive(Clone, Debug)]
 pub struct Plan {
     orders: Vec<Order>,
