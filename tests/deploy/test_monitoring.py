@@ -90,8 +90,8 @@ class Metrics(unittest.TestCase):
         runbook, cost = ((PROJECT / "docs" / page).read_text() for page in ("runbook.md", "operate.md"))
         headings = re.findall(r"^### (\w+Alarm)$", runbook, re.MULTILINE)
         self.assertEqual(sorted(headings), sorted(self.alarms))
-        # The table has each with what it means and a command.
-        rows = re.findall(r"^\| \[(\w+Alarm)\]\(#\w+\) \| [^|]+ \| [^|]+ \|$", runbook, re.MULTILINE)
+        # The table has each with what it means, a command, and how long it may wait.
+        rows = re.findall(r"^\| \[(\w+Alarm)\]\(#\w+\)(?: \| [^|]+){3} \|$", runbook, re.MULTILINE)
         self.assertEqual(rows, headings)
         # The page says that the first of them go to the topic that pages, and how many these are.
         paging = [name for name in headings if "PageTopicArn" in template.references(self.alarms[name])]

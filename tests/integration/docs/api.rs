@@ -78,12 +78,12 @@ fn limits_of_the_code() -> Vec<LimitRow> {
         ),
         ("a signal, as sent", limits::MAX_SIGNAL_BYTES, " bytes"),
         (
-            "errors, and warnings, reported for a signal",
+            "errors, and as many warnings, reported for a signal",
             limits::MAX_ERRORS_PER_SIGNAL,
             "",
         ),
         (
-            "errors, and warnings, reported for an envelope or a customer",
+            "errors, and as many warnings, reported for an envelope or a customer",
             limits::MAX_ERRORS_PER_REQUEST,
             "",
         ),
