@@ -78,12 +78,12 @@ fn limits_of_the_code() -> Vec<LimitRow> {
         ),
         ("a signal, as sent", limits::MAX_SIGNAL_BYTES, " bytes"),
         (
-            "errors, and as many warnings, reported for a signal",
+            "errors reported for a signal; warnings have the same limit",
             limits::MAX_ERRORS_PER_SIGNAL,
             "",
         ),
         (
-            "errors, and as many warnings, reported for an envelope or a customer",
+            "errors reported for an envelope or a customer; warnings have the same limit",
             limits::MAX_ERRORS_PER_REQUEST,
             "",
         ),
