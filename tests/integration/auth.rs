@@ -8,7 +8,6 @@ use serde_json::json;
 use testkit::{RequestBuilder, TestApp, key_entry, store_key};
 
 use crate::support::clock::{NOW, later};
-use crate::support::items::set_key_attribute;
 
 /// The status of a request with this key that arrives at this time.
 async fn status_at(app: &TestApp, key: &str, at: Timestamp) -> u16 {
@@ -194,21 +193,6 @@ async fn cached_key_expires_at_its_exact_time() {
 }
 
 #[tokio::test]
-async fn revoked_key_is_rejected_after_a_minute() {
-    let (app, key) = TestApp::with_key("shop").await;
-    assert_eq!(status_at(&app, &key, NOW).await, 200);
-    set_key_attribute(&app, &key, "revokedAt", &NOW.to_string()).await;
-    assert_eq!(
-        status_at(&app, &key, later(59)).await,
-        200,
-        "a valid key is cached for a minute"
-    );
-    app.send(RequestBuilder::ping().key(&key).received_at(later(60)))
-        .await
-        .assert_problem(401, "unauthorized");
-}
-
-#[tokio::test]
 async fn verification_key_is_accepted_for_accounts_of_verify_only() {
     let app = TestApp::start();
     for (account, status) in [("shop", 401), ("verify-0123", 200)] {
@@ -225,15 +209,4 @@ async fn verification_key_is_accepted_for_accounts_of_verify_only() {
         let hash = item["keyHash"].as_s().unwrap();
         assert!(hash.starts_with("verify-"), "{hash}");
     }
-}
-
-#[tokio::test]
-async fn key_with_a_corrupt_item_cannot_be_checked() {
-    let (app, another_key) = TestApp::with_key("shop").await;
-    assert_eq!(status_at(&app, &another_key, NOW).await, 200);
-    let key = app.key("shop").await;
-    set_key_attribute(&app, &key, "only", "everything").await;
-    app.send(RequestBuilder::ping().key(&key))
-        .await
-        .assert_problem(503, "storage-unavailable");
 }

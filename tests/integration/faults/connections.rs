@@ -1,20 +1,18 @@
 //! Connections that are dropped while Lambda has frozen a process, without a packet to the process;
-//! those that a failed call leaves; and an address where nothing listens.
+//! those that a failed call leaves; and a large upload.
 
 use std::time::Duration;
 
 use aws::deadline::Deadline;
 use aws::s3::WritePrecondition;
 use futures_util::future::join_all;
+use testkit::RequestBuilder;
 use testkit::fake_s3::bucket_at;
 use testkit::fault_proxy::{Fault, Plan};
-use testkit::{OverflowStack, RequestBuilder, TestApp};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy, assert_faulted};
 use crate::support::items::stored_numbers;
-use crate::support::requests::{
-    assert_unavailable, customer, request_with_identifier, request_without_identifier,
-};
+use crate::support::requests::{customer, request_without_identifier};
 use crate::support::slow_server::SlowServer;
 
 #[tokio::test]
@@ -50,28 +48,6 @@ async fn dropped_connections_fail_no_request() {
     .await;
 }
 
-/// A request waits 1.25 seconds for its writes. The first one after the freeze
-/// may be deferred, on a starved machine each of them: what counts is that it alone meets the dropped
-/// connections.
-#[tokio::test]
-async fn dropped_connections_are_met_by_one_request() {
-    let stack = OverflowStack::start(Plan::none()).await;
-    let send = async || {
-        let response = stack.send(request_without_identifier(100)).await;
-        assert_eq!(response.status, 200, "{response:?}");
-    };
-    send().await;
-    // On a starved machine, those calls may have been given up with their connections.
-    assert_eq!(stack.send(customer()).await.status, 200);
-    stack.proxy.forget_connections();
-    send().await;
-    assert_faulted(&stack.proxy);
-    let of_the_first = stack.proxy.counts().faulted;
-    send().await;
-    send().await;
-    assert_eq!(stack.proxy.counts().faulted, of_the_first);
-}
-
 #[tokio::test]
 async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_answer() {
     for fault in [
@@ -91,32 +67,6 @@ async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_
         assert_eq!(counts.faulted, 1, "{fault:?}");
         assert_eq!(counts.after_a_fault, 0, "{fault:?}");
     }
-}
-
-/// How long a request may take: long enough for its steps on a busy machine.
-const TIME_OF_A_REQUEST: Duration = Duration::from_secs(5);
-
-#[tokio::test]
-async fn refused_connection_is_a_503_on_both_endpoints() {
-    let mut app = TestApp::start();
-    let key = app.key("shop").await;
-    // Each function reads the key from the table once, and caches it.
-    for call in [RequestBuilder::ping(), request_without_identifier(1)] {
-        assert_eq!(app.send(call.key(&key)).await.status, 200);
-    }
-    app.emulator.stop();
-    app.sqs.faults().set(Fault::InternalServerError.always());
-    let calls = [
-        customer(),
-        request_without_identifier(1),
-        request_with_identifier(1),
-    ];
-    join_all(calls.map(async |call| {
-        let response = app.send(call.key(&key).time_left(TIME_OF_A_REQUEST)).await;
-        assert_unavailable(&response);
-        assert!(response.json().get("requestIdentifier").is_none());
-    }))
-    .await;
 }
 
 /// S3 counts as unresponsive after 400 ms, and an upload of 8 MB may take another 800.

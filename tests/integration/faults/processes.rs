@@ -18,7 +18,7 @@ use testkit::{
 
 use crate::support::clock::NOW;
 use crate::support::logs::request_lines_of_process;
-use crate::support::requests::{batch_with_identifier, customer, request_without_identifier};
+use crate::support::requests::{batch_with_identifier, request_without_identifier};
 
 /// A key that only the snapshot has.
 const KEY: &str = "intake_sk_of_the_snapshot";
@@ -96,31 +96,6 @@ async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!(lines[0]["CustomersDeferred"], 1);
     assert_eq!(lines[0]["storeError"], "InvalidCredentials");
-}
-
-#[tokio::test]
-async fn process_with_expired_credentials_ends_after_its_503() {
-    let (app, key) = TestApp::with_key("shop").await;
-    let proxy = FaultProxy::start(&app.emulator.endpoint(), Plan::none())
-        .await
-        .unwrap();
-    let program = build_functions().unwrap().join("customers");
-    let options = emulator_options(&program, &proxy.endpoint(), &app.sqs, &app.s3);
-    let mut process = FunctionProcess::start(&options).await.unwrap();
-    let status = async |process: &FunctionProcess| {
-        process
-            .invoke(customer().key(&key).event())
-            .await
-            .unwrap()
-            .json()["statusCode"]
-            .clone()
-    };
-    assert_eq!(status(&process).await, 200);
-    proxy.set(Fault::Refused("ExpiredTokenException").always());
-    app.sqs.faults().set(Fault::InternalServerError.always());
-    assert_eq!(status(&process).await, 503);
-    process.ended().await.unwrap();
-    assert_eq!(process.invocation_errors(), 0);
 }
 
 /// A DynamoDB of which every call fails, beside a queue and a snapshot with [`KEY`] that work.

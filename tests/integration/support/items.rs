@@ -1,25 +1,8 @@
 //! Items of DynamoDB: how they are read, changed past the functions, and written as JSON.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use model::api_key::KeyHash;
 use serde_json::{Value, json};
-use testkit::{Item, TestApp, table_name};
-
-/// Sets an attribute of the item of this key.
-pub(crate) async fn set_key_attribute(app: &TestApp, key: &str, name: &str, value: &str) {
-    let update = app
-        .client
-        .update_item()
-        .table_name(table_name("ApiKeysTable"))
-        .key(
-            "keyHash",
-            AttributeValue::S(KeyHash::from_key(key).partition_key()),
-        )
-        .update_expression("SET #name = :value")
-        .expression_attribute_names("#name", name)
-        .expression_attribute_values(":value", AttributeValue::S(value.to_owned()));
-    update.send().await.unwrap();
-}
+use testkit::{Item, TestApp};
 
 /// The name of the type of a value in DynamoDB's JSON.
 pub(crate) fn type_of(value: &AttributeValue) -> &'static str {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{RequestBuilder, TestResponse};
+use super::RequestBuilder;
 
 /// The requestIdentifier of requests that have one.
 pub(crate) const REQUEST_IDENTIFIER: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
@@ -36,10 +36,4 @@ pub(crate) fn request_without_identifier(n: usize) -> RequestBuilder {
 
 pub(crate) fn customer() -> RequestBuilder {
     RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "Ulm"}}))
-}
-
-#[track_caller]
-pub(crate) fn assert_unavailable(response: &TestResponse) {
-    response.assert_problem(503, "storage-unavailable");
-    assert_eq!(response.header("retry-after"), "2");
 }

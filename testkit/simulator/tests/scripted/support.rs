@@ -16,4 +16,4 @@ pub(crate) mod updates;
 )]
 pub(crate) mod request_builder;
 
-use request_builder::{RequestBuilder, TestResponse};
+use request_builder::RequestBuilder;

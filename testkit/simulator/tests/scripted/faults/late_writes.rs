@@ -26,22 +26,6 @@ enum Writer {
     Import,
 }
 
-#[tokio::test(start_paused = true)]
-async fn late_attempt_does_not_overwrite_a_newer_update() {
-    let stack = Stack::start([late().on_call(1)]);
-    let first = stack.update(json!({"city": "Ulm"}), NOW).await;
-    assert_result(&first, "created");
-    let second = stack.update(json!({"city": "Bonn"}), later(1)).await;
-    assert_result(&second, "updated");
-    stack.await_late_calls(1).await;
-    let item = stack.customer();
-    assert_eq!(text(&item, "city"), Some("Bonn"));
-    assert_eq!(
-        text(&item, "updatedAt"),
-        second.json()["updatedAt"].as_str()
-    );
-}
-
 /// A clock that is ahead raises the fence of the item; then the customer is erased, and slower clocks
 /// create it anew. The condition on fences alone would be true of the new item.
 #[tokio::test(start_paused = true)]

@@ -9,18 +9,8 @@ use simulator::aws::faults::{Fault, Target};
 use simulator::environment::overflow_queue;
 
 use crate::support::request_builder::RequestBuilder;
-use crate::support::requests::{assert_unavailable, customer, request_without_identifier};
-use crate::support::stack::{Stack, refusing_queue};
-
-#[tokio::test(start_paused = true)]
-async fn batch_that_is_too_large_for_a_proxy_is_divided() {
-    let stack = Stack::start([Fault::Status(413).on_call(1)]);
-    let response = stack.request(request_without_identifier(20)).await;
-    assert_eq!(response.json()["accepted"], 20, "{}", response.text);
-    assert_eq!(stack.stored_numbers(), (0..20).collect::<Vec<_>>());
-    let calls = stack.calls_of("BatchWriteItem");
-    assert_eq!(calls, 3, "the whole batch, and its halves");
-}
+use crate::support::requests::{customer, request_without_identifier};
+use crate::support::stack::{Stack, assert_unavailable, refusing_queue};
 
 #[tokio::test(start_paused = true)]
 async fn item_that_alone_is_too_large_for_a_proxy_is_refused_and_its_neighbours_are_stored() {
@@ -57,18 +47,8 @@ async fn other_refusal_is_not_repeated_and_blames_no_data() {
 #[tokio::test(start_paused = true)]
 async fn queue_says_why_it_did_not_take_a_message() {
     for (fault, cause) in [
-        (Fault::Status(400), CallError::Other("HTTP 400".to_owned())),
-        (Fault::Status(403), CallError::AccessDenied),
-        (Fault::Status(404), CallError::Other("HTTP 404".to_owned())),
-        (Fault::Status(413), CallError::Other("HTTP 413".to_owned())),
-        (Fault::Status(429), CallError::Throttled),
-        (Fault::Status(500), CallError::ServerError),
         (Fault::Status(503), CallError::ServerError),
         (Fault::Lost, CallError::DispatchFailure),
-        (
-            Fault::Refused("InvalidSignatureException"),
-            CallError::ClockSkew,
-        ),
         (
             Fault::Refused("ExpiredTokenException"),
             CallError::InvalidCredentials,

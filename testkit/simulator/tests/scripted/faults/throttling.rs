@@ -9,10 +9,11 @@ use simulator::aws::faults::{Fault, Rule};
 
 use crate::support::request_builder::RequestBuilder;
 use crate::support::requests::{
-    REQUEST_IDENTIFIER, assert_unavailable, customer, request_with_identifier,
-    request_without_identifier,
+    REQUEST_IDENTIFIER, customer, request_with_identifier, request_without_identifier,
 };
-use crate::support::stack::{LATENCY, Stack, WRITE_BUDGET, assert_not_deferred, refusing_queue};
+use crate::support::stack::{
+    LATENCY, Stack, WRITE_BUDGET, assert_not_deferred, assert_unavailable, refusing_queue,
+};
 
 /// The customer whose partition is hot.
 const HOT: &str = "hot-customer";

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use serde_json::json;
 use simulator::aws::dynamodb::REJECTED_SIGNALS;
-use simulator::aws::faults::{Fault, Target};
+use simulator::aws::faults::Fault;
 
 use crate::support::request_builder::RequestBuilder;
 use crate::support::requests::{
-    assert_unavailable, customer, request_with_identifier, request_without_identifier, signals,
+    customer, request_with_identifier, request_without_identifier, signals,
 };
 use crate::support::stack::{
-    FAILURES, LATE_RECORD_RESERVE, LATENCY, QUEUE_RESERVE, Stack, refusing_queue, slow,
+    FAILURES, LATE_RECORD_RESERVE, LATENCY, QUEUE_RESERVE, Stack, assert_unavailable,
+    refusing_queue,
 };
 
 /// Faults of every call.
@@ -124,18 +125,4 @@ async fn retry_with_the_identifier_of_a_503_is_stored_once() {
     assert_eq!(response.status, 200, "{}", response.text);
     assert_eq!(response.json()["replayed"], true, "{}", response.text);
     assert_eq!(stack.stored_numbers(), (0..30).collect::<Vec<_>>());
-}
-
-#[tokio::test(start_paused = true)]
-async fn update_has_its_whole_time_after_one_that_hung() {
-    let stack = Stack::start([Fault::Hangs.always(), refusing_queue()]);
-    let short = customer().time_left(QUEUE_RESERVE + Duration::from_millis(300));
-    assert_eq!(stack.request(short).await.status, 503);
-    stack.set([
-        slow(1_000).on_call(1),
-        Fault::Hangs.always().on(Target::Tables),
-    ]);
-    let (response, took) = stack.timed(stack.request(customer())).await;
-    assert_eq!(response.status, 200);
-    assert_eq!(took, Duration::from_secs(1) + LATENCY / 2);
 }

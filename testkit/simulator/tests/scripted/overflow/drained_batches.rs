@@ -65,18 +65,6 @@ async fn signals_without_an_identifier_are_deferred_without_a_record() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttled_customer_defers_nothing_of_another() {
-    let throttled = Fault::Throttled.where_body_has("hot-customer");
-    let stack = Stack::start([throttled.for_operation("BatchWriteItem")]);
-    let batch_of_hot_customer =
-        json!({"signals": [{"customerId": "hot-customer", "eventType": "view"}]});
-    for _ in 0..2 {
-        stack.send_deferred(&batch_of_hot_customer, NOW, 1).await;
-        assert_not_deferred(&stack.send(&json!({"signals": signals(1)}), NOW).await);
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn largest_batch_is_deferred_in_several_messages_and_stored_whole() {
     let body = largest_batch();
     let expected = items_without_a_fault(&body).await;

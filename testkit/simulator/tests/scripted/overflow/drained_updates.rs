@@ -3,7 +3,7 @@
 
 use data_encoding::BASE64;
 use serde_json::json;
-use simulator::aws::faults::{Fault, Target};
+use simulator::aws::faults::Fault;
 
 use crate::support::clock::{NOW, later};
 use crate::support::stack::{INVALID, Item, NO_MESSAGES, Stack, late, text};
@@ -157,22 +157,6 @@ async fn drain_behind_the_clock_of_other_updates_takes_nothing_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn update_of_a_customer_that_was_erased_in_between_is_stored_whole() {
-    let stack = Stack::start([]);
-    let messages = stack
-        .defer_update(json!({"city": "Ulm", "zip": "89073"}), NOW)
-        .await;
-    stack.store_update(json!({"city": "Bonn"}), later(1)).await;
-    let erase = async { stack.erase() };
-    let drain = stack.drain_messages(&messages);
-    stack.run_before_conditional_write(drain, erase).await;
-    let item = stack.customer();
-    assert_eq!(text(&item, "city"), Some("Ulm"));
-    assert_eq!(text(&item, "zip"), Some("89073"));
-    assert_eq!(text(&item, "customerId"), Some("c"));
-}
-
-#[tokio::test(start_paused = true)]
 async fn update_that_dynamodb_refuses_at_the_drain_becomes_a_dead_letter_with_its_reason() {
     let stack = Stack::start([]);
     let messages = stack.defer_update(json!({"city": "Ulm"}), NOW).await;
@@ -191,16 +175,6 @@ async fn message_of_a_newer_version_is_left_for_a_newer_function() {
     }
     assert_eq!(stack.drain_and_return_failed(&messages).await, messages);
     assert_eq!(stack.take_messages(), NO_MESSAGES, "no dead letter");
-}
-
-#[tokio::test(start_paused = true)]
-async fn response_is_a_503_when_neither_dynamodb_nor_sqs_acknowledges_an_update() {
-    let stack = Stack::start([]);
-    stack.store_update(json!({"city": "Bonn"}), NOW).await;
-    let queue_fails = Fault::ServerError.always().on(Target::Sqs);
-    stack.set([Fault::Lost.always(), queue_fails]);
-    let response = stack.update(json!({"city": "Ulm"}), NOW).await;
-    response.assert_problem(503, "storage-unavailable");
 }
 
 /// The version that queued it had no documented field `city`, and took any customer.

@@ -138,16 +138,6 @@ async fn fence_that_is_deleted_while_an_import_is_under_way_limits_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deferred_update_of_which_every_field_is_newer_changes_nothing() {
-    let stack = Stack::start([]);
-    let messages = stack.defer_update(json!({"city": "old"}), NOW).await;
-    stack.store_update(json!({"city": "new"}), later(1)).await;
-    let before = stack.customer();
-    stack.drain_messages(&messages).await;
-    assert_eq!(stack.customer(), before);
-}
-
-#[tokio::test(start_paused = true)]
 async fn update_that_arrives_replaces_a_field_that_another_clock_wrote_ahead() {
     let stack = Stack::start([]);
     stack

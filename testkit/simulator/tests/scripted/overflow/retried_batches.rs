@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-use simulator::aws::faults::{Fault, Target};
+use simulator::aws::faults::Fault;
 
 use crate::support::clock::NOW;
-use crate::support::requests::{batch_with_identifier, signals};
+use crate::support::requests::batch_with_identifier;
 use crate::support::stack::{Stack, assert_not_deferred, late, text};
 
 #[tokio::test(start_paused = true)]
@@ -67,36 +66,4 @@ async fn record_that_arrives_late_changes_no_key() {
     stack.await_late_calls(2).await;
     stack.drain().await;
     assert_eq!(stack.stored().len(), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn retry_with_the_identifier_of_a_503_is_stored_once_through_the_queue() {
-    let second_chunk = Fault::Lost
-        .where_body_has("\"29\"")
-        .for_operation("BatchWriteItem");
-    let queue_fails = Fault::ServerError.always().on(Target::Sqs);
-    let stack = Stack::start([second_chunk, queue_fails]);
-    let failed = stack.send(&json!({"signals": signals(30)}), NOW).await;
-    assert_eq!(failed.status, 503);
-    let identifier = failed.json()["requestIdentifier"].clone();
-    stack.set([Fault::AnswerLost.always()]);
-    let retry = json!({"requestIdentifier": identifier, "signals": signals(30)});
-    stack
-        .send_deferred(&retry, NOW.plus(Duration::from_secs(1)), 30)
-        .await;
-    stack.set([]);
-    stack.drain().await;
-    assert_eq!(stack.stored().len(), 30);
-}
-
-#[tokio::test(start_paused = true)]
-async fn request_whose_record_is_unknown_gets_no_identifier_to_retry_with() {
-    let stack = Stack::start([]);
-    assert_not_deferred(&stack.send(&json!({"signals": signals(2)}), NOW).await);
-    let queue_fails = Fault::ServerError.always().on(Target::Sqs);
-    stack.set([Fault::Lost.always(), queue_fails]);
-    let response = stack.send(&batch_with_identifier(2), NOW).await;
-    response.assert_problem(503, "storage-unavailable");
-    let body = response.json();
-    assert_eq!(body.get("requestIdentifier"), None, "{body}");
 }

@@ -320,3 +320,9 @@ pub(crate) fn assert_not_deferred(response: &TestResponse) {
     assert_eq!(response.status, 200, "{response:?}");
     assert_eq!(response.json().get("deferred"), None, "{response:?}");
 }
+
+#[track_caller]
+pub(crate) fn assert_unavailable(response: &TestResponse) {
+    response.assert_problem(503, "storage-unavailable");
+    assert_eq!(response.header("retry-after"), "2");
+}
