@@ -34,29 +34,3 @@ fn is_package_variable(name: &str) -> bool {
         .iter()
         .any(|prefix| name.starts_with(prefix))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::cargo_command;
-
-    #[test]
-    fn cargo_command_removes_the_variables_of_the_package_and_no_other() {
-        let command = cargo_command("cargo");
-        let removed: Vec<_> = command
-            .get_envs()
-            .filter_map(|(name, value)| value.is_none().then_some(name))
-            .collect();
-        for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
-            assert!(
-                std::env::var_os(name).is_some() && removed.iter().any(|removed| *removed == name),
-                "{name}"
-            );
-        }
-        assert!(
-            removed
-                .iter()
-                .all(|name| *name != "CARGO" && *name != "CARGO_HOME"),
-            "{removed:?}"
-        );
-    }
-}

@@ -109,30 +109,3 @@ impl Cut {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cut_is_read_as_it_is_printed_and_another_text_is_refused() {
-        let numbered = [Cut::After(1_500), Cut::Client(3), Cut::Rule(17)];
-        for cut in numbered.into_iter().chain(NAMED.map(|(_, cut)| cut)) {
-            assert_eq!(cut.to_string().parse(), Ok(cut));
-        }
-        for text in ["", "client", "client-x", "rules-1"] {
-            assert!(text.parse::<Cut>().is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn client_and_rule_that_a_seed_does_not_have_are_refused() {
-        let scenario = Scenario::of_seed(17);
-        let clients = scenario.signal_clients + scenario.customer_clients;
-        let rules = scenario.faults.0.len();
-        let is_in = |cut: Cut| cut.ensure_in(&scenario).is_ok();
-        assert!(is_in(Cut::Client(clients - 1)) && !is_in(Cut::Client(clients)));
-        assert!(is_in(Cut::Rule(rules - 1)) && !is_in(Cut::Rule(rules)));
-        assert!(is_in(Cut::After(1)) && is_in(Cut::Kills));
-    }
-}

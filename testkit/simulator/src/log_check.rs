@@ -94,24 +94,6 @@ fn broken_by(line: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aws::faults::FaultPlan;
-    use crate::trace::Trace;
-
-    #[tokio::test(start_paused = true)]
-    async fn broken_promise_of_a_log_is_about_the_environment_that_wrote_the_line() {
-        let aws = Aws::new(FaultPlan::default(), 0, Trace::default());
-        let write = async { check(&aws, "panicked") };
-        WRITER.scope("signals 3".into(), write).await;
-        check(&aws, "panicked");
-        let state = aws.state();
-        let about: Vec<_> = state
-            .promises
-            .broken()
-            .iter()
-            .map(|broken| &broken.about)
-            .collect();
-        assert_eq!(about, ["signals 3", ""]);
-    }
 
     #[test]
     fn warning_that_no_outage_explains_and_line_with_a_value_break_a_promise() {

@@ -73,34 +73,3 @@ fn groups(scenario: &Scenario) -> [Vec<Cut>; 4] {
         NAMED.map(|(_, cut)| cut).to_vec(),
     ]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cuts_together_have_each_once_and_the_earliest_end() {
-        let cuts = [Cut::Kills, Cut::After(900)];
-        let more = [Cut::After(1_200), Cut::Kills, Cut::After(300), Cut::Rule(1)];
-        let expected = vec![Cut::Kills, Cut::Rule(1), Cut::After(300)];
-        assert_eq!(with(&cuts, &more), expected);
-        assert_eq!(with(&cuts, &[Cut::After(1_200)]), cuts);
-    }
-
-    #[test]
-    fn run_without_its_rules_has_no_fault_and_one_that_ends_early_has_fewer_requests() {
-        let run = |cuts| {
-            let options = RunOptions {
-                cuts,
-                ..RunOptions::default()
-            };
-            run_seed(3, &options)
-        };
-        let whole = run(Vec::new());
-        assert!(whole.counts.faulted > 0);
-        let rules = Scenario::of_seed(3).faults.0.len();
-        assert_eq!(run((0..rules).map(Cut::Rule).collect()).counts.faulted, 0);
-        let ends_early = run(vec![Cut::After(500)]);
-        assert!(ends_early.counts.requests < whole.counts.requests);
-    }
-}

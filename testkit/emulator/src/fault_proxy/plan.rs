@@ -344,17 +344,6 @@ mod tests {
     }
 
     #[test]
-    fn share_with_the_same_seed_has_the_same_calls_and_with_another_seed_others() {
-        let faulted = |seed: u64| -> Vec<bool> {
-            let mut plan = Plan::from(Fault::Hanging.in_share(0.5)).with_seed(seed);
-            let calls = (0..64).map(|_| plan.decide(&call("PutItem", b"")).is_some());
-            calls.collect()
-        };
-        assert_eq!(faulted(7), faulted(7));
-        assert_ne!(faulted(7), faulted(8));
-    }
-
-    #[test]
     fn first_rule_that_applies_counts_and_shifts_no_count_of_another() {
         let mut plan = Plan::new([Fault::Hanging.on_call(1), Fault::THROTTLED.on_call(2)]);
         assert_eq!(plan.decide(&call("PutItem", b"")), Some(Fault::Hanging));

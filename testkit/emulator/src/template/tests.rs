@@ -1,4 +1,4 @@
-use super::{Cors, Template};
+use super::Template;
 
 const HEAD: &str = "
 Parameters:
@@ -107,40 +107,4 @@ fn unknown_or_computed_cors_property_is_an_error() {
             "{error}"
         );
     }
-}
-
-#[test]
-fn headers_that_a_parameter_adds_are_left_out() {
-    let headers = "!Split [',', !Join ['', ['a,b', ',c', !If [HasMore, !Sub ',${More}', '']]]]";
-    let template = parse(&API.replace("[authorization]", headers)).unwrap();
-    let mut cors = template.cors.unwrap();
-    let allowed = |cors: &Cors| {
-        let mut headers = cors.preflight.iter();
-        let found = headers.find(|(name, _)| *name == "access-control-allow-headers");
-        found.unwrap().1.clone()
-    };
-    assert_eq!(allowed(&cors), "a,b,c");
-    cors.allow_headers(&["d".to_owned(), "e".to_owned()]);
-    assert_eq!(allowed(&cors), "a,b,c,d,e");
-}
-
-#[test]
-fn queue_of_a_function_has_lambdas_defaults_unless_the_template_says_otherwise() {
-    let function = |properties: &str| {
-        format!(
-            "
-  Drain:
-    Type: AWS::Serverless::Function
-    Properties:
-      CodeUri: functions/drain
-      Events: {{Queue: {{Type: SQS, Properties: {{{properties}}}}}}}
-"
-        )
-    };
-    for (properties, batch_size) in [("BatchSize: 3", 3), ("", 10)] {
-        let template = parse(&format!("{KEYS}{}", function(properties))).unwrap();
-        assert_eq!(template.batch_size(), Some(batch_size), "{properties}");
-    }
-    let without_queue = parse(&format!("{KEYS}{}", function_with("A", "MODE: one"))).unwrap();
-    assert_eq!(without_queue.batch_size(), None);
 }

@@ -8,7 +8,6 @@
 //! | `overflow` | what is deferred, and drained (docs/outages.md, The overflow queue) |
 //! | `key_lookup` | the look-up of a key, also when the key table fails (docs/outages.md, The key snapshot) |
 //! | `budget` | how long each part of a request may take (docs/internals/design.md, Calls to AWS) |
-//! | `command` | `cargo simulate` as a process |
 //! | `support` | the functions and their AWS, and requests to them |
 #![expect(
     clippy::indexing_slicing,
@@ -18,7 +17,6 @@
 )]
 
 mod budget;
-mod command;
 mod faults;
 mod key_lookup;
 mod overflow;

@@ -68,27 +68,3 @@ fn normalized(number: &str) -> Result<String, Refusal> {
     };
     Ok(format!("{sign}{plain}"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn number_has_no_exponent_and_no_zeros_that_say_nothing() {
-        for (sent, kept) in [
-            ("17", "17"),
-            ("-1.5e-7", "-0.00000015"),
-            ("12.50", "12.5"),
-            ("100", "100"),
-            ("1e3", "1000"),
-            ("0.0", "0"),
-            ("007", "7"),
-            ("1.2345E2", "123.45"),
-        ] {
-            assert_eq!(normalized(sent).unwrap(), kept, "{sent}");
-        }
-        for invalid in ["", "x", "1e200", "1.2.3"] {
-            assert!(normalized(invalid).is_err(), "{invalid}");
-        }
-    }
-}
