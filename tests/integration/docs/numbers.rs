@@ -1,5 +1,5 @@
-//! A number that stands on more than one page is everywhere that of the code or of a template; one
-//! of AWS is everywhere the same.
+//! A number of the code or of a template that stands on several pages is on each of them, with its unit.
+//! How a page words it is the page's own.
 
 use model::key_entry::EXPIRY_NOTICE_PERIOD;
 use model::limits::{MAX_NAME_BYTES, MAX_SIGNALS_PER_REQUEST};
@@ -11,6 +11,17 @@ use super::api::grouped;
 use crate::support::page::{Page, root};
 use crate::support::template::read_template;
 
+const API: &str = "docs/api.md";
+const CLI: &str = "docs/cli.md";
+const CLIENTS: &str = "docs/clients.md";
+const DATA_MODEL: &str = "docs/data-model.md";
+const DELIVERY: &str = "delivery/README.md";
+const DESIGN: &str = "docs/internals/design.md";
+const OPERATE: &str = "docs/operate.md";
+const OUTAGES: &str = "docs/outages.md";
+const RUNBOOK: &str = "docs/runbook.md";
+const SECURITY: &str = "docs/security.md";
+
 const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
 
 /// The names of small numbers, as sentences have them.
@@ -18,125 +29,52 @@ const WORDS: [&str; 11] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
 ];
 
-/// Asserts that pages have these sentences, with the number in place of `{}`, however their lines
-/// are broken.
-fn assert_pages_say(number: &str, sentences: &[(&str, &str)]) {
-    for (path, sentence) in sentences {
-        assert!(sentence.contains("{}"), "{sentence} has no place for it");
-        let sentence = sentence.replace("{}", number);
+/// Whether a text has this number with its unit, and not as the end of a longer one.
+fn has(text: &str, number: &str) -> bool {
+    let is_part_of_a_number = |c: char| c.is_alphanumeric() || ".,".contains(c);
+    text.match_indices(number).any(|(at, _)| {
+        let (before, _) = text.split_at(at);
+        !before.ends_with(is_part_of_a_number)
+    })
+}
+
+/// Asserts that pages have this number with its unit, however their lines are broken.
+fn assert_on_pages(number: &str, pages: &[&str]) {
+    for path in pages {
         let page = Page::read(path);
         let words: Vec<_> = page.text.split_whitespace().collect();
-        assert!(
-            words.join(" ").contains(&sentence),
-            "{path} does not say: {sentence}"
-        );
+        assert!(has(&words.join(" "), number), "{path} has no {number}");
     }
 }
 
-#[test]
-fn write_budget_on_the_pages_is_that_of_the_code() {
-    assert_pages_say(
-        &WRITE_BUDGET.as_secs_f64().to_string(),
-        &[
-            (
-                "docs/outages.md",
-                "covers all writes of a request together: {} seconds.",
-            ),
-            (
-                "docs/outages.md",
-                "Each request waits {} seconds for DynamoDB",
-            ),
-            ("docs/outages.md", "no response for {} s S->>Q"),
-            ("docs/outages.md", "no response for {} s F->>Q"),
-            ("docs/outages.md", "A 200 after {} to about 1.6 seconds."),
-            (
-                "docs/outages.md",
-                "two calls one after the other in {} seconds",
-            ),
-            ("docs/operate.md", "or [{} seconds]("),
-            ("docs/internals/design.md", "| signals | 5 s | {} s |"),
-            ("docs/internals/design.md", "| a customer | 5 s | {} s |"),
-            (
-                "docs/internals/design.md",
-                "**{} seconds before the queue.**",
-            ),
-        ],
-    );
+fn days(seconds: u64) -> String {
+    format!("{} days", seconds / SECONDS_OF_A_DAY)
 }
 
 #[test]
-fn hours_in_which_a_request_identifier_is_remembered_are_those_of_the_code() {
-    assert_pages_say(
-        &(IDEMPOTENCY_TTL.as_secs() / 3_600).to_string(),
-        &[
-            (
-                "docs/api.md",
-                "Intake remembers the identifier for {} hours",
-            ),
-            ("docs/api.md", "any batch that is sent again after {} hours"),
-            ("docs/api.md", "a new `requestIdentifier` or after {} hours"),
-            ("docs/api.md", "used with another body within {} hours"),
-            ("docs/clients.md", "Stop {} hours after the first attempt"),
-            (
-                "docs/outages.md",
-                "the other's record had expired ({} hours)",
-            ),
-            (
-                "docs/outages.md",
-                "without a `requestIdentifier` or after {} hours",
-            ),
-            ("docs/security.md", "and Lambda's id | {} hours, and"),
-            ("docs/security.md", "For {} hours, a client's retry"),
-            (
-                "docs/internals/design.md",
-                "a `requestIdentifier` again after {} hours",
-            ),
-        ],
-    );
+fn number_is_found_with_its_unit_alone() {
+    assert!(has("for [14 days](a)", "14 days"));
+    assert!(!has("for 14 days", "4 days"));
+    assert!(!has("1,500 ms, 0.500 ms", "500 ms"));
 }
 
 #[test]
-fn days_of_rejected_signals_and_of_the_notice_of_an_expiry_are_those_of_the_code() {
-    assert_pages_say(
-        &(RETENTION.as_secs() / SECONDS_OF_A_DAY).to_string(),
-        &[
-            (
-                "docs/api.md",
-                "**Rejected signals are kept** for {} days with",
-            ),
-            ("docs/outages.md", "invalid signals are [kept for {} days]("),
-            (
-                "docs/data-model.md",
-                "{} days after the request that kept the signal",
-            ),
-            ("docs/security.md", "of a rejected signal | {} days and"),
-        ],
-    );
-    assert_pages_say(
-        &(EXPIRY_NOTICE_PERIOD.as_secs() / SECONDS_OF_A_DAY).to_string(),
-        &[
-            ("docs/cli.md", "an active key expires within {} days"),
-            ("docs/cli.md", "none ends within {} days"),
-        ],
-    );
+fn times_on_the_pages_are_those_of_the_code() {
+    let write_budget = format!("{} seconds", WRITE_BUDGET.as_secs_f64());
+    assert_on_pages(&write_budget, &[OUTAGES, OPERATE, DESIGN]);
+    let hours = format!("{} hours", IDEMPOTENCY_TTL.as_secs() / 3_600);
+    assert_on_pages(&hours, &[API, CLIENTS, OUTAGES, SECURITY, DESIGN]);
+    let kept = days(RETENTION.as_secs());
+    assert_on_pages(&kept, &[API, OUTAGES, DATA_MODEL, SECURITY]);
+    assert_on_pages(&days(EXPIRY_NOTICE_PERIOD.as_secs()), &[CLI]);
 }
 
 #[test]
 fn limits_on_other_pages_than_that_of_the_api_are_those_of_the_code() {
-    assert_pages_say(
-        &MAX_SIGNALS_PER_REQUEST.to_string(),
-        &[
-            ("docs/api.md", "1 to {} signals, in any mixture"),
-            ("docs/internals/design.md", "and a batch up to {} signals"),
-        ],
-    );
-    assert_pages_say(
-        &grouped(MAX_NAME_BYTES),
-        &[(
-            "docs/internals/checks.md",
-            "names of attributes over {} bytes",
-        )],
-    );
+    let signals = format!("{MAX_SIGNALS_PER_REQUEST} signals");
+    assert_on_pages(&signals, &[DESIGN]);
+    let bytes = format!("{} bytes", grouped(MAX_NAME_BYTES));
+    assert_on_pages(&bytes, &["docs/internals/checks.md"]);
 }
 
 #[test]
@@ -144,154 +82,39 @@ fn days_of_messages_and_of_records_that_were_not_delivered_are_those_of_the_temp
     let template = read_template("template.yaml");
     let queue = &template["Resources"]["OverflowQueue"]["Properties"];
     let retention = queue["MessageRetentionPeriod"].as_u64().unwrap();
-    assert_pages_say(
-        &(retention / SECONDS_OF_A_DAY).to_string(),
-        &[
-            (
-                "docs/outages.md",
-                "SQS deletes a message {} days after it was sent",
-            ),
-            ("docs/outages.md", "lost: {} days after it was sent"),
-            ("docs/outages.md", "It is not drained within {} days"),
-            ("docs/outages.md", "the {} days begin again"),
-            (
-                "docs/runbook.md",
-                "SQS deletes it {} days after its `SentTimestamp`",
-            ),
-        ],
-    );
+    assert_on_pages(&days(retention), &[OUTAGES, RUNBOOK]);
     let deliveries = queue["RedrivePolicy"]["maxReceiveCount"].as_u64().unwrap();
     let between = queue["VisibilityTimeout"].as_u64().unwrap();
-    let days = usize::try_from(deliveries * between / SECONDS_OF_A_DAY).unwrap();
-    assert_pages_say(
-        WORDS[days],
-        &[
-            ("docs/outages.md", "deliveries take {} days"),
-            ("docs/runbook.md", "[within {} days]("),
-        ],
-    );
+    let days_of_deliveries = usize::try_from(deliveries * between / SECONDS_OF_A_DAY).unwrap();
+    let in_words = format!("{} days", WORDS[days_of_deliveries]);
+    assert_on_pages(&in_words, &[OUTAGES, RUNBOOK]);
     let delivery = read_template("delivery/template.yaml");
     let bucket = &delivery["Resources"]["FailureBucket"]["Properties"];
     let rule = &bucket["LifecycleConfiguration"]["Rules"][0];
-    assert_pages_say(
-        &rule["ExpirationInDays"].to_string(),
-        &[
-            ("delivery/README.md", "failure bucket, {} days"),
-            ("delivery/README.md", "For {} days, it has the raw record"),
-            ("docs/security.md", "has only a claim check | {} days |"),
-        ],
-    );
+    let kept = format!("{} days", rule["ExpirationInDays"]);
+    assert_on_pages(&kept, &[DELIVERY, SECURITY]);
 }
 
 #[test]
 fn request_rate_on_the_pages_is_the_default_of_the_template() {
     let template = read_template("template.yaml");
     let default_of = |parameter: &str| template["Parameters"][parameter]["Default"].to_string();
-    assert_pages_say(
-        &default_of("ThrottleRate"),
-        &[
-            ("docs/api.md", "Each route accepts {} requests a second"),
-            ("docs/operate.md", "`ThrottleRate`, {} requests a second"),
-        ],
-    );
-    let burst = "requests a second, and {} in a burst";
-    assert_pages_say(&default_of("ThrottleBurst"), &[("docs/api.md", burst)]);
-}
-
-/// The numbers of AWS, and those that a module of the code has for itself.
-#[test]
-fn number_that_stands_on_two_pages_is_the_same_on_both() {
-    let facts: [(&str, &[(&str, &str)]); 7] = [
-        // A second attempt of a call.
-        (
-            "500",
-            &[
-                ("docs/outages.md", "A call without a response after {} ms"),
-                (
-                    "docs/internals/design.md",
-                    "**A hedged request after {} ms.**",
-                ),
-            ],
-        ),
-        // The key snapshot.
-        (
-            "350",
-            &[
-                ("docs/outages.md", "does not respond within {} ms"),
-                ("docs/outages.md", "| responds within {} ms |"),
-                (
-                    "docs/internals/design.md",
-                    "**The key snapshot after {} ms.**",
-                ),
-            ],
-        ),
-        // How long an invalid key is remembered.
-        (
-            "10",
-            &[
-                ("docs/api.md", "caches for {} seconds that a key is invalid"),
-                ("docs/outages.md", "the table said in the last {} seconds"),
-                ("docs/outages.md", "[a new key, for {} seconds]("),
-            ],
-        ),
-        // The longest a request holds its environment.
-        (
-            "1.6",
-            &[
-                ("docs/outages.md", "environment for up to {} seconds"),
-                ("docs/outages.md", "(10 in {} to 1.25 s)"),
-                ("docs/operate.md", "held for [{}]("),
-            ],
-        ),
-        // Keys that live shorter have no notice of their expiry.
-        (
-            "7",
-            &[
-                ("docs/cli.md", "lifetime is shorter than {} days"),
-                ("docs/runbook.md", "lifetime is shorter than {} days"),
-            ],
-        ),
-        // Point-in-time recovery, and backups of deleted tables.
-        (
-            "35",
-            &[
-                (
-                    "docs/security.md",
-                    "every state of the last {} days | {} days |",
-                ),
-                ("docs/runbook.md", "any second between {} days and"),
-                ("docs/runbook.md", "a backup of its last state for {} days"),
-            ],
-        ),
-        // The stream of a table.
-        (
-            "24",
-            &[
-                ("docs/data-model.md", "It keeps a record for {} hours"),
-                ("docs/security.md", "copies of what changed | {} hours |"),
-                ("delivery/README.md", "streams, {} hours"),
-            ],
-        ),
-    ];
-    for (number, sentences) in facts {
-        assert_pages_say(number, sentences);
-    }
+    let rate = format!("{} requests a second", default_of("ThrottleRate"));
+    assert_on_pages(&rate, &[API, OPERATE]);
+    let burst = format!("{} in a burst", default_of("ThrottleBurst"));
+    assert_on_pages(&burst, &[API]);
 }
 
 #[test]
-fn hours_after_which_page_ts_drops_a_batch_are_those_of_the_program() {
+fn limits_of_page_ts_are_those_of_its_page() {
     let program = std::fs::read_to_string(root().join("docs/examples/page.ts")).unwrap();
     let (_, rest) = program.split_once("FORGET_AFTER_MS = ").unwrap();
     let (hours, _) = rest.split_once(" * 3_600_000;").unwrap();
-    let sentence = "`onDropped` gets a batch that is {} hours old";
-    assert_pages_say(hours, &[("docs/clients.md", sentence)]);
+    assert_on_pages(&format!("{hours} hours"), &[CLIENTS]);
     let (_, rest) = program.split_once("MAX_KEPT_CHARACTERS = ").unwrap();
     let (characters, _) = rest.split_once(';').unwrap();
-    let sentence = "limited to {} characters";
-    assert_pages_say(
-        &characters.replace('_', ","),
-        &[("docs/clients.md", sentence)],
-    );
+    let characters = format!("{} characters", characters.replace('_', ","));
+    assert_on_pages(&characters, &[CLIENTS]);
 }
 
 #[test]
@@ -301,31 +124,18 @@ fn minutes_on_the_pages_are_those_that_were_measured() {
         let row = measured.iter().find(|row| row[0] == what).unwrap();
         let seconds: f64 = row[3].strip_suffix(" s").unwrap().parse().unwrap();
         let minutes = (seconds / 60.0).round().to_string();
-        WORDS[minutes.parse::<usize>().unwrap()]
+        format!("{} minutes", WORDS[minutes.parse::<usize>().unwrap()])
     };
-    let rows = [
-        (
-            "from the clone to the first response, with downloads",
-            "README.md",
-            "| about {} minutes: it compiles |",
-        ),
-        (
-            "the first run of the tests, after that",
-            "README.md",
-            "| about {} minutes after that |",
-        ),
-        (
-            "the tests, with compiled dependencies, beside `.ci/run deploy`",
-            "README.md",
-            "after that | about {} minutes |",
-        ),
-        (
-            "the tests, with compiled dependencies, beside `.ci/run deploy`",
-            "docs/architecture.md",
-            "which takes about {} minutes when the dependencies are compiled",
-        ),
-    ];
-    for (what, page, sentence) in rows {
-        assert_pages_say(minutes_of(what), &[(page, sentence)]);
+    let tests_again = "the tests, with compiled dependencies, beside `.ci/run deploy`";
+    let commands = Page::read("README.md").table("Run it", "command");
+    for (command, cell, what) in [
+        (0, 2, "from the clone to the first response, with downloads"),
+        (1, 2, "the first run of the tests, after that"),
+        (1, 3, tests_again),
+    ] {
+        let minutes = minutes_of(what);
+        let shown = &commands[command][cell];
+        assert!(has(shown, &minutes), "{what}: {minutes}, and not {shown}");
     }
+    assert_on_pages(&minutes_of(tests_again), &["docs/architecture.md"]);
 }
