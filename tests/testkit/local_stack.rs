@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::programs::build;
+use crate::programs::build_dev;
 use crate::request_builder::TestResponse;
 
 /// How long the stack may take to start, and to answer a request. Both may wait for a first build,
@@ -32,9 +32,8 @@ impl LocalStack {
     /// Starts `cargo dev` with these options, and waits until it is ready.
     pub fn start(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let programs = build(&["dev"]).unwrap();
         let env_file = folder.path().join("dev.env");
-        let mut process = Command::new(programs.join("dev"))
+        let mut process = Command::new(build_dev().unwrap())
             .current_dir(root())
             .arg("--env-file")
             .arg(&env_file)

@@ -24,6 +24,18 @@ pub fn build_functions() -> Result<PathBuf> {
     BUILT.clone().map_err(Error::msg)
 }
 
+/// Builds `cargo dev`, once in a process, and returns its program.
+///
+/// # Errors
+/// When it cannot be built; cargo has shown why.
+pub(crate) fn build_dev() -> Result<PathBuf> {
+    // Cargo takes half a second of processor time to find that nothing has changed.
+    static BUILT: LazyLock<Result<PathBuf, String>> =
+        LazyLock::new(|| build(&["dev"]).map_err(|error| format!("{error:#}")));
+    let folder = BUILT.clone().map_err(Error::msg)?;
+    Ok(folder.join("dev"))
+}
+
 /// Builds programs of the workspace, and returns their folder.
 ///
 /// # Errors
