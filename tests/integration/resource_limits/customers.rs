@@ -5,7 +5,7 @@ use model::limits::MAX_BODY_BYTES;
 use testkit::RequestBuilder;
 
 use super::body::{
-    self, HostileBody, ROOM, accepted, elements, invalid, malformed, members, short_name,
+    self, HostileBody, ROOM, accepted, copies, elements, invalid, malformed, members, short_name,
 };
 use crate::support::gzip::gzip;
 
@@ -24,7 +24,7 @@ pub(super) const BODIES: &[HostileBody] = &[
         profile(&members(ROOM, "\\n"))
     }),
     invalid("one unknown field many times, packed", || {
-        let members = elements(ROOM, |_| "\"\\n\":0".to_owned());
+        let members = copies(ROOM, "\"\\n\":0");
         packed(&format!(
             "{{\"customerId\":\"c\",\"customerData\":{{{members}}}}}"
         ))
@@ -62,7 +62,7 @@ pub(super) const BODIES: &[HostileBody] = &[
             .map(|level| format!("{{\"{}{level}\":", "x".repeat(60_000)))
             .collect::<Vec<_>>()
             .concat();
-        let dense = elements(ROOM - before.len(), |_| "[]".to_owned());
+        let dense = copies(ROOM - before.len(), "[]");
         profile(&format!("\"x\":{before}[{dense}]{}", "}".repeat(30)))
     }),
     malformed("209,000 empty gzip members", || {
@@ -112,5 +112,5 @@ fn profile(members: &str) -> RequestBuilder {
 
 /// A member that is an array of `value`s.
 fn array(bytes: usize, value: &str) -> String {
-    format!("\"x\":[{}]", elements(bytes, |_| value.to_owned()))
+    format!("\"x\":[{}]", copies(bytes, value))
 }

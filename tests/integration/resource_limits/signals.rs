@@ -3,7 +3,9 @@
 use model::limits::{MAX_BODY_BYTES, MAX_SIGNAL_BYTES, MAX_SIGNALS_PER_REQUEST};
 use testkit::RequestBuilder;
 
-use super::body::{self, HostileBody, ROOM, accepted, deferred, elements, invalid, members};
+use super::body::{
+    self, HostileBody, ROOM, accepted, copies, deferred, elements, invalid, members,
+};
 
 /// As many signals of the largest size as a body has room for.
 const LARGEST: usize = MAX_BODY_BYTES / MAX_SIGNAL_BYTES;
@@ -65,10 +67,7 @@ pub(super) const BODIES: &[HostileBody] = &[
         plain(&signals(1, &members(ROOM, "\\n")))
     }),
     too_many("two million signals", || {
-        plain(&format!(
-            "{{\"signals\":[{}]}}",
-            elements(ROOM, |_| "0".to_owned())
-        ))
+        plain(&format!("{{\"signals\":[{}]}}", copies(ROOM, "0")))
     }),
     invalid("requestIdentifier of 4 MiB", || {
         plain(&beside_signals(&format!(
@@ -80,9 +79,6 @@ pub(super) const BODIES: &[HostileBody] = &[
 
 /// The bodies that grow the most on their way to DynamoDB, and so on their way back.
 pub(super) const UNPROCESSED: &[HostileBody] = &[
-    deferred("16 signals of dense digits, unprocessed", || {
-        plain(&signals(LARGEST, &array(LARGEST_ROOM, "1")))
-    }),
     deferred("500 signals of dense digits, unprocessed", || {
         plain(&signals(MAX_SIGNALS_PER_REQUEST, &array(SIGNAL_ROOM, "1")))
     }),
@@ -122,10 +118,7 @@ fn signals(count: usize, members: &str) -> String {
 fn rejected_signals() -> String {
     signals(
         LARGEST,
-        &format!(
-            "\"data\":[{}]",
-            elements(LARGEST_ROOM, |_| "\"\"".to_owned())
-        ),
+        &format!("\"data\":[{}]", copies(LARGEST_ROOM, "\"\"")),
     )
 }
 
@@ -135,8 +128,5 @@ fn beside_signals(members: &str) -> String {
 
 /// Data that is an array of `value`s.
 fn array(bytes: usize, value: &str) -> String {
-    format!(
-        "\"data\":{{\"x\":[{}]}}",
-        elements(bytes, |_| value.to_owned())
-    )
+    format!("\"data\":{{\"x\":[{}]}}", copies(bytes, value))
 }
