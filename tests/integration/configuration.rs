@@ -34,16 +34,6 @@ async fn missing_and_malformed_variables_are_different_errors() {
             "a week",
             "the environment variable SIGNAL_RETENTION_DAYS is malformed: it must be a whole number",
         ),
-        (
-            "OVERFLOW_QUEUE_URL",
-            "",
-            "the environment variable OVERFLOW_QUEUE_URL is missing: the template of the function sets it",
-        ),
-        (
-            "KEY_SNAPSHOT_BUCKET",
-            "",
-            "the environment variable KEY_SNAPSHOT_BUCKET is missing: the template of the function sets it",
-        ),
     ] {
         // The function makes no call, so no process listens there.
         let program = programs.join("signals");

@@ -30,28 +30,6 @@ async fn absent_profile_field_stays_a_null_removes_it_and_a_string_replaces_it()
 }
 
 #[tokio::test]
-async fn profile_beyond_an_item_is_a_422() {
-    let (app, key) = TestApp::with_key("shop").await;
-    let value = "x".repeat(1000);
-    let mut stored = 0;
-    // An item has room for 400 KB: for 19 or 20 of these updates.
-    let too_large = loop {
-        let data: serde_json::Map<_, _> = (0..20)
-            .map(|n| (format!("m{stored}-{n}"), json!(value)))
-            .collect();
-        let body = json!({"customerId": "c1", "customerData": data});
-        let response = app.send(RequestBuilder::customer(body).key(&key)).await;
-        if response.status != 200 {
-            break response;
-        }
-        stored += 1;
-        assert!(stored <= 20, "{stored} updates of 20 KB are stored");
-    };
-    too_large.assert_problem(422, "customer-too-large");
-    assert!(stored >= 19, "only {stored} updates of 20 KB are stored");
-}
-
-#[tokio::test]
 async fn profile_full_of_fences_of_removed_fields_takes_a_new_field() {
     let (app, key) = TestApp::with_key("shop").await;
     let update = async |profile: serde_json::Value| {

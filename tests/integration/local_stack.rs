@@ -10,13 +10,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use aws::deadline::Deadline;
 use aws_sdk_dynamodb::types::AttributeValue;
 use emulator::{Emulator, Storage};
-use model::api_key::KeyHash;
 use serde_json::{Value, json};
-use store::key_snapshot::{KeySnapshot, MAX_OBJECT_BYTES, OBJECT_KEY};
-use testkit::fake_s3::bucket_at;
 use testkit::{LocalStack, build, call, client_at};
 
 use crate::support::page::root;
@@ -136,8 +132,7 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
 }
 
 #[test]
-fn faults_of_the_queue_of_cargo_dev_give_the_503_of_the_function_with_the_identifier_of_the_batch()
-{
+fn faults_of_the_queue_of_cargo_dev_give_the_503_of_the_function() {
     let stack = LocalStack::start(&["--faults", "1", "--queue-faults", "1"]);
     let customer = br#"{"customerId": "c1", "customerData": {}}"#;
     let update = stack.send("POST", "/api/customers", &[], customer);
@@ -150,23 +145,6 @@ fn faults_of_the_queue_of_cargo_dev_give_the_503_of_the_function_with_the_identi
     let stderr = stack.stop("TERM");
     let told = "a share of 1 of the functions' calls to the overflow queue is throttled, fails, or is lost.";
     assert!(stderr.contains(told), "{stderr}");
-}
-
-#[tokio::test]
-async fn cargo_dev_has_a_key_snapshot_of_its_key_table() {
-    let stack = LocalStack::start(&[]);
-    let bucket = bucket_at(
-        stack.variable("AWS_ENDPOINT_URL_S3"),
-        stack.variable("KEY_SNAPSHOT_BUCKET"),
-    );
-    let deadline = Deadline::after(Duration::from_mins(1));
-    let object = bucket.get(OBJECT_KEY, MAX_OBJECT_BYTES, deadline).await;
-    let snapshot = KeySnapshot::parse(&object.unwrap()).unwrap();
-    let key = KeyHash::from_key(stack.variable("API_KEY"));
-    let entry = snapshot.find(key).unwrap();
-    assert_eq!(entry.account_id.as_str(), stack.variable("ACCOUNT_ID"));
-    assert_eq!(snapshot.unreadable, 0);
-    stack.stop("TERM");
 }
 
 /// What a command of `cargo intake` prints that works on this stack.
@@ -343,26 +321,6 @@ fn defer_a_signal(data: &str) {
         stderr.contains("dev.sqlite.queue: 1.\nStopped.\n"),
         "{stderr}"
     );
-}
-
-#[test]
-fn deferred_signal_of_an_earlier_stack_is_kept_while_drains_fail_and_deleted_by_a_reset() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("dev.sqlite");
-    let data = data.to_str().unwrap();
-    defer_a_signal(data);
-
-    for is_reset in [false, true] {
-        let stack = LocalStack::start(&["--data", data, "--faults", "1"]);
-        let url = format!("{}/reset", stack.variable("INSPECTOR_URL"));
-        if is_reset {
-            let reset = call("POST", &url, &[("X-Intake-Inspector", "1")], b"");
-            assert_eq!(reset.status, 204, "{reset:?}");
-        }
-        let stderr = stack.stop("INT");
-        let is_kept = stderr.contains("dev.sqlite.queue: 1.\nStopped.\n");
-        assert_eq!(is_kept, !is_reset, "{stderr}");
-    }
 }
 
 #[tokio::test]

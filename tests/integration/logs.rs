@@ -8,7 +8,7 @@ mod queries;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::telemetry::log::Log;
-use testkit::fault_proxy::{Fault, Rule};
+use testkit::fault_proxy::Fault;
 use testkit::{OverflowStack, RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
@@ -192,55 +192,6 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
             line("/api/event-flows/signal", 1088, "SignalsAccepted", 25)
         ]
     );
-}
-
-/// The log line of a batch that is deferred because of this fault.
-async fn line_of_deferred_batch(fault: &Rule) -> Value {
-    let (response, log) = log_of(async |log| {
-        let mut stack = OverflowStack::start(fault.clone()).await;
-        stack.app.log = log;
-        let signal = json!({"customerId": "c", "eventType": "e"});
-        let batch = json!({"requestIdentifier": MIXED_CASE_IDENTIFIER, "signals": [signal]});
-        stack
-            .send(RequestBuilder::signals(&batch).received_at(NOW))
-            .await
-    })
-    .await;
-    assert_eq!(response.status, 200, "{response:?}");
-    request_lines(&log).swap_remove(0)
-}
-
-#[tokio::test]
-async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
-    for (fault, reason) in [
-        (
-            Fault::THROTTLED.always().for_operation("BatchWriteItem"),
-            "Throttled",
-        ),
-        (
-            Fault::InternalServerError.always().for_operation("PutItem"),
-            "ServerError",
-        ),
-        (
-            Fault::SignatureExpired.always().for_operation("PutItem"),
-            "ClockSkew",
-        ),
-        (
-            Fault::Status(404).always().for_operation("PutItem"),
-            "HTTP 404",
-        ),
-    ] {
-        let mut line = line_of_deferred_batch(&fault).await;
-        // The write budget may end during the last call, most often on a busy machine.
-        for _ in 0..10 {
-            if line["storeError"] != "DeadlineExceeded" {
-                break;
-            }
-            line = line_of_deferred_batch(&fault).await;
-        }
-        assert_eq!(line["SignalsDeferred"], 1, "{line}");
-        assert_eq!(line["storeError"], reason, "{line}");
-    }
 }
 
 #[tokio::test]

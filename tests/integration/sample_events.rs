@@ -7,8 +7,6 @@ use std::path::Path;
 use emulator::development_key;
 use lambda_http::RequestExt as _;
 use lambda_http::request::from_str;
-use lambda_runtime::Context;
-use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{RequestBuilder, TestApp, TestResponse, read_event};
 
@@ -116,23 +114,6 @@ async fn sample_events_get_their_responses_and_are_stored() {
             );
         }
     }
-}
-
-#[tokio::test]
-async fn sample_event_of_the_overflow_queue_is_drained() {
-    let app = TestApp::start();
-    let event = std::fs::read_to_string(folder().join("overflow/event.json")).unwrap();
-    let drained = app
-        .overflow
-        .drain(
-            serde_json::from_str(&event).unwrap(),
-            &Context::default(),
-            Timestamp::now(),
-            &app.log,
-        )
-        .await;
-    assert_eq!(drained.response.batch_item_failures.len(), 0);
-    assert_eq!(app.items("SignalsTable").await.len(), 2);
 }
 
 #[track_caller]

@@ -243,18 +243,6 @@ fn wait_ends_at_once_when_a_request_that_it_would_count_is_no_longer_kept() {
 }
 
 #[test]
-fn signals_that_api_gateway_kept_from_the_function_are_refused() {
-    let stack = LocalStack::start(&["--answer", "503:1"]);
-    let inspector = Inspector(&stack);
-    let answer = stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
-    assert_eq!(answer.status, 503);
-    let counts = inspector.get("/counts?count=2&wait=60s");
-    // The function did not receive the request, so no signal is distinct.
-    assert_members(&counts, &json!({"refused": 2, "distinct": 0}));
-    stack.stop("TERM");
-}
-
-#[test]
 fn fields_of_the_answers_equal_those_of_the_guide() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);

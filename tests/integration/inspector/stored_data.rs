@@ -41,20 +41,6 @@ fn stored_data_is_shown_with_every_digit() {
 }
 
 #[test]
-fn rejected_signal_that_is_mended_and_redriven_is_no_longer_listed() {
-    let stack = LocalStack::start(&[]);
-    let inspector = Inspector(&stack);
-    stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
-    let rejected = &inspector.get("/rejected")["rejected"];
-    assert_eq!(rejected[0]["payload"], json!({"customerId": "-c1"}));
-    let mut mended = rejected[0].clone();
-    mended["payload"]["eventType"] = json!("mended");
-    inspector.post("/rejected/redrive", &mended.to_string());
-    assert_eq!(inspector.get("/rejected"), json!({"rejected": []}));
-    stack.stop("TERM");
-}
-
-#[test]
 fn redrive_that_does_not_store_the_signal_is_an_error_that_says_why() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);

@@ -17,8 +17,6 @@ pub enum Fault {
     InternalServerError,
     /// This status without a body, as of a proxy or a load balancer, nothing written.
     Status(u16),
-    /// 400 `InvalidSignatureException`, because the clock of the client is late, nothing written.
-    SignatureExpired,
     /// The clock of the service is so far ahead of this process, and each response has its time. A call whose
     /// signature is too old by that clock is refused, and nothing written. Other calls are done.
     ClockAhead(Duration),

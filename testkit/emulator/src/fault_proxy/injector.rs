@@ -223,7 +223,6 @@ impl<S: Service> FaultInjector<S> {
             } => refusal(service, status, code, message),
             Fault::InternalServerError => server_error(service),
             Fault::Status(status) => response(status, &[], ""),
-            Fault::SignatureExpired => signature_expired(service),
             Fault::ClockAhead(ahead) => self.answer_at(SystemTime::now() + ahead, call).await,
         }
     }

@@ -75,43 +75,6 @@ async fn key_that_a_later_snapshot_has_revoked_is_rejected_when_it_leaves_the_ca
 }
 
 #[tokio::test(start_paused = true)]
-async fn key_that_only_a_later_snapshot_has_is_accepted() {
-    let stack = Stack::start([]);
-    let unknown = "a-key-that-was-used-before-it-was-created";
-    assert_eq!(stack.status(unknown, NOW).await, 401);
-    stack.set(everywhere(OUTAGE));
-    stack.publish(&[(unknown, key_entry())], later(5));
-    assert_eq!(stack.status(unknown, later(10)).await, 200);
-}
-
-#[tokio::test(start_paused = true)]
-async fn key_that_a_later_snapshot_does_not_have_cannot_be_checked() {
-    let stack = Stack::start([]);
-    let key = stack.read_key(|_| {}).await;
-    stack.publish(&[("another-key", key_entry())], later(30));
-    stack.assert_unavailable(&key, later(60)).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn revocation_in_an_earlier_snapshot_counts() {
-    let stack = Stack::start([]);
-    let key = stack.read_key(|_| {}).await;
-    stack.publish(&[(&*key, revoked(key_entry()))], earlier(30));
-    assert_eq!(stack.status(&key, later(60)).await, 401);
-}
-
-#[tokio::test(start_paused = true)]
-async fn revocation_in_the_table_counts_after_a_later_snapshot_without_it() {
-    let stack = Stack::start([]);
-    let key = stack.key_with(3, |entry| entry.revoked_at = Some(NOW));
-    assert_eq!(stack.status(&key, NOW).await, 401);
-    // From here on, the table is unavailable.
-    stack.read_key(|_| {}).await;
-    stack.publish(&[(&*key, key_entry())], later(30));
-    assert_eq!(stack.status(&key, later(60)).await, 401);
-}
-
-#[tokio::test(start_paused = true)]
 async fn revocation_in_the_snapshot_in_memory_counts_after_an_older_one_is_restored() {
     let stack = Stack::with_snapshot(everywhere(OUTAGE), &revoked(key_entry()));
     assert_eq!(stack.status(KEY, NOW).await, 401);
@@ -189,13 +152,6 @@ async fn table_that_refuses_to_be_read_leaves_the_decision_to_the_snapshot() {
         assert_eq!(stack.status(&key, later(61)).await, 401, "{fault:?}");
         stack.assert_unavailable("an-unknown-key", later(62)).await;
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn table_that_does_not_exist_leaves_the_decision_to_the_snapshot() {
-    let missing = everywhere(Fault::Refused("ResourceNotFoundException"));
-    let stack = Stack::with_snapshot(missing, &key_entry());
-    assert_eq!(stack.status(KEY, NOW).await, 200);
 }
 
 #[tokio::test(start_paused = true)]

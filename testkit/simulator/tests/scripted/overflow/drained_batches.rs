@@ -51,6 +51,26 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
 }
 
 #[tokio::test(start_paused = true)]
+async fn line_of_a_deferred_batch_says_why_dynamodb_did_not_store_it() {
+    for (fault, operation, reason) in [
+        (Fault::Throttled, "BatchWriteItem", "Throttled"),
+        (Fault::ServerError, "PutItem", "ServerError"),
+        (
+            Fault::Refused("RequestTimeTooSkewed"),
+            "PutItem",
+            "ClockSkew",
+        ),
+        (Fault::Status(404), "PutItem", "HTTP 404"),
+    ] {
+        let stack = Stack::start([fault.always().for_operation(operation)]);
+        stack.send_deferred(&batch_with_identifier(1), NOW, 1).await;
+        let line = &stack.take_lines()[0];
+        assert_eq!(line["SignalsDeferred"], 1, "{line}");
+        assert_eq!(line["storeError"], reason, "{line}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn signals_without_an_identifier_are_deferred_without_a_record() {
     let stack = Stack::start([Fault::Refused("ThrottlingException")
         .always()
