@@ -75,3 +75,32 @@ pub(crate) struct FailedRecord {
     pub(crate) target: &'static str,
     pub(crate) error: TargetError,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusal_without_a_code_is_for_good_unless_its_status_may_pass() {
+        let error_of = |status| {
+            TargetError::from_refusal(Refusal {
+                status,
+                code: None,
+                message: None,
+            })
+        };
+        for status in [400, 404, 413, 431] {
+            assert!(error_of(status).is_for_good(), "{status}");
+        }
+        for (status, cause) in [
+            (403, "AccessDenied"),
+            (429, "Throttled"),
+            (500, "ServerError"),
+            (503, "ServerError"),
+        ] {
+            let error = error_of(status);
+            assert!(!error.is_for_good(), "{status}");
+            assert_eq!(error.to_string(), cause);
+        }
+    }
+}
