@@ -1,37 +1,11 @@
-//! README.md shows the response that its request gets, and docs/api.md names the endpoints.
+//! README.md shows the response that its request gets.
 
-use customers::CustomersFunction;
 use emulator::development_key;
 use model::timestamp::Timestamp;
 use serde_json::Value;
-use service::runtime::http::HttpFunction as _;
-use signals::SignalsFunction;
 use testkit::{RequestBuilder, TestApp};
 
 use crate::support::page::Page;
-
-#[test]
-fn endpoints_in_the_contract_are_those_of_the_code() {
-    let page = Page::read("docs/api.md");
-    let section = page.section("Endpoints");
-    for route in CustomersFunction::ROUTES
-        .iter()
-        .chain(SignalsFunction::ROUTES)
-    {
-        assert!(
-            section.contains(route.path),
-            "{} does not name {}",
-            page.path,
-            route.path
-        );
-        assert!(
-            route.methods.iter().all(|method| section.contains(method)),
-            "{}: {:?}",
-            page.path,
-            route.methods
-        );
-    }
-}
 
 #[tokio::test]
 async fn request_in_the_readme_gets_the_response_that_it_shows() {

@@ -1,7 +1,8 @@
-//! docs/api.md has the code's limits, codes and profile fields.
+//! docs/api.md has the code's endpoints, limits, codes and profile fields.
 
 use std::collections::BTreeSet;
 
+use customers::CustomersFunction;
 use model::account::MAX_ACCOUNT_ID_CHARS;
 use model::customer::PROFILE_FIELDS;
 use model::customer::attributes::RESERVED_FIELDS;
@@ -9,12 +10,29 @@ use model::identifier::{DOUBTFUL_WORDS, PLACEHOLDERS, UNFILLED_PARTS};
 use model::limits;
 use model::validation::{FieldErrorCode, WarningCode};
 use service::problem_document::RETRY_AFTER_SECONDS;
+use service::runtime::http::HttpFunction as _;
+use signals::SignalsFunction;
 
 use crate::openapi::codes::problem_types;
 use crate::support::page::{Page, quoted};
 
 fn api() -> Page {
     Page::read("docs/api.md")
+}
+
+/// The table has no row for `HEAD`: it is as `GET`.
+#[test]
+fn endpoints_are_those_of_the_code() {
+    let rows = api().table("Endpoints", "method and path");
+    let cells = rows.iter().flat_map(|row| quoted(&row[0]));
+    let documented: BTreeSet<_> = cells.map(str::to_owned).collect();
+    let mut in_code = BTreeSet::from(["OPTIONS".to_owned()]);
+    let routes = CustomersFunction::ROUTES.iter();
+    for route in routes.chain(SignalsFunction::ROUTES) {
+        let methods = route.methods.iter().filter(|method| **method != "HEAD");
+        in_code.extend(methods.map(|method| format!("{method} {}", route.path)));
+    }
+    assert_eq!(documented, in_code);
 }
 
 /// `number` with commas between thousands.
