@@ -29,7 +29,7 @@ pub fn build_functions() -> Result<PathBuf> {
 /// # Errors
 /// When it cannot be built; cargo has shown why.
 pub(crate) fn build_dev() -> Result<PathBuf> {
-    // Cargo takes half a second of processor time to find that nothing has changed.
+    // Cargo takes 0.3 s of processor time to find that nothing has changed.
     static BUILT: LazyLock<Result<PathBuf, String>> =
         LazyLock::new(|| build(&["dev"]).map_err(|error| format!("{error:#}")));
     let folder = BUILT.clone().map_err(Error::msg)?;

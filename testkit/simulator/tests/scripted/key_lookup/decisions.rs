@@ -75,6 +75,14 @@ async fn key_that_a_later_snapshot_has_revoked_is_rejected_when_it_leaves_the_ca
 }
 
 #[tokio::test(start_paused = true)]
+async fn revocation_in_an_earlier_snapshot_counts() {
+    let stack = Stack::start([]);
+    let key = stack.read_key(|_| {}).await;
+    stack.publish(&[(&*key, revoked(key_entry()))], earlier(30));
+    assert_eq!(stack.status(&key, later(60)).await, 401);
+}
+
+#[tokio::test(start_paused = true)]
 async fn revocation_in_the_snapshot_in_memory_counts_after_an_older_one_is_restored() {
     let stack = Stack::with_snapshot(everywhere(OUTAGE), &revoked(key_entry()));
     assert_eq!(stack.status(KEY, NOW).await, 401);
