@@ -10,7 +10,6 @@ mod killed;
 mod partial_batches;
 mod refused_events;
 mod sent_is_delivered;
-mod statuses;
 mod stream_records;
 mod unreadable;
 mod wire;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use testkit::LocalStack;
 
-use super::{BATCH, Inspector, SIGNALS, assert_members};
+use super::{Inspector, SIGNALS};
 
 /// Sends this batch whole, and closes the connection at once.
 fn send_and_leave(stack: &LocalStack, body: &str) {
@@ -57,23 +57,5 @@ fn request_that_is_answered_late_is_listed_when_its_client_gives_up() {
     assert_eq!(request["status"], 503, "{request}");
     let counts = inspector.get("/counts");
     assert_eq!(counts["distinct"], 1, "the function stored it: {counts}");
-    stack.stop("TERM");
-}
-
-#[test]
-fn request_of_a_client_that_hangs_up_is_listed_as_left_and_its_retry_counts_nothing_twice() {
-    // With faults, an answer takes longer than the end of a connection.
-    let stack = LocalStack::start(&["--faults", "1"]);
-    let inspector = Inspector(&stack);
-    send_and_leave(&stack, BATCH);
-    let request = &inspector.get("/requests?wait=60s")["requests"][0];
-    let expected = json!({"left": true, "status": 200, "accepted": 1});
-    assert_members(request, &expected);
-    let retried = stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
-    assert_eq!(retried.status, 200, "{retried:?}");
-    assert_eq!(inspector.newest()["left"], false);
-    let counts = inspector.get("/counts?count=4&wait=60s");
-    assert_members(&counts, &json!({"rejected": 2, "refused": 0}));
-    assert_eq!(counts["byType"]["purchase"]["distinct"], 1, "{counts}");
     stack.stop("TERM");
 }

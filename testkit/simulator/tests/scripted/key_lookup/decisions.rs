@@ -189,14 +189,3 @@ async fn expiry_in_a_snapshot_of_the_second_before_the_last_read_does_not_count(
     stack.publish(&[(&*key, expired)], earlier(1));
     assert_eq!(stack.status(&key, later(70)).await, 200);
 }
-
-#[tokio::test(start_paused = true)]
-async fn snapshot_older_than_the_one_in_memory_does_not_replace_it() {
-    let stack = Stack::start(everywhere(OUTAGE));
-    stack.publish(&[("first", key_entry())], earlier(10));
-    assert_eq!(stack.status("first", NOW).await, 200);
-    // An operator restores an older version of the object.
-    stack.publish(&[("second", key_entry())], earlier(7200));
-    assert_eq!(stack.status("second", later(70)).await, 503);
-    assert_eq!(stack.status("first", later(75)).await, 200);
-}
