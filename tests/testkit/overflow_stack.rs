@@ -18,11 +18,7 @@ pub struct OverflowStack {
 impl OverflowStack {
     /// A stack with empty tables, whose proxy has this plan.
     pub async fn start(plan: impl Into<Plan>) -> Self {
-        Self::start_with_sqs(plan, FakeSqs::start().await.unwrap()).await
-    }
-
-    /// The same stack with this SQS.
-    pub async fn start_with_sqs(plan: impl Into<Plan>, sqs: FakeSqs) -> Self {
+        let sqs = FakeSqs::start().await.unwrap();
         let emulator = TestApp::emulator();
         let keys = emulator.endpoint();
         let proxy = FaultProxy::start(&keys, plan).await.unwrap();

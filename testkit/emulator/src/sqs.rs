@@ -1,6 +1,5 @@
 //! An SQS with an overflow queue and its dead-letter queue, in memory or in a file and within SQS's
-//! limits: `cargo dev` serves it, and tests start private ones. It counts exactly, or as late as AWS's
-//! does, or what a test says.
+//! limits: `cargo dev` serves it, and tests start private ones. It counts exactly, or what a test says.
 
 mod calls;
 mod lambda_event;
@@ -29,9 +28,6 @@ use crate::fault_proxy::{FaultInjector, Plan};
 /// What comes before the operation in its header.
 pub(crate) const TARGET_PREFIX: &str = "AmazonSQS.";
 
-/// How late SQS may count a message (`GetQueueAttributes` in the SQS API reference).
-const LATEST_COUNT: Duration = Duration::from_mins(1);
-
 /// A server on loopback, until it is dropped.
 #[derive(Debug)]
 pub struct FakeSqs(HttpServer<FaultInjector<SqsState>>);
@@ -55,16 +51,6 @@ impl FakeSqs {
     pub fn start_in_thread() -> Result<Self> {
         let sqs = injector_before(Queues::in_memory()?);
         HttpServer::start_in_thread(sqs).map(Self)
-    }
-
-    /// Starts a server with empty queues that count each message a minute after it was sent, as SQS may.
-    ///
-    /// # Errors
-    /// When loopback has no free port.
-    pub async fn start_counting_late() -> Result<Self> {
-        let mut queues = Queues::in_memory()?;
-        queues.count_delay = LATEST_COUNT;
-        Self::start_with(queues).await
     }
 
     /// Starts a server whose queues a file keeps.

@@ -49,10 +49,6 @@ pub(super) struct Queues {
     /// The id of the next message.
     pub(super) sent: u64,
     pub(super) connections: u64,
-    /// How long after it was sent a message is counted.
-    pub(super) count_delay: Duration,
-    /// When the messages were sent that are not counted yet, by their ids.
-    uncounted: VecDeque<(u64, Instant)>,
     pub(super) calls: Vec<(String, Value)>,
     /// What a test says that a queue counts, one after another; the last one stays.
     pub(super) overflow_counts: VecDeque<[u64; 3]>,
@@ -85,8 +81,6 @@ impl Queues {
             messages,
             opened: Instant::now(),
             connections: 0,
-            count_delay: Duration::ZERO,
-            uncounted: VecDeque::new(),
             calls: Vec::new(),
             overflow_counts: VecDeque::new(),
             dead_letter_counts: VecDeque::new(),
@@ -105,9 +99,6 @@ impl Queues {
         self.messages
             .execute(insert, params![id, body, reason, is_dead])?;
         self.sent += 1;
-        if !self.count_delay.is_zero() {
-            self.uncounted.push_back((id, Instant::now()));
-        }
         Ok(id)
     }
 
@@ -182,20 +173,13 @@ impl Queues {
 
     /// How many messages of a queue wait, and how many are in flight, as SQS counts them.
     pub(super) fn waiting_and_in_flight(
-        &mut self,
+        &self,
         is_dead: bool,
         now: Instant,
     ) -> rusqlite::Result<[u64; 2]> {
-        let is_counted = |sent_at: Instant| now.duration_since(sent_at) >= self.count_delay;
-        while let Some((_, sent_at)) = self.uncounted.front()
-            && is_counted(*sent_at)
-        {
-            self.uncounted.pop_front();
-        }
-        let first_uncounted = self.uncounted.front().map_or(self.sent, |(id, _)| *id);
         let count = "SELECT count(*) FILTER (WHERE visible_at <= ?2), count(*) FILTER (WHERE visible_at > ?2)
-            FROM messages WHERE is_dead = ?1 AND id < ?3";
-        let counted = params![is_dead, self.since_opened(now), first_uncounted];
+            FROM messages WHERE is_dead = ?1";
+        let counted = params![is_dead, self.since_opened(now)];
         self.messages
             .query_row(count, counted, |row| Ok([row.get(0)?, row.get(1)?]))
     }

@@ -23,7 +23,7 @@ use operator::NOTE_INTERVAL;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::aws_settings::AwsSettings;
+use super::aws_settings::{AwsSettings, ensure_endpoints_are_urls, ensure_region};
 use super::network::Network;
 use super::variables::{
     API_KEYS_TABLE, BASE_URL, CUSTOMERS_TABLE, DEAD_LETTER_QUEUE_URL, DEFAULT_FILE,
@@ -187,32 +187,32 @@ fn ensure_local_stack_runs(variables: &StackVariables) -> Result<()> {
     Ok(())
 }
 
-/// The configuration for calls to AWS: that of the SDK, with everything that environment and profile say.
-/// The credentials are asked for here, and again when they end.
+/// The configuration for calls to AWS: the one of the SDK, with everything that environment and profile say.
+/// The credentials are requested here, and again when they expire.
 async fn sdk_config() -> Result<SdkConfig> {
     let settings = AwsSettings::read().await?;
     let network = match settings.ca_bundle() {
         Some(ca_bundle) => Network::trusting(&ca_bundle)?,
         None => Network::trusting_system()?,
     };
-    // Only one of the clients asks for new credentials, and the others wait for them.
+    // Only one of the clients requests new credentials, and the others wait for them.
     let identity_cache = IdentityCache::lazy()
         .load_timeout(CREDENTIALS_TIMEOUT * 2)
         .build();
-    let http_client = network.client();
-    let region = settings.region(http_client.clone()).await?;
     let config = aws_config::defaults(BehaviorVersion::latest())
-        .http_client(http_client)
-        .region(region)
+        .http_client(network.client())
         .profile_name(settings.profile_name())
         .timeout_config(timeouts())
-        .retry_config(settings.retry_config())
+        // The SDK would panic at a retry mode of a profile that it does not know.
+        .retry_config(RetryConfig::standard())
         .identity_cache(identity_cache)
-        // With a wrong clock, the SDK's clients would sign with AWS's time, as those that ask for credentials do.
+        // With a wrong clock, the SDK's clients would sign with AWS's time, as those that request credentials do.
         // The commands would then write and compare times of this clock.
         .disable_clock_skew_correction(true)
         .load()
         .await;
+    ensure_region(&config)?;
+    ensure_endpoints_are_urls(&config)?;
     let credentials = first_credentials(&config)
         .await
         .map_err(|error| settings.explain(&error))?;
@@ -301,7 +301,7 @@ async fn ask(provider: &SharedCredentialsProvider) -> provider::Result {
         return Ok(given);
     }
     Err(CredentialsError::invalid_configuration(
-        "what gives them has given a key or a token with a line end, a blank or another character that none has",
+        "a key or a token has a line end, a blank or another character that none has",
     ))
 }
 

@@ -92,12 +92,12 @@ async fn session_that_has_ended_is_told_with_the_sign_in() {
     let (refused, _, _) = create(Some(change)).await;
     let error = refused.error_message();
     assert!(
-        error.starts_with("No AWS credentials from the profile ops: "),
+        error.starts_with("No AWS credentials from the profile ops or the environment: "),
         "{error}"
     );
     assert!(error.contains("Your session has expired"), "{error}");
     assert!(
-        error.ends_with("Sign in: `aws login --profile ops`."),
+        error.ends_with("If your session has expired, sign in: `aws login --profile ops`."),
         "{error}"
     );
 }

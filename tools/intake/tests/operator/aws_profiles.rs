@@ -24,7 +24,7 @@ pub(crate) const STATIC_KEYS: &str =
     "region = eu-central-1\naws_access_key_id = Static\naws_secret_access_key = s\n";
 
 /// `{aws}` is the address of the stand-in.
-const PROFILES: [Profile; 16] = [
+const PROFILES: [Profile; 12] = [
     Profile {
         name: "keys of the default profile",
         config: "[default]\n{keys}endpoint_url = {aws}\n",
@@ -113,33 +113,6 @@ const PROFILES: [Profile; 16] = [
         asked_once: None,
     },
     Profile {
-        name: "retry mode of the AWS command line",
-        config: "[default]\n{keys}endpoint_url = {aws}\nretry_mode = legacy\n",
-        variables: &[],
-        access_key: "Static",
-        asked_once: None,
-    },
-    Profile {
-        name: "adaptive retries",
-        config: "[default]\n{keys}endpoint_url = {aws}\nretry_mode = adaptive\nmax_attempts = 5\n",
-        variables: &[],
-        access_key: "Static",
-        asked_once: None,
-    },
-    Profile {
-        name: "empty variables",
-        config: "[default]\n{keys}endpoint_url = {aws}\n",
-        variables: &[
-            ("AWS_RETRY_MODE", ""),
-            ("AWS_MAX_ATTEMPTS", ""),
-            ("AWS_PROFILE", ""),
-            ("AWS_CA_BUNDLE", ""),
-            ("AWS_USE_FIPS_ENDPOINT", ""),
-        ],
-        access_key: "Static",
-        asked_once: None,
-    },
-    Profile {
         name: "the variable that the AWS command line reads first",
         config: "[profile ops]\n{keys}endpoint_url = {aws}\n",
         variables: &[("AWS_DEFAULT_PROFILE", "ops"), ("AWS_PROFILE", "elsewhere")],
@@ -147,16 +120,13 @@ const PROFILES: [Profile; 16] = [
         asked_once: None,
     },
     Profile {
-        name: "no attempts",
-        config: "[default]\n{keys}endpoint_url = {aws}\n",
-        variables: &[("AWS_MAX_ATTEMPTS", "0")],
-        access_key: "Static",
-        asked_once: None,
-    },
-    Profile {
         name: "many things that are not for this command",
-        config: "[default]\n{keys}endpoint_url = {aws}\noutput = json\ncli_pager =\ns3 =\n  max_concurrent_requests = 20\nparameter_validation = false\n[plugins]\nendpoint = awscli_plugin_endpoint\n",
+        config: "[default]\n{keys}endpoint_url = {aws}\nretry_mode = legacy\noutput = json\ncli_pager =\ns3 =\n  max_concurrent_requests = 20\nparameter_validation = false\n[plugins]\nendpoint = awscli_plugin_endpoint\n",
         variables: &[
+            ("AWS_MAX_ATTEMPTS", "0"),
+            ("AWS_CA_BUNDLE", ""),
+            ("AWS_PROFILE", ""),
+            ("AWS_USE_FIPS_ENDPOINT", ""),
             ("AWS_SDK_UA_APP_ID", "not valid: ä"),
             ("AWS_STS_REGIONAL_ENDPOINTS", "legacy"),
         ],

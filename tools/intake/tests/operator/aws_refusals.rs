@@ -1,14 +1,11 @@
 //! AWS profiles and variables with which a command cannot work: the operator hears what is wrong, and where
 //! it stands.
 
-use std::thread;
-
 use serde_json::json;
 use testkit::http_server::HttpServer;
 
 use crate::aws_profiles::{CREATE, Profile, operator_with};
-use crate::support::fake_aws::{Change, FakeAws, KEY_SNAPSHOT_BUCKET};
-use crate::support::operator::Operator;
+use crate::support::fake_aws::{Change, FakeAws};
 
 /// A profile or variables with which there can be no key, and what the operator hears.
 struct Hindrance {
@@ -51,20 +48,20 @@ fn hindrances_of_credentials() -> Vec<Hindrance> {
         Hindrance {
             variables: &[("AWS_PROFILE", "elsewhere")],
             told: &[
-                "The AWS profile elsewhere does not exist: there are default. Check AWS_PROFILE.",
+                "The AWS profile elsewhere does not exist. Check AWS_PROFILE. The AWS SDK found these profiles: default.",
             ],
             ..NOTHING
         },
         Hindrance {
             config: "[profile ops]\nregion = eu-central-1\nrole_arn = arn:aws:iam::1:role/ops\nsource_profile = gone\n",
             variables: &[("AWS_PROFILE", "ops")],
-            told: &["The AWS profile ops has source_profile = gone, and there is no profile gone"],
+            told: &["No AWS credentials. Sign in", "(the profile: ", "gone"],
             ..NOTHING
         },
         Hindrance {
             config: "[default]\nregion = eu-central-1\ncredential_process = echo the vault is sealed >&2; exit 3\n",
             told: &[
-                "No AWS credentials from the profile default: ",
+                "No AWS credentials from the profile default or the environment: ",
                 "the vault is sealed",
                 "3",
             ],
@@ -109,7 +106,7 @@ fn hindrances_of_credentials() -> Vec<Hindrance> {
                 ("AWS_CONFIG_FILE", "{home}/.aws/config"),
             ],
             told: &[
-                "No AWS credentials from the profile default",
+                "No AWS credentials from the profile default or the environment: ",
                 "`aws sso login --profile default`",
             ],
             ..NOTHING
@@ -117,7 +114,7 @@ fn hindrances_of_credentials() -> Vec<Hindrance> {
         Hindrance {
             config: "[default]\nregion = eu-central-1\nlogin_session = arn:aws:iam::1:user/gone\n",
             told: &[
-                "No AWS credentials from the profile default",
+                "No AWS credentials from the profile default or the environment: ",
                 "`aws login --profile default`",
             ],
             ..NOTHING
@@ -128,48 +125,32 @@ fn hindrances_of_credentials() -> Vec<Hindrance> {
 fn hindrances_of_settings() -> Vec<Hindrance> {
     vec![
         Hindrance {
-            config: "[default]\nregion = eu-central-1\n",
-            variables: &[
-                ("AWS_WEB_IDENTITY_TOKEN_FILE", "/nonexistent/token"),
-                ("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/ops"),
-            ],
-            told: &["No AWS credentials from AWS_WEB_IDENTITY_TOKEN_FILE: "],
-            ..NOTHING
-        },
-        Hindrance {
             config: "[default]\n{keys}use_fips_endpoint = yes\n",
             told: &[
-                "use_fips_endpoint of the AWS profile default is \"yes\"",
-                "write true or false",
+                "AWS_USE_FIPS_ENDPOINT or use_fips_endpoint of the AWS profile default is \"yes\". Set it to true or false.",
             ],
             ..NOTHING
         },
         Hindrance {
             variables: &[("AWS_USE_DUALSTACK_ENDPOINT", "on")],
             told: &[
-                "AWS_USE_DUALSTACK_ENDPOINT is \"on\"",
-                "write true or false",
+                "AWS_USE_DUALSTACK_ENDPOINT or use_dualstack_endpoint of the AWS profile default is \"on\".",
             ],
             ..NOTHING
         },
         Hindrance {
             variables: &[("AWS_ENDPOINT_URL_DYNAMODB", "")],
-            told: &["AWS_ENDPOINT_URL_DYNAMODB is \"\", which is no URL"],
+            told: &["The endpoint of DynamoDB is \"\", which is not a URL"],
             ..NOTHING
         },
         Hindrance {
             config: "[default]\n{keys}services = own\n[services own]\ndynamodb =\n  endpoint_url =\n",
-            told: &["endpoint_url of dynamodb in the AWS services own is \"\", which is no URL"],
+            told: &["The endpoint of DynamoDB is \"\", which is not a URL"],
             ..NOTHING
         },
         Hindrance {
             variables: &[("AWS_ENDPOINT_URL_SQS", "sqs.example")],
-            told: &["AWS_ENDPOINT_URL_SQS is \"sqs.example\", which is no URL"],
-            ..NOTHING
-        },
-        Hindrance {
-            variables: &[("AWS_ENDPOINT_URL_DYNAMODB", "http://[bad")],
-            told: &["AWS_ENDPOINT_URL_DYNAMODB is \"http://[bad\", which is no URL"],
+            told: &["The endpoint of SQS is \"sqs.example\", which is not a URL"],
             ..NOTHING
         },
         Hindrance {
@@ -184,14 +165,7 @@ fn hindrances_of_settings() -> Vec<Hindrance> {
         },
         Hindrance {
             config: "[default\n",
-            told: &["This program cannot read the AWS profiles: "],
-            ..NOTHING
-        },
-        Hindrance {
-            config: "[default]\nregion = eu-central-1\nsso_session = gone\nsso_account_id = 1\nsso_role_name = ops\n",
-            told: &[
-                "The AWS profile default has sso_session = gone, and there is no section sso-session gone.",
-            ],
+            told: &["Cannot read the AWS profiles: "],
             ..NOTHING
         },
         Hindrance {
@@ -210,28 +184,13 @@ fn hindrances_of_proxies_and_regions() -> Vec<Hindrance> {
             ..NOTHING
         },
         Hindrance {
-            variables: &[("all_proxy", "ftp://proxy.example.com")],
-            told: &["all_proxy is no URL of a proxy"],
-            ..NOTHING
-        },
-        Hindrance {
             variables: &[("ALL_PROXY", "socks5://proxy.example.com:1080")],
             told: &["ALL_PROXY is no URL of a proxy"],
             ..NOTHING
         },
         Hindrance {
             variables: &[("AWS_REGION", "eu-central-1 ")],
-            told: &["AWS_REGION is \"eu-central-1 \", which is no name of a region"],
-            ..NOTHING
-        },
-        Hindrance {
-            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\nregion = 'eu-central-1'\n",
-            told: &["region of the AWS profile default is \"'eu-central-1'\", which is no name"],
-            ..NOTHING
-        },
-        Hindrance {
-            config: "[default]\naws_access_key_id = Static\naws_secret_access_key = s\nregion =\n",
-            told: &["No AWS region. Set AWS_REGION"],
+            told: &["The AWS region \"eu-central-1 \" is not a name such as eu-central-1."],
             ..NOTHING
         },
         Hindrance {
@@ -271,159 +230,41 @@ async fn operator_without_a_key_hears_the_reason() {
     }
 }
 
+/// The error of a command with the keys of a profile and these variables. Its endpoint does not listen.
+fn error_with(variables: &'static [(&'static str, &'static str)]) -> String {
+    let profile = Profile {
+        name: "",
+        config: NOTHING.config,
+        variables,
+        access_key: "",
+        asked_once: None,
+    };
+    let output = operator_with(&profile, "http://127.0.0.1:1").run(&CREATE);
+    assert!(!output.stderr.contains("wJalr"), "{output:?}");
+    output.error_message()
+}
+
 #[test]
-fn missing_file_of_profiles_is_told() {
-    let run = |file| {
-        let operator = Operator::with_nothing().variable("AWS_CONFIG_FILE", file);
-        operator.run(&CREATE).stderr
-    };
-    let missing = run("/nonexistent/config");
-    assert!(
-        missing.starts_with("AWS_CONFIG_FILE is \"/nonexistent/config\": No such file"),
-        "{missing}"
+fn variable_with_a_line_end_is_named_and_its_value_is_not_shown() {
+    assert_eq!(
+        error_with(&[("AWS_SECRET_ACCESS_KEY", "wJalr\n")]),
+        "AWS_SECRET_ACCESS_KEY has a line end, another control character, or bytes that are not UTF-8. Remove them."
     );
-    let folder = run("/");
-    assert!(
-        folder.starts_with("AWS_CONFIG_FILE is \"/\": Is a directory"),
-        "{folder}"
+    let keys = &[
+        ("AWS_ACCESS_KEY_ID", "AKIA"),
+        ("AWS_SECRET_ACCESS_KEY", "wJalr "),
+    ];
+    assert_eq!(
+        error_with(keys),
+        "No AWS credentials from the profile default or the environment: a key or a token has a line end, a blank or another \
+         character that none has."
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn settings_that_the_sdk_does_not_know_are_told_and_no_hindrance() {
-    let aws = HttpServer::start(FakeAws::default(), None).await.unwrap();
-    let run = |config, variables| {
-        let profile = Profile {
-            name: "",
-            config,
-            variables,
-            access_key: "",
-            asked_once: None,
-        };
-        operator_with(&profile, &aws.endpoint())
-            .variable("API_KEYS_TABLE", "ApiKeysTable")
-            .variable("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET)
-            .variable("INTAKE_STACK", "")
-            .run(&CREATE)
-            .success()
-            .stderr
-    };
-    let keys = "[default]\n{keys}endpoint_url = {aws}\n";
-    let legacy = run(
-        "[default]\n{keys}endpoint_url = {aws}\nretry_mode = legacy\n",
-        &[],
-    );
-    assert!(
-        legacy.starts_with(
-            "retry_mode of the AWS profile default is \"legacy\", which the AWS SDK does not know"
-        ),
-        "{legacy}"
-    );
-    let missing = run(
-        "[default]\n{keys}endpoint_url = {aws}\nservices = gone\n[services own]\ndynamodb =\n  endpoint_url = {aws}\n",
-        &[],
-    );
-    assert!(
-        missing.starts_with(
-            "services of the AWS profile default is \"gone\", and no section [services NAME] of that name has an endpoint_url"
-        ),
-        "{missing}"
-    );
-    let none = run(keys, &[("AWS_MAX_ATTEMPTS", "0")]);
-    assert!(
-        none.starts_with("AWS_MAX_ATTEMPTS is \"0\", which is no number of attempts"),
-        "{none}"
-    );
-    let nothing = run(keys, &[("AWS_RETRY_MODE", ""), ("AWS_MAX_ATTEMPTS", "")]);
-    assert!(nothing.starts_with("Key key_"), "{nothing}");
-}
-
-/// No value of any variable ends the program with a panic.
-#[tokio::test(flavor = "multi_thread")]
-async fn no_value_of_a_variable_makes_the_program_panic() {
-    let aws = HttpServer::start(FakeAws::default(), None).await.unwrap();
-    let variables = [
-        "AWS_RETRY_MODE",
-        "AWS_MAX_ATTEMPTS",
-        "AWS_NEW_RETRIES_2026",
-        "AWS_PROFILE",
-        "AWS_REGION",
-        "AWS_DEFAULTS_MODE",
-        "AWS_ENDPOINT_URL_DYNAMODB",
-        "AWS_USE_FIPS_ENDPOINT",
-        "AWS_CA_BUNDLE",
-        "AWS_CONFIG_FILE",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AWS_ACCOUNT_ID",
-        "AWS_CREDENTIAL_EXPIRATION",
-        "AWS_DEFAULT_PROFILE",
-        "AWS_DEFAULT_REGION",
-        "AWS_ENDPOINT_URL",
-        "AWS_EXECUTION_ENV",
-        "AWS_LAMBDA_FUNCTION_NAME",
-        "AWS_ROLE_SESSION_NAME",
-        "AWS_SHARED_CREDENTIALS_FILE",
-        "SECRET_ACCESS_KEY",
-        "API_KEYS_TABLE",
-        "INTAKE_STACK",
-        "KEY_SNAPSHOT_BUCKET",
-        "HOME",
-        "_X_AMZN_TRACE_ID",
-        "AWS_SDK_UA_APP_ID",
-        "AWS_ACCOUNT_ID_ENDPOINT_MODE",
-        "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES",
-        "AWS_AUTH_SCHEME_PREFERENCE",
-        "HTTPS_PROXY",
-        "HTTP_PROXY",
-        "NO_PROXY",
-        "SSL_CERT_FILE",
-    ];
-    // These are read where nothing else has credentials.
-    let variables_of_metadata = [
-        "AWS_EC2_METADATA_DISABLED",
-        "AWS_EC2_METADATA_SERVICE_ENDPOINT",
-        "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
-    ];
-    let endpoint = aws.endpoint();
-    let with_keys = || {
-        let profile = Profile {
-            name: "",
-            config: "[default]\n{keys}endpoint_url = {aws}\n",
-            variables: &[],
-            access_key: "",
-            asked_once: None,
-        };
-        operator_with(&profile, &endpoint)
-            .variable("AWS_ACCESS_KEY_ID", "Variable")
-            .variable("AWS_SECRET_ACCESS_KEY", "s")
-            .variable("INTAKE_STACK", "")
-            .variable("API_KEYS_TABLE", "ApiKeysTable")
-            .variable("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET)
-    };
-    // A proxy that does not exist keeps the calls to the usual address on this machine.
-    let without_keys = || {
-        Operator::with_nothing()
-            .variable("AWS_EC2_METADATA_DISABLED", "false")
-            .variable("AWS_REGION", "eu-central-1")
-            .variable("HTTP_PROXY", "http://127.0.0.1:1")
-    };
-    let try_values = |operator: &dyn Fn() -> Operator, variable: &str| {
-        for value in ["", "0", "legacy", "[::", "a\r\n\u{7f}"] {
-            let run = operator().variable(variable, value).run(&CREATE);
-            let has_ended = matches!(run.code, Some(0 | 1));
-            assert!(has_ended, "{variable}={value}: {run:?}");
-        }
-    };
-    thread::scope(|scope| {
-        for variable in variables {
-            let (try_values, with_keys) = (&try_values, &with_keys);
-            scope.spawn(move || try_values(with_keys, variable));
-        }
-        for variable in variables_of_metadata {
-            let (try_values, without_keys) = (&try_values, &without_keys);
-            scope.spawn(move || try_values(without_keys, variable));
-        }
-    });
+#[test]
+fn region_is_named_when_aws_is_not_reached() {
+    let error = error_with(&[("AWS_REGION", "eu-centrall-1")]);
+    let told = "Cannot read the stack intake-test in eu-centrall-1: cannot reach CloudFormation. Check the region, the network, \
+                and endpoints and proxies if you set them.";
+    assert!(error.starts_with(told), "{error}");
 }

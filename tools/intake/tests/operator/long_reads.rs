@@ -42,24 +42,6 @@ async fn scan_survives_throttling_and_errors_and_says_that_it_waits() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn connection_that_breaks_during_a_throttled_scan_does_not_end_it() {
-    let app = TestApp::start();
-    let throttled = Fault::THROTTLED.always().for_operation("Scan");
-    let faulted = operator_behind_proxy(&app, throttled).await;
-    let running = RunningCommand::start(&faulted.operator, &["keys", "list"]);
-    let waiting = running.note();
-    assert!(waiting.contains("AWS throttles the calls"), "{waiting}");
-    faulted
-        .proxy
-        .set(Fault::ResetBefore.always().for_operation("Scan"));
-    // A call that was throttled before may be told once more.
-    while !running.note().contains("AWS cannot be reached") {}
-    faulted.proxy.set(Plan::none());
-    let ended = running.wait();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-}
-
 /// Runs a command whose calls of this operation are throttled until it has said that it waits.
 async fn run_while_throttled(
     app: &TestApp,

@@ -132,31 +132,6 @@ async fn erasure_by_type_of_a_period_that_has_just_ended_waits_for_functions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn erasure_by_type_is_refused_while_messages_are_queued() {
-    let app = TestApp::start();
-    let sqs = FakeSqs::start().await.unwrap();
-    let operator = Operator::new(&app).of_local_stack().with_queues(&sqs);
-    send_cards(&app).await;
-    sqs.set_counts([[1, 0, 0]], [[0, 0, 0]]);
-    let erase = |more: &[&str]| operator.run(&[&ERASE[..], more].concat());
-    let refused = erase(&["--yes"]).error_message();
-    assert!(
-        refused.starts_with("The overflow queue has 1 message(s)"),
-        "{refused}"
-    );
-    erase(&["--dry-run"]).success();
-    let erased = erase(&["--yes", "--anyway"]);
-    assert_eq!(erased.code, Some(1), "{erased:?}");
-    assert!(
-        erased
-            .stderr
-            .contains("1 message(s) in the queues may bring back what was erased"),
-        "{erased:?}"
-    );
-    assert_eq!(app.items("SignalsTable").await.len(), 317);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn erasure_by_type_deletes_when_the_messages_that_were_queued_while_it_counted_are_drained() {
     let app = TestApp::start();
     let sqs = FakeSqs::start().await.unwrap();

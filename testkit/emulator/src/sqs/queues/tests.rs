@@ -6,13 +6,7 @@ use crate::sqs::{DEAD_LETTER_QUEUE, OVERFLOW_QUEUE};
 const HIDDEN: Duration = Duration::from_secs(5);
 
 fn queues(bodies: &[&str]) -> Queues {
-    queues_that_count_after(Duration::ZERO, bodies)
-}
-
-/// Queues that count a message this long after it was sent, with these messages.
-fn queues_that_count_after(count_delay: Duration, bodies: &[&str]) -> Queues {
     let mut queues = Queues::in_memory().unwrap();
-    queues.count_delay = count_delay;
     for body in bodies {
         queues
             .answer(
@@ -50,19 +44,6 @@ fn received_message_is_hidden_until_its_timeout() {
     assert_counts(&mut queues, OVERFLOW_QUEUE, "0", "2");
     assert!(received(&queues, 10, now + HIDDEN / 2).is_empty());
     assert_eq!(received(&queues, 10, now + HIDDEN), ["0", "1"]);
-}
-
-#[test]
-fn message_is_counted_at_once_or_after_the_delay_and_received_before() {
-    let now = Instant::now();
-    let mut exact = queues(&["a"]);
-    assert_eq!(exact.waiting_and_in_flight(false, now).unwrap(), [1, 0]);
-    let mut late = queues_that_count_after(Duration::from_mins(1), &["a"]);
-    assert_eq!(late.waiting_and_in_flight(false, now).unwrap(), [0, 0]);
-    assert_eq!(late.remaining(false).unwrap(), 1);
-    assert_eq!(received(&late, 1, now), ["0"]);
-    let later = Instant::now() + Duration::from_mins(1);
-    assert_eq!(late.waiting_and_in_flight(false, later).unwrap(), [1, 0]);
 }
 
 #[test]

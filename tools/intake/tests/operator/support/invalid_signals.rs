@@ -14,7 +14,7 @@ pub(crate) const OTHERS: [&str; 5] = ["1002", "10010", "ada", "01001", "1001a"];
 pub(crate) const CUT_AFTER: usize = 310_000;
 
 /// How many signals of a generator are so long: a command reads each of them for seconds in a debug build.
-const CUT_SIGNALS: usize = 3;
+const CUT_SIGNALS: usize = 1;
 
 /// Whether a signal is to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
