@@ -20,6 +20,7 @@ use store::key_snapshot::KeySnapshot;
 
 pub(crate) use self::create::VerificationKey;
 use self::create::{NewKey, create, import};
+use self::key_table::TableChange;
 pub(crate) use self::key_table::{KeyTable, StoredKey, no_such_key};
 use self::revoke::{RevokeKey, TABLE_TIMEOUT};
 use self::rotate::RotateKey;
@@ -72,8 +73,8 @@ impl KeysCommand {
     /// Runs the command and, if it changed a key that the key snapshot has, writes the snapshot anew,
     /// once.
     ///
-    /// `create`, `import`, `rotate` and `revoke` change keys through [`KeyTable`], which requires the
-    /// publication before each write. `list` changes nothing, and `publish` writes the snapshot itself.
+    /// `create`, `import`, `rotate` and `revoke` change keys through [`KeyTable`], which knows whether the table has a
+    /// change. `list` changes nothing, and `publish` writes the snapshot itself.
     pub(crate) async fn run(self, stack: &Stack, format: Format) -> Result<()> {
         let with_short_timeout = stack.with_call_timeout(TABLE_TIMEOUT);
         let stack = match self {
@@ -82,12 +83,20 @@ impl KeysCommand {
         };
         let key_table = KeyTable::new(stack)?;
         match self {
-            // It only reads, and tells that it cannot read the snapshot.
+            // It only reads, and says so if it cannot read the snapshot.
             Self::List(_) => {}
             _ => drop(find_bucket(stack)?),
         }
+        let is_publication = matches!(self, Self::Publish);
+        let is_revocation = matches!(self, Self::Revoke(_));
         let performed = self.perform(&key_table, format).await;
-        if !key_table.needs_publication() {
+        let needs_publication = match key_table.change() {
+            TableChange::None => false,
+            // The revocation is in the snapshot: the table, which a new snapshot is read from, does not respond.
+            TableChange::Unknown => !is_publication && !is_revocation,
+            TableChange::Written => !is_publication,
+        };
+        if !needs_publication {
             return performed;
         }
         if let Err(error) = &performed {
@@ -251,11 +260,7 @@ pub(crate) async fn ensure_account_has_key(
 
 async fn publish(key_table: &KeyTable<'_>, format: Format) -> Result<()> {
     let bucket = find_bucket(key_table.stack)?;
-    let written = write_snapshot(&bucket, key_table).await;
-    // The revocations that this may have written to the table need no second publication: if the first
-    // one failed, the command ends with its error.
-    key_table.skip_publication();
-    let count = written?;
+    let count = write_snapshot(&bucket, key_table).await?;
     format.print(
         &format!("Published {count} key(s)."),
         &json!({"published": count}),

@@ -36,13 +36,6 @@ pub(super) enum TableChange {
     Written,
 }
 
-/// What was known of the writes of a command before one of them.
-#[derive(Clone, Copy)]
-struct KnownWrites {
-    change: TableChange,
-    needs_publication: bool,
-}
-
 /// A key in the table.
 #[derive(Debug)]
 pub(crate) struct StoredKey {
@@ -53,7 +46,6 @@ pub(crate) struct StoredKey {
 pub(crate) struct KeyTable<'a> {
     pub(crate) stack: &'a Stack,
     table_name: &'a str,
-    needs_publication: Cell<bool>,
     change: Cell<TableChange>,
     /// The id of the key that the command has added.
     added: RefCell<Option<String>>,
@@ -64,7 +56,6 @@ impl<'a> KeyTable<'a> {
         Ok(Self {
             stack,
             table_name: stack.table_name(API_KEYS_TABLE)?,
-            needs_publication: Cell::new(false),
             change: Cell::new(TableChange::None),
             added: RefCell::default(),
         })
@@ -79,23 +70,9 @@ impl<'a> KeyTable<'a> {
         self.added.borrow().clone()
     }
 
-    /// Whether the table may have a change that the key snapshot lacks.
-    pub(super) fn needs_publication(&self) -> bool {
-        self.needs_publication.get()
-    }
-
-    /// Records that an earlier run has written what the command was to write, and has
-    /// [`KeysCommand::run`](super::KeysCommand::run) write the key snapshot.
+    /// Records that an earlier run has written what the command was to write.
     pub(super) fn was_written_before(&self) {
         self.change.set(TableChange::Written);
-        self.needs_publication.set(true);
-    }
-
-    /// Has [`KeysCommand::run`](super::KeysCommand::run) leave the key snapshot as it is. `keys
-    /// publish` calls it because it has written the snapshot, and `keys revoke` because it has revoked
-    /// the key there and the table, which a new snapshot is read from, does not answer.
-    pub(super) fn skip_publication(&self) {
-        self.needs_publication.set(false);
     }
 
     /// Adds a key. Returns `false` if another key has this hash: an attempt of this call, whose answer was
@@ -150,7 +127,7 @@ impl<'a> KeyTable<'a> {
     }
 
     /// Whether the stored key is the one that the command adds: then an earlier attempt has added it.
-    fn is_own(&self, entry: &KeyEntry, stored: Option<&StoredKey>, before: KnownWrites) -> bool {
+    fn is_own(&self, entry: &KeyEntry, stored: Option<&StoredKey>, before: TableChange) -> bool {
         if stored.is_some_and(|stored| stored.entry.key_id == entry.key_id) {
             return self.has_added(entry);
         }
@@ -158,22 +135,14 @@ impl<'a> KeyTable<'a> {
         false
     }
 
-    /// Records that a write is on its way, and has [`KeysCommand::run`](super::KeysCommand::run) write
-    /// the key snapshot afterwards: a write that fails may have taken effect. Returns what was known before.
-    fn begin_write(&self) -> KnownWrites {
-        let before = KnownWrites {
-            change: self.change.get(),
-            needs_publication: self.needs_publication.get(),
-        };
-        self.change.set(TableChange::Unknown);
-        self.needs_publication.set(true);
-        before
+    /// Records that a write is on its way: one that fails may have taken effect. Returns what was known before.
+    fn begin_write(&self) -> TableChange {
+        self.change.replace(TableChange::Unknown)
     }
 
     /// Records that DynamoDB has not done the write.
-    fn undo_write(&self, before: KnownWrites) {
-        self.change.set(before.change);
-        self.needs_publication.set(before.needs_publication);
+    fn undo_write(&self, before: TableChange) {
+        self.change.set(before);
     }
 
     /// Records that the table has this key.

@@ -108,7 +108,6 @@ impl RevokeKey {
     async fn revoke_in_snapshot(&self, key_table: &KeyTable<'_>, error: Error) -> Result<()> {
         let id = &self.id;
         let bucket = find_bucket(key_table.stack)?;
-        key_table.skip_publication();
         if let Err(unrevoked) = snapshot::revoke(&bucket, id).await {
             let outcome = if unrevoked.is::<UnknownWrite>() {
                 "may not be revoked in the key snapshot"
