@@ -30,7 +30,7 @@ class States(InspectorPage):
         n = self.rows.first.get_attribute("data-n")
         self._clear()
         self.page.evaluate(f"location.hash = '#{n}'")
-        expect(self.page.locator("#notice")).to_have_text(f"Request #{n} is no longer kept.")
+        expect(self.page.locator("#notice")).to_have_text(f"Request #{n} is no longer in the list.")
         # What is said of requests stands beside nothing else.
         self._tab("Rejected")
         expect(self.page.locator("#notice")).to_be_hidden()

@@ -125,8 +125,9 @@ async fn faults_of_cargo_dev_reach_the_functions_only_and_defer_signals() {
         "{stderr}"
     );
     assert!(
-        stderr
-            .contains(" calls to DynamoDB had a fault.\nMessages with deferred data that are lost with the queue: 2 "),
+        stderr.contains(
+            " calls to DynamoDB had a fault.\nMessages with deferred data, lost with the queue: 2 "
+        ),
         "{stderr}"
     );
 }

@@ -230,7 +230,7 @@ fn error_message(
 fn error_is_json_with_a_sentence() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
-    let no_such_request = "There is no such request, or it is no longer kept.";
+    let no_such_request = "There is no such request, or the list no longer has it.";
     let too_large = vec![b' '; 8 * 1024 * 1024 + 1];
     for (method, path, status, body, sentence) in [
         ("GET", "/requests/7", 404, &b""[..], no_such_request),

@@ -25,15 +25,15 @@ Examples:
   cargo dev --cors http://localhost:3000      for a browser page that is served from there
   cargo dev --faults 0.5                      with faults of DynamoDB: signals and updates of customers may be deferred
   cargo dev --answer 429:0.1 --answer timeout:0.01
-                                              with answers of API Gateway that a client has to retry
-  cargo dev --next-answer 503,503,200         with these answers for the next three requests
+                                              with responses of API Gateway that a client has to retry
+  cargo dev --next-answer 503,503,200         with these responses to the next three requests
   cargo dev --contracts events/contracts      and say in the line of a request what breaks the event contract of its type
   cargo dev --raw | grep storage-unavailable  the log of the functions as it is, in JSON
   cargo dev --port 0 --dynamodb-port 0 --env-file target/second.env
                                               a second stack, on free ports that its env file names
   cargo dev --host 0.0.0.0                    for a phone in this network, or in a container
 
-Each option has a variable, which counts where the option is not given: INTAKE_DEV_HOST_NAME=intake,stack INTAKE_DEV_SEED=true
+Each option has a variable, which applies if the option is not given: INTAKE_DEV_HOST_NAME=intake,stack INTAKE_DEV_SEED=true
 
 In another terminal, `. target/dev.env` sets BASE_URL and API_KEY, and `cargo intake --local` works on what is stored.";
 
@@ -221,7 +221,8 @@ fn after_help() -> String {
     let seconds = GRACE.as_secs();
     format!(
         "{EXAMPLES}
-Stop it with Ctrl-C: requests under way get their answers, for up to {seconds} seconds. After a change of the code, start it again."
+Stop it with Ctrl-C: requests in progress get their responses, for up to {seconds} seconds. After a change of the code, start \
+it again."
     )
 }
 
@@ -237,7 +238,7 @@ fn faults_help() -> String {
 fn injected_answers_help() -> String {
     let seconds = INTEGRATION_TIMEOUT.as_secs();
     format!(
-        "Answer this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503 without the \
+        "Respond to this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503 without the \
          function, or a 503 after {seconds} seconds although it did its work (timeout); may be repeated"
     )
 }
@@ -245,7 +246,7 @@ fn injected_answers_help() -> String {
 fn next_answers_help() -> String {
     let seconds = INTEGRATION_TIMEOUT.as_secs();
     format!(
-        "Give the next requests these answers in their order: 429 or 503 of API Gateway, storage-unavailable (the \
+        "Give the next requests these responses in this order: 429 or 503 of API Gateway, storage-unavailable (the \
          function's own 503), timeout:2s (a 503 after up to {seconds} seconds although the function did its work) or 200 \
          (the function's answer); may be repeated"
     )

@@ -167,7 +167,7 @@ fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path, seed: u6
     stack_info.print(env_file);
     if !options.injected_answers.is_empty() {
         status(&format!(
-            "API Gateway's own answers are given now and then, as --answer says. The same ones again: --random-seed {seed}"
+            "Some requests get responses of API Gateway, as --answer says. To repeat them: --random-seed {seed}"
         ));
     }
 }

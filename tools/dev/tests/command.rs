@@ -41,8 +41,8 @@ fn taken_port_is_an_error_that_names_it_and_changes_nothing_of_the_stack_that_ha
                 .run(&[option, &port, "--data", "target/dev.sqlite"])
                 .error(),
             format!(
-                "error: Port {port} of 127.0.0.1 is taken: stop what listens there, or choose another with {option} \
-                 (0 takes any free one)."
+                "error: Port {port} of 127.0.0.1 is in use. Stop the program that listens there, or choose another port with \
+                 {option} (0 chooses a free one)."
             )
         );
     }
@@ -96,6 +96,6 @@ fn queue_of_the_developer_does_not_reach_the_functions() {
     running.send_unix_signal("INT");
     let ended = running.end();
     assert!(response.contains("\"result\":\"deferred\""), "{response}");
-    let kept = "Messages with deferred data that are lost with the queue: 1 ";
-    assert!(ended.stderr.contains(kept), "{}", ended.stderr);
+    let lost = "Messages with deferred data, lost with the queue: 1 ";
+    assert!(ended.stderr.contains(lost), "{}", ended.stderr);
 }

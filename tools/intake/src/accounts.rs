@@ -39,10 +39,9 @@ pub(crate) enum AccountsCommand {
     #[command(
         after_help = "Examples:\n  cargo intake --stack intake-prod accounts erase shop --dry-run\n  \
         cargo intake --stack intake-prod accounts erase shop\n\n\
-        It is refused while the overflow queue or its dead-letter queue has messages: what is in them \
-        would be stored after the erasure. The keys of the \
-        account stay in the key table, revoked: their ids are in logs. After an interruption, run it again: it \
-        erases what is left. Backups are not changed, and the lake only by `lake erase`."
+        The command refuses to run while the overflow queue or its dead-letter queue has messages, because their data would \
+        be stored after the erasure. The keys of the account stay in the key table, revoked: their ids are in logs. After \
+        an interruption, run it again: it erases what is left. Backups are not changed, and the lake only by `lake erase`."
     )]
     Erase(EraseAccount),
 }

@@ -249,7 +249,7 @@ impl Bucket {
             _ if error.code() == Some(OTHER_REGION_CODE) => OTHER_REGION,
             Some(404) => "it does not exist.",
             _ if matches!(error, SdkError::DispatchFailure(_)) => UNREACHABLE,
-            _ => "S3 failed or does not answer. Run the command again.",
+            _ => "S3 failed or does not respond. Run the command again.",
         };
         let about_signature = explain_signature(error.code(), error.message());
         let advice = about_signature.unwrap_or(about_status);

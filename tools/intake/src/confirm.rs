@@ -33,7 +33,7 @@ fn ask(question: &str, prompt: &str, yes: bool, is_yes: impl FnOnce(&str) -> boo
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
-        bail!("{question} Standard input is no terminal: add --yes to confirm.");
+        bail!("{question} Standard input is not a terminal: add --yes to confirm.");
     }
     let answer = read_answer(&format!("{question} {prompt}"))?;
     if !is_yes(&answer) {

@@ -132,7 +132,7 @@ async fn check(selection: &SignalSelection, dir: &Path, stack: &Stack) -> Result
     ensure!(!all_read.as_ref().is_err_and(is_closed_output), BROKEN);
     all_read?;
     note(&format!(
-        "{} keep their contract, {} break it, {} have a type without one.",
+        "{} match their contract, {} break it, {} have a type without one.",
         counted(counts.kept, "signal"),
         counts.broken,
         counts.without_contract

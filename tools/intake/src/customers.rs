@@ -152,10 +152,10 @@ fn help_of_erase() -> String {
         "Examples:\n  cargo intake --stack intake-prod customers erase --account shop customer-17 --dry-run\n  \
         cargo intake --stack intake-prod customers erase --account shop customer-17\n  \
         cargo intake --stack intake-prod customers erase --account shop -- --yes   # the customer with the id --yes\n\n\
-        It is refused while the overflow queue or its dead-letter queue has messages: what is in them would be stored after the \
-        erasure. It waits {seconds} seconds before it deletes, also when it found nothing: a request may still be on its way, and SQS \
-        may count a message late. \
-        After an interruption, run it again: it erases what is left. Backups are not changed, and the lake only by `lake erase`."
+        The command refuses to run while the overflow queue or its dead-letter queue has messages, because their data would \
+        be stored after the erasure. It waits {seconds} seconds before it deletes, also when it found nothing: a request \
+        may still be on its way, and SQS may count a message late. After an interruption, run it again: it erases what is \
+        left. Backups are not changed, and the lake only by `lake erase`."
     )
 }
 

@@ -170,7 +170,7 @@ async fn check_dead_letters(queues: &Queues<'_>) -> Result<CheckOutcome> {
 /// `deployed` is the output of template.yaml, which is deployed together with the functions.
 fn check_version(deployed: Option<&str>, own: &str) -> CheckOutcome {
     let Some(deployed) = deployed else {
-        return CheckOutcome::skipped("the stack does not say its version");
+        return CheckOutcome::skipped("the stack has no output Version");
     };
     let (Some(stack), Some(known)) = (version_numbers(deployed), version_numbers(own)) else {
         return CheckOutcome::failed(format!("{deployed} is no version"));

@@ -56,8 +56,8 @@ pub(crate) struct ErasureArgs {
 /// The option of an erasure and an export that search payloads.
 #[derive(Args, Debug)]
 pub(crate) struct DoubtfulArgs {
-    /// Take this rejected signal for one of them, too: its payload does not say for certain whose it is,
-    /// and the command has listed it
+    /// Include this rejected signal, which the command has listed: its payload does not say for certain
+    /// whose it is
     #[arg(long = "rejected", value_name = "ID")]
     pub(crate) ids: Vec<String>,
 }
@@ -269,19 +269,19 @@ impl<'a> Erasure<'a> {
         let mut left = Vec::new();
         if unanswered > 0 {
             left.push(format!(
-                "{unanswered} rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake rejected list \
-                 --json`, and run the command again with --rejected ID for each that is to be erased."
+                "{unanswered} rejected signal(s) may belong to it, and were not erased. Look at their payloads in `cargo \
+                 intake rejected list --json`, and run the command again with --rejected ID for each that is to be erased."
             ));
         }
         if erased.unreadable > 0 {
             left.push(format!(
-                "{} item(s) of rejected signals cannot be read, and stay: look at them in the table, as named above.",
+                "{} item(s) of rejected signals cannot be read, and were not erased: look at them in the table, as named above.",
                 erased.unreadable
             ));
         }
         if erased.queued > 0 {
             left.push(format!(
-                "{} message(s) in the queues may bring back what was erased: run the command again when `cargo intake overflow \
+                "{} message(s) in the queues may restore erased data. Run the command again when `cargo intake overflow \
                  status` counts none.",
                 erased.queued
             ));

@@ -24,11 +24,11 @@ Examples:
   cargo intake --stack intake-prod import --account shop --received-at 2026-01-01 signals-of-last-year.ndjson
 
 Each line is one customer ({\"customerId\": ..., \"customerData\": {...}}) or one signal, as a client would send it, or a line
-of `signals list --all --json` or `customers show --json`. All lines are of one kind. A line's own receivedAt or updatedAt wins over
---received-at. Of a customer, the fields are stored that are not newer in the table; a signal that would already be expired is not
+of `signals list --all --json` or `customers show --json`. All lines are of one kind. The receivedAt or updatedAt of a line
+overrides --received-at. Fields of a customer that are newer in the table stay. A signal that would already be expired is not
 stored.
 
-The same import stores nothing twice, so run it again after an interruption; Ctrl-C and an error print the command that continues.
+The same import stores nothing twice, so you can run it again. After Ctrl-C or an error, it prints the command that continues.
 The import writes FILE.errors.ndjson beside FILE, with the number and the errors of each rejected line.";
 
 #[derive(Args, Debug)]

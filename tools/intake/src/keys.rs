@@ -48,8 +48,8 @@ pub(crate) enum KeysCommand {
     )]
     Rotate(RotateKey),
 
-    /// Revoke a key: every function rejects it within a minute while the key table answers, and
-    /// otherwise later (docs/cli.md, Keys)
+    /// Revoke a key: every function rejects it within a minute if the key table responds, and later
+    /// otherwise (docs/cli.md, Keys)
     Revoke(RevokeKey),
 
     /// Import a key that another system created, from standard input, so that it is in no shell
@@ -59,7 +59,7 @@ pub(crate) enum KeysCommand {
     )]
     Import(NewKey),
 
-    /// Write the key snapshot, which functions go by while the key table does not answer
+    /// Write the key snapshot, which functions use while the key table does not respond
     #[command(after_help = "Example:\n  cargo intake --stack intake-prod keys publish")]
     Publish,
 }
@@ -142,7 +142,8 @@ impl ListKeys {
         let mut stored_keys = stored_keys?;
         let snapshot = snapshot.unwrap_or_else(|error| {
             note(&format!(
-                "The key snapshot cannot be read: a key that only the snapshot has revoked is not shown as that. {error:#}"
+                "The key snapshot cannot be read, so this list does not show which keys are revoked in the snapshot alone. \
+                 {error:#}"
             ));
             None
         });
@@ -237,7 +238,7 @@ fn revoked_in_snapshot_only(key: &StoredKey, snapshot: Option<&KeySnapshot>) -> 
 
 fn note_missing_revocation(id: &str) {
     note(&format!(
-        "Only the key snapshot has the revocation of {id}: functions accept the key while the key table answers. Run \
+        "Only the key snapshot has the revocation of {id}. Functions accept the key while the key table responds. Run \
          `cargo intake keys revoke {id}` until it exits 0."
     ));
 }

@@ -33,8 +33,9 @@ pub(crate) enum LakeCommand {
     /// this reads two whole tables
     #[command(
         after_help = "Example:\n  cargo intake --stack intake-prod lake backfill\n\n\
-        The events have the ids that the delivery gives them, and those of customers are named by what is stored, so that the \
-        views of delivery/queries.sql drop what is in the lake already. After an interruption, run it again."
+        The event of a signal has the id that the delivery gives it. The id of a customer's event follows from the stored \
+        profile. So the views of delivery/queries.sql drop events that the lake has already. After an interruption, run \
+        it again."
     )]
     Backfill(Backfill),
 }

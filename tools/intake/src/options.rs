@@ -85,7 +85,7 @@ enum StackCommand {
     #[command(subcommand)]
     Lake(lake::LakeCommand),
 
-    /// Write JSON Schemas that the data of stored signals keeps, or judge it by them
+    /// Write JSON Schemas of the data of stored signals, or check stored signals against them
     #[command(subcommand)]
     Contracts(contracts::EventContractsCommand),
 
@@ -96,9 +96,7 @@ enum StackCommand {
     Verify(Verify),
 
     /// Check a deployed stack, without changing anything: tables, alarms, keys, queues, version
-    #[command(
-        after_help = "Example:\n  cargo intake --stack intake-prod doctor\n\nIt changes nothing."
-    )]
+    #[command(after_help = "Example:\n  cargo intake --stack intake-prod doctor")]
     Doctor,
 }
 
@@ -154,7 +152,7 @@ impl Options {
         match self.command {
             Command::Completions { shell } => completions(shell),
             Command::OnStack(command) => {
-                say_at_interrupt("To go on, run the same command again.");
+                say_at_interrupt("To continue, run the same command again.");
                 end_at_interrupt()?;
                 name_stack_in_commands(self.stack_args.as_typed());
                 let stack = self.stack_args.connect().await?;

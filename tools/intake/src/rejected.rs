@@ -31,8 +31,8 @@ pub(crate) enum RejectedCommand {
         after_help = "Examples:\n  cargo intake --stack intake-prod rejected redrive --account shop --dry-run\n  \
         cargo intake --stack intake-prod rejected redrive --account shop 2026-11-20-07-7ace3111-3\n  \
         cargo intake --stack intake-prod rejected redrive --account shop --from rejected.ndjson\n\n\
-        FILE has lines of `rejected list --json`, with the payloads as they should be. A signal keeps the time at which it first \
-        arrived; one that would already be expired is left where it is."
+        FILE has lines of `rejected list --json` with corrected payloads. The stored signal has the time at which it first \
+        arrived. A signal that would already be expired stays rejected."
     )]
     Redrive(RedriveRejected),
 }

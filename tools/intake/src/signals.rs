@@ -29,9 +29,9 @@ pub(crate) enum SignalsCommand {
         --until 2026-11-22 --dry-run\n  cargo intake --stack intake-prod signals erase --account shop --type card_entered \
         --since 2026-11-20 --until 1h\n\n\
         Rejected signals of the type are erased too. Stop the client first, such as by `keys revoke`: a retry stores its signals \
-        again. It is refused while the overflow queue or its dead-letter queue has messages: what is in them \
-        would be stored after the erasure. After an \
-        interruption, run it again: it erases what is left. Backups are not changed, and the lake only by `lake erase`."
+        again. The command refuses to run while the overflow queue or its dead-letter queue has messages, because their data \
+        would be stored after the erasure. After an interruption, run it again: it erases what is left. Backups are not \
+        changed, and the lake only by `lake erase`."
     )]
     Erase(EraseSignals),
 }
@@ -85,7 +85,7 @@ impl EraseSignals {
         ensure!(since < until, "--since must be before --until.");
         ensure!(
             *until <= Timestamp::now(),
-            "--until must not be in the future: what arrives after the erasure would stay."
+            "--until must not be in the future: signals that arrive after the erasure would not be erased."
         );
         let reach = Reach::Type {
             signal_type,

@@ -39,8 +39,7 @@ const KEY_LIFETIME: Duration = Duration::from_hours(1);
 #[command(
     after_help = "Examples:\n  cargo intake --stack intake-dev verify --report report.md\n  \
     cargo intake --local verify --signals 2000\n\n\
-    Everything is stored under an account of its own and \
-    removed at the end, also after Ctrl-C or SIGTERM."
+    The command stores everything under a new account and removes it at the end, also after Ctrl-C or SIGTERM."
 )]
 pub(crate) struct Verify {
     #[arg(long, value_name = "N", default_value_t = SIGNALS_OF_ROUND, help = help_of_signals())]
@@ -167,7 +166,7 @@ impl Verify {
         ));
         let ping = ApiRequest::new("GET", PING);
         let answered = context.sender.api.send(&ping).await;
-        answered.context("The API does not answer")?;
+        answered.context("The API does not respond")?;
         requests::check_keys(context).await;
         requests::update_customer(context).await;
         requests::check_pass_through(context).await;

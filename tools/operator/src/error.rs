@@ -89,7 +89,7 @@ where
     }
     match error {
         SdkError::TimeoutError(_) => {
-            anyhow!("{service} did not answer in time. Run the command again.")
+            anyhow!("{service} did not respond in time. Run the command again.")
         }
         SdkError::DispatchFailure(_) => anyhow!(
             "cannot reach {service}. Check the region, the network, and endpoints and proxies if you set them. ({})",
@@ -194,7 +194,7 @@ pub fn write_error(table_name: &str, error: &StoreError) -> Error {
         return told;
     }
     anyhow!(
-        "{told} It is unknown whether this write took effect; the same command, run again, recognizes it."
+        "{told} It is unknown whether this write took effect. If it did, the same command recognizes it when you run it again."
     )
 }
 
@@ -239,15 +239,17 @@ fn explain(error: &StoreError) -> &'static str {
 
 fn explain_cause(cause: &CallError) -> &'static str {
     match cause {
-        CallError::Timeout => "DynamoDB did not answer in time. Run the command again.",
+        CallError::Timeout => "DynamoDB did not respond in time. Run the command again.",
         // The retries may have been throttled until then.
         CallError::DeadlineExceeded => {
-            "DynamoDB did not answer in time, or throttles it. Wait a minute and run the command again."
+            "DynamoDB did not respond in time, or throttles the calls. Wait a minute and run the command again."
         }
         CallError::DispatchFailure | CallError::ResponseError => {
             "cannot reach DynamoDB. Check AWS_REGION, the network, and AWS_ENDPOINT_URL_DYNAMODB if it is set."
         }
-        CallError::Throttled => "DynamoDB throttles it. Wait a minute and run the command again.",
+        CallError::Throttled => {
+            "DynamoDB throttles the calls. Wait a minute and run the command again."
+        }
         CallError::Conflict => "another write was under way. Run the command again.",
         CallError::ServerError => "DynamoDB failed. Run the command again.",
         CallError::ClockSkew => "the clock of this machine is wrong. Set it.",
@@ -272,8 +274,9 @@ mod tests {
         let told = |error: StoreError| write_error("T", &error).to_string();
         assert_eq!(
             told(CallError::DeadlineExceeded.into()),
-            "Table T: DynamoDB did not answer in time, or throttles it. Wait a minute and run the command again. \
-             (DeadlineExceeded) It is unknown whether this write took effect; the same command, run again, recognizes it."
+            "Table T: DynamoDB did not respond in time, or throttles the calls. Wait a minute and run the command again. \
+             (DeadlineExceeded) It is unknown whether this write took effect. If it did, the same command recognizes it when \
+             you run it again."
         );
         assert!(told(CallError::ServerError.into()).contains("unknown"));
         for refused in [CallError::AccessDenied.into(), StoreError::Invalid] {

@@ -208,7 +208,7 @@ fn ensure_regular_file(path: &Path) -> Result<()> {
     let metadata = std::fs::metadata(path).with_context(|| cannot_read(path))?;
     ensure!(
         metadata.is_file(),
-        "{}: an import reads its file several times, and this is no regular file. Write the lines into a file first, and \
+        "{}: an import reads its file several times, and this is not a regular file. Write the lines into a file first, and \
          import that file.",
         cannot_read(path)
     );
@@ -233,7 +233,7 @@ fn ensure_usable(received_at: Timestamp, retention: Option<Duration>) -> Result<
         let days = retention.as_secs() / 86_400;
         ensure!(
             received_at.plus(retention) > now,
-            "The signals would already be expired: --received-at is {received_at}, and signals are kept for {days} days \
+            "The signals would already be expired: --received-at is {received_at}, and signals expire after {days} days \
              (SIGNAL_RETENTION_DAYS). Use a later --received-at."
         );
     }

@@ -94,7 +94,7 @@ impl Waits {
         if is_note_due(self.began) {
             let left = self.patience.saturating_sub(self.began.elapsed()).as_secs();
             (self.note)(&format!(
-                "{}: {reason}. Waiting, for {left} s at most; Ctrl-C ends the command.",
+                "{}: {reason}. Retrying for up to {left} s. Ctrl-C ends the command.",
                 self.what
             ));
         }
@@ -129,7 +129,7 @@ where
     }
     let cause = match SdkFailure::from(error) {
         SdkFailure::Refused(refusal) if refusal.code == Some(TOO_MANY_AT_ONCE) => {
-            return Some("AWS already runs as many of these as it allows");
+            return Some("AWS already runs as many of these queries as it allows");
         }
         SdkFailure::Refused(refusal) => refusal.call_error(),
         SdkFailure::Unanswered(cause) => cause,
@@ -138,7 +138,7 @@ where
     match cause {
         CallError::Throttled => Some("AWS throttles the calls"),
         CallError::ServerError => Some("AWS fails"),
-        CallError::Timeout => Some("AWS does not answer"),
+        CallError::Timeout => Some("AWS does not respond"),
         CallError::DispatchFailure | CallError::ResponseError => {
             (has_waited).then_some("AWS cannot be reached")
         }

@@ -52,7 +52,7 @@ impl SentBody {
     pub(crate) fn why_missing(&self) -> Option<&'static str> {
         match self {
             Self::Whole(_) => None,
-            Self::NotKept => Some("The body was too large to be kept."),
+            Self::NotKept => Some("The body was too large to store."),
             Self::TooLarge => Some("The body is larger than API Gateway accepts."),
             Self::CutOff { .. } | Self::Malformed(_) => Some("The body did not arrive whole."),
             Self::NoRequest => Some("What arrived is no HTTP request."),

@@ -38,10 +38,12 @@ fn why_forbidden(host_names: &HostNames, request: &Request) -> Option<&'static s
         && request.uri().path() == "/"
         && has("sec-fetch-dest", "document");
     if has("sec-fetch-site", "cross-site") && !opens_page {
-        return Some("The inspector answers no page of another site.");
+        return Some("The inspector refuses requests from pages of other sites.");
     }
     if !host_names.include_host_of(request.uri(), headers) {
-        return Some("The inspector answers to localhost, to addresses, and to each --host-name.");
+        return Some(
+            "The inspector accepts these hosts: localhost, IP addresses, and each --host-name.",
+        );
     }
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
     if changes && !headers.contains_key(OWN_HEADER) {

@@ -125,7 +125,7 @@ fn find(inspector: &Inspector, n: &str) -> Result<Arc<KeptExchange>, ApiError> {
     let exchanges = &inspector.gateway.exchanges;
     let found = n.parse().ok().and_then(|n| exchanges.find(n));
     found.ok_or_else(|| {
-        let why = "There is no such request, or it is no longer kept.";
+        let why = "There is no such request, or the list no longer has it.";
         ApiError::new(StatusCode::NOT_FOUND, why)
     })
 }

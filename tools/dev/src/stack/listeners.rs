@@ -84,8 +84,8 @@ fn bind(address: IpAddr, port: u16, option: &str) -> Result<TcpListener> {
     let is_taken = |error: &std::io::Error| error.kind() == ErrorKind::AddrInUse;
     if listener.as_ref().is_err_and(is_taken) {
         bail!(
-            "Port {port} of {address} is taken: stop what listens there, or choose another with {option} (0 takes any \
-             free one)."
+            "Port {port} of {address} is in use. Stop the program that listens there, or choose another port with {option} (0 \
+             chooses a free one)."
         );
     }
     listener.with_context(|| format!("Cannot listen on port {port} of {address} ({option})"))

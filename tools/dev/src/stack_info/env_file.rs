@@ -78,7 +78,7 @@ fn delete_left_file(path: &Path, found: &Metadata) -> Result<()> {
     // A device or a pipe is not even opened.
     ensure!(
         found.is_file() && is_written_by_stack(path)?,
-        "Cannot replace {} (--env-file), which no earlier stack has written: move it away, or choose another path.",
+        "Cannot replace {} (--env-file), because no earlier stack has written it. Move it, or choose another path.",
         path.display()
     );
     // A running stack holds a lock on its file, which ends with its process.

@@ -83,7 +83,8 @@ impl Faults {
         self.proxy.set(Plan::new(rules).with_seed(seed));
         for FaultShare { service, share } in &self.shares {
             status(&format!(
-                "Faults are on: a share of {share} of the functions' calls to {} is throttled, fails, or is lost. The same ones again: --random-seed {seed}",
+                "Faults are on: a share of {share} of the functions' calls to {} is throttled, fails, or is lost. To repeat \
+                 them: --random-seed {seed}",
                 service.name,
             ));
         }

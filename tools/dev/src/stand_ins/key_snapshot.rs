@@ -36,7 +36,7 @@ pub(crate) async fn start(emulator: &Emulator, template: &Template) -> Result<Fa
     })?;
     if unreadable > 0 {
         status(&format!(
-            "Items of {} that are no entry of a key: {unreadable}. The key snapshot lacks them.",
+            "Items of {} that are not API keys: {unreadable}. The key snapshot does not have them.",
             table.name
         ));
     }

@@ -159,11 +159,11 @@ impl Drop for OverflowQueue {
         }
         match &self.file {
             Some(file) => status(&format!(
-                "Messages with deferred data that are kept in {}: {left}.",
+                "Messages with deferred data, stored in {}: {left}.",
                 file.display()
             )),
             None => status(&format!(
-                "Messages with deferred data that are lost with the queue: {left} (--data FILE keeps them)."
+                "Messages with deferred data, lost with the queue: {left} (--data FILE stores them)."
             )),
         }
     }

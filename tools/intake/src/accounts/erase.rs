@@ -41,9 +41,9 @@ const REVOCATION_DELAY: Duration = VALID_KEY_CACHE_TTL
 
 /// Why [`REVOCATION_DELAY`] may be too short. Its two minutes are the
 /// minute of the cache, and one until the snapshot is read again.
-const LATE_SIGNALS: &str = "A function that got no answer from the key table may have accepted the keys for two minutes after \
-     their revocation, and for longer while S3 did not answer either. If that may have happened, run the command again: that \
-     is safe, and erases what was stored since.";
+const LATE_SIGNALS: &str = "If the key table did not respond to a function, the function may have accepted the keys for two \
+     minutes after their revocation, or longer if S3 did not respond either. In that case, run the command again: it erases \
+     what was stored since.";
 
 /// What an erasure did.
 struct AccountErasureOutcome {
@@ -165,8 +165,9 @@ async fn refuse_later_keys(
     }
     let count = counted(later_keys.len() as u64, "key");
     let error = anyhow!(
-        "The account {account} got {count} during the erasure. The command revoked what was active of them, and what clients \
-         sent with them may be stored. Let no operator create keys of this account, and run the command again."
+        "The account {account} got {count} during the erasure. The command revoked those that were active, but data that \
+         clients sent with them may be stored. Make sure that no operator creates keys of this account, and run the command \
+         again."
     );
     Err(snapshot::with_unpublished(error, published))
 }

@@ -66,7 +66,7 @@ pub(super) async fn check_alarms(stack: &Stack, client: &Client) -> Result<Check
         faults.push("the stack has no alarms".to_owned());
     }
     let told = if notifying == 0 {
-        "; they tell no one: give PageTopicArn and TicketTopicArn, SNS topics"
+        "; they notify no one: set PageTopicArn and TicketTopicArn to SNS topics"
     } else {
         ""
     };
@@ -106,7 +106,7 @@ pub(super) async fn check_notifications(stack: &Stack, client: &Client) -> Resul
         }
         topics.push(topic);
         let advice = if failure.contains(KEY_SERVICE) {
-            ": a topic that is encrypted with alias/aws/sns takes no alarm; use a key of your own"
+            ": alarms cannot publish to a topic that is encrypted with alias/aws/sns. Use a key of your own"
         } else {
             ""
         };

@@ -119,13 +119,13 @@ impl DeletionRule {
         if counts.total() == 0 {
             let seconds = self.count_delay.saturating_sub(read_after).as_secs_f64();
             return format!(
-                "Waiting {:.0} s: SQS may count later what was queued until now.",
+                "Waiting {:.0} s: SQS may count messages late.",
                 seconds.ceil()
             );
         }
         let minutes = DRAIN_PATIENCE.as_secs() / 60;
         format!(
-            "Waiting until the queues are empty, for up to {minutes} minutes: the overflow queue has {} message(s) and its \
+            "Waiting for up to {minutes} minutes until the queues are empty: the overflow queue has {} message(s) and its \
              dead-letter queue {}.",
             counts.overflow.total(),
             counts.dead_letters.total()
@@ -138,9 +138,9 @@ fn refusal(counts: &QueueCounts) -> Error {
     let overflow = counts.overflow.total();
     let dead_letters = counts.dead_letters.total();
     anyhow!(
-        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be \
-         stored after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` \
-         moves the dead letters back), or add --anyway, and erase again when the queues are empty."
+        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}. Their data would be stored \
+         after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
+         dead letters back). Or add --anyway, and erase again when the queues are empty."
     )
 }
 

@@ -178,7 +178,7 @@ impl<'a> KeyTable<'a> {
                     match StoredKey::from_item(item) {
                         Some(key) => keys.push(key),
                         None => note(&format!(
-                            "Skipped an item of {} that is no entry of a key.",
+                            "Skipped an item of {} that is not an API key.",
                             self.table_name
                         )),
                     }

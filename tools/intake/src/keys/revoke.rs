@@ -34,8 +34,8 @@ fn help() -> String {
     let seconds = TABLE_TIMEOUT.as_secs();
     format!(
         "Example:\n  cargo intake --stack intake-prod keys revoke key_3f2a9c81d04e\n\n\
-        While the key table does not answer within {seconds} seconds, it revokes the key in the key snapshot alone. The exit \
-        code is 0 only when both have the revocation: otherwise, run the same command again."
+        If the key table does not respond within {seconds} seconds, the command revokes the key in the key snapshot alone. \
+        The exit code is 0 only if both have the revocation. Otherwise, run the same command again."
     )
 }
 
@@ -64,8 +64,8 @@ impl RevokeKey {
             };
             ensure!(exists, no_such_key(id));
             note(&format!(
-                "Revoked {id}. Within a minute, every function rejects it. One that gets no answer from the key table \
-                 goes by the key snapshot: within two minutes, while S3 answers."
+                "Revoked {id}. Every function rejects it within a minute. A function that gets no response from the key table \
+                 uses the key snapshot, and rejects the key within two minutes if S3 responds."
             ));
         }
         match format {
@@ -121,8 +121,8 @@ impl RevokeKey {
             TableChange::None | TableChange::Written => "in the key snapshot only",
         };
         Err(anyhow!(
-            "{error:#} The key {id} is revoked {place}: functions that get no answer from the key table \
-             reject it within two minutes, while S3 answers. Run this command again until the key table has the revocation."
+            "{error:#} The key {id} is revoked {place}. Functions that get no response from the key table reject it within \
+             two minutes if S3 responds. Run this command again until the key table has the revocation."
         ))
     }
 }

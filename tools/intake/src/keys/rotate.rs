@@ -25,8 +25,8 @@ pub(crate) struct RotateKey {
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = duration)]
     overlap: Duration,
 
-    /// How long the new key is valid [default: as long as the old one, from its creation to its
-    /// end, unless a rotation may have given it that end]
+    /// How long the new key is valid [default: the lifetime of the old key; required if a rotation may
+    /// have shortened it]
     #[arg(long, value_name = "DURATION", value_parser = lifetime)]
     expires_in: Option<Duration>,
 
@@ -55,7 +55,7 @@ impl RotateKey {
         }
         if overlap.is_zero() {
             let question = format!(
-                "Expire the key {id} ({:?}) now? Functions hear of it within a minute.",
+                "Expire the key {id} ({:?}) now? Functions apply this within a minute.",
                 entry.name
             );
             confirm(&question, yes)?;
@@ -103,8 +103,8 @@ fn ensure_end_is_its_own(old: &KeyEntry, keys: &[StoredKey]) -> Result<()> {
     let successor = keys.iter().find(|key| is_successor(&key.entry));
     if let Some(successor) = successor {
         bail!(
-            "The key {} may have been rotated before, to {}, which has its account and name: so its end may be that of an \
-             overlap. Say with --expires-in how long the new key is valid, or rotate the newer one if it is active.",
+            "The key {} may have been rotated before: {} is newer, and has the same account and name. The expiry may be the \
+             end of an overlap. Pass --expires-in, or rotate the newer key if it is active.",
             old.key_id,
             successor.entry.key_id
         );
@@ -120,12 +120,12 @@ async fn end_old(key_table: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> R
     let is_set = key_table.expire(old, end).await?;
     if is_set {
         return Ok(format!(
-            "The old key {id} expires at {end}. Functions hear of it within a minute."
+            "The old key {id} expires at {end}. Functions apply this within a minute."
         ));
     }
     Ok(format!(
-        "Another command has revoked the old key {id}, deleted it or given it a sooner end, which stays. If that was a \
-         rotation, there are two new keys: see `cargo intake keys list`."
+        "Another command has revoked or deleted the old key {id}, or given it an earlier expiry. This command did not change \
+         it. If the other command was a rotation, there are two new keys: see `cargo intake keys list`."
     ))
 }
 
@@ -156,7 +156,7 @@ mod tests {
         assert!(key_table.expire(&old, sooner).await.unwrap());
         let message = end_old(&key_table, &old, hours(24)).await.unwrap();
         assert!(
-            message.starts_with("Another command has revoked the old key key_of_shop, deleted it"),
+            message.starts_with("Another command has revoked or deleted the old key key_of_shop"),
             "{message}"
         );
         let entry = find_key(&key_table).await.entry;

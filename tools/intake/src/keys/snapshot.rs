@@ -59,8 +59,8 @@ pub(crate) async fn publish_change(key_table: &KeyTable<'_>) -> Result<()> {
             "is not written"
         };
         bail!(
-            "{table}{added}, and the key snapshot {snapshot}: {}. While the key table does not answer, functions go \
-             by the old snapshot: run `cargo intake keys publish`.",
+            "{table}{added}, and the key snapshot {snapshot}: {}. While the key table does not respond, functions use the old \
+             snapshot. Run `cargo intake keys publish`.",
             without_advice(&error)
         );
     }
@@ -207,7 +207,7 @@ async fn replace<T>(
             }
         }
     }
-    bail!("other commands keep writing it")
+    bail!("other commands write it at the same time")
 }
 
 /// What a snapshot has of these keys.

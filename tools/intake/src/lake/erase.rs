@@ -233,7 +233,8 @@ impl LakeErasureArgs {
         let printed = format.print(&text, &json);
         ensure!(
             left == 0,
-            "{left} line(s) or object(s) of the lake cannot be read or written, and stay. Their objects are named above."
+            "{left} line(s) or object(s) of the lake cannot be read or written, and were not erased. Their objects are named \
+             above."
         );
         printed
     }
@@ -328,7 +329,9 @@ impl LakeErasureArgs {
             let pause = MAX_PAUSE.mul_f64(fastrand::f64()) * attempt / ATTEMPTS;
             tokio::time::sleep(pause).await;
         }
-        note(&format!("{key} stays: others change it all the time."));
+        note(&format!(
+            "{key} was not changed: other programs change it all the time."
+        ));
         Ok(Removal::NONE_OF_OBJECT)
     }
 }

@@ -71,8 +71,8 @@ pub(crate) struct StackArgs {
     #[arg(help = "The CloudFormation stack whose outputs name the tables [default: INTAKE_STACK]")]
     stack: Option<String>,
 
-    /// The stack that `cargo dev` runs, and its account where none is given [FILE: the --env-file
-    /// that it was given]
+    /// Use the stack that `cargo dev` runs, and its account unless one is given [FILE: the --env-file of
+    /// `cargo dev`]
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = DEFAULT_FILE)]
     local: Option<PathBuf>,
@@ -158,11 +158,12 @@ fn advice_about_missing_outputs(described: &CloudFormationStack) -> String {
     let name = described.stack_name().unwrap_or_default();
     match name.strip_suffix(DELIVERY) {
         Some(service) => {
-            format!("It is the stack of a delivery: give that of the service, --stack {service}.")
+            format!(
+                "It is the stack of a delivery. Give the stack of the service: --stack {service}."
+            )
         }
-        None => {
-            "It is no stack of Intake, or one of another version than this command line.".to_owned()
-        }
+        None => "It is not a stack of Intake, or its version is not the one of this command line."
+            .to_owned(),
     }
 }
 
@@ -301,7 +302,7 @@ async fn ask(provider: &SharedCredentialsProvider) -> provider::Result {
         return Ok(given);
     }
     Err(CredentialsError::invalid_configuration(
-        "a key or a token has a line end, a blank or another character that none has",
+        "a key or a token has a line end, a blank or another character that no key has",
     ))
 }
 
@@ -313,7 +314,7 @@ async fn ask_provider(provider: &SharedCredentialsProvider) -> provider::Result 
     }
     let left = CREDENTIALS_TIMEOUT.saturating_sub(NOTE_INTERVAL);
     note(&format!(
-        "AWS credentials: what gives them does not answer. Waiting, for {} s at most; Ctrl-C ends the command.",
+        "The provider of the AWS credentials has not responded yet. Waiting for up to {} s. Ctrl-C ends the command.",
         left.as_secs()
     ));
     let given = timeout(left, given).await;

@@ -100,7 +100,7 @@ fn proxies_of_environment() -> Result<ProxyConfig> {
         let value = env::var_os(variable).unwrap_or_default();
         ensure!(
             value.is_empty() || value.to_str().is_some_and(is_proxy),
-            "{variable} is no URL of a proxy, such as http://proxy.example.com:3128."
+            "{variable} is not the URL of a proxy, such as http://proxy.example.com:3128."
         );
     }
     Ok(ProxyConfig::from_env())

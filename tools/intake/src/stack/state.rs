@@ -29,7 +29,7 @@ impl StackState {
         match self.status {
             StackStatus::CreateComplete
             | StackStatus::ImportComplete
-            | StackStatus::UpdateComplete => Meaning::Usable("nothing is under way"),
+            | StackStatus::UpdateComplete => Meaning::Usable("no deployment is in progress"),
             StackStatus::ImportRollbackComplete | StackStatus::UpdateRollbackComplete => {
                 Meaning::Usable("the last deployment failed and was rolled back")
             }
@@ -38,9 +38,11 @@ impl StackState {
             | StackStatus::UpdateCompleteCleanupInProgress
             | StackStatus::UpdateInProgress
             | StackStatus::UpdateRollbackCompleteCleanupInProgress
-            | StackStatus::UpdateRollbackInProgress => Meaning::Usable("a deployment is under way"),
+            | StackStatus::UpdateRollbackInProgress => {
+                Meaning::Usable("a deployment is in progress")
+            }
             StackStatus::ReviewInProgress => {
-                Meaning::Unusable("its first deployment was begun and not carried out. Deploy it")
+                Meaning::Unusable("its first deployment was not executed. Deploy it")
             }
             StackStatus::CreateInProgress => {
                 Meaning::Unusable("it is being created. Wait until that ends")

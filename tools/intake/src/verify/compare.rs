@@ -74,7 +74,7 @@ fn add_checks(context: &CheckContext<'_>, stored: &StoredItems, faults: &SignalF
     add("Signals", "Each item holds what was sent", &faults.wrong);
     add(
         "Signals",
-        "Rejected signals are kept as they were sent",
+        "Rejected signals are stored as they were sent",
         &unkept(context, stored),
     );
     let mut stale_profiles = Vec::new();

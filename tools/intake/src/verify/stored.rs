@@ -108,7 +108,7 @@ pub(super) async fn clean_up_abandoned(
 ) -> Vec<String> {
     let first = clean_up(stack, key, context).await;
     note(&format!(
-        "Once more in {} s: functions may still work on requests.",
+        "Cleaning up again in {} s, because functions may still process requests.",
         ABANDONED_REQUEST_DURATION.as_secs()
     ));
     tokio::time::sleep(ABANDONED_REQUEST_DURATION).await;

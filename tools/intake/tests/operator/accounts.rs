@@ -121,8 +121,9 @@ async fn interrupted_erasure_of_an_account_has_revoked_its_keys_and_deleted_noth
 }
 
 /// What the erasure of `shop` says after it has revoked a key that was created meanwhile.
-const LATER_KEY: &str = "The account shop got 1 key during the erasure. The command revoked what was active of them, and what \
-     clients sent with them may be stored. Let no operator create keys of this account, and run the command again.";
+const LATER_KEY: &str = "The account shop got 1 key during the erasure. The command revoked those that were active, but data \
+    that clients sent with them may be stored. Make sure that no operator creates keys of this account, and run the command \
+    again.";
 
 #[track_caller]
 fn assert_all_keys_are_revoked(operator: &Operator) {
@@ -276,7 +277,7 @@ async fn usage_waits_while_cloudwatch_logs_runs_as_many_queries_as_it_allows() {
     let operator = operator_at(&aws.endpoint());
     let running = RunningCommand::start(&operator, &["accounts", "usage"]);
     let waiting = running.note();
-    let expected = "CloudWatch Logs: AWS already runs as many of these as it allows. Waiting, for ";
+    let expected = "CloudWatch Logs: AWS already runs as many of these queries as it allows. Retrying for up to ";
     assert!(waiting.starts_with(expected), "{waiting}");
     assert_eq!(running.interrupt().code, Some(1));
 }

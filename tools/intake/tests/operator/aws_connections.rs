@@ -115,7 +115,7 @@ async fn verify_trusts_the_authorities_of_the_system_and_no_others() {
         "https://api.shop.example",
     ];
     let unknown = operator.run(&verify).error_message();
-    assert!(unknown.starts_with("The API does not answer"), "{unknown}");
+    assert!(unknown.starts_with("The API does not respond"), "{unknown}");
     assert!(unknown.contains("certificate"), "{unknown}");
     operator.file("authority.pem", &api.authority);
     let authority = operator

@@ -32,7 +32,7 @@ fn process_that_prints_no_json_is_told_without_what_it_prints() {
 fn process_that_hangs_is_told_while_the_command_waits_and_ends_it_after_a_minute() {
     let operator = operator_with_process("sleep 90");
     let running = RunningCommand::start(&operator, &CREATE);
-    let waiting = "AWS credentials: what gives them does not answer. Waiting, for 55 s at most; Ctrl-C ends the command.";
+    let waiting = "The provider of the AWS credentials has not responded yet. Waiting for up to 55 s. Ctrl-C ends the command.";
     assert_eq!(running.note(), waiting);
     let ended = running.wait();
     assert_eq!(ended.code, Some(1), "{ended:?}");
@@ -50,7 +50,7 @@ fn process_that_gives_a_key_with_a_line_end_is_told_without_the_key() {
     assert!(!error.contains("wJalr"), "{error}");
     assert!(
         error.ends_with(
-            "a key or a token has a line end, a blank or another character that none has."
+            "a key or a token has a line end, a blank or another character that no key has."
         ),
         "{error}"
     );

@@ -180,12 +180,14 @@ fn hindrances_of_proxies_and_regions() -> Vec<Hindrance> {
     vec![
         Hindrance {
             variables: &[("HTTPS_PROXY", "http://ops:secret@a b:1")],
-            told: &["HTTPS_PROXY is no URL of a proxy, such as http://proxy.example.com:3128."],
+            told: &[
+                "HTTPS_PROXY is not the URL of a proxy, such as http://proxy.example.com:3128.",
+            ],
             ..NOTHING
         },
         Hindrance {
             variables: &[("ALL_PROXY", "socks5://proxy.example.com:1080")],
-            told: &["ALL_PROXY is no URL of a proxy"],
+            told: &["ALL_PROXY is not the URL of a proxy"],
             ..NOTHING
         },
         Hindrance {
@@ -257,7 +259,7 @@ fn variable_with_a_line_end_is_named_and_its_value_is_not_shown() {
     assert_eq!(
         error_with(keys),
         "No AWS credentials from the profile default or the environment: a key or a token has a line end, a blank or another \
-         character that none has."
+         character that no key has."
     );
 }
 

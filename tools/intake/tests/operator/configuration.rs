@@ -203,7 +203,7 @@ async fn tables_queues_and_retention_of_a_deployed_stack_are_read_from_its_outpu
     ];
     let expired = run_at_aws(None, &import).await.error_message();
     assert!(
-        expired.contains("signals are kept for 30 days (SIGNAL_RETENTION_DAYS)"),
+        expired.contains("signals expire after 30 days (SIGNAL_RETENTION_DAYS)"),
         "{expired}"
     );
     let unknown = run_at_aws(None, &["--stack", "elsewhere", "keys", "list"])

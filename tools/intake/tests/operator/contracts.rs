@@ -65,7 +65,7 @@ async fn contracts_are_inferred_without_values_and_not_replaced() {
     let held = check(&operator, contracts, &[]).success();
     assert!(
         held.stderr
-            .contains("2 signals keep their contract, 0 break it, 0 have a type without one."),
+            .contains("2 signals match their contract, 0 break it, 0 have a type without one."),
         "{}",
         held.stderr
     );
@@ -152,7 +152,7 @@ async fn types_that_differ_only_in_case_have_contracts_of_their_own() {
     let held = check(&operator, contracts, &[]).success();
     assert!(
         held.stderr
-            .contains("2 signals keep their contract, 0 break it, 0 have a type without one."),
+            .contains("2 signals match their contract, 0 break it, 0 have a type without one."),
         "{held:?}"
     );
 }

@@ -30,7 +30,7 @@ async fn doctor_finds_nothing_wrong_with_a_healthy_stack() {
         "{version}, as this command line; whether there is a newer release is not known here"
     );
     let expected = [
-        ("Stack", "UPDATE_COMPLETE: nothing is under way"),
+        ("Stack", "UPDATE_COMPLETE: no deployment is in progress"),
         ("Version", version.as_str()),
         ("Table ApiKeys", "as the template says"),
         ("Table Customers", "as the template says"),
@@ -72,7 +72,7 @@ async fn alarms_without_a_topic_are_told() {
     let found = checks.iter().find(|one| one["check"] == "Alarms").unwrap();
     assert_eq!(
         found["seen"],
-        "2 alarms, none fires, 0 without data; they tell no one: give PageTopicArn and TicketTopicArn, SNS topics"
+        "2 alarms, none fires, 0 without data; they notify no one: set PageTopicArn and TicketTopicArn to SNS topics"
     );
 }
 
@@ -228,8 +228,8 @@ fn broken_notifications() -> [BrokenCondition; 2] {
         BrokenCondition {
             check: "Notifications",
             seen: "intake-test-DefectsAlarm-1A could not notify arn:aws:sns:eu-central-1:123456789012:alarms. Received error: \
-                   \"null (Service: AWSKMS; Status Code: 400; Error Code: AccessDeniedException)\": a topic that is encrypted with \
-                   alias/aws/sns takes no alarm; use a key of your own",
+                   \"null (Service: AWSKMS; Status Code: 400; Error Code: AccessDeniedException)\": alarms cannot publish to \
+                   a topic that is encrypted with alias/aws/sns. Use a key of your own",
             change: failed(
                 "null (Service: AWSKMS; Status Code: 400; Error Code: AccessDeniedException)",
             ),

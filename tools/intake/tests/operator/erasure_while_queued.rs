@@ -19,9 +19,9 @@ fn operator(sqs: &FakeSqs) -> Operator {
 /// Why an erasure is refused.
 fn refusal(overflow: u64, dead_letters: u64) -> String {
     format!(
-        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}: what is in them would be stored \
+        "The overflow queue has {overflow} message(s) and its dead-letter queue {dead_letters}. Their data would be stored \
          after the erasure. Wait until `cargo intake overflow status` counts none (`cargo intake overflow redrive` moves the \
-         dead letters back), or add --anyway, and erase again when the queues are empty."
+         dead letters back). Or add --anyway, and erase again when the queues are empty."
     )
 }
 
@@ -53,7 +53,7 @@ async fn erasure_of_a_customer_is_refused_while_messages_are_queued() {
 
 /// Waits until an erasure says that it waits for a message of the overflow queue.
 fn wait_for_message(erasing: &RunningCommand) {
-    let waiting = "Waiting until the queues are empty, for up to 15 minutes: the overflow queue has 1 message(s) and its \
+    let waiting = "Waiting for up to 15 minutes until the queues are empty: the overflow queue has 1 message(s) and its \
         dead-letter queue 0.";
     while erasing.note() != waiting {}
 }
@@ -67,7 +67,7 @@ async fn erasure_of_a_deployed_stack_deletes_nothing_before_sqs_has_counted_ever
     let customer = json!({"customerId": "ada", "customerData": {"city": "X"}});
     send(&app, &key, RequestBuilder::customer(customer)).await;
     let erasing = RunningCommand::start(&operator, &ERASE_ADA);
-    let waiting = "Waiting 90 s: SQS may count later what was queued until now.";
+    let waiting = "Waiting 90 s: SQS may count messages late.";
     while erasing.note() != waiting {}
     assert_eq!(erasing.interrupt().code, Some(1));
     assert!(app.customer("shop", "ada").await.is_some());
@@ -102,7 +102,7 @@ async fn erasure_of_an_account_is_refused_while_messages_are_queued() {
     assert_eq!(
         erased.stderr.lines().last(),
         Some(
-            "error: 1 message(s) in the queues may bring back what was erased: run the command again when `cargo intake \
+            "error: 1 message(s) in the queues may restore erased data. Run the command again when `cargo intake \
              overflow status` counts none."
         )
     );

@@ -221,8 +221,8 @@ async fn import_received_before_the_retention_is_an_error() {
     };
     assert_eq!(
         import("s", "2026-01-01T12:00:00Z").error_message(),
-        "The signals would already be expired: --received-at is 2026-01-01T12:00:00.000Z, and signals are kept for 30 \
-         days (SIGNAL_RETENTION_DAYS). Use a later --received-at."
+        "The signals would already be expired: --received-at is 2026-01-01T12:00:00.000Z, and signals expire after 30 days \
+         (SIGNAL_RETENTION_DAYS). Use a later --received-at."
     );
     assert_eq!(app.items("SignalsTable").await.len(), 0);
     let usable = days_ago(29);
@@ -418,7 +418,7 @@ async fn import_from_a_pipe_is_refused_before_anything_is_read() {
     let refused = operator.run_with(&[&import[..], &[pipe]].concat(), &line.repeat(3_000));
     assert_eq!(
         refused.error_message(),
-        "Cannot read /dev/stdin: an import reads its file several times, and this is no regular file. Write the lines into \
+        "Cannot read /dev/stdin: an import reads its file several times, and this is not a regular file. Write the lines into \
          a file first, and import that file."
     );
     assert_eq!(app.items("SignalsTable").await, []);

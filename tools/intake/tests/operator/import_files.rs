@@ -47,7 +47,7 @@ fn file_without_json_objects_names_its_first_line() {
                 .run(&["import", "--account", "shop", "f"])
                 .error_message(),
             format!(
-                "Line {line} of f is no JSON object. An import needs one JSON object on each line, in UTF-8."
+                "Line {line} of f is not a JSON object. An import needs one JSON object on each line, in UTF-8."
             )
         );
     }

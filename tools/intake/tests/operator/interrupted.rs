@@ -37,7 +37,7 @@ async fn command_that_waits_says_how_to_go_on() {
     ] {
         let ended = interrupt("Scan", arguments, signal).await;
         assert_eq!(ended.code, Some(1), "{ended:?}");
-        let told = "error: Interrupted. To go on, run the same command again.";
+        let told = "error: Interrupted. To continue, run the same command again.";
         assert_eq!(ended.stderr.last().unwrap(), told, "{ended:?}");
     }
 }
@@ -101,6 +101,6 @@ async fn command_whose_interruptible_part_is_over_ends_at_a_signal() {
     wait_for_fault(&proxy).await;
     let ended = running.end("INT");
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    let told = "error: Interrupted. To go on, run the same command again.";
+    let told = "error: Interrupted. To continue, run the same command again.";
     assert_eq!(ended.stderr.last().unwrap(), told, "{ended:?}");
 }

@@ -154,8 +154,8 @@ async fn erasure_by_type_finds_numbers_and_leaves_what_was_cut() {
     assert_eq!(erased.code, Some(1), "{erased:?}");
     assert_eq!(
         erased.stderr.lines().last().unwrap(),
-        "error: 1 rejected signal(s) stay that may belong to it. Look at their payloads in `cargo intake --local='dev.env' rejected list \
-         --json`, and run the command again with --rejected ID for each that is to be erased."
+        "error: 1 rejected signal(s) may belong to it, and were not erased. Look at their payloads in `cargo intake \
+         --local='dev.env' rejected list --json`, and run the command again with --rejected ID for each that is to be erased."
     );
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
 }
@@ -205,7 +205,8 @@ async fn item_that_cannot_be_read_and_may_be_of_the_person_makes_an_erasure_and_
         assert_eq!(erased.code, Some(1), "{erased:?}");
         assert!(
             erased.stderr.ends_with(
-                "error: 1 item(s) of rejected signals cannot be read, and stay: look at them in the table, as named above.\n"
+                "error: 1 item(s) of rejected signals cannot be read, and were not erased: look at them in the table, as \
+                 named above.\n"
             ),
             "{erased:?}"
         );

@@ -167,7 +167,7 @@ async fn key_is_revoked_in_the_snapshot_while_the_table_hangs() {
     let error = operator
         .run(&["keys", "revoke", &id, "--yes"])
         .error_message();
-    assert!(error.contains("did not answer in time"), "{error}");
+    assert!(error.contains("did not respond in time"), "{error}");
     let place = "in the key snapshot, and maybe in the key table";
     assert!(error.contains(place), "{error}");
     // Other commands wait for minutes.

@@ -127,7 +127,7 @@ async fn rotation_with_an_overlap_keeps_the_lifetime() {
     // The end of the old key is that of the overlap now.
     let again = operator.run(&["keys", "rotate", &id]).error_message();
     assert!(
-        again.contains("so its end may be that of an overlap. Say with --expires-in"),
+        again.contains("The expiry may be the end of an overlap. Pass --expires-in"),
         "{again}"
     );
     assert_eq!(operator.list_keys().len(), 2);

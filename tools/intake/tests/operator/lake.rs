@@ -90,7 +90,7 @@ async fn events_of_customers_are_erased_and_objects_without_any_are_not_written(
     let unconfirmed = erase(&s3, &["--id=ada"]).error_message();
     assert_eq!(
         unconfirmed,
-        "Erase the events of \"ada\" in the account shop in the lake lake? This cannot be undone. Standard input is no \
+        "Erase the events of \"ada\" in the account shop in the lake lake? This cannot be undone. Standard input is not a \
          terminal: add --yes to confirm."
     );
     assert_eq!(ids(&s3).len(), 7);
@@ -125,7 +125,7 @@ async fn erasure_waits_while_s3_fails_the_reads_of_objects() {
     let running = RunningCommand::start(&operator(&s3), &arguments);
     assert!(running.note().starts_with("Reading the 2 object(s)"));
     let waiting = running.note();
-    let expected = "S3: AWS fails. Waiting, for ";
+    let expected = "S3: AWS fails. Retrying for up to ";
     assert!(waiting.starts_with(expected), "{waiting}");
     s3.faults().set(Plan::none());
     let ended = running.wait();

@@ -76,7 +76,8 @@ async fn object_that_cannot_be_read_or_written_is_named_and_the_others_are_erase
         );
         let note = format!("events/dt=2026-11-20/a.gz stays: {told}");
         assert!(erased.stderr.contains(&note), "{fault:?} {erased:?}");
-        let error = "error: 1 line(s) or object(s) of the lake cannot be read or written, and stay. Their objects are named above.\n";
+        let error = "error: 1 line(s) or object(s) of the lake cannot be read or written, and were not erased. Their objects \
+            are named above.\n";
         assert!(erased.stderr.ends_with(error), "{fault:?} {erased:?}");
         assert_eq!(ids(&s3), ["1", "2", "3", "4", "5", "6"], "{fault:?}");
     }

@@ -32,7 +32,7 @@ async fn scan_survives_throttling_and_errors_and_says_that_it_waits() {
         let running = RunningCommand::start(&faulted.operator, &["keys", "list", "--json"]);
         let waiting = running.note();
         assert!(
-            waiting.contains(&format!(": {reason}. Waiting, for ")),
+            waiting.contains(&format!(": {reason}. Retrying for up to ")),
             "{waiting}"
         );
         faulted.proxy.set(Plan::none());
@@ -53,7 +53,7 @@ async fn run_while_throttled(
     let running = RunningCommand::start(&faulted.operator, arguments);
     let waiting = running.note();
     assert!(
-        waiting.contains(": AWS throttles the calls. Waiting, for "),
+        waiting.contains(": AWS throttles the calls. Retrying for up to "),
         "{waiting}"
     );
     faulted.proxy.set(Plan::none());

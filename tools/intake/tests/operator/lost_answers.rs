@@ -196,7 +196,7 @@ async fn write_of_which_every_attempt_is_refused_is_told_as_not_done() {
         (Writer::Import, "Nothing was written."),
         (Writer::Rotate, "Nothing was written."),
         (Writer::RotateOld, " could not be set: revoke the old key"),
-        (Writer::Revoke, "DynamoDB throttles it."),
+        (Writer::Revoke, "DynamoDB throttles the calls."),
     ];
     for (writer, told) in told {
         let throttled = Fault::THROTTLED.always().for_operation(writer.operation());

@@ -115,7 +115,7 @@ async fn redrive_has_sqs_move_the_dead_letters_back() {
     let question = "Move 3 message(s) of the dead-letter queue back to the overflow queue?";
     assert_eq!(
         unconfirmed,
-        format!("{question} Standard input is no terminal: add --yes to confirm.")
+        format!("{question} Standard input is not a terminal: add --yes to confirm.")
     );
     let moves = || -> Vec<Value> {
         sqs.take_calls()

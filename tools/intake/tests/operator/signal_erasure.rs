@@ -103,7 +103,7 @@ async fn erasure_by_type_refuses_a_period_that_is_not_over() {
     };
     assert_eq!(
         erase("1h", "2199-01-01"),
-        "--until must not be in the future: what arrives after the erasure would stay."
+        "--until must not be in the future: signals that arrive after the erasure would not be erased."
     );
     assert_eq!(erase("1h", "2h"), "--since must be before --until.");
 }
@@ -143,7 +143,7 @@ async fn erasure_by_type_deletes_when_the_messages_that_were_queued_while_it_cou
         let erasing = RunningCommand::start(&operator, &erase);
         while !erasing
             .note()
-            .starts_with("Waiting until the queues are empty, for up to 15 minutes: ")
+            .starts_with("Waiting for up to 15 minutes until the queues are empty: ")
         {}
         assert_eq!(app.items("SignalsTable").await.len(), 378);
         assert_eq!(erasing.interrupt().stdout, Vec::<String>::new());

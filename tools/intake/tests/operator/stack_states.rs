@@ -23,7 +23,7 @@ async fn stack_without_outputs_is_told_with_its_state_and_what_to_do() {
     for (status, told) in [
         (
             "REVIEW_IN_PROGRESS",
-            "its first deployment was begun and not carried out. Deploy it",
+            "its first deployment was not executed. Deploy it",
         ),
         (
             "CREATE_IN_PROGRESS",
@@ -65,7 +65,7 @@ async fn doctor_says_what_the_state_of_a_stack_with_outputs_means() {
         (
             "UPDATE_IN_PROGRESS",
             "held",
-            "UPDATE_IN_PROGRESS: a deployment is under way",
+            "UPDATE_IN_PROGRESS: a deployment is in progress",
         ),
     ] {
         let doctor = run_in(status, true, &["doctor", "--json"]).await;
@@ -99,13 +99,13 @@ async fn stack_of_a_delivery_is_told_with_that_of_its_service() {
     let error = run_at(aws, &["--stack", "intake-test-delivery", "keys", "list"]).await;
     assert_eq!(
         error.error_message(),
-        "The stack intake-test-delivery does not define API_KEYS_TABLE. It is the stack of a delivery: give that of the service, \
-         --stack intake-test."
+        "The stack intake-test-delivery does not define API_KEYS_TABLE. It is the stack of a delivery. Give the stack of the \
+         service: --stack intake-test."
     );
     let other = run_in("CREATE_COMPLETE", false, &["keys", "list"]).await;
     assert_eq!(
         other.error_message(),
-        "The stack intake-test does not define API_KEYS_TABLE. It is no stack of Intake, or one of another version than this \
-         command line."
+        "The stack intake-test does not define API_KEYS_TABLE. It is not a stack of Intake, or its version is not the one of \
+         this command line."
     );
 }

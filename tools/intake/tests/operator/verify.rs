@@ -333,6 +333,6 @@ async fn verify_that_gets_sigterm_leaves_nothing() {
 async fn verify_of_an_address_without_the_api_is_an_error_and_leaves_nothing() {
     let deployed = Deployed::start(Plan::none()).await;
     let run = deployed.verify(&["--base-url", "http://127.0.0.1:1"]);
-    assert!(run.error_message().starts_with("The API does not answer"));
+    assert!(run.error_message().starts_with("The API does not respond"));
     deployed.assert_empty().await;
 }

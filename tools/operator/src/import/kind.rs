@@ -62,7 +62,7 @@ impl ImportKind {
             (Some(sure), _) => Ok(sure.kind),
             (None, _) if is_empty => Ok(Self::Signals),
             (None, Some(number)) => bail!(
-                "Line {number} of {file} is no JSON object. An import needs one JSON object on each line, in UTF-8."
+                "Line {number} of {file} is not a JSON object. An import needs one JSON object on each line, in UTF-8."
             ),
             (None, None) => bail!(
                 "No line of {file} shows whether it is a customer or a signal. Give --customers or --signals."

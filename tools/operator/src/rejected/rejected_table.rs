@@ -133,7 +133,7 @@ impl RejectedTable {
 
     fn note_skipped(&self) {
         (self.note)(&format!(
-            "Skipped an item of {} that is no rejected signal.",
+            "Skipped an item of {} that is not a rejected signal.",
             self.table_name
         ));
     }

@@ -41,7 +41,7 @@ function drawSeen() {
   for (const customer of found.slice(0, MAX_CUSTOMERS)) list.append(seenLine(customer));
   const more = found.length - MAX_CUSTOMERS;
   const sentence = seen.size
-    ? `${counted(found.length, "customer")} of the requests that are kept${more > 0 ? `; ${more} more than are shown` : ""}`
+    ? `${counted(found.length, "customer")} of the requests in the list${more > 0 ? `; ${more} more than are shown` : ""}`
     : "No customer was seen yet. Type the customerId of a customer that is stored, or the emitterId of a workflow step.";
   place().replaceChildren(make("p", sentence, "quiet"), list);
 }

@@ -31,7 +31,7 @@ async function open(key, note = "") {
     sent = await sentRequest(n);
   } catch (error) {
     close();
-    return say(n > last ? `There is no request #${n} yet.` : `Request #${n} is no longer kept.`);
+    return say(n > last ? `There is no request #${n} yet.` : `Request #${n} is no longer in the list.`);
   }
   if (turn !== opened || !shownList()) return;
   say("");

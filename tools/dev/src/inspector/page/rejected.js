@@ -26,7 +26,7 @@ async function refreshRejected(outcome) {
   drawCards(
     rejected.map((signal, index) => ({ id: `${account} ${signal.id}`, signal, node: nodes[index].node, text })),
   );
-  const nothing = rejected.length ? "" : "No rejected signal is kept. Those of a batch with strict handling never are.";
+  const nothing = rejected.length ? "" : "There are no rejected signals. A batch with strict handling stores none.";
   said.textContent = [said.dataset.outcome, nothing].filter(Boolean).join(" ");
 }
 /* Draws the cards of these entries. Those that are there already stay. */
@@ -81,7 +81,7 @@ function requestLink({ requestIdentifier, index }) {
     request.account === chosenOf.stored &&
     request.requestIdentifier?.toLowerCase() === requestIdentifier?.toLowerCase();
   const request = requests.findLast(isIts);
-  if (!request) return "its request is no longer kept";
+  if (!request) return "its request is no longer in the list";
   return Object.assign(link(`#${request.n}.${index}`, `Request #${request.n}`), { tabIndex: 0 });
 }
 /* The marks of errors in a signal. Their pointers lead through the request that had the signal. */

@@ -18,7 +18,7 @@ async function poll() {
       await load();
       $("state").textContent = "";
     } catch (error) {
-      $("state").textContent = "The local stack does not answer. Is it still running?";
+      $("state").textContent = "The local stack does not respond. Is it still running?";
     }
   }
   setTimeout(poll, POLL_MS);
@@ -44,7 +44,7 @@ async function load() {
     oldest = answer.oldest;
     if (rows.length || isDropped) requests = [...rows.reverse(), ...requests].filter((request) => request.n >= oldest);
     const areOlderGone = answer.dropped && requests.length;
-    $("older").textContent = areOlderGone ? `Older requests than #${oldest} are no longer kept.` : "";
+    $("older").textContent = areOlderGone ? `Requests before #${oldest} are no longer in the list.` : "";
     if (isWhole && isForgotten) closeForgotten();
     areRejected ||= rows.some(({ rejected }) => rejected);
     if (rows.length || isDropped) await drawNew(rows);
