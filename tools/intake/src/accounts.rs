@@ -14,7 +14,7 @@ use aws_sdk_cloudwatchlogs::types::{QueryStatus, ResultField};
 use clap::Subcommand;
 use model::timestamp::Timestamp;
 use operator::error::service_error;
-use operator::patience::{PATIENCE, Waits, read_patiently};
+use operator::read_retries::{RETRY_TIMEOUT, ReadRetries, retry_read};
 use serde_json::{Number, Value, json};
 
 use self::erase::EraseAccount;
@@ -169,9 +169,12 @@ async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<V
         .start_time(i64::try_from(since.seconds())?)
         .end_time(i64::try_from(Timestamp::now().seconds())?)
         .query_string(QUERY);
-    let started = read_patiently("CloudWatch Logs", note, PATIENCE, || call.clone().send()).await;
+    let started = retry_read("CloudWatch Logs", note, RETRY_TIMEOUT, || {
+        call.clone().send()
+    })
+    .await;
     let started = started.map_err(|error| service_error("CloudWatch Logs", &error))?;
-    let mut waits = Waits::new("CloudWatch Logs", note, PATIENCE);
+    let mut waits = ReadRetries::new("CloudWatch Logs", note, RETRY_TIMEOUT);
     loop {
         let answer = client
             .get_query_results()
@@ -186,7 +189,7 @@ async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<V
                 continue;
             }
         };
-        waits = Waits::new("CloudWatch Logs", note, PATIENCE);
+        waits = ReadRetries::new("CloudWatch Logs", note, RETRY_TIMEOUT);
         match answer.status {
             Some(QueryStatus::Complete) => return Ok(answer.results.unwrap_or_default()),
             Some(QueryStatus::Scheduled | QueryStatus::Running) => {

@@ -16,7 +16,7 @@ use aws_sdk_s3::operation::get_object::{GetObjectError, GetObjectOutput};
 use aws_sdk_s3::operation::put_object::builders::PutObjectFluentBuilder;
 use aws_sdk_s3::primitives::ByteStream;
 use operator::error::{causes, credentials_error, explain_signature};
-use operator::patience::{PATIENCE, read_patiently};
+use operator::read_retries::{RETRY_TIMEOUT, retry_read};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::output::note;
@@ -93,7 +93,7 @@ impl Bucket {
         let mut call = list.bucket(&self.name).prefix(prefix);
         let mut keys = Vec::new();
         loop {
-            let page = read_patiently("S3", note, PATIENCE, || call.clone().send()).await;
+            let page = retry_read("S3", note, RETRY_TIMEOUT, || call.clone().send()).await;
             let page = page.map_err(|error| self.explain(&error))?;
             let objects = page.contents.unwrap_or_default();
             keys.extend(objects.into_iter().filter_map(|object| object.key));
@@ -104,14 +104,14 @@ impl Bucket {
         }
     }
 
-    /// Reads an object, again while S3 throttles the read or fails, or the body breaks off, until `patience` is
+    /// Reads an object, again while S3 throttles the read or fails, or the body breaks off, until `timeout` is
     /// over. `None` when there is none, such as one that has expired meanwhile.
     ///
     /// # Errors
     /// S3 does not answer, or refuses the call: with [`RefusedObject`], because of the object.
-    pub(crate) async fn get(&self, key: &str, patience: Duration) -> Result<Option<StoredObject>> {
+    pub(crate) async fn get(&self, key: &str, timeout: Duration) -> Result<Option<StoredObject>> {
         let call = self.client.get_object().bucket(&self.name).key(key);
-        let read = read_patiently("S3", note, patience, || read_whole(call.clone())).await;
+        let read = retry_read("S3", note, timeout, || read_whole(call.clone())).await;
         match read {
             Ok(object) => Ok(Some(object)),
             Err(error) => {
@@ -134,7 +134,7 @@ impl Bucket {
     pub(crate) async fn tags(&self, key: &str) -> Result<String> {
         let call = self.client.get_object_tagging();
         let call = call.bucket(&self.name).key(key);
-        let read = read_patiently("S3", note, PATIENCE, || call.clone().send()).await;
+        let read = retry_read("S3", note, RETRY_TIMEOUT, || call.clone().send()).await;
         let read = read.map_err(|error| self.explain(&error))?;
         let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
         let tags = read.tag_set.iter();

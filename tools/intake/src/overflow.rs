@@ -11,7 +11,7 @@ use aws_sdk_sqs::types::QueueAttributeName;
 use clap::Subcommand;
 use futures_util::future::try_join;
 use operator::error::service_error;
-use operator::patience::{PATIENCE, read_patiently};
+use operator::read_retries::{RETRY_TIMEOUT, retry_read};
 use serde_json::json;
 
 use crate::confirm::confirm;
@@ -224,7 +224,7 @@ impl<'a> Queues<'a> {
             .get_queue_attributes()
             .queue_url(url)
             .set_attribute_names(Some(names.to_vec()));
-        let response = read_patiently("SQS", note, PATIENCE, || call.clone().send()).await;
+        let response = retry_read("SQS", note, RETRY_TIMEOUT, || call.clone().send()).await;
         let response = response.map_err(|error| explain(&error))?;
         Ok(response.attributes.unwrap_or_default())
     }

@@ -13,7 +13,7 @@ pub mod escape;
 mod file_line;
 pub mod import;
 pub mod items;
-pub mod patience;
+pub mod read_retries;
 pub mod rejected;
 mod tables;
 

@@ -19,7 +19,7 @@ use crate::stack::Stack;
 const READING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How long an erasure waits for messages to be drained, once every message is counted.
-const DRAIN_PATIENCE: Duration = Duration::from_mins(15);
+const DRAIN_WAIT_LIMIT: Duration = Duration::from_mins(15);
 
 /// The queues of a stack, for an erasure.
 pub(super) struct QueueCheck<'a> {
@@ -108,7 +108,7 @@ impl DeletionRule {
         };
         if may_delete {
             NextStep::Delete
-        } else if read_after < self.count_delay + DRAIN_PATIENCE {
+        } else if read_after < self.count_delay + DRAIN_WAIT_LIMIT {
             NextStep::ReadAgain
         } else {
             NextStep::Refuse
@@ -123,7 +123,7 @@ impl DeletionRule {
                 seconds.ceil()
             );
         }
-        let minutes = DRAIN_PATIENCE.as_secs() / 60;
+        let minutes = DRAIN_WAIT_LIMIT.as_secs() / 60;
         format!(
             "Waiting for up to {minutes} minutes until the queues are empty: the overflow queue has {} message(s) and its \
              dead-letter queue {}.",
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn erasure_deletes_once_every_message_is_counted_and_none_is_left() {
         let counted = COUNT_DELAY.as_secs();
-        let end = counted + DRAIN_PATIENCE.as_secs();
+        let end = counted + DRAIN_WAIT_LIMIT.as_secs();
         for (seconds, messages, expected) in [
             // A message may not be counted yet.
             (0, 0, ReadAgain),
@@ -183,7 +183,7 @@ mod tests {
         };
         assert_eq!(rule.next_step(Duration::ZERO, 0), Delete);
         assert_eq!(rule.next_step(Duration::ZERO, 1), ReadAgain);
-        assert_eq!(rule.next_step(DRAIN_PATIENCE, 1), Refuse);
+        assert_eq!(rule.next_step(DRAIN_WAIT_LIMIT, 1), Refuse);
     }
 
     #[test]

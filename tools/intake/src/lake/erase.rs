@@ -13,7 +13,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use model::account::AccountId;
 use model::timestamp::Timestamp;
 use operator::NOTE_INTERVAL;
-use operator::patience::PATIENCE;
+use operator::read_retries::RETRY_TIMEOUT;
 use serde_json::{Map, Value, json};
 
 use super::selection::{Remaining, SelectedEvents, Selection};
@@ -297,7 +297,7 @@ impl LakeErasureArgs {
         // An attempt whose answer was lost has removed them.
         let mut removed_before = 0;
         for attempt in 1..=ATTEMPTS {
-            let Some(StoredObject { body, before }) = bucket.get(key, PATIENCE).await? else {
+            let Some(StoredObject { body, before }) = bucket.get(key, RETRY_TIMEOUT).await? else {
                 return Ok(Removal::default());
             };
             let selection = Arc::clone(selection);

@@ -12,7 +12,7 @@ use aws_sdk_cloudformation::error::{ProvideErrorMetadata as _, SdkError};
 use aws_sdk_cloudformation::operation::describe_stacks::DescribeStacksError;
 use aws_sdk_cloudformation::types::Stack;
 use operator::error::service_error;
-use operator::patience::{PATIENCE, read_patiently};
+use operator::read_retries::{RETRY_TIMEOUT, retry_read};
 use store::api_keys::ApiKeysTable;
 use store::customers::CustomersTable;
 use store::idempotency::IdempotencyTable;
@@ -192,7 +192,10 @@ pub(super) async fn exists(config: &SdkConfig, name: &str) -> Result<bool> {
 
 async fn find(config: &SdkConfig, name: &str) -> Result<Option<Stack>> {
     let call = Client::new(config).describe_stacks().stack_name(name);
-    let described = read_patiently("CloudFormation", note, PATIENCE, || call.clone().send()).await;
+    let described = retry_read("CloudFormation", note, RETRY_TIMEOUT, || {
+        call.clone().send()
+    })
+    .await;
     let described = match described {
         Ok(described) => described,
         Err(error) if is_missing(&error) => return Ok(None),

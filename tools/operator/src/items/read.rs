@@ -17,7 +17,7 @@ use futures_util::{Stream, StreamExt as _};
 use store::attributes::Item;
 
 use crate::error::call_error;
-use crate::patience::{PATIENCE, read_patiently};
+use crate::read_retries::{RETRY_TIMEOUT, retry_read};
 use crate::{NOTE_INTERVAL, Note};
 
 /// How many segments of a table are read at once. One after the other, the pages of a large table
@@ -41,8 +41,8 @@ pub async fn get_item(
         .set_key(Some(key))
         .consistent_read(true);
     let table = format!("Table {table_name}");
-    let patience = patience_of(client);
-    let response = read_patiently(&table, note, patience, || call.clone().send()).await;
+    let timeout = retry_timeout_of(client);
+    let response = retry_read(&table, note, timeout, || call.clone().send()).await;
     let response = response.map_err(|error| call_error(table_name, error))?;
     Ok(response.item)
 }
@@ -96,7 +96,7 @@ pub fn query_items(
     query: QueryFluentBuilder,
     note: Note,
 ) -> impl Stream<Item = Result<Item>> + Unpin {
-    let patience = patience_of(client);
+    let timeout = retry_timeout_of(client);
     let start = QueryProgress {
         items: VecDeque::new(),
         next: Position::Start,
@@ -109,7 +109,7 @@ pub fn query_items(
                     return Ok(None);
                 }
                 let key = progress.next.key();
-                let page = query_page(&query, key, note, patience).await?;
+                let page = query_page(&query, key, note, timeout).await?;
                 progress.items = page.items.unwrap_or_default().into();
                 progress.next = Position::after(page.last_evaluated_key);
             }
@@ -124,12 +124,12 @@ async fn query_page(
     query: &QueryFluentBuilder,
     key: Option<Item>,
     note: Note,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<QueryOutput> {
     let table_name = query.get_table_name().clone().unwrap_or_default();
     let table = format!("Table {table_name}");
     let call = query.clone().set_exclusive_start_key(key);
-    let page = read_patiently(&table, note, patience, || call.clone().send()).await;
+    let page = retry_read(&table, note, timeout, || call.clone().send()).await;
     page.map_err(|error| call_error(&table_name, error))
 }
 
@@ -146,14 +146,14 @@ pub async fn scan_table(
     configure: impl Fn(ScanFluentBuilder) -> ScanFluentBuilder,
     mut take: impl AsyncFnMut(ScanOutput) -> Result<()>,
 ) -> Result<()> {
-    let patience = patience_of(client);
+    let timeout = retry_timeout_of(client);
     let segments = (0..SEGMENTS).map(|segment| {
         let call = client
             .scan()
             .table_name(table_name)
             .segment(segment)
             .total_segments(SEGMENTS);
-        let pages = scan_pages(configure(call), table_name, note, patience);
+        let pages = scan_pages(configure(call), table_name, note, timeout);
         Box::pin(pages)
     });
     let mut pages = select_all(segments);
@@ -174,11 +174,11 @@ pub async fn scan_table(
 }
 
 /// How long a read waits: no longer than a call of `client` may take, if that is limited.
-fn patience_of(client: &Client) -> Duration {
+fn retry_timeout_of(client: &Client) -> Duration {
     let timeouts = client.config().timeout_config();
     timeouts
         .and_then(TimeoutConfig::operation_timeout)
-        .unwrap_or(PATIENCE)
+        .unwrap_or(RETRY_TIMEOUT)
 }
 
 /// The pages of one segment.
@@ -186,7 +186,7 @@ fn scan_pages(
     call: ScanFluentBuilder,
     table_name: &str,
     note: Note,
-    patience: Duration,
+    timeout: Duration,
 ) -> impl Stream<Item = Result<ScanOutput>> {
     try_unfold(Position::Start, move |position| {
         let call = call.clone();
@@ -196,7 +196,7 @@ fn scan_pages(
             }
             let call = call.set_exclusive_start_key(position.key());
             let table = format!("Table {table_name}");
-            let page = read_patiently(&table, note, patience, || call.clone().send()).await;
+            let page = retry_read(&table, note, timeout, || call.clone().send()).await;
             let page = page.map_err(|error| call_error(table_name, error))?;
             let next = Position::after(page.last_evaluated_key.clone());
             Ok(Some((page, next)))

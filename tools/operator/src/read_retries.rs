@@ -1,4 +1,4 @@
-//! How long a command waits for AWS: minutes, where a function waits for a second. Must not know what is
+//! Retries of reads: a command retries for minutes, where a function does for a second. Must not know what is
 //! called.
 
 use std::error::Error;
@@ -14,7 +14,7 @@ use crate::{NOTE_INTERVAL, Note};
 
 /// How long a call is made again while AWS throttles it or fails. The SDK's own retries end after some
 /// seconds: all calls of a client share them.
-pub const PATIENCE: Duration = Duration::from_mins(10);
+pub const RETRY_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The bound of the first wait, which is random below it. Each further bound is twice as high.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -28,22 +28,22 @@ const TOO_MANY_AT_ONCE: &str = "LimitExceededException";
 /// When a wait was last told. Many calls wait at the same time, and one note is enough for all.
 static NOTED_AT: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Makes a call that changes nothing, again while AWS throttles it or fails, until `patience` is over.
+/// Makes a call that changes nothing, again while AWS throttles it or fails, until `timeout` is over.
 /// The call is told to the operator as `what`.
 ///
 /// # Errors
-/// The same call would fail again, or the patience is over.
-pub async fn read_patiently<T, E, F>(
+/// The same call would fail again, or the timeout is over.
+pub async fn retry_read<T, E, F>(
     what: &str,
     note: Note,
-    patience: Duration,
+    timeout: Duration,
     call: impl Fn() -> F,
 ) -> Result<T, SdkError<E, HttpResponse>>
 where
     F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     E: ProvideErrorMetadata + Error + 'static,
 {
-    let mut waits = Waits::new(what, note, patience);
+    let mut waits = ReadRetries::new(what, note, timeout);
     loop {
         let error = match call().await {
             Ok(answer) => return Ok(answer),
@@ -57,29 +57,29 @@ where
 }
 
 /// The waits of one call.
-pub struct Waits {
+pub struct ReadRetries {
     what: String,
     note: Note,
-    patience: Duration,
+    timeout: Duration,
     began: Instant,
     pause: Duration,
 }
 
-impl Waits {
+impl ReadRetries {
     /// For a call that is told to the operator as `what`.
-    pub fn new(what: impl Into<String>, note: Note, patience: Duration) -> Self {
+    pub fn new(what: impl Into<String>, note: Note, timeout: Duration) -> Self {
         let now = Instant::now();
         Self {
             what: what.into(),
             note,
-            patience,
+            timeout,
             began: now,
             pause: FIRST_PAUSE,
         }
     }
 
     /// Waits after a call that failed, and tells the operator every few seconds. Returns `false` if the
-    /// same call would fail again, or the patience is over.
+    /// same call would fail again, or the timeout is over.
     pub async fn wait<E>(&mut self, error: &SdkError<E, HttpResponse>) -> bool
     where
         E: ProvideErrorMetadata + Error + 'static,
@@ -88,11 +88,11 @@ impl Waits {
         let Some(reason) = reason_to_wait(error, has_waited) else {
             return false;
         };
-        if self.began.elapsed() >= self.patience {
+        if self.began.elapsed() >= self.timeout {
             return false;
         }
         if is_note_due(self.began) {
-            let left = self.patience.saturating_sub(self.began.elapsed()).as_secs();
+            let left = self.timeout.saturating_sub(self.began.elapsed()).as_secs();
             (self.note)(&format!(
                 "{}: {reason}. Retrying for up to {left} s. Ctrl-C ends the command.",
                 self.what
@@ -166,10 +166,10 @@ mod tests {
     #[tokio::test]
     async fn call_is_made_again_while_aws_throttles_or_fails_and_not_when_it_refuses() {
         let calls = Cell::new(0);
-        let answer = read_patiently(
+        let answer = retry_read(
             "S3",
             |_| {},
-            PATIENCE,
+            RETRY_TIMEOUT,
             async || {
                 calls.update(|calls| calls + 1);
                 match calls.get() {
@@ -181,10 +181,10 @@ mod tests {
             },
         );
         assert_eq!(answer.await.unwrap(), 4);
-        let refused = read_patiently(
+        let refused = retry_read(
             "S3",
             |_| {},
-            PATIENCE,
+            RETRY_TIMEOUT,
             async || {
                 calls.update(|calls| calls + 1);
                 Err::<(), _>(failed(400, "ValidationException"))
@@ -196,7 +196,7 @@ mod tests {
 
     #[tokio::test]
     async fn connection_that_breaks_is_waited_for_after_an_earlier_wait_only() {
-        let mut waits = Waits::new("S3", |_| {}, PATIENCE);
+        let mut waits = ReadRetries::new("S3", |_| {}, RETRY_TIMEOUT);
         let broken = || SdkError::<ScanError, _>::dispatch_failure(ConnectorError::io("".into()));
         assert!(!waits.wait(&broken()).await);
         assert!(waits.wait(&failed(503, "SlowDown")).await);
