@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use model::timestamp::Timestamp;
 use operator::escape::to_json;
 use operator::items::{get_item, json_object, partition_query, query_items};
-use operator::rejected::{NamedSignals, Wanted};
+use operator::rejected::{MatchingSignals, Wanted};
 use store::attributes::Item;
 
 use super::{Target, find_profile, profile_json};
@@ -49,7 +49,7 @@ impl ExportCustomer {
         let wanted = Wanted::Subject(subject_id);
         let mut rejected = stack
             .rejected_table()?
-            .find_named(account, wanted, None)
+            .find_matching(account, wanted, None)
             .await?;
         let chosen = rejected.choose(&self.doubtful.ids)?;
         rejected.take(&chosen);
@@ -82,7 +82,7 @@ impl ExportCustomer {
 }
 
 /// Fails when the document may lack a rejected signal.
-fn ensure_nothing_left_out(rejected: &NamedSignals) -> Result<()> {
+fn ensure_nothing_left_out(rejected: &MatchingSignals) -> Result<()> {
     let mut left_out = Vec::new();
     let doubtful = rejected.doubtful.len();
     if doubtful > 0 {

@@ -12,7 +12,7 @@ use operator::NOTE_INTERVAL;
 use operator::items::{
     batch_delete, item_key, partition_prefix, partition_query, query_items, scan_table,
 };
-use operator::rejected::{NamedSignals, RejectedSignalId, Wanted};
+use operator::rejected::{MatchingSignals, RejectedSignalId, Wanted};
 use serde_json::{Map, Value, json};
 use store::attributes::Item;
 
@@ -136,14 +136,14 @@ impl fmt::Display for ErasureCounts {
 
 impl Erasure<'_> {
     pub(super) async fn count(&self) -> Result<ErasureResult> {
-        let choose = |found: &NamedSignals| found.choose(&self.names);
+        let choose = |found: &MatchingSignals| found.choose(&self.names);
         self.visit(choose, async |_: &str, _: &[Item]| Ok(())).await
     }
 
     pub(super) async fn delete(&self) -> Result<ErasureResult> {
         let mut deleted = 0;
         let mut noted_at = Instant::now();
-        let choose = |_: &NamedSignals| Ok(self.chosen.clone());
+        let choose = |_: &MatchingSignals| Ok(self.chosen.clone());
         self.visit(choose, async |table_name: &str, keys: &[Item]| {
             batch_delete(&self.stack.dynamodb, table_name, keys).await?;
             deleted += keys.len();
@@ -160,11 +160,11 @@ impl Erasure<'_> {
     /// their table. `choose` says which of the doubtful rejected signals are among them.
     async fn visit(
         &self,
-        choose: impl Fn(&NamedSignals) -> Result<Vec<RejectedSignalId>>,
+        choose: impl Fn(&MatchingSignals) -> Result<Vec<RejectedSignalId>>,
         mut take: impl AsyncFnMut(&str, &[Item]) -> Result<()>,
     ) -> Result<ErasureResult> {
         let mut counts = Vec::new();
-        let mut rejected = NamedSignals::default();
+        let mut rejected = MatchingSignals::default();
         let mut chosen = Vec::new();
         for table in self.reach.tables().iter().rev() {
             let table_name = self.stack.table_name(table.variable)?;
@@ -258,14 +258,14 @@ impl Erasure<'_> {
         }
     }
 
-    async fn find_rejected(&self, wanted: Wanted<'_>) -> Result<NamedSignals> {
+    async fn find_rejected(&self, wanted: Wanted<'_>) -> Result<MatchingSignals> {
         let period = match self.reach {
             Reach::Type { since, until, .. } => Some(since..until),
             Reach::Account | Reach::Subject(_) => None,
         };
         let table = self.stack.rejected_table()?;
         table
-            .find_named(self.account, wanted, period.as_ref())
+            .find_matching(self.account, wanted, period.as_ref())
             .await
     }
 }

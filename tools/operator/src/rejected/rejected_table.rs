@@ -13,9 +13,9 @@ use model::timestamp::Timestamp;
 use store::attributes::Item;
 use store::rejected_signals::{RETENTION, SHARDS, partition_key};
 
-use super::naming::{Naming, Wanted};
 use super::rejected_signal::RejectedSignal;
 use super::rejected_signal_id::{RejectedSignalId, refuse_ambiguous};
+use super::subject_matching::{SubjectMatch, Wanted};
 use crate::Note;
 use crate::items::{batch_delete, get_item, partition_query, query_items, text};
 
@@ -38,7 +38,7 @@ pub struct RejectedTable {
 
 /// The rejected signals that name whom or what an operator looks for.
 #[derive(Debug, Default)]
-pub struct NamedSignals {
+pub struct MatchingSignals {
     /// Those that belong to it.
     pub certain: Vec<RejectedSignalId>,
     /// Those that may belong to it: an operator has to look at their payloads.
@@ -47,7 +47,7 @@ pub struct NamedSignals {
     pub unreadable: usize,
 }
 
-impl NamedSignals {
+impl MatchingSignals {
     /// The ids of those that an operator names, in either form.
     ///
     /// # Errors
@@ -171,23 +171,23 @@ impl RejectedTable {
     ///
     /// # Errors
     /// DynamoDB failed.
-    pub async fn find_named(
+    pub async fn find_matching(
         &self,
         account: &AccountId,
         wanted: Wanted<'_>,
         period: Option<&Range<Timestamp>>,
-    ) -> Result<NamedSignals> {
-        let mut found = NamedSignals::default();
+    ) -> Result<MatchingSignals> {
+        let mut found = MatchingSignals::default();
         let since = period.map_or(Timestamp::from_millis(0), |period| period.start);
         for day in days(since, Timestamp::now()) {
             let mut items = self.items(account, &day);
             while let Some(item) = items.try_next().await? {
-                let naming = naming_of_item(wanted, period, &item);
+                let matched = match_of_item(wanted, period, &item);
                 let id = RejectedSignalId::from_item(account, &item);
-                match (naming, id) {
-                    (Some(Naming::Absent), _) => {}
-                    (Some(Naming::Certain), Some(id)) => found.certain.push(id),
-                    (Some(Naming::Doubtful), Some(id)) => found.doubtful.push(id),
+                match (matched, id) {
+                    (Some(SubjectMatch::Absent), _) => {}
+                    (Some(SubjectMatch::Certain), Some(id)) => found.certain.push(id),
+                    (Some(SubjectMatch::Doubtful), Some(id)) => found.doubtful.push(id),
                     (None, _) | (_, None) => {
                         found.unreadable += 1;
                         self.note_unreadable(&item);
@@ -211,11 +211,11 @@ impl RejectedTable {
 
 /// How an item names whom or what an operator looks for. No more of it is read than is needed, so that one of
 /// another version is found, too. `None` when it may name it, and lacks what would say so.
-fn naming_of_item(
+fn match_of_item(
     wanted: Wanted<'_>,
     period: Option<&Range<Timestamp>>,
     item: &Item,
-) -> Option<Naming> {
+) -> Option<SubjectMatch> {
     let received_at = text(item, "receivedAt").and_then(|time| time.parse::<Timestamp>().ok());
     let is_in_period = match (period, received_at) {
         (None, _) => Some(true),
@@ -223,12 +223,12 @@ fn naming_of_item(
         (Some(_), None) => None,
     };
     if is_in_period == Some(false) {
-        return Some(Naming::Absent);
+        return Some(SubjectMatch::Absent);
     }
     let payload = text(item, "payload");
-    match wanted.naming_in(text(item, "subjectId"), payload.unwrap_or_default()) {
-        Naming::Absent => payload.map(|_| Naming::Absent),
-        naming => is_in_period.map(|_| naming),
+    match wanted.match_in(text(item, "subjectId"), payload.unwrap_or_default()) {
+        SubjectMatch::Absent => payload.map(|_| SubjectMatch::Absent),
+        matched => is_in_period.map(|_| matched),
     }
 }
 

@@ -1,15 +1,15 @@
 //! Whether the payload of a rejected signal names a customer, an emitter or a type, in whatever form:
-//! what an erasure and an export go by. Must not know where payloads are stored.
+//! erasures and exports use the result. Must not know where payloads are stored.
 //!
 //! A payload broke a rule, so its id may be a number, have white space around it, be inside an array
 //! or an object, be under the member of the other shape, under a misspelled one, or appear twice. What
-//! the payload has under such a member is [`Naming::Certain`]. As in a valid signal, what is in `data`
+//! the payload has under such a member is [`SubjectMatch::Certain`]. As in a valid signal, what is in `data`
 //! belongs to the subject of the signal, and names no other. Any other object inside a signal may name
-//! another, such as the person who referred a customer: that one is [`Naming::Doubtful`].
+//! another, such as the person who referred a customer: that one is [`SubjectMatch::Doubtful`].
 //!
 //! A payload may not say whose signal it is: it was cut when it was kept, because it is over 300 KiB, it
 //! is no JSON object, or it has no such member with a value. When such a text has the id as a whole value
-//! in any place, it is [`Naming::Doubtful`]. A number such as `1` is in nearly every text, and counts
+//! in any place, it is [`SubjectMatch::Doubtful`]. A number such as `1` is in nearly every text, and counts
 //! only under a member that identifies.
 //!
 //! The text is read by a scanner of this module's own, since [`model::json`] reads only valid JSON, and
@@ -56,19 +56,19 @@ impl<'a> Wanted<'a> {
 
     /// How this payload of a rejected signal names it. `subject_id` is the valid customerId or emitterId
     /// that the function found in the whole of the signal.
-    pub fn naming_in(self, subject_id: Option<&str>, payload: &str) -> Naming {
+    pub fn match_in(self, subject_id: Option<&str>, payload: &str) -> SubjectMatch {
         if let Self::Subject(id) = self
             && subject_id == Some(id)
         {
-            return Naming::Certain;
+            return SubjectMatch::Certain;
         }
         let Ok(json) = JsonText::parse(payload) else {
-            return self.naming_in_broken(payload);
+            return self.match_in_broken(payload);
         };
         if !json.as_str().starts_with(['{', '[']) {
             // A client sent JSON in a string, or no JSON at all.
             let text = json.value().as_string().and_then(|text| text.decode().ok());
-            return self.naming_in_broken(text.as_deref().unwrap_or(payload));
+            return self.match_in_broken(text.as_deref().unwrap_or(payload));
         }
         let mentions = Mentions::find(self, payload);
         let is_array = json.as_str().starts_with('[');
@@ -76,25 +76,25 @@ impl<'a> Wanted<'a> {
         let has_subject = mentions.has_subject || matches!(self, Self::Type(_));
         let says_whose = has_subject && !is_array;
         match mentions.under_members {
-            Naming::Absent if !says_whose => self.naming_by_text(&mentions),
-            naming => naming,
+            SubjectMatch::Absent if !says_whose => self.match_by_text(&mentions),
+            found => found,
         }
     }
 
-    fn naming_in_broken(self, text: &str) -> Naming {
+    fn match_in_broken(self, text: &str) -> SubjectMatch {
         let mentions = Mentions::find(self, text);
         match mentions.under_members {
-            Naming::Absent => self.naming_by_text(&mentions),
-            Naming::Doubtful | Naming::Certain => Naming::Doubtful,
+            SubjectMatch::Absent => self.match_by_text(&mentions),
+            SubjectMatch::Doubtful | SubjectMatch::Certain => SubjectMatch::Doubtful,
         }
     }
 
     /// How a payload names it whose members do not say whose signal it is.
-    fn naming_by_text(self, mentions: &Mentions) -> Naming {
+    fn match_by_text(self, mentions: &Mentions) -> SubjectMatch {
         if mentions.is_anywhere && self.is_distinctive() {
-            Naming::Doubtful
+            SubjectMatch::Doubtful
         } else {
-            Naming::Absent
+            SubjectMatch::Absent
         }
     }
 
@@ -135,7 +135,7 @@ impl<'a> Wanted<'a> {
 
 /// How a payload names whom or what an operator looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Naming {
+pub enum SubjectMatch {
     /// Under a member that identifies.
     Certain,
     /// In the signal of another, or in one that does not say whose it is: an operator has to look at it.

@@ -5,14 +5,14 @@ use std::mem::replace;
 use model::identifier::is_blank_or_placeholder;
 
 use super::pieces::{Piece, Pieces};
-use super::{Naming, Wanted};
+use super::{SubjectMatch, Wanted};
 
 /// Where a text has what is looked for.
 #[derive(Debug)]
 pub(super) struct Mentions {
     /// Under the members that identify: certain, or doubtful inside another's signal, in JSON that is
     /// inside a string, and in what was cut.
-    pub(super) under_members: Naming,
+    pub(super) under_members: SubjectMatch,
     /// In any place, also as the name of a member.
     pub(super) is_anywhere: bool,
     /// Whether a member of the signal itself says whose signal it is.
@@ -84,7 +84,7 @@ impl<'w> Search<'w> {
             wanted,
             reads_strings,
             mentions: Mentions {
-                under_members: Naming::Absent,
+                under_members: SubjectMatch::Absent,
                 is_anywhere: false,
                 has_subject: false,
             },
@@ -100,9 +100,9 @@ impl<'w> Search<'w> {
         }
         let is_found = self.current.has_wanted() || self.outer.iter().any(Container::has_wanted);
         if is_found && self.outer.is_empty() {
-            self.mentions.under_members = Naming::Certain;
+            self.mentions.under_members = SubjectMatch::Certain;
         } else if is_found {
-            self.mentions.under_members = Naming::Doubtful;
+            self.mentions.under_members = SubjectMatch::Doubtful;
         }
         self.mentions
     }
@@ -180,7 +180,7 @@ impl<'w> Search<'w> {
         if !is_anothers {
             self.current.contains_wanted |= closed.has_wanted();
         } else if closed.contains_wanted {
-            self.mentions.under_members = Naming::Doubtful;
+            self.mentions.under_members = SubjectMatch::Doubtful;
         }
     }
 
@@ -191,14 +191,14 @@ impl<'w> Search<'w> {
         }
         let inner = Search::new(self.wanted, false).run(value);
         self.mentions.is_anywhere |= inner.is_anywhere;
-        let is_under_member = inner.under_members != Naming::Absent;
+        let is_under_member = inner.under_members != SubjectMatch::Absent;
         let is_named = match place {
             Place::Identity => is_under_member || inner.is_anywhere,
             Place::Signal | Place::Other => is_under_member,
             Place::Data => false,
         };
         if is_named {
-            self.mentions.under_members = Naming::Doubtful;
+            self.mentions.under_members = SubjectMatch::Doubtful;
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::*;
 
 #[track_caller]
-fn assert_naming(id: &str, expected: Naming, payloads: &[&str]) {
+fn assert_match(id: &str, expected: SubjectMatch, payloads: &[&str]) {
     for payload in payloads {
-        let naming = Wanted::Subject(id).naming_in(None, payload);
-        assert_eq!(naming, expected, "{id:?} in {payload}");
+        let matched = Wanted::Subject(id).match_in(None, payload);
+        assert_eq!(matched, expected, "{id:?} in {payload}");
     }
 }
 
@@ -44,7 +44,7 @@ fn id_under_a_member_that_identifies_is_certain_in_every_form() {
         r#"{"signals":[{"customerId":"ada"},{"customerId":"1001"}]}"#,
         "{\n  \"customerId\" : 1001\n}",
     ];
-    assert_naming("1001", Naming::Certain, &payloads);
+    assert_match("1001", SubjectMatch::Certain, &payloads);
 }
 
 #[test]
@@ -70,11 +70,11 @@ fn payload_of_another_subject_does_not_name_the_id() {
         r#""customerId""#,
         r#""\ud800 1001""#,
     ];
-    assert_naming("1001", Naming::Absent, &payloads);
-    assert_naming("ada", Naming::Absent, &[r#"{"customerId":"Ada"}"#]);
+    assert_match("1001", SubjectMatch::Absent, &payloads);
+    assert_match("ada", SubjectMatch::Absent, &[r#"{"customerId":"Ada"}"#]);
     // `" 1001"` is an id of its own.
-    assert_naming(" 1001", Naming::Absent, &[r#"{"customerId":"1001"}"#]);
-    assert_naming("1001.0", Naming::Absent, &[r#"{"customerId":1001}"#]);
+    assert_match(" 1001", SubjectMatch::Absent, &[r#"{"customerId":"1001"}"#]);
+    assert_match("1001.0", SubjectMatch::Absent, &[r#"{"customerId":1001}"#]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn id_of_a_nested_object_in_the_signal_of_another_is_doubtful() {
         r#"{"customerId":"ada","referrer":"{\"customerId\":1001}"}"#,
         r#"{"customerId":"{\"id\":1001}"}"#,
     ];
-    assert_naming("1001", Naming::Doubtful, &payloads);
+    assert_match("1001", SubjectMatch::Doubtful, &payloads);
     // The signal itself does not say whose it is.
     let payloads = [
         r#"{"eventType":"","referrer":{"customerId":"1001"}}"#,
@@ -96,7 +96,7 @@ fn id_of_a_nested_object_in_the_signal_of_another_is_doubtful() {
         r#"{"customerId":"1001","referrer":{"customerId":"ada"}}"#,
         r#"{"signals":[{"customerId":"ada","x":{}},{"x":{"customerId":"1001"}}]}"#,
     ];
-    assert_naming("1001", Naming::Certain, &payloads);
+    assert_match("1001", SubjectMatch::Certain, &payloads);
 }
 
 #[test]
@@ -114,19 +114,19 @@ fn signal_without_a_subject_that_has_the_id_in_any_place_is_doubtful() {
         r#"{"payload":" [{\"user\":1001.0}]"}"#,
         r#"{"payload":"{\"customerId\":\"1001\",\"data\":{"}"#,
     ];
-    assert_naming("1001", Naming::Doubtful, &payloads);
+    assert_match("1001", SubjectMatch::Doubtful, &payloads);
     // A string in JSON that is in a string is not read.
     let twice = r#"{"payload":"{\"x\":\"{\\\"customerId\\\":1001}\"}"}"#;
-    assert_naming("1001", Naming::Absent, &[twice]);
+    assert_match("1001", SubjectMatch::Absent, &[twice]);
 }
 
 #[test]
 fn literal_is_no_id() {
     for id in ["null", "true", "false"] {
         let literal = format!(r#"{{"customerId":{id},"emitterId":[{id}],"data":{id}}}"#);
-        assert_naming(id, Naming::Absent, &[&literal]);
+        assert_match(id, SubjectMatch::Absent, &[&literal]);
         let text = format!(r#"{{"customerId":"{id}"}}"#);
-        assert_naming(id, Naming::Certain, &[&text]);
+        assert_match(id, SubjectMatch::Certain, &[&text]);
     }
 }
 
@@ -159,7 +159,7 @@ fn cut_or_unreadable_payload_with_the_id_is_doubtful() {
         r#""100 1001""#,
         "1001",
     ];
-    assert_naming("1001", Naming::Doubtful, &payloads);
+    assert_match("1001", SubjectMatch::Doubtful, &payloads);
 }
 
 #[test]
@@ -176,57 +176,57 @@ fn cut_payload_without_the_id_does_not_name_it() {
         r#"{"data":{"note":"10"#,
         "",
     ];
-    assert_naming("1001", Naming::Absent, &payloads);
+    assert_match("1001", SubjectMatch::Absent, &payloads);
 }
 
 #[test]
 fn short_number_counts_only_under_a_member_that_identifies() {
     let cut = r#"{"customerId":"1001","data":{"count":1,"size":"1","list":[1,"#;
-    assert_naming("1", Naming::Absent, &[cut, "[1]"]);
-    assert_naming("999", Naming::Absent, &[r#"{"data":{"price":999,"#]);
+    assert_match("1", SubjectMatch::Absent, &[cut, "[1]"]);
+    assert_match("999", SubjectMatch::Absent, &[r#"{"data":{"price":999,"#]);
     let named = [
         r#"{"customerId":1,"data":{"#,
         r#"{"customerId":{"id":"1"},"#,
     ];
-    assert_naming("1", Naming::Doubtful, &named);
-    assert_naming("1", Naming::Certain, &[r#"{"customerId":1.0}"#]);
-    assert_naming("1", Naming::Absent, &[r#"{"customerId":1001,"n":1}"#]);
-    assert_naming("1", Naming::Absent, &[r#"{"data":{"n":1}}"#]);
+    assert_match("1", SubjectMatch::Doubtful, &named);
+    assert_match("1", SubjectMatch::Certain, &[r#"{"customerId":1.0}"#]);
+    assert_match("1", SubjectMatch::Absent, &[r#"{"customerId":1001,"n":1}"#]);
+    assert_match("1", SubjectMatch::Absent, &[r#"{"data":{"n":1}}"#]);
     // A short id that is no number is rare enough.
-    assert_naming("ada", Naming::Doubtful, &[r#"{"data":{"who":"ada","#]);
+    assert_match("ada", SubjectMatch::Doubtful, &[r#"{"data":{"who":"ada","#]);
 }
 
 #[test]
 fn subject_that_the_function_found_is_certain() {
-    let naming = |wanted: Wanted<'_>| wanted.naming_in(Some("ada"), r#"{"data":{"#);
-    assert_eq!(naming(Wanted::Subject("ada")), Naming::Certain);
-    assert_eq!(naming(Wanted::Subject("bob")), Naming::Absent);
-    assert_eq!(naming(Wanted::Type("ada")), Naming::Absent);
+    let matched = |wanted: Wanted<'_>| wanted.match_in(Some("ada"), r#"{"data":{"#);
+    assert_eq!(matched(Wanted::Subject("ada")), SubjectMatch::Certain);
+    assert_eq!(matched(Wanted::Subject("bob")), SubjectMatch::Absent);
+    assert_eq!(matched(Wanted::Type("ada")), SubjectMatch::Absent);
 }
 
 #[test]
 fn type_is_found_as_a_subject_is() {
-    let naming = |payload| Wanted::Type("login").naming_in(None, payload);
+    let matched = |payload| Wanted::Type("login").match_in(None, payload);
     for certain in [
         r#"{"eventType":"login","stepNodeId":"n"}"#,
         r#"{"stepNodeId":"login"}"#,
         r#"{"eventType":["login "]}"#,
         r#"{"event_type":"login"}"#,
     ] {
-        assert_eq!(naming(certain), Naming::Certain, "{certain}");
+        assert_eq!(matched(certain), SubjectMatch::Certain, "{certain}");
     }
     for absent in [
         r#"{"eventType":"Login"}"#,
         r#"{"customerId":"ada","data":{"eventType":"login"}}"#,
         r#"{"eventType":"buy","customerId":"login","data":{"eventType":"login"}}"#,
     ] {
-        assert_eq!(naming(absent), Naming::Absent, "{absent}");
+        assert_eq!(matched(absent), SubjectMatch::Absent, "{absent}");
     }
     for doubtful in [
         r#"{"eventType":"login","data":{"#,
         r#"{"eventType":"buy","cause":{"eventType":"login"}}"#,
     ] {
-        assert_eq!(naming(doubtful), Naming::Doubtful, "{doubtful}");
+        assert_eq!(matched(doubtful), SubjectMatch::Doubtful, "{doubtful}");
     }
 }
 
@@ -271,7 +271,7 @@ fn deep_payload_is_read_to_its_end() {
         "[".repeat(100_000),
         "]".repeat(100_000)
     );
-    assert_naming("1001", Naming::Certain, &[&deep]);
+    assert_match("1001", SubjectMatch::Certain, &[&deep]);
     let cut = deep.get(..150_000).unwrap();
-    assert_naming("1001", Naming::Absent, &[cut]);
+    assert_match("1001", SubjectMatch::Absent, &[cut]);
 }
