@@ -20,7 +20,7 @@ use store::retry::MAX_REQUEST_DURATION;
 use self::export::ExportCustomer;
 use self::find::FindCustomers;
 use crate::confirm::confirm;
-use crate::erasure::{DoubtfulArgs, Erasure, ErasureArgs, Reach, Wait};
+use crate::erasure::{DoubtfulArgs, Erasure, ErasureArgs, ErasureScope, Wait};
 use crate::output::{Format, PrintedTable, note, print_json};
 use crate::stack::Stack;
 use crate::stack::variables::CUSTOMERS_TABLE;
@@ -179,8 +179,8 @@ impl EraseCustomer {
             subject_id,
         } = &self.target;
         let options = &self.erasure;
-        let reach = Reach::Subject(subject_id);
-        let erasure = Erasure::new(stack, account, reach, options, &self.doubtful.ids);
+        let scope = ErasureScope::Subject(subject_id);
+        let erasure = Erasure::new(stack, account, scope, options, &self.doubtful.ids);
         let confirm = |question: &str| confirm(question, options.yes);
         let wait = || Wait::for_requests_before(Timestamp::now(), "");
         erasure.run(confirm, wait, format).await

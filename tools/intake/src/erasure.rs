@@ -1,5 +1,5 @@
 //! What `customers erase`, `signals erase` and `accounts erase` have in common: the order of their
-//! steps, and which items they reach. Must not know how a command is written on the command line.
+//! steps, and which items are in their scope. Must not know how a command is written on the command line.
 //!
 //! 1. The messages of the overflow queue and its dead-letter queue are counted: what is in them would
 //!    be stored after the erasure, so the command ends unless there are none.
@@ -16,7 +16,7 @@
 //! deletes what is left.
 
 mod queued;
-mod reach;
+mod scope;
 
 use std::time::Duration;
 
@@ -29,8 +29,8 @@ use serde_json::{Map, Value, json};
 use store::retry::MAX_REQUEST_DURATION;
 
 use self::queued::QueueCheck;
-use self::reach::ErasureCounts;
-pub(crate) use self::reach::Reach;
+use self::scope::ErasureCounts;
+pub(crate) use self::scope::ErasureScope;
 use crate::confirm::ask_for_line;
 use crate::interrupt::until_interrupted;
 use crate::keys::ensure_account_has_key;
@@ -66,7 +66,7 @@ pub(crate) struct DoubtfulArgs {
 pub(crate) struct Erasure<'a> {
     stack: &'a Stack,
     account: &'a AccountId,
-    reach: Reach<'a>,
+    scope: ErasureScope<'a>,
     options: &'a ErasureArgs,
     /// The doubtful rejected signals that the operator has named on the command line, in either form of
     /// their ids.
@@ -114,14 +114,14 @@ impl<'a> Erasure<'a> {
     pub(crate) fn new(
         stack: &'a Stack,
         account: &'a AccountId,
-        reach: Reach<'a>,
+        scope: ErasureScope<'a>,
         options: &'a ErasureArgs,
         names: &[String],
     ) -> Self {
         Self {
             stack,
             account,
-            reach,
+            scope,
             options,
             names: names.to_vec(),
             chosen: Vec::new(),
@@ -162,7 +162,7 @@ impl<'a> Erasure<'a> {
         let found = self.count().await?;
         self.chosen.clone_from(&found.chosen);
         if found.counts.is_zero() {
-            if found.doubtful.is_empty() && !matches!(self.reach, Reach::Account) {
+            if found.doubtful.is_empty() && !matches!(self.scope, ErasureScope::Account) {
                 ensure_account_has_key(self.stack, self.account, "nothing of it was found").await?;
             }
             note(&format!("Found nothing: {}.", self.target()));
@@ -223,10 +223,12 @@ impl<'a> Erasure<'a> {
     /// What is erased, in words.
     pub(crate) fn target(&self) -> String {
         let account = self.account;
-        match self.reach {
-            Reach::Account => format!("everything that is stored of the account {account}"),
-            Reach::Subject(id) => format!("what is stored of {id:?} in the account {account}"),
-            Reach::Type {
+        match self.scope {
+            ErasureScope::Account => format!("everything that is stored of the account {account}"),
+            ErasureScope::Subject(id) => {
+                format!("what is stored of {id:?} in the account {account}")
+            }
+            ErasureScope::Type {
                 signal_type,
                 since,
                 until,
@@ -293,13 +295,13 @@ impl<'a> Erasure<'a> {
     fn json(&self, result: &ErasureResult, more: Map<String, Value>) -> Map<String, Value> {
         let mut json = Map::from_iter([("accountId".to_owned(), json!(self.account))]);
         let mut add = |name: &str, value: Value| json.insert(name.to_owned(), value);
-        match self.reach {
-            Reach::Account => {}
-            Reach::Subject(id) => {
+        match self.scope {
+            ErasureScope::Account => {}
+            ErasureScope::Subject(id) => {
                 add("id", json!(id));
                 add("doubtfulRejectedSignals", json!(result.doubtful));
             }
-            Reach::Type {
+            ErasureScope::Type {
                 signal_type,
                 since,
                 until,

@@ -9,7 +9,7 @@ use model::timestamp::Timestamp;
 
 use self::list::ListSignals;
 use crate::confirm::confirm_by_name;
-use crate::erasure::{DoubtfulArgs, Erasure, ErasureArgs, Reach, Wait};
+use crate::erasure::{DoubtfulArgs, Erasure, ErasureArgs, ErasureScope, Wait};
 use crate::output::Format;
 use crate::stack::Stack;
 use crate::time_args::time_or_age;
@@ -87,12 +87,12 @@ impl EraseSignals {
             *until <= Timestamp::now(),
             "--until must not be in the future: signals that arrive after the erasure would not be erased."
         );
-        let reach = Reach::Type {
+        let scope = ErasureScope::Type {
             signal_type,
             since: *since,
             until: *until,
         };
-        let erasure = Erasure::new(stack, account, reach, options, &doubtful.ids);
+        let erasure = Erasure::new(stack, account, scope, options, &doubtful.ids);
         let confirm = |question: &str| confirm_by_name(question, signal_type, options.yes);
         let wait = || Wait::for_requests_before(*until, " --until");
         erasure.run(confirm, wait, format).await

@@ -15,7 +15,7 @@ use store::api_keys::VALID_KEY_CACHE_TTL;
 use store::retry::MAX_REQUEST_DURATION;
 
 use crate::confirm::confirm_by_name;
-use crate::erasure::{Erasure, ErasureArgs, ErasureResult, Reach, Wait, until_erased};
+use crate::erasure::{Erasure, ErasureArgs, ErasureResult, ErasureScope, Wait, until_erased};
 use crate::keys::{KeyTable, StoredKey, no_such_key, snapshot};
 use crate::output::{Format, counted, note};
 use crate::stack::Stack;
@@ -61,7 +61,7 @@ impl EraseAccount {
             account,
             erasure: options,
         } = self;
-        let mut erasure = Erasure::new(stack, account, Reach::Account, options, &[]);
+        let mut erasure = Erasure::new(stack, account, ErasureScope::Account, options, &[]);
         let key_table = KeyTable::new(stack)?;
         // The keys are revoked in the snapshot, too.
         stack.key_snapshot_bucket()?;

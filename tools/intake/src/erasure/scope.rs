@@ -1,4 +1,4 @@
-//! Which items of which tables an erasure reaches: counts and deletes them. Must not know when.
+//! The scope of an erasure: which items of which tables it counts and deletes. Must not know when.
 
 use std::fmt;
 use std::time::Instant;
@@ -26,9 +26,9 @@ use crate::stack::variables::{
 /// than the memory.
 const KEYS_AT_ONCE: usize = 1_000;
 
-/// What an erasure reaches in an account.
+/// What an erasure erases of an account.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Reach<'a> {
+pub(crate) enum ErasureScope<'a> {
     /// Everything.
     Account,
     /// A customer or an emitter: the profile, the signals and the rejected signals.
@@ -81,7 +81,7 @@ const IDEMPOTENCY_RECORDS: ErasedTable = ErasedTable {
     member: "idempotencyRecords",
 };
 
-impl Reach<'_> {
+impl ErasureScope<'_> {
     /// The tables, in the order of a sentence. They are deleted in the opposite order: while a profile
     /// is there, an operator sees that the erasure is incomplete.
     fn tables(self) -> &'static [ErasedTable] {
@@ -156,7 +156,7 @@ impl Erasure<'_> {
         .await
     }
 
-    /// Hands the keys of all items that the erasure reaches to `take`, some at a time, with the name of
+    /// Hands the keys of all items in the scope to `take`, some at a time, with the name of
     /// their table. `choose` says which of the doubtful rejected signals are among them.
     async fn visit(
         &self,
@@ -166,7 +166,7 @@ impl Erasure<'_> {
         let mut counts = Vec::new();
         let mut rejected = MatchingSignals::default();
         let mut chosen = Vec::new();
-        for table in self.reach.tables().iter().rev() {
+        for table in self.scope.tables().iter().rev() {
             let table_name = self.stack.table_name(table.variable)?;
             let mut items = 0;
             let mut take_keys = async |keys: Vec<Item>| {
@@ -202,7 +202,7 @@ impl Erasure<'_> {
     ) -> Result<()> {
         let client = &self.stack.dynamodb;
         let projection = table.key_names.join(", ");
-        if let Reach::Subject(id) = self.reach {
+        if let ErasureScope::Subject(id) = self.scope {
             let partition = self.account.partition_key(id);
             let query =
                 partition_query(client, table_name, partition).projection_expression(projection);
@@ -232,11 +232,11 @@ impl Erasure<'_> {
         let text = AttributeValue::S;
         let account = text(partition_prefix(self.account));
         let call = call.expression_attribute_values(":account", account);
-        let Reach::Type {
+        let ErasureScope::Type {
             signal_type,
             since,
             until,
-        } = self.reach
+        } = self.scope
         else {
             return call.filter_expression("begins_with(pk, :account)");
         };
@@ -251,17 +251,17 @@ impl Erasure<'_> {
 
     /// What the payloads of rejected signals are searched for.
     fn wanted(&self) -> Option<Wanted<'_>> {
-        match self.reach {
-            Reach::Account => None,
-            Reach::Subject(id) => Some(Wanted::Subject(id)),
-            Reach::Type { signal_type, .. } => Some(Wanted::Type(signal_type)),
+        match self.scope {
+            ErasureScope::Account => None,
+            ErasureScope::Subject(id) => Some(Wanted::Subject(id)),
+            ErasureScope::Type { signal_type, .. } => Some(Wanted::Type(signal_type)),
         }
     }
 
     async fn find_rejected(&self, wanted: Wanted<'_>) -> Result<MatchingSignals> {
-        let period = match self.reach {
-            Reach::Type { since, until, .. } => Some(since..until),
-            Reach::Account | Reach::Subject(_) => None,
+        let period = match self.scope {
+            ErasureScope::Type { since, until, .. } => Some(since..until),
+            ErasureScope::Account | ErasureScope::Subject(_) => None,
         };
         let table = self.stack.rejected_table()?;
         table
