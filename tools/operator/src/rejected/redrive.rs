@@ -3,10 +3,10 @@
 //!
 //! A rejected signal is deleted only after it is stored, and it is always stored under the same
 //! key: after an interruption, the operator redrives it again. `attempt` does this with one
-//! signal, `outcome` says what became of it.
+//! signal, `redrive_outcome` says what became of it.
 
 mod attempt;
-mod outcome;
+mod redrive_outcome;
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -24,7 +24,7 @@ use super::rejected_table::{RejectedTable, days};
 use crate::Tables;
 use crate::file_line::trimmed;
 
-pub use self::outcome::{RedriveCounts, RedriveOutcome, Redriven};
+pub use self::redrive_outcome::{RedriveCounts, RedriveOutcome, Redriven};
 
 /// How many signals are stored at once.
 const CONCURRENT_SIGNALS: usize = 16;

@@ -14,7 +14,7 @@ use store::attributes::{Item, attribute_value};
 use store::batch_context::BatchContext;
 use store::same_value::is_same_value;
 
-use super::outcome::RedriveOutcome;
+use super::redrive_outcome::RedriveOutcome;
 use super::{Candidate, Redrive};
 use crate::WRITE_TIMEOUT;
 use crate::error::write_error;
