@@ -71,10 +71,6 @@ pub(crate) struct Erasure<'a> {
     /// The doubtful rejected signals that the operator has named on the command line, in either form of
     /// their ids.
     names: Vec<String>,
-    /// Those that the operator has named, and that were found.
-    chosen: Vec<RejectedSignalId>,
-    /// The doubtful rejected signals that the operator was asked about.
-    asked_about: Vec<RejectedSignalId>,
 }
 
 /// What an erasure found, or what it erased.
@@ -85,7 +81,7 @@ pub(crate) struct ErasureResult {
     pub(crate) queued: u64,
     /// The doubtful rejected signals that stay.
     pub(crate) doubtful: Vec<RejectedSignalId>,
-    /// The rejected signals that the operator has named.
+    /// The doubtful rejected signals that the operator has named, and that were found.
     chosen: Vec<RejectedSignalId>,
     /// How many items of rejected signals could not be read, and may belong to what is erased.
     unreadable: usize,
@@ -124,15 +120,13 @@ impl<'a> Erasure<'a> {
             scope,
             options,
             names: names.to_vec(),
-            chosen: Vec::new(),
-            asked_about: Vec::new(),
         }
     }
 
     /// Does all steps, for an erasure that has nothing else to do between them. `confirm` asks the
     /// question; after it, `wait` says what to wait for.
     pub(crate) async fn run(
-        mut self,
+        self,
         confirm: impl FnOnce(&str) -> Result<()>,
         wait: impl FnOnce() -> Wait,
         format: Format,
@@ -141,10 +135,10 @@ impl<'a> Erasure<'a> {
         if self.options.dry_run {
             return self.print_found(&found, format);
         }
-        self.ask_for_doubtful(&mut found)?;
+        let asked_about = self.ask_for_doubtful(&mut found)?;
         confirm(&self.question(&found, ""))?;
-        let erased = until_erased(self.wait_and_delete(wait())).await?;
-        self.print_erased(&erased, format, "", Map::new())
+        let erased = until_erased(self.wait_and_delete(wait(), &found.chosen)).await?;
+        self.print_erased(&erased, &asked_about, format, "", Map::new())
     }
 
     /// Counts the messages of the queues and what is stored, and lists the doubtful rejected signals: the
@@ -153,14 +147,13 @@ impl<'a> Erasure<'a> {
     /// # Errors
     /// Messages are queued, nothing was found of an account without a key, the operator has named a rejected
     /// signal that was not found or by a name that fits several, or a call failed.
-    pub(crate) async fn look(&mut self) -> Result<ErasureResult> {
+    pub(crate) async fn look(&self) -> Result<ErasureResult> {
         if !self.options.dry_run {
             let queues = QueueCheck::find(self.stack, self.options.anyway)?;
             queues.refuse_if_any().await?;
         }
         note(&format!("Counting {} ...", self.target()));
         let found = self.count().await?;
-        self.chosen.clone_from(&found.chosen);
         if found.counts.is_zero() {
             if found.doubtful.is_empty() && !matches!(self.scope, ErasureScope::Account) {
                 ensure_account_has_key(self.stack, self.account, "nothing of it was found").await?;
@@ -178,17 +171,17 @@ impl<'a> Erasure<'a> {
         format!("Erase {counts}: {target}{more}? This cannot be undone.")
     }
 
-    /// Has the operator name those of the doubtful rejected signals that are to be erased, too, where
-    /// there is a terminal to ask at.
-    fn ask_for_doubtful(&mut self, found: &mut ErasureResult) -> Result<()> {
+    /// At a terminal, asks the operator which of the doubtful rejected signals are to be erased, too, and moves these
+    /// to the chosen ones. Returns all that the operator was asked about.
+    fn ask_for_doubtful(&self, found: &mut ErasureResult) -> Result<Vec<RejectedSignalId>> {
         if found.doubtful.is_empty() || !self.names.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let question = "Type the ids of those to erase, too, or nothing to leave them:";
         let Some(answer) = ask_for_line(question, self.options.yes)? else {
-            return Ok(());
+            return Ok(Vec::new());
         };
-        self.asked_about.clone_from(&found.doubtful);
+        let asked_about = found.doubtful.clone();
         let names: Vec<_> = answer.split_whitespace().map(str::to_owned).collect();
         for name in &names {
             let is_listed = |id: &RejectedSignalId| id.is_one_of(std::slice::from_ref(name));
@@ -203,20 +196,25 @@ impl<'a> Erasure<'a> {
             doubtful.into_iter().partition(|id| id.is_one_of(&names));
         found.counts.add_rejected_signals(chosen.len());
         found.doubtful = left;
-        self.chosen = chosen;
-        Ok(())
+        found.chosen = chosen;
+        Ok(asked_about)
     }
 
-    /// Waits for the requests under way and for what they have queued, and deletes: steps 4 to 6.
+    /// Waits for the requests in progress and for what they have queued, and deletes, also the `chosen` of the doubtful
+    /// rejected signals: steps 4 to 6.
     ///
     /// # Errors
     /// Messages were queued for too long: nothing is deleted. Or a call failed: a part may be deleted.
-    pub(crate) async fn wait_and_delete(&self, wait: Wait) -> Result<ErasureResult> {
+    pub(crate) async fn wait_and_delete(
+        &self,
+        wait: Wait,
+        chosen: &[RejectedSignalId],
+    ) -> Result<ErasureResult> {
         wait_for_functions(wait).await;
         let check = QueueCheck::find(self.stack, self.options.anyway)?;
         let messages = check.wait_until_none().await;
         let queued = messages.context("Nothing is deleted")?;
-        let erased = self.delete().await?;
+        let erased = self.delete(chosen).await?;
         Ok(ErasureResult { queued, ..erased })
     }
 
@@ -245,7 +243,7 @@ impl<'a> Erasure<'a> {
     }
 
     /// Prints the line for the operator's record: what was erased, with what else the command did, as
-    /// the end of the sentence and as members of the JSON.
+    /// the end of the sentence and as members of the JSON. The operator was `asked_about` these rejected signals.
     ///
     /// # Errors
     /// Standard output is closed, doubtful rejected signals stay without the operator having been asked, an
@@ -253,6 +251,7 @@ impl<'a> Erasure<'a> {
     pub(crate) fn print_erased(
         &self,
         erased: &ErasureResult,
+        asked_about: &[RejectedSignalId],
         format: Format,
         more_text: &str,
         more_json: Map<String, Value>,
@@ -266,7 +265,7 @@ impl<'a> Erasure<'a> {
         // A reader that closes standard output does not change the exit code.
         let printed = format.print(&text, &json);
         list_doubtful(&erased.doubtful);
-        let is_unanswered = |id: &&RejectedSignalId| !self.asked_about.contains(id);
+        let is_unanswered = |id: &&RejectedSignalId| !asked_about.contains(id);
         let unanswered = erased.doubtful.iter().filter(is_unanswered).count();
         let mut left = Vec::new();
         if unanswered > 0 {

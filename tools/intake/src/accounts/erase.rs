@@ -61,7 +61,7 @@ impl EraseAccount {
             account,
             erasure: options,
         } = self;
-        let mut erasure = Erasure::new(stack, account, ErasureScope::Account, options, &[]);
+        let erasure = Erasure::new(stack, account, ErasureScope::Account, options, &[]);
         let key_table = KeyTable::new(stack)?;
         // The keys are revoked in the snapshot, too.
         stack.key_snapshot_bucket()?;
@@ -81,7 +81,7 @@ impl EraseAccount {
         let revoked_keys = outcome.revoked_keys;
         let more_text = format!(", {revoked_keys} key(s) revoked");
         let more_json = Map::from_iter([("revokedKeys".to_owned(), json!(revoked_keys))]);
-        let printed = erasure.print_erased(&outcome.erased, format, &more_text, more_json);
+        let printed = erasure.print_erased(&outcome.erased, &[], format, &more_text, more_json);
         note(LATE_SIGNALS);
         // These errors are returned last, so that the operator has the line for the record in any case.
         // That of a later key comes before that of the printing: both ask for a second run.
@@ -124,7 +124,7 @@ async fn revoke_and_delete(
         Err(error) => return Err(snapshot::with_unpublished(error, published)),
     };
     let wait = while_keys_are_cached(last_revocation);
-    let erased = erasure.wait_and_delete(wait).await;
+    let erased = erasure.wait_and_delete(wait, &[]).await;
     let erased = match erased.context("The keys are revoked") {
         Ok(erased) => erased,
         Err(error) => return Err(snapshot::with_unpublished(error, published)),

@@ -140,10 +140,10 @@ impl Erasure<'_> {
         self.visit(choose, async |_: &str, _: &[Item]| Ok(())).await
     }
 
-    pub(super) async fn delete(&self) -> Result<ErasureResult> {
+    pub(super) async fn delete(&self, chosen: &[RejectedSignalId]) -> Result<ErasureResult> {
         let mut deleted = 0;
         let mut noted_at = Instant::now();
-        let choose = |_: &MatchingSignals| Ok(self.chosen.clone());
+        let choose = |_: &MatchingSignals| Ok(chosen.to_vec());
         self.visit(choose, async |table_name: &str, keys: &[Item]| {
             batch_delete(&self.stack.dynamodb, table_name, keys).await?;
             deleted += keys.len();
