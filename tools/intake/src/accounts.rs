@@ -8,13 +8,13 @@ mod erase;
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use aws_sdk_cloudwatchlogs::Client;
 use aws_sdk_cloudwatchlogs::types::{QueryStatus, ResultField};
 use clap::Subcommand;
 use model::timestamp::Timestamp;
 use operator::error::service_error;
-use operator::read_retries::{RETRY_TIMEOUT, ReadRetries, retry_read};
+use operator::read_retries::{RETRY_TIMEOUT, retry_read};
 use serde_json::{Number, Value, json};
 
 use self::erase::EraseAccount;
@@ -174,22 +174,14 @@ async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<V
     })
     .await;
     let started = started.map_err(|error| service_error("CloudWatch Logs", &error))?;
-    let mut waits = ReadRetries::new("CloudWatch Logs", note, RETRY_TIMEOUT);
+    let call = client.get_query_results().set_query_id(started.query_id);
     loop {
-        let answer = client
-            .get_query_results()
-            .set_query_id(started.query_id.clone())
-            .send()
-            .await;
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(error) => {
-                let is_worth_another = waits.wait(&error).await;
-                ensure!(is_worth_another, service_error("CloudWatch Logs", &error));
-                continue;
-            }
-        };
-        waits = ReadRetries::new("CloudWatch Logs", note, RETRY_TIMEOUT);
+        let answer = retry_read("CloudWatch Logs", note, RETRY_TIMEOUT, || {
+            call.clone().send()
+        });
+        let answer = answer
+            .await
+            .map_err(|error| service_error("CloudWatch Logs", &error))?;
         match answer.status {
             Some(QueryStatus::Complete) => return Ok(answer.results.unwrap_or_default()),
             Some(QueryStatus::Scheduled | QueryStatus::Running) => {

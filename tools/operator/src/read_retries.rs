@@ -43,21 +43,21 @@ where
     F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     E: ProvideErrorMetadata + Error + 'static,
 {
-    let mut waits = ReadRetries::new(what, note, timeout);
+    let mut retries = ReadRetries::new(what, note, timeout);
     loop {
         let error = match call().await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        let is_worth_another = waits.wait(&error).await;
+        let is_worth_another = retries.wait(&error).await;
         if !is_worth_another {
             return Err(error);
         }
     }
 }
 
-/// The waits of one call.
-pub struct ReadRetries {
+/// The retries of one call.
+struct ReadRetries {
     what: String,
     note: Note,
     timeout: Duration,
@@ -67,7 +67,7 @@ pub struct ReadRetries {
 
 impl ReadRetries {
     /// For a call that is told to the operator as `what`.
-    pub fn new(what: impl Into<String>, note: Note, timeout: Duration) -> Self {
+    fn new(what: impl Into<String>, note: Note, timeout: Duration) -> Self {
         let now = Instant::now();
         Self {
             what: what.into(),
@@ -80,7 +80,7 @@ impl ReadRetries {
 
     /// Waits after a call that failed, and tells the operator every few seconds. Returns `false` if the
     /// same call would fail again, or the timeout is over.
-    pub async fn wait<E>(&mut self, error: &SdkError<E, HttpResponse>) -> bool
+    async fn wait<E>(&mut self, error: &SdkError<E, HttpResponse>) -> bool
     where
         E: ProvideErrorMetadata + Error + 'static,
     {
@@ -196,10 +196,10 @@ mod tests {
 
     #[tokio::test]
     async fn connection_that_breaks_is_waited_for_after_an_earlier_wait_only() {
-        let mut waits = ReadRetries::new("S3", |_| {}, RETRY_TIMEOUT);
+        let mut retries = ReadRetries::new("S3", |_| {}, RETRY_TIMEOUT);
         let broken = || SdkError::<ScanError, _>::dispatch_failure(ConnectorError::io("".into()));
-        assert!(!waits.wait(&broken()).await);
-        assert!(waits.wait(&failed(503, "SlowDown")).await);
-        assert!(waits.wait(&broken()).await);
+        assert!(!retries.wait(&broken()).await);
+        assert!(retries.wait(&failed(503, "SlowDown")).await);
+        assert!(retries.wait(&broken()).await);
     }
 }
