@@ -1,7 +1,6 @@
 //! `import` stores what the other commands list as it was.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
@@ -219,49 +218,6 @@ fn show(operator: &Operator, id: &str) -> Value {
         .success()
         .json()
         .remove(0)
-}
-
-#[tokio::test]
-async fn fields_of_a_line_that_are_newer_in_the_table_stay() {
-    let app = TestApp::start();
-    let operator = Operator::new(&app);
-    let data = json!({"city": "of the client", "zip": "1"});
-    update(&app, "ada", data.clone(), days_ago(2)).await;
-    // To the import, this is an update that comes while it runs.
-    let in_an_hour = Timestamp::now().plus(Duration::from_hours(1));
-    update(&app, "bob", data, in_an_hour).await;
-    let line = |id, city, updated_at: Value| {
-        let customer =
-            json!({"customerId": id, "customerData": {"city": city}, "updatedAt": updated_at});
-        format!("{customer}\n")
-    };
-    let lines = [
-        line("ada", "older", json!(days_ago(3))),
-        line("bob", "without a time", Value::Null),
-        line("eve", "first", json!("2026-01-01T00:00:00Z")),
-        line("eve", "second", json!("2026-01-01T00:00:00Z")),
-        line("eve", "invalid", json!("2026")),
-    ];
-    operator.file("c", &lines.concat());
-    let now = Timestamp::now().to_string();
-    let arguments = ["import", "--account", "shop", "--keep-going", "c"];
-    let time = ["--received-at", &now];
-    let imported = operator.run(&[&arguments[..], &time].concat()).success();
-    // The second line of eve sets what the first one would have.
-    let summary = "1 customer stored, 3 with nothing newer to store, 1 line rejected.\n";
-    assert_eq!(imported.stdout, summary);
-    assert_eq!(show(&operator, "ada")["city"], "of the client");
-    assert_eq!(show(&operator, "bob")["city"], "of the client");
-    let eve = show(&operator, "eve");
-    assert_eq!(eve["city"], "second");
-
-    let newer = days_ago(1);
-    operator.file("newer", &line("ada", "newer", json!(newer)));
-    assert_eq!(import(&operator, "newer")["stored"], 1);
-    let ada = show(&operator, "ada");
-    assert_eq!(ada["city"], "newer");
-    assert_eq!(ada["zip"], "1");
-    assert_eq!(ada["updatedAt"], json!(newer));
 }
 
 #[tokio::test]

@@ -68,36 +68,6 @@ async fn older_line_fills_the_fields_that_no_client_has_set() {
 }
 
 #[tokio::test]
-async fn oldest_and_newest_line_first_end_alike() {
-    let app = TestApp::start();
-    let operator = Operator::new(&app);
-    let mut lines: Vec<_> = [
-        json!({"city": "a", "zip": "1", "note": "x"}),
-        json!({"city": "b", "note": null}),
-        json!({"zip": "2", "state": "BW"}),
-        json!({"city": "c", "other": null}),
-    ]
-    .into_iter()
-    .enumerate()
-    .map(|(n, data)| line("ada", &data, days_ago(200 - n as u64)))
-    .collect();
-    let mut ends = Vec::new();
-    for account in ["oldest", "newest"] {
-        operator.file("c", &lines.concat());
-        operator
-            .run(&["import", "--account", account, "c"])
-            .success();
-        ends.push(fields(&app.customer(account, "ada").await.unwrap()));
-        lines.reverse();
-    }
-    assert_eq!(ends[0], ends[1]);
-    let value = |field: &str| ends[0][field].0.as_deref();
-    assert_eq!(value("city"), Some("c"));
-    assert_eq!(value("zip"), Some("2"));
-    assert_eq!(value("note"), None);
-}
-
-#[tokio::test]
 async fn later_of_two_lines_with_the_same_time_wins_across_files_and_runs() {
     let app = TestApp::start();
     let operator = Operator::new(&app);
@@ -121,36 +91,6 @@ async fn later_of_two_lines_with_the_same_time_wins_across_files_and_runs() {
             "{file}"
         );
     }
-}
-
-#[tokio::test]
-async fn import_again_of_lines_with_the_same_time_changes_nothing() {
-    let app = TestApp::start();
-    let operator = Operator::new(&app);
-    let time = days_ago(3);
-    // The last line is in another chunk.
-    let blank_lines = "\n".repeat(500);
-    let lines = [
-        line("ada", &json!({"city": "a"}), time),
-        line("ada", &json!({"city": "a", "zip": "1"}), time),
-        blank_lines,
-        line("ada", &json!({"city": "b"}), time),
-    ];
-    operator.file("c", &lines.concat());
-    let import = ["import", "--account", "shop", "c"];
-    assert_eq!(
-        operator.run(&import).success().stdout,
-        "1 customer stored, 1 stored in part: the other fields are newer in the table, 1 with nothing newer to store, 0 \
-         lines rejected.\n"
-    );
-    let stored = app.customer("shop", "ada").await.unwrap();
-    assert_eq!(stored["city"].as_s().unwrap(), "b");
-    assert_eq!(stored["zip"].as_s().unwrap(), "1");
-    assert_eq!(
-        operator.run(&import).success().stdout,
-        "0 customers stored, 3 with nothing newer to store, 0 lines rejected.\n"
-    );
-    assert_eq!(app.customer("shop", "ada").await.unwrap(), stored);
 }
 
 #[tokio::test]
