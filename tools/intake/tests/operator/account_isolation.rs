@@ -65,8 +65,9 @@ async fn redrive_changes_nothing_of_another_account() {
     let operator = Operator::new(&app);
     fill(&app, "shop").await;
     let signals = app.items("SignalsTable").await.len();
-    let list = ["rejected", "list", "--account", "shop", "--json"];
-    let rejected = operator.run(&list).success().stdout;
+    let list = ["rejected", "list", "--account", "shop", "--since", "1d"];
+    let rejected = operator.run(&[&list[..], &["--json"]].concat());
+    let rejected = rejected.success().stdout;
     let edited = rejected.replace("\"eventType\":\"\"", "\"eventType\":\"t\"");
     operator.file("rejects", &edited);
     let of_other = |command: &[&str]| operator.run(&[command, &["--account", "other"]].concat());

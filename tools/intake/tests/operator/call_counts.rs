@@ -4,6 +4,7 @@
 
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
+use store::rejected_signals::SHARDS;
 use testkit::fault_proxy::{Fault, Plan};
 use testkit::{RequestBuilder, TestApp};
 
@@ -53,6 +54,18 @@ async fn command_makes_one_call_for_each_page_that_it_needs() {
             .collect();
         assert_eq!(counts, calls, "{arguments}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redrive_of_one_id_reads_only_the_day_of_the_id() {
+    let app = TestApp::start();
+    let OperatorBehindProxy { operator, proxy } = operator_behind_proxy(&app, Plan::none()).await;
+    let id = format!("{}-07-7ace3111-3", Timestamp::now().day());
+    let missing = operator.run(&["rejected", "redrive", "--account", "shop", &id]);
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+    let counts = proxy.counts().operations;
+    let counts: Vec<_> = counts.into_iter().collect();
+    assert_eq!(counts, [("Query".to_owned(), u64::from(SHARDS))]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

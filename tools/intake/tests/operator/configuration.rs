@@ -113,8 +113,8 @@ async fn retention_of_any_number_of_days_is_taken() {
     let app = TestApp::start();
     let days = u64::MAX.to_string();
     let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", &days);
-    let redrive = ["rejected", "redrive", "--account", "shop"];
-    operator.run(&redrive).success();
+    let redrive = "rejected redrive --account shop --since 1d".split(' ');
+    operator.run(&redrive.collect::<Vec<_>>()).success();
 }
 
 #[test]

@@ -22,7 +22,7 @@ async fn short_id_names_one_of_many_signals_whose_requests_have_similar_identifi
         let response = app.send(RequestBuilder::signals(&body).key(&key)).await;
         assert_eq!(response.status, 400);
     }
-    let list = ["rejected", "list", "--account", "shop"];
+    let list = ["rejected", "list", "--account", "shop", "--since", "1d"];
     let table = operator.run(&list).success().stdout;
     let rows = table.lines().skip(1);
     let ids: BTreeSet<_> = rows
@@ -51,8 +51,9 @@ async fn redrive_that_stops_prints_what_it_has_done() {
         let response = app.send(request.received_at(hours_ago(hours))).await;
         assert_eq!(response.status, 400);
     }
-    let list = ["rejected", "list", "--account", "shop", "--json"];
-    let listed = operator.run(&list).success().stdout;
+    let list = ["rejected", "list", "--account", "shop", "--since", "1d"];
+    let listed = operator.run(&[&list[..], &["--json"]].concat());
+    let listed = listed.success().stdout;
     operator.file("edited", &listed.replace("\"data\":7", "\"data\":{}"));
     let redrive = ["rejected", "redrive", "--account", "shop"];
     let redriven = operator.run(&[&redrive[..], &["--from", "edited"]].concat());

@@ -47,9 +47,14 @@ fn list(operator: &Operator) -> Vec<Value> {
     run_list(operator, &["--since", "1d", "--json"]).json()
 }
 
-/// Writes all rejected signals into the file `unchanged`, and as valid ones into the file `edited`.
+/// Writes the rejected signals of a day into the file `unchanged`, and as valid ones into the file `edited`. A list
+/// of all makes hundreds of calls.
 fn write_lists(operator: &Operator) {
-    let unchanged = run_list(operator, &["--json"]).stdout;
+    write_lists_of(operator, &["--since", "1d", "--json"]);
+}
+
+fn write_lists_of(operator: &Operator, list: &[&str]) {
+    let unchanged = run_list(operator, list).stdout;
     let edited = unchanged
         .replace("\"data\":7", "\"data\":{\"n\":7}")
         .replace("undefined", "bob");
@@ -143,7 +148,7 @@ async fn signal_is_redriven_by_the_rules_of_this_version_whatever_it_was_rejecte
         .set_item(Some(kept));
     put.send().await.unwrap();
 
-    let listed = run_list(&operator, &["--json"]).stdout;
+    let listed = run_list(&operator, &["--since", "1d", "--json"]).stdout;
     let edited = listed.replace("\"data\":7", "\"data\":{}");
     assert_ne!(edited, listed);
     operator.file("edited", &edited);
@@ -326,7 +331,7 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
     let app = TestApp::start();
     let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "1");
     send(&app, hours_ago(25)).await;
-    write_lists(&operator);
+    write_lists_of(&operator, &["--json"]);
     for dry_run in [&["--dry-run"][..], &[]] {
         let run = redrive(
             &operator,
@@ -340,9 +345,9 @@ async fn signal_that_would_already_be_expired_is_not_redriven() {
     assert_eq!(app.items("SignalsTable").await.len(), 1);
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 2);
 
-    let operator = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "2");
-    write_lists(&operator);
-    let redriven = redrive(&operator, &["--from", "edited"]).success();
+    let two_days = Operator::new(&app).variable("SIGNAL_RETENTION_DAYS", "2");
+    two_days.file("edited", &operator.read("edited"));
+    let redriven = redrive(&two_days, &["--from", "edited"]).success();
     assert_eq!(redriven.stdout, BOTH_ACCEPTED);
 }
 
@@ -377,7 +382,7 @@ async fn truncated_payload_that_is_redriven_as_sent_stays_rejected() {
     send_rejected(&app, &key, json!([signal])).await;
     assert_eq!(list(&operator)[0]["truncated"], true);
 
-    let redriven = redrive(&operator, &["--json"]);
+    let redriven = redrive(&operator, &["--since", "1d", "--json"]);
     assert_eq!(redriven.code, Some(1));
     let rows = redriven.json();
     assert_eq!(rows[0]["outcome"], "rejected");
@@ -397,7 +402,7 @@ async fn redriven_signal_that_dynamodb_refuses_stays_rejected() {
         proxy: _proxy,
     } = operator_behind_proxy(&app, refused).await;
     send(&app, hours_ago(1)).await;
-    let edited = run_list(&operator, &["--json"])
+    let edited = run_list(&operator, &["--since", "1d", "--json"])
         .stdout
         .replace("\"data\":7", "\"data\":{\"x\":\"an-invalid-value\"}")
         .replace("undefined", "bob");

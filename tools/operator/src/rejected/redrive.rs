@@ -105,7 +105,10 @@ impl<'a> Redrive<'a> {
         mut take: impl FnMut(Redriven),
     ) -> Result<()> {
         let mut candidates = Vec::new();
-        for day in days(since, Timestamp::now()) {
+        let mut days_of_names = days(since, Timestamp::now());
+        // Both forms of an id begin with the day of the signal.
+        days_of_names.retain(|day| names.iter().any(|name| name.starts_with(day)));
+        for day in days_of_names {
             let is_named = |signal: &RejectedSignal| signal.id.is_one_of(names);
             let signals = self
                 .rejected_table
