@@ -1,7 +1,6 @@
 //! Erasures and exports find a person in rejected signals, in whatever form the signals name it. Those that
 //! do not say for certain whose they are are listed, and stay until an operator names them.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use testkit::{Item, RequestBuilder, TestApp, table_name};
@@ -100,10 +99,6 @@ async fn random_invalid_signals_of_a_person_are_found_and_erased_and_others_stay
     assert_eq!(erased[0]["rejectedSignals"], listed.len(), "seed {seed}");
     let others = markers(&signals, &[Expected::Absent]);
     assert_eq!(stored_markers(&app, &signals).await, others, "seed {seed}");
-    assert_eq!(
-        operator.run(&export).error_message(),
-        "Nothing is stored of \"1001\" in the account shop."
-    );
 }
 
 /// Sends two signals with a number for a type, an hour ago: one in a payload that is cut.
@@ -185,16 +180,6 @@ async fn item_that_cannot_be_read_and_may_be_of_the_person_makes_an_erasure_and_
     };
     send_invalid(&app, &key, &[signal], hours_ago(1)).await;
     let item = app.items("RejectedSignalsTable").await.remove(0);
-    let export = ["customers", "export", "--account", "shop", ID, "--json"];
-    let exported = || operator.run(&export);
-
-    // Without a period, the time does not matter; and either text names the person.
-    put_without(&app, &item, &["receivedAt"]).await;
-    let signals = exported().success().json()[0]["rejectedSignals"].clone();
-    assert_eq!(signals.as_array().unwrap().len(), 1);
-    put_without(&app, &item, &["receivedAt", "payload"]).await;
-    exported().success();
-
     put_without(&app, &item, &["payload", "subjectId"]).await;
     let erase = ["customers", "erase", "--account", "shop", ID, "--yes"];
     let by_type = [&ERASE_TYPE[..], &["--yes"]].concat();
@@ -217,7 +202,8 @@ async fn item_that_cannot_be_read_and_may_be_of_the_person_makes_an_erasure_and_
     assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
     let key = json!({"customerId": ID, "customerData": {}});
     send(&app, &app.key("shop").await, RequestBuilder::customer(key)).await;
-    let exported = exported();
+    let export = ["customers", "export", "--account", "shop", ID, "--json"];
+    let exported = operator.run(&export);
     assert_eq!(exported.code, Some(1), "{exported:?}");
     assert!(
         exported.stderr.ends_with(
@@ -226,14 +212,6 @@ async fn item_that_cannot_be_read_and_may_be_of_the_person_makes_an_erasure_and_
         ),
         "{exported:?}"
     );
-
-    // A type that the payload has may have been sent in the period or not.
-    let mut of_type = item.clone();
-    let payload = r#"{"customerId":"c","eventType":4711}"#.to_owned();
-    of_type.insert("payload".to_owned(), AttributeValue::S(payload));
-    put_without(&app, &of_type, &["receivedAt"]).await;
-    assert_eq!(operator.run(&by_type).code, Some(1));
-    assert_eq!(app.items("RejectedSignalsTable").await.len(), 1);
 }
 
 #[tokio::test]
@@ -257,6 +235,8 @@ async fn operator_at_a_terminal_names_the_doubtful_signals_or_leaves_them() {
         ended.screen.contains("other is not in the list above."),
         "{ended:?}"
     );
+    let mut lines = ended.screen.lines();
+    let id = lines.find(|line| line.starts_with("  20")).unwrap().trim();
 
     let mut terminal = Terminal::run(&operator, &erase);
     terminal.wait_for("or nothing to leave them:");
@@ -265,9 +245,6 @@ async fn operator_at_a_terminal_names_the_doubtful_signals_or_leaves_them() {
     terminal.write("n\n");
     terminal.end().assert_nothing_was_changed();
 
-    let dry_run = [&erase[..], &["--dry-run", "--json"]].concat();
-    let counted = operator.run(&dry_run).success().json();
-    let id = counted[0]["doubtfulRejectedSignals"][0].as_str().unwrap();
     let mut terminal = Terminal::run(&operator, &erase);
     terminal.wait_for("or nothing to leave them:");
     terminal.write(&format!("{id}\n"));

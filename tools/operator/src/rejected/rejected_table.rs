@@ -247,6 +247,8 @@ pub fn days(since: Timestamp, now: Timestamp) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+
     use super::*;
 
     #[test]
@@ -260,5 +262,39 @@ mod tests {
         assert_eq!(days(now, now), ["2026-11-20"]);
         assert_eq!(days(at("2026-11-21T00:00:00.000Z"), now), ["2026-11-21"]);
         assert_eq!(days(Timestamp::from_millis(0), now).len(), 53);
+    }
+
+    #[test]
+    fn item_that_lacks_a_time_or_a_payload_is_judged_by_the_rest_if_that_is_enough() {
+        let whole = [
+            ("receivedAt", "2026-11-20T12:00:00.000Z"),
+            ("subjectId", "1001"),
+            ("payload", r#"{"customerId":"1001","eventType":4711}"#),
+        ];
+        let item_without = |names: &[&str]| -> Item {
+            let left = whole.iter().filter(|(name, _)| !names.contains(name));
+            let attribute = |(name, text): &(&str, &str)| {
+                let value = AttributeValue::S((*text).to_owned());
+                ((*name).to_owned(), value)
+            };
+            left.map(attribute).collect()
+        };
+        let subject =
+            |names: &[&str]| match_of_item(Wanted::Subject("1001"), None, &item_without(names));
+        assert_eq!(subject(&["receivedAt"]), Some(SubjectMatch::Certain));
+        assert_eq!(
+            subject(&["receivedAt", "payload"]),
+            Some(SubjectMatch::Certain)
+        );
+        assert_eq!(subject(&["payload", "subjectId"]), None);
+
+        let at = |text: &str| -> Timestamp { text.parse().unwrap() };
+        let period = at("2026-11-20T00:00:00.000Z")..at("2026-11-21T00:00:00.000Z");
+        let signal_type = |names: &[&str]| {
+            match_of_item(Wanted::Type("4711"), Some(&period), &item_without(names))
+        };
+        assert_eq!(signal_type(&[]), Some(SubjectMatch::Certain));
+        // It may have arrived in the period or not.
+        assert_eq!(signal_type(&["receivedAt"]), None);
     }
 }
