@@ -1,5 +1,5 @@
 //! What the operator's environment and profile say about calls to AWS. The SDK reads it. This module checks the
-//! values that the SDK would ignore without a word, or at which it would panic. Must not know which calls are made.
+//! values that the SDK would ignore silently, or at which it would panic. Must not know which calls are made.
 
 mod credentials;
 

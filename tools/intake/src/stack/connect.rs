@@ -270,12 +270,12 @@ const NOTICE: Duration = Duration::from_mins(1);
 /// The last credentials of a provider. The identity cache of the SDK would ask the provider again at the
 /// first call.
 #[derive(Debug)]
-struct KeptCredentials {
+struct CachedCredentials {
     provider: SharedCredentialsProvider,
-    kept: Mutex<Credentials>,
+    cached: Mutex<Credentials>,
 }
 
-/// Asks the provider of `config` for credentials. Returns a provider that keeps them until they end.
+/// Asks the provider of `config` for credentials. Returns a provider that caches them until they expire.
 pub(super) async fn first_credentials(
     config: &SdkConfig,
 ) -> Result<SharedCredentialsProvider, CredentialsError> {
@@ -283,9 +283,9 @@ pub(super) async fn first_credentials(
         .credentials_provider()
         .ok_or_else(|| CredentialsError::not_loaded("there is no provider"))?;
     let first = ask(&provider).await?;
-    Ok(SharedCredentialsProvider::new(KeptCredentials {
+    Ok(SharedCredentialsProvider::new(CachedCredentials {
         provider,
-        kept: Mutex::new(first),
+        cached: Mutex::new(first),
     }))
 }
 
@@ -321,18 +321,18 @@ async fn ask_provider(provider: &SharedCredentialsProvider) -> provider::Result 
     given.unwrap_or_else(|_| Err(CredentialsError::provider_timed_out(CREDENTIALS_TIMEOUT)))
 }
 
-impl KeptCredentials {
+impl CachedCredentials {
     async fn credentials(&self) -> provider::Result {
-        let mut kept = self.kept.lock().await;
+        let mut cached = self.cached.lock().await;
         let soon = SystemTime::now() + NOTICE;
-        if kept.expiry().is_some_and(|end| end <= soon) {
-            *kept = ask(&self.provider).await?;
+        if cached.expiry().is_some_and(|end| end <= soon) {
+            *cached = ask(&self.provider).await?;
         }
-        Ok(kept.clone())
+        Ok(cached.clone())
     }
 }
 
-impl ProvideCredentials for KeptCredentials {
+impl ProvideCredentials for CachedCredentials {
     fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
     where
         Self: 'a,
