@@ -107,7 +107,7 @@ class Reading(DeliveryTemplate):
 class Targets(DeliveryTemplate):
 
     def test_function_ends_a_delivery_before_lambda_ends_the_function(self):
-        source = (PROJECT / "delivery" / "function" / "src" / "batch.rs").read_text()
+        source = (PROJECT / "delivery" / "function" / "src" / "delivery.rs").read_text()
         longest = int(re.search(r"MAX_DELIVERY_DURATION: Duration = Duration::from_secs\((\d+)\)", source).group(1))
         self.assertLess(longest, self.template["Globals"]["Function"]["Timeout"])
 
