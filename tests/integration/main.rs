@@ -9,7 +9,7 @@
 //! | the responses to what it may not contain | `openapi::responses`, `echoed_values`, `malformed_events` |
 //! | what a hostile body costs | `resource_limits` |
 //! | any body: the parser against a second one, no panic | `properties`, `fuzz_corpus` |
-//! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `ignored_headers`, `sample_events` |
+//! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `ignored_headers`, `limits_at_once`, `sample_events` |
 //! | DynamoDB fails (docs/outages.md) | `testkit/simulator/tests/scripted`; `faults` with sockets and processes |
 //! | what is stored (docs/data-model.md) | `data_model` |
 //! | the delivery (delivery/README.md) | `delivery` |

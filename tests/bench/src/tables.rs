@@ -57,7 +57,7 @@ pub(crate) async fn goals(counted: CountedWorkloads) -> Result<Vec<[String; 3]>>
     Ok(vec![
         ["what", "goal", "measured"].map(ToOwned::to_owned),
         row(
-            "instructions, exec through first customer",
+            "instructions, exec to the first response, customer",
             "5.6 M",
             cold(counted.customer),
         ),
@@ -102,7 +102,7 @@ fn row(what: &str, goal: &str, measured: String) -> [String; 3] {
 pub(crate) async fn peers(peers: &[Program]) -> Result<Vec<[String; 6]>> {
     let header = [
         "in",
-        "exec through first customer",
+        "exec to the first response",
         "warm customer",
         "warm batch of 100 signals",
         "warm batch of 500 signals",
