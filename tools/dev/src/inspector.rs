@@ -40,9 +40,9 @@ use operator::Tables;
 
 use self::response::ApiError;
 use self::stored_data::StoredData;
+use crate::fakes::overflow_queue::QueueHandle;
 use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
-use crate::stand_ins::overflow_queue::QueueHandle;
 
 /// The largest body of a request to the inspector, in bytes. It is more than the functions accept,
 /// so that a developer can also send a request again with a body that is too large.

@@ -2,7 +2,7 @@
 //!
 //! Read the modules in this order: [`options`] is the command line, and [`stack`] starts the parts.
 //! A request passes [`gateway`], which lists its steps, and [`functions`]. [`exchange`] is what is
-//! recorded of it, and [`inspector`] shows that. [`stand_ins`] run in place of AWS's services,
+//! recorded of it, and [`inspector`] shows that. [`fakes`] run in place of AWS's services,
 //! [`files`] finds the files of the stack, [`stack_info`] tells people and scripts where the stack is,
 //! and [`terminal`] is what a person reads meanwhile.
 //!
@@ -14,6 +14,7 @@
 //! API.
 
 mod exchange;
+mod fakes;
 mod files;
 mod functions;
 mod gateway;
@@ -21,7 +22,6 @@ mod inspector;
 mod options;
 mod stack;
 mod stack_info;
-mod stand_ins;
 mod terminal;
 
 use std::pin::pin;

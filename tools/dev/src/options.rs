@@ -9,13 +9,13 @@ use clap::builder::BoolishValueParser;
 use clap::{ArgAction, ArgGroup, Command, CommandFactory as _, FromArgMatches as _, Parser};
 use emulator::{Storage, Template};
 
+use crate::fakes::overflow_queue::VISIBILITY_TIMEOUT;
 use crate::files;
 use crate::gateway::INTEGRATION_TIMEOUT;
 use crate::gateway::cors::CorsPolicy;
 use crate::gateway::cors::allowed_origin::AllowedOrigin;
 use crate::gateway::injected_answer::{InjectedAnswerShare, NextAnswer, is_possible};
 use crate::gateway::server::GRACE;
-use crate::stand_ins::overflow_queue::VISIBILITY_TIMEOUT;
 
 const EXAMPLES: &str = "\
 Examples:

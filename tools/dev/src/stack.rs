@@ -21,6 +21,8 @@ use self::inputs::StackInputs;
 use self::listeners::Listeners;
 use crate::exchange::api_key::ApiKeyTable;
 use crate::exchange::recent_exchanges::RecentExchanges;
+use crate::fakes::faults::Faults;
+use crate::fakes::overflow_queue::OverflowQueue;
 use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
 use crate::gateway::injected_answer::InjectedAnswers;
@@ -32,8 +34,6 @@ use crate::inspector::stored_data::StoredData;
 use crate::options::Options;
 use crate::stack_info::env_file::PublishedEnvFile;
 use crate::stack_info::{Addresses, StackInfo};
-use crate::stand_ins::faults::Faults;
-use crate::stand_ins::overflow_queue::OverflowQueue;
 use crate::terminal::status;
 
 /// How often items whose time to live has passed are deleted.

@@ -45,7 +45,7 @@ pub(crate) struct StackInfo {
 }
 
 impl StackInfo {
-    /// `aws` is the address of the stand-ins of AWS's services, and `resources` has the variables of the
+    /// `aws` is the address of the fakes of AWS's services, and `resources` has the variables of the
     /// template.
     pub(crate) fn new(addresses: &Addresses, aws: &str, resources: Vec<(String, String)>) -> Self {
         let mut environment = [

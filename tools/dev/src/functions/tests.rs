@@ -1,6 +1,6 @@
 use super::*;
-use crate::stand_ins::key_snapshot;
-use crate::stand_ins::overflow_queue::OverflowQueue;
+use crate::fakes::key_snapshot;
+use crate::fakes::overflow_queue::OverflowQueue;
 
 /// All variables of the functions. Nothing answers their calls.
 pub(crate) fn variables_without_aws(template: &Template) -> Variables {

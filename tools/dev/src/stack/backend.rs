@@ -1,4 +1,4 @@
-//! The parts of the stack behind the gateway: the stand-ins of AWS's services, the functions, and
+//! The parts of the stack behind the gateway: the fakes of AWS's services, the functions, and
 //! the programs beside them. Must not know how requests arrive.
 
 use std::net::TcpListener;
@@ -19,13 +19,13 @@ use tokio::sync::mpsc;
 use super::inputs::StackInputs;
 use super::seed::store_sample_data;
 use crate::exchange::event_contract::EventContracts;
+use crate::fakes::dynamodb;
+use crate::fakes::faults::{self, FaultShare, Faults};
+use crate::fakes::key_snapshot;
+use crate::fakes::overflow_queue::OverflowQueue;
 use crate::functions::Functions;
 use crate::options::Options;
 use crate::stack_info::{Addresses, StackInfo};
-use crate::stand_ins::dynamodb;
-use crate::stand_ins::faults::{self, FaultShare, Faults};
-use crate::stand_ins::key_snapshot;
-use crate::stand_ins::overflow_queue::OverflowQueue;
 use crate::terminal::function_log::{self, EventWriter};
 use crate::terminal::status;
 
@@ -41,7 +41,7 @@ pub(super) struct Backend {
 }
 
 impl Backend {
-    /// Starts the stand-ins of AWS's services, stores the sample data, and starts the functions.
+    /// Starts the fakes of AWS's services, stores the sample data, and starts the functions.
     pub(super) async fn start(
         options: &Options,
         inputs: &StackInputs,
