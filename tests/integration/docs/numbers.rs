@@ -126,7 +126,7 @@ fn minutes_on_the_pages_are_those_that_were_measured() {
         let minutes = (seconds / 60.0).round().to_string();
         format!("{} minutes", WORDS[minutes.parse::<usize>().unwrap()])
     };
-    let tests_again = "the tests, with compiled dependencies, beside `.ci/run deploy`";
+    let tests_again = "the tests, with everything compiled";
     let commands = Page::read("README.md").table("Run it", "command");
     for (command, cell, what) in [
         (0, 2, "from the clone to the first response, with downloads"),
