@@ -117,7 +117,7 @@ SCRIPTED = CargoTest("scripted", (*SIMULATED, "--test", "scripted"), Limit(900, 
 SEEDED = Seeds("seeds")
 # A page names the judge, which is not among its sources.
 INTEGRATION = CargoTest("integration", (*EMULATED, "--test", "integration"), Limit(3600), skipped=("docs::links",))
-OPERATOR = CargoTest("operator", (*EMULATED, "--test", "operator"), Limit(3600))
+COMMANDS = CargoTest("commands", (*EMULATED, "--test", "commands"), Limit(3600))
 HISTORY_OPTIONS = ("--quiet", "--locked", "--profile", "test", "--bin", "history")
 HISTORY = Program("history", ("cargo", "build", *HISTORY_OPTIONS), ("cargo", "run", *HISTORY_OPTIONS), Limit(1200))
 FUNCTIONS = tuple(f"--bin={name}" for name in ("customers", "deliver", "overflow", "signals"))
@@ -133,4 +133,4 @@ def quick_checks(mutant: str) -> list[Check]:
 
 def slow_checks(mutant: str) -> list[Check]:
     """Those that run one after the other until one notices, when no quick one does. The history has no commands of the operator."""
-    return [OPERATOR, INTEGRATION, DEPLOY] if mutant.startswith("tools/") else [INTEGRATION, OPERATOR, HISTORY, DEPLOY]
+    return [COMMANDS, INTEGRATION, DEPLOY] if mutant.startswith("tools/") else [INTEGRATION, COMMANDS, HISTORY, DEPLOY]

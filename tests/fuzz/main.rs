@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use testkit::fuzz_targets::{Check, TARGETS};
+use harness::fuzz_targets::{Check, TARGETS};
 
 static CHECK: LazyLock<Check> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").expect("FUZZ_TARGET is set");

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use consistency::generated::GeneratedBatch;
 use consistency::{ClientOutcome, RecordedRequest};
-use testkit::RequestBuilder;
+use harness::RequestBuilder;
 
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
 

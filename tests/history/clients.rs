@@ -5,9 +5,9 @@ use std::cell::{Cell, RefCell};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use consistency::{Micros, RunRecord};
+use harness::RequestBuilder;
 use processes::runtime_api::EventQueue;
 use serde_json::Value;
-use testkit::RequestBuilder;
 
 use crate::deployment::{DeployedFunction, MAX_AHEAD, ahead};
 

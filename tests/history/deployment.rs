@@ -9,11 +9,11 @@ use consistency::generated::account_id;
 use emulator::Emulator;
 use emulator::fault_proxy::{Fault, FaultProxy, Plan};
 use emulator::sqs::FakeSqs;
+use harness::fake_s3::FakeS3;
+use harness::{TestApp, build_functions, create_keys_with_snapshot, emulator_options};
 use processes::function_process::ProcessOptions;
 use processes::process_clock::ProcessClock;
 use processes::runtime_api::EventQueue;
-use testkit::fake_s3::FakeS3;
-use testkit::{TestApp, build_functions, create_keys_with_snapshot, emulator_options};
 
 use crate::function::Processes;
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use emulator::sqs::FakeSqs;
+use harness::template;
 use processes::runtime_api::EventQueue;
 use serde_json::Value;
-use testkit::template;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 

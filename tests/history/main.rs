@@ -38,8 +38,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use consistency::{RunRecord, checker, stored};
+use harness::table_name;
 use serde_json::Value;
-use testkit::table_name;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::sleep;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use consistency::generated::GeneratedUpdate;
 use consistency::{ClientOutcome, RecordedUpdate};
-use testkit::RequestBuilder;
+use harness::RequestBuilder;
 
 use crate::clients::{Client, ClientGroup, RETRY_TIMEOUT, Response, add, now, pause};
 

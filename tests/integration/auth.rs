@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use harness::{RequestBuilder, TestApp, key_entry, store_key};
 use model::api_key::{ApiKey, Endpoint};
 use model::timestamp::Timestamp;
 use serde_json::json;
-use testkit::{RequestBuilder, TestApp, key_entry, store_key};
 
 use crate::support::clock::{NOW, later};
 

@@ -9,12 +9,12 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
-use serde_json::{Value, json};
-use testkit::fault_proxy::{Fault, FaultProxy, Plan, Rule};
-use testkit::function_process::FunctionProcess;
-use testkit::{
+use harness::fault_proxy::{Fault, FaultProxy, Plan, Rule};
+use harness::function_process::FunctionProcess;
+use harness::{
     RequestBuilder, TestApp, build_functions, create_keys_with_snapshot, emulator_options,
 };
+use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::support::requests::{customer, request_with_identifier};

@@ -7,13 +7,13 @@ use std::time::Duration;
 use aws::variables::{ConfigError, Variables};
 use customers::CustomersFunction;
 use emulator::sqs::FakeSqs;
+use harness::fake_s3::FakeS3;
+use harness::function_process::{FUNCTION_MEMORY, FunctionProcess};
+use harness::{build_functions, emulator_options};
 use overflow::OverflowFunction;
 use serde_json::json;
 use signals::SignalsFunction;
 use store::customers::REMOVED_FENCE_RETENTION;
-use testkit::fake_s3::FakeS3;
-use testkit::function_process::{FUNCTION_MEMORY, FunctionProcess};
-use testkit::{build_functions, emulator_options};
 use tokio::sync::mpsc;
 
 use crate::support::template::read_template;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use harness::{RequestBuilder, TestApp, table_name};
 use serde_json::json;
-use testkit::{RequestBuilder, TestApp, table_name};
 
 use crate::support::clock::NOW;
 

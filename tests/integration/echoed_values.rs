@@ -1,8 +1,8 @@
 //! The response to an invalid request has none of the values that the client sent (docs/api.md,
 //! Errors).
 
+use harness::{RequestBuilder, TestApp};
 use serde_json::json;
-use testkit::{RequestBuilder, TestApp};
 
 #[tokio::test]
 async fn error_response_contains_no_sent_value() {

@@ -1,6 +1,6 @@
 //! The inputs that fuzzing keeps, without its instrumentation.
 
-use testkit::fuzz_targets::TARGETS;
+use harness::fuzz_targets::TARGETS;
 
 use crate::support::page::root;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use harness::{RequestBuilder, TestApp};
 use serde_json::json;
-use testkit::{RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
 use crate::support::requests::{

@@ -1,7 +1,7 @@
 //! Headers on which a client relies and which have no effect have a warning (docs/api.md, Warnings).
 
+use harness::{RequestBuilder, TestApp};
 use serde_json::{Value, json};
-use testkit::{RequestBuilder, TestApp};
 
 const IDENTIFIER: &str = "6f1c0a52-7c1e-4a3e-9f0b-0d2f6f8a1b11";
 

@@ -16,9 +16,9 @@ mod signals;
 mod stored_data;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use harness::{LocalStack, TestResponse, call, client_at};
 use model::api_key::KeyHash;
 use serde_json::Value;
-use testkit::{LocalStack, TestResponse, call, client_at};
 
 const BATCH: &str = r#"{"requestIdentifier":"0b0c7a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","signals":[{"customerId":"-c1","eventType":"purchase","data":{"price":12345678901234567890.10}},{"customerId":"-c1"}]}"#;
 

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use aws::deadline::Deadline;
+use harness::{RequestBuilder, TestApp, TestResponse, client_at, table_name};
 use model::account::MAX_ACCOUNT_ID_CHARS;
 use model::batch::Batch;
 use model::customer::PROFILE_FIELDS;
@@ -20,7 +21,6 @@ use store::ItemOutcome;
 use store::batch_context::BatchContext;
 use store::error::StoreError;
 use store::signals::SignalsTable;
-use testkit::{RequestBuilder, TestApp, TestResponse, client_at, table_name};
 
 use crate::support::clock::NOW;
 use crate::support::logs::{log_of, request_lines};

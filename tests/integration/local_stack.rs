@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use emulator::{Emulator, Storage};
+use harness::{LocalStack, build, call, client_at};
 use serde_json::{Value, json};
-use testkit::{LocalStack, build, call, client_at};
 
 use crate::support::page::root;
 
 #[tokio::test]
 async fn cargo_dev_beside_another_stack_serves_every_endpoint_until_sigint() {
     // This is a stack on the default port. The one of a developer may have the port already.
-    let other = Emulator::start(testkit::template(), &Storage::Memory, 8000);
+    let other = Emulator::start(harness::template(), &Storage::Memory, 8000);
     let stack = LocalStack::start(&[]);
 
     assert_every_endpoint_responds(&stack);

@@ -5,11 +5,11 @@ mod bytes;
 mod keys;
 mod queries;
 
+use harness::fault_proxy::Fault;
+use harness::{OverflowStack, RequestBuilder, TestApp};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::telemetry::log::Log;
-use testkit::fault_proxy::Fault;
-use testkit::{OverflowStack, RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
 use crate::support::logs::{log_of, request_lines};

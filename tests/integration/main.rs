@@ -7,7 +7,7 @@
 //! | who may send (docs/api.md, API keys) | `auth`; without the key table `testkit/simulator/tests/scripted` |
 //! | what a request may contain (docs/api.md, Errors and Limits): a rule and its boundary | unit tests of `shared/model` (`customer/tests.rs`, `signal/tests.rs`, `identifier.rs`) and of `shared/service` (`body/tests.rs`) |
 //! | the responses to what it may not contain | `openapi::responses`, `echoed_values`, `malformed_events` |
-//! | what a hostile body costs | `resource_limits` |
+//! | what a hostile body costs | `resource_usage` |
 //! | any body: the parser against a second one, no panic | `properties`, `fuzz_corpus` |
 //! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `ignored_headers`, `limits_at_once`, `sample_events` |
 //! | DynamoDB fails (docs/outages.md) | `testkit/simulator/tests/scripted`; `faults` with sockets and processes |
@@ -17,7 +17,7 @@
 //! | the local stack and its inspector (docs/local.md) | `local_stack`, `inspector` |
 //! | pages and openapi.yaml say what the code does | `docs`, `openapi`, `readme`, `routes` |
 //! | how a function starts and connects | `configuration`, `amazon_roots`, `s3` |
-//! | the operator's commands: keys, erasure, redrive and the others (docs/cli.md) | `tools/intake/tests/operator` |
+//! | the operator's commands: keys, erasure, redrive and the others (docs/cli.md) | `tools/intake/tests/commands` |
 //! | template.yaml, permissions and a deployment | `tests/deploy`, by `python3 tests/deploy/run.py` |
 //! | the test programs themselves | `consistency_checker` for `consistency`; unit tests in `emulator`, `testkit/simulator` and `tests/bench` |
 //! | what tests of several areas are made of | `support` |
@@ -51,7 +51,7 @@ mod openapi;
 mod properties;
 mod readme;
 mod rejected_signals;
-mod resource_limits;
+mod resource_usage;
 mod routes;
 mod s3;
 mod sample_events;

@@ -5,9 +5,9 @@
     reason = "only tests are in here: to panic is to fail the test"
 )]
 
+use harness::function_process::{FunctionProcess, ProcessOptions};
+use harness::{RequestBuilder, TestApp, build_functions, emulator_options};
 use serde_json::{Value, json};
-use testkit::function_process::{FunctionProcess, ProcessOptions};
-use testkit::{RequestBuilder, TestApp, build_functions, emulator_options};
 use tokio::sync::mpsc;
 
 const CANARY: &str = "canary-9be2";

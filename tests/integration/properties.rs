@@ -17,12 +17,12 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use harness::{Item, RequestBuilder, TestApp, TestResponse};
 use model::number::for_dynamodb;
 use model::signal::SIGNAL_FIELDS;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};
-use testkit::{Item, RequestBuilder, TestApp, TestResponse};
 
 use self::reference_json::{Decimal, Exact};
 

@@ -1,9 +1,9 @@
 //! README.md shows the response that its request gets.
 
 use emulator::development_key;
+use harness::{RequestBuilder, TestApp};
 use model::timestamp::Timestamp;
 use serde_json::Value;
-use testkit::{RequestBuilder, TestApp};
 
 use crate::support::page::Page;
 
@@ -19,7 +19,7 @@ async fn request_in_the_readme_gets_the_response_that_it_shows() {
         "the variables of the commands"
     );
     let stack = TestApp::start();
-    development_key::load(&stack.emulator, testkit::template()).unwrap();
+    development_key::load(&stack.emulator, harness::template()).unwrap();
     for (command, response) in commands.into_iter().zip(responses) {
         let body = command
             .split("-d '")

@@ -1,8 +1,8 @@
 //! Rejected signals are stored as sent, with their errors; or, with strict handling, nothing is
 //! (docs/api.md, Signals).
 
+use harness::{RequestBuilder, TestApp, TestResponse};
 use serde_json::{Value, json};
-use testkit::{RequestBuilder, TestApp, TestResponse};
 
 use crate::support::clock::NOW;
 

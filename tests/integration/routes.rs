@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use customers::CustomersFunction;
+use harness::{RequestBuilder, TestApp};
 use service::route::Route;
 use service::runtime::http::HttpFunction as _;
 use signals::SignalsFunction;
-use testkit::{RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
 
 #[test]
 fn template_routes_each_path_to_the_function_that_serves_it() {
-    let in_template: BTreeSet<_> = testkit::template()
+    let in_template: BTreeSet<_> = harness::template()
         .functions
         .iter()
         .flat_map(|function| {
@@ -56,7 +56,7 @@ async fn head_has_the_status_and_the_headers_of_get_without_a_body() {
 
 /// The values of a header of the responses to browsers, without commas.
 fn listed(name: &str) -> BTreeSet<String> {
-    let cors = testkit::template().cors.clone().unwrap();
+    let cors = harness::template().cors.clone().unwrap();
     let headers: BTreeMap<_, _> = cors.preflight.into_iter().chain(cors.other).collect();
     headers
         .get(name)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws::deadline::Deadline;
 use aws::s3::{Bucket, S3Error, WritePrecondition};
-use testkit::fake_s3::{FakeS3, bucket_at};
+use harness::fake_s3::{FakeS3, bucket_at};
 
 const KEY: &str = "a/key.bin";
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use emulator::development_key;
+use harness::{RequestBuilder, TestApp, TestResponse, read_event};
 use lambda_http::RequestExt as _;
 use lambda_http::request::from_str;
 use serde_json::{Value, json};
-use testkit::{RequestBuilder, TestApp, TestResponse, read_event};
 
 /// The response to a sample event, and what it stores.
 struct ExpectedResponse {
@@ -96,7 +96,7 @@ async fn sample_events_get_their_responses_and_are_stored() {
         };
         assert!(file.starts_with(function), "{file} is for {function}");
         let app = TestApp::start();
-        development_key::load(&app.emulator, testkit::template()).unwrap();
+        development_key::load(&app.emulator, harness::template()).unwrap();
         let response = app.send(call).await;
         assert_eq!(response.status, expected.status, "{file}: {response:?}");
         assert_fields(&response, &expected.fields, file);

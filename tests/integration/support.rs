@@ -29,4 +29,4 @@ pub(crate) mod requests;
 pub(crate) mod slow_server;
 pub(crate) mod template;
 
-use testkit::RequestBuilder;
+use harness::RequestBuilder;

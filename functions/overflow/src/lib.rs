@@ -10,6 +10,7 @@
 mod drain_batch;
 mod drain_log;
 pub mod drain_metrics;
+mod drain_update;
 mod sqs_event;
 
 use std::panic::AssertUnwindSafe;
@@ -18,28 +19,23 @@ use std::time::Duration;
 use aws::connectors::Connectors;
 use aws::deadline::Deadline;
 use aws::dynamodb::dynamodb;
-use aws::queue::Queue;
 use aws::sdk_config::sdk_config;
+use aws::sqs::Queue;
 use aws::variables::{ConfigError, Variables};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use lambda_runtime::Context;
-use model::customer::CustomerUpdate;
-use model::json::JsonText;
 use model::timestamp::Timestamp;
 use service::budget::invocation_deadline;
 use service::runtime::InvocationOutcome;
 use service::runtime::batch_item_failures::{BatchItemFailure, PartialBatchResponse};
 use service::telemetry::log::Log;
 use store::batch_pipeline::BatchTables;
-use store::customers::{CustomersTable, NewerField, Upsert};
+use store::customers::CustomersTable;
 use store::error::{StoreError, UnstoredReason};
-use store::overflow_messages::{
-    DEAD_LETTER_QUEUE_VARIABLE, Deferred, DeferredUpdateHead, MessageError,
-};
+use store::overflow_messages::{DEAD_LETTER_QUEUE_VARIABLE, Deferred, MessageError};
 use tracing::Instrument as _;
 
-use self::drain_log::DrainedMessage;
 pub use self::sqs_event::{SqsEvent, SqsMessage};
 
 /// The longest that the drain of an event may take. The rest of the function's timeout is for dead
@@ -208,51 +204,6 @@ impl OverflowFunction {
             Deferred::Batch(deferred) => self.drain_batch(deferred, drain_context).await,
             Deferred::Update(head) => self.drain_update(body, &head, drain_context).await,
         }
-    }
-
-    async fn drain_update(
-        &self,
-        body: &str,
-        head: &DeferredUpdateHead<'_>,
-        drain_context: DrainContext<'_>,
-    ) -> Result<(), DrainError> {
-        let text = JsonText::parse(body).map_err(|_| MessageError::Unreadable)?;
-        let update = CustomerUpdate::read_accepted(text).map_err(MessageError::from)?;
-        let DeferredUpdateHead {
-            account_id,
-            key_id,
-            mark,
-            ..
-        } = head;
-        let upsert = Upsert {
-            account_id,
-            update: &update,
-            mark: *mark,
-            newer_field: NewerField::Keep,
-            now: drain_context.now,
-        };
-        let deadline = drain_context.deadline.at_most(NO_PROGRESS_TIMEOUT);
-        let stored = self.customers.upsert(upsert, deadline).await;
-        stored.map_err(|error| {
-            if error.is_refusal() {
-                DrainError::Refused(error)
-            } else {
-                DrainError::Unstored(error.into())
-            }
-        })?;
-        drain_log::write_drained(
-            drain_context,
-            &DrainedMessage {
-                account_id,
-                key_id,
-                deferred_request_at: mark.updated_at(),
-                first_received_at: mark.updated_at(),
-                request_identifier: None,
-                signals: None,
-                is_conflict: false,
-            },
-        );
-        Ok(())
     }
 
     /// Sends a message to the dead-letter queue, with the reason. Returns whether the queue has it.

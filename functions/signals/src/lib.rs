@@ -14,8 +14,8 @@ mod store_batch;
 
 use aws::connectors::Connectors;
 use aws::dynamodb::dynamodb;
-use aws::queue::Queue;
 use aws::sdk_config::sdk_config;
+use aws::sqs::Queue;
 use aws::variables::{ConfigError, Variables};
 use lambda_http::Request;
 use model::api_key::Endpoint;

@@ -6,7 +6,7 @@ use aws_smithy_runtime_api::client::http::SharedHttpConnector;
 use crate::sdk_config::connector;
 use crate::tls::CaBundleError;
 use crate::variables::Variables;
-use crate::{dynamodb, queue, s3};
+use crate::{dynamodb, s3, sqs};
 
 /// The connector to each service that a function calls.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl Connectors {
     pub fn from_variables(variables: &Variables) -> Result<Self, CaBundleError> {
         Ok(Self {
             dynamodb: connector(variables, dynamodb::UNRESPONSIVE_TIMEOUT)?,
-            sqs: connector(variables, queue::UNRESPONSIVE_TIMEOUT)?,
+            sqs: connector(variables, sqs::UNRESPONSIVE_TIMEOUT)?,
             s3: connector(variables, s3::UNRESPONSIVE_TIMEOUT)?,
         })
     }

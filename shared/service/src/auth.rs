@@ -9,7 +9,7 @@ mod credentials;
 mod decision;
 mod key_lookup;
 mod snapshot_reader;
-mod table_lookup;
+mod table_reader;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,7 +27,7 @@ use store::key_snapshot::BUCKET_VARIABLE;
 use self::cache::Cache;
 use self::credentials::Credentials;
 use self::snapshot_reader::SnapshotReader;
-use self::table_lookup::KeyTable;
+use self::table_reader::TableReader;
 use crate::context::RequestContext;
 use crate::problem::{Problem, Unauthorized, UnauthorizedReason};
 
@@ -48,7 +48,7 @@ pub fn authorize(key: &KeyEntry, endpoint: Endpoint) -> Result<(), Problem> {
 pub struct Authenticator {
     /// Shared with look-ups that go on after their request.
     cache: Arc<Mutex<Cache>>,
-    table: KeyTable,
+    table: TableReader,
     snapshot: SnapshotReader,
 }
 
@@ -71,7 +71,7 @@ impl Authenticator {
     pub fn new(table: ApiKeysTable, snapshot: Bucket) -> Self {
         Self {
             cache: Arc::default(),
-            table: KeyTable::new(table),
+            table: TableReader::new(table),
             snapshot: SnapshotReader::new(snapshot),
         }
     }

@@ -13,7 +13,7 @@ use model::timestamp::Timestamp;
 use store::retry::MAX_REQUEST_DURATION;
 
 /// How long the look-up of a key may take: longer than throttling that ends without an operator.
-const KEY_LOOK_UP_BUDGET: Duration = Duration::from_secs(5);
+const KEY_LOOKUP_BUDGET: Duration = Duration::from_secs(5);
 
 /// How long the writes of a request may take together: the idempotency record, the signals and the
 /// rejected signals, or the update of a customer. What DynamoDB has not acknowledged by then goes to
@@ -61,8 +61,8 @@ impl RequestBudget {
     }
 
     /// When a look-up of the key that begins now must have ended.
-    pub fn key_look_up(self) -> Deadline {
-        self.end.at_most(KEY_LOOK_UP_BUDGET)
+    pub fn key_lookup(self) -> Deadline {
+        self.end.at_most(KEY_LOOKUP_BUDGET)
     }
 
     /// When the writes, which begin now, must have ended.

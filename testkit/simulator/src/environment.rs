@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use aws::connectors::Connectors;
 use aws::dynamodb::dynamodb;
-use aws::queue::Queue;
 use aws::sdk_config::sdk_config;
+use aws::sqs::Queue;
 use aws::variables::Variables;
 use aws_config::SdkConfig;
 use customers::CustomersFunction;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use aws::deadline::Deadline;
-use aws::queue::COUNT_DELAY;
+use aws::sqs::COUNT_DELAY;
 use consistency::generated::{
     FIELDS, GeneratedUpdate, IMPORTED_FIELD, account_id, customer_key, subject_in_account,
 };

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use hyper::body::Bytes;
-use processes::fake_dynamodb::FakeDynamoDb;
 use processes::function_process::{FunctionProcess, ProcessOptions};
 use processes::process_clock::ProcessClock;
+use processes::stub_dynamodb::StubDynamoDb;
 use tempfile::TempDir;
 
 use crate::certificate_authority::Authority;
@@ -28,7 +28,7 @@ const DELAY: Duration = Duration::from_millis(5);
 /// A program that runs until this is dropped.
 pub(crate) struct MeasuredProcess {
     /// The DynamoDB it writes to, over TLS.
-    pub(crate) dynamodb: FakeDynamoDb,
+    pub(crate) dynamodb: StubDynamoDb,
     pub(crate) function: FunctionProcess,
     /// From exec until it asked for its first event.
     pub(crate) start: Duration,
@@ -71,7 +71,7 @@ impl MeasuredProcess {
         let authority = Authority::new()?;
         let bundle = directory.path().join("authorities.pem");
         std::fs::write(&bundle, authority.bundle).context("the authorities cannot be written")?;
-        let dynamodb = FakeDynamoDb::start(authority.acceptor, delay).await?;
+        let dynamodb = StubDynamoDb::start(authority.acceptor, delay).await?;
         let mut variables: Vec<_> = VARIABLES
             .map(|(name, value)| (name.to_owned(), OsString::from(value)))
             .into();

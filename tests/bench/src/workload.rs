@@ -35,8 +35,8 @@ impl Workload {
             // A call writes at most 25 signals.
             Self::Batch => 4,
         };
-        let look_ups = 1 + requests.min(1);
-        look_ups + writes * requests
+        let lookups = 1 + requests.min(1);
+        lookups + writes * requests
     }
 
     pub(crate) fn event(self) -> Result<Bytes> {

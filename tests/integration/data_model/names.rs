@@ -2,7 +2,7 @@
 //! DynamoDB Local, too.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use testkit::{Item, RequestBuilder, TestApp};
+use harness::{Item, RequestBuilder, TestApp};
 
 /// Names that `serde_json` uses itself, and one beside them.
 const NAMES: [&str; 3] = [

@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use harness::fault_proxy::{Fault, FaultProxy};
+use harness::{Item, RequestBuilder, TestApp};
 use model::api_key::Endpoint;
 use model::customer::PROFILE_FIELDS;
 use model::key_entry::KeyEntry;
 use serde_json::{Value, json};
-use testkit::fault_proxy::{Fault, FaultProxy};
-use testkit::{Item, RequestBuilder, TestApp};
 
 use super::TABLES;
 use crate::support::clock::{NOW, earlier};

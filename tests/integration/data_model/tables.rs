@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use testkit::template;
+use harness::template;
 
 use super::page;
 use crate::support::page::root;

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
+use harness::fake_s3::FakeS3;
+use harness::fake_targets::{FakeTargets, Target};
+use harness::fault_proxy::{AwsService, Fault, Order, Plan};
+use harness::function_process::{FunctionProcess, ProcessOptions};
 use serde_json::{Value, json};
-use testkit::fake_s3::FakeS3;
-use testkit::fake_targets::{FakeTargets, Target};
-use testkit::fault_proxy::{AwsService, Fault, Order, Plan};
-use testkit::function_process::{FunctionProcess, ProcessOptions};
 
 use crate::support::delivery::{
     BUCKET, HANDLERS, TestedHandler, change_of_customer, customer, delivered, ids, options, signal,

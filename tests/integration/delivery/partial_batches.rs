@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use harness::fake_s3::FakeS3;
+use harness::fake_targets::{FakeTargets, Target};
+use harness::fault_proxy::{Fault, FaultProxy};
+use harness::function_process::{FunctionProcess, ProcessOptions};
 use serde_json::json;
-use testkit::fake_s3::FakeS3;
-use testkit::fake_targets::{FakeTargets, Target};
-use testkit::fault_proxy::{Fault, FaultProxy};
-use testkit::function_process::{FunctionProcess, ProcessOptions};
 
 use crate::support::delivery::{
     BUS, Delivery, HANDLERS, LAKE, TestedHandler, delivered, ids, ids_of, ids_of_lines, options,

@@ -1,8 +1,8 @@
 //! Events that the bus or the lake cannot have or does not take: the bus gets a claim check for the
 //! event, and the shard goes on.
 
+use harness::fake_targets::Target;
 use serde_json::{Value, json};
-use testkit::fake_targets::Target;
 
 use crate::support::delivery::{
     BUCKET, BUS, BUS_WITHOUT_LAKE, Delivery, LAKE, id, ids, ids_of, ids_of_lines, kept_key, signal,

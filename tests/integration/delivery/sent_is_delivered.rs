@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use harness::{Item, RequestBuilder};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use testkit::{Item, RequestBuilder};
 
 use crate::properties::{self, reference_json::Exact, strategies};
 use crate::support::delivery::{Delivery, LAKE};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
+use harness::{RequestBuilder, TestApp, stream_records, table_name};
 use model::customer::attributes::is_reserved;
 use serde_json::{Value, json};
-use testkit::{RequestBuilder, TestApp, stream_records, table_name};
 
 use crate::properties::reference_json::Exact;
 use crate::support::delivery::{BUS, Delivery, LAKE};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use harness::fake_s3::FakeS3;
+use harness::fault_proxy::{Fault, Plan};
 use serde_json::json;
-use testkit::fake_s3::FakeS3;
-use testkit::fault_proxy::{Fault, Plan};
 
 use crate::support::delivery::{
     BUCKET, BUS, Delivery, HANDLERS, LAKE, TestedHandler, ids_of, kept_key, signals,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use harness::fake_s3::FakeS3;
+use harness::fake_targets::{Call, FakeTargets, Target};
+use harness::function_process::FunctionProcess;
 use serde_json::{Value, json};
-use testkit::fake_s3::FakeS3;
-use testkit::fake_targets::{Call, FakeTargets, Target};
-use testkit::function_process::FunctionProcess;
 
 use crate::support::delivery::{
     BUS, Delivery, HANDLERS, LAKE, change_of_customer, customer, id, options, signal, signals,

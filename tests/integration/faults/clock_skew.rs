@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use aws::connectors::Connectors;
 use aws::deadline::Deadline;
-use aws::queue::Queue;
 use aws::sdk_config::sdk_config;
+use aws::sqs::Queue;
 use aws::variables::Variables;
 use emulator::sqs::{FakeSqs, OVERFLOW_QUEUE};
+use harness::TestApp;
+use harness::fake_s3::FakeS3;
+use harness::fake_targets::FakeTargets;
+use harness::fault_proxy::{Fault, FaultProxy};
+use harness::function_process::FunctionProcess;
 use serde_json::json;
-use testkit::TestApp;
-use testkit::fake_s3::FakeS3;
-use testkit::fake_targets::FakeTargets;
-use testkit::fault_proxy::{Fault, FaultProxy};
-use testkit::function_process::FunctionProcess;
 
 use crate::support::delivery;
 use crate::support::requests::customer;

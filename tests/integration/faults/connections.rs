@@ -6,9 +6,9 @@ use std::time::Duration;
 use aws::deadline::Deadline;
 use aws::s3::WritePrecondition;
 use futures_util::future::join_all;
-use testkit::RequestBuilder;
-use testkit::fake_s3::bucket_at;
-use testkit::fault_proxy::{Fault, Plan};
+use harness::RequestBuilder;
+use harness::fake_s3::bucket_at;
+use harness::fault_proxy::{Fault, Plan};
 
 use crate::support::app_behind_proxy::{AppBehindProxy, app_behind_proxy, assert_faulted};
 use crate::support::items::stored_numbers;

@@ -6,15 +6,15 @@ use std::time::Duration;
 use emulator::Emulator;
 use emulator::sqs::{FakeSqs, event};
 use futures_util::future::join_all;
+use harness::fake_s3::{FakeS3, publish};
+use harness::fault_proxy::{Fault, FaultProxy, Plan};
+use harness::function_process::{FunctionProcess, ProcessOptions};
+use harness::{
+    OverflowStack, RequestBuilder, TestApp, build_functions, emulator_options, key_entry,
+};
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::fake_s3::{FakeS3, publish};
-use testkit::fault_proxy::{Fault, FaultProxy, Plan};
-use testkit::function_process::{FunctionProcess, ProcessOptions};
-use testkit::{
-    OverflowStack, RequestBuilder, TestApp, build_functions, emulator_options, key_entry,
-};
 
 use crate::support::clock::NOW;
 use crate::support::logs::request_lines_of_process;

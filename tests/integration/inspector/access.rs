@@ -1,6 +1,6 @@
 //! Who may use the inspector: its own page, under its own name.
 
-use testkit::LocalStack;
+use harness::LocalStack;
 
 use super::{Inspector, OWN_PAGE};
 

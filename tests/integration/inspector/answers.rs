@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use harness::LocalStack;
 use serde_json::{Value, json};
-use testkit::LocalStack;
 
 use super::{Inspector, OWN_PAGE, SIGNALS, other_key};
 

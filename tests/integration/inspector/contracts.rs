@@ -3,8 +3,8 @@
 
 use std::fs;
 
+use harness::LocalStack;
 use serde_json::json;
-use testkit::LocalStack;
 
 use super::{Inspector, SIGNALS, assert_members};
 use crate::support::page::root;

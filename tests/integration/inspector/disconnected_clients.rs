@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use harness::LocalStack;
 use serde_json::json;
-use testkit::LocalStack;
 
 use super::{Inspector, SIGNALS};
 

@@ -4,8 +4,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 
+use harness::LocalStack;
 use serde_json::{Value, json};
-use testkit::LocalStack;
 
 use super::{Inspector, SIGNALS, assert_members};
 

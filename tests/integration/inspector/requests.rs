@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use harness::LocalStack;
 use serde_json::{Value, json};
-use testkit::LocalStack;
 
 use super::{BATCH, Inspector, OWN_PAGE, SIGNALS, assert_members, other_key};
 use crate::support::gzip::gzip;

@@ -1,7 +1,7 @@
 //! What the page reads for its lists: short rows in parts, and which of them have a text.
 
+use harness::LocalStack;
 use serde_json::{Value, json};
-use testkit::LocalStack;
 
 use super::{BATCH, Inspector, SIGNALS, assert_members};
 use crate::support::gzip::gzip;

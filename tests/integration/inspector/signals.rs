@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use harness::{LocalStack, call};
 use serde_json::{Value, json};
-use testkit::{LocalStack, call};
 
 use super::{BATCH, Inspector, SIGNALS, assert_members, other_key};
 use crate::support::page::{Page, quoted};

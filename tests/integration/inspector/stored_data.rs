@@ -1,7 +1,7 @@
 //! What is stored: customers, their signals and rejected signals, and the reset that deletes it.
 
+use harness::LocalStack;
 use serde_json::{Value, json};
-use testkit::LocalStack;
 
 use super::{BATCH, Inspector, OWN_PAGE, SIGNALS, assert_members, other_key};
 

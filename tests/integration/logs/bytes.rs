@@ -1,8 +1,8 @@
 //! The bytes of a stored request that CloudWatch bills.
 
+use harness::function_process::{FunctionProcess, ProcessOptions};
+use harness::{RequestBuilder, TestApp, build_functions, emulator_options};
 use serde_json::{Value, json};
-use testkit::function_process::{FunctionProcess, ProcessOptions};
-use testkit::{RequestBuilder, TestApp, build_functions, emulator_options};
 use tokio::sync::mpsc;
 
 use crate::support::page::root;

@@ -3,11 +3,11 @@
 
 use std::time::SystemTime;
 
+use harness::fake_s3::KEY_SNAPSHOT_PATH;
+use harness::{RequestBuilder, TestApp};
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
-use testkit::fake_s3::KEY_SNAPSHOT_PATH;
-use testkit::{RequestBuilder, TestApp};
 
 use crate::support::clock::NOW;
 use crate::support::gzip::gzip;

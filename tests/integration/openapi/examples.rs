@@ -2,13 +2,13 @@
 //! request produces, it serializes the problem.
 
 use aws::call_error::CallError;
+use harness::{RequestBuilder, TestApp, TestResponse};
 use model::api_key::Endpoint;
 use model::identifier::RequestIdentifier;
 use serde_json::{Value, json};
 use service::problem::{Problem, ProblemType};
 use service::problem_document;
 use store::error::StoreError;
-use testkit::{RequestBuilder, TestApp, TestResponse};
 
 use super::document::{Document, DocumentedExample, Operation};
 use crate::support::clock::{NOW, earlier};

@@ -1,7 +1,7 @@
 //! The functions return the response examples, and the examples are valid for their schemas.
 
+use harness::{RequestBuilder, TestApp};
 use serde_json::{Value, json};
-use testkit::{RequestBuilder, TestApp};
 
 use super::document::{Document, DocumentedExample, Operation};
 use super::examples;

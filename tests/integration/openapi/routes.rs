@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use customers::CustomersFunction;
+use harness::{RequestBuilder, TestApp};
 use serde_json::json;
 use service::route::Route;
 use service::runtime::http::HttpFunction as _;
 use signals::SignalsFunction;
-use testkit::{RequestBuilder, TestApp};
 
 use super::document::Document;
 

@@ -1,7 +1,7 @@
 //! An app whose calls to DynamoDB pass a fault proxy.
 
-use testkit::TestApp;
-use testkit::fault_proxy::{FaultProxy, Plan};
+use harness::TestApp;
+use harness::fault_proxy::{FaultProxy, Plan};
 
 /// An app, the fault proxy between it and its tables, and a key of the account `shop`.
 pub(crate) struct AppBehindProxy {

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use harness::build_functions;
+use harness::fake_s3::FakeS3;
+use harness::fake_targets::{FakeTargets, Target};
+use harness::function_process::{FunctionProcess, ProcessOptions};
 use serde_json::{Value, json};
-use testkit::build_functions;
-use testkit::fake_s3::FakeS3;
-use testkit::fake_targets::{FakeTargets, Target};
-use testkit::function_process::{FunctionProcess, ProcessOptions};
 use tokio::sync::mpsc;
 
 pub(crate) const BUCKET: &str = "intake-failures";

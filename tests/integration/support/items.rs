@@ -1,8 +1,8 @@
 //! Items of DynamoDB: how they are read, changed past the functions, and written as JSON.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use harness::{Item, TestApp};
 use serde_json::{Value, json};
-use testkit::{Item, TestApp};
 
 /// The name of the type of a value in DynamoDB's JSON.
 pub(crate) fn type_of(value: &AttributeValue) -> &'static str {

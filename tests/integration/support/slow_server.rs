@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use harness::http_server::{HttpServer, Service, response};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{Request, Response};
-use testkit::http_server::{HttpServer, Service, response};
 
 /// A server on loopback, until it is dropped.
 pub(crate) struct SlowServer(HttpServer<SlowService>);

@@ -1,26 +1,23 @@
 //! `customers`: finds, shows, exports or erases what is stored of a customer.
 
+mod erase;
 mod export;
 mod find;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use aws::queue::COUNT_DELAY;
 use clap::{Args, Subcommand};
 use model::account::AccountId;
 use model::customer::attributes::is_fence;
-use model::timestamp::Timestamp;
 use operator::error::store_error;
 use operator::items::{Json, display, get_item, json_object, key_of_partition};
 use store::attributes::Item;
 use store::customers::times_of_fields;
-use store::retry::MAX_REQUEST_DURATION;
 
+use self::erase::EraseCustomer;
 use self::export::ExportCustomer;
 use self::find::FindCustomers;
-use crate::confirm::confirm;
-use crate::erasure::{DoubtfulArgs, Erasure, ErasureArgs, ErasureScope, Wait};
 use crate::output::{Format, PrintedTable, note, print_json};
 use crate::stack::Stack;
 use crate::stack::variables::CUSTOMERS_TABLE;
@@ -144,45 +141,4 @@ fn print_times(stack: &Stack, item: &Item, format: Format) -> Result<()> {
         rows.add_row([field, &time.to_string()]);
     }
     rows.print()
-}
-
-fn help_of_erase() -> String {
-    let seconds = (MAX_REQUEST_DURATION + COUNT_DELAY).as_secs();
-    format!(
-        "Examples:\n  cargo intake --stack intake-prod customers erase --account shop customer-17 --dry-run\n  \
-        cargo intake --stack intake-prod customers erase --account shop customer-17\n  \
-        cargo intake --stack intake-prod customers erase --account shop -- --yes   # the customer with the id --yes\n\n\
-        The command refuses to run while the overflow queue or its dead-letter queue has messages, because their data would \
-        be stored after the erasure. It waits {seconds} seconds before it deletes, also when it found nothing: a request \
-        may still be on its way, and SQS may count a message late. After an interruption, run it again: it erases what is \
-        left. Backups are not changed, and the lake only by `lake erase`."
-    )
-}
-
-#[derive(Args, Debug)]
-#[command(after_help = help_of_erase())]
-pub(crate) struct EraseCustomer {
-    #[command(flatten)]
-    target: Target,
-
-    #[command(flatten)]
-    doubtful: DoubtfulArgs,
-
-    #[command(flatten)]
-    erasure: ErasureArgs,
-}
-
-impl EraseCustomer {
-    async fn run(&self, stack: &Stack, format: Format) -> Result<()> {
-        let Target {
-            account,
-            subject_id,
-        } = &self.target;
-        let options = &self.erasure;
-        let scope = ErasureScope::Subject(subject_id);
-        let erasure = Erasure::new(stack, account, scope, options, &self.doubtful.ids);
-        let confirm = |question: &str| confirm(question, options.yes);
-        let wait = || Wait::for_requests_before(Timestamp::now(), "");
-        erasure.run(confirm, wait, format).await
-    }
 }

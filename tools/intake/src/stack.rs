@@ -227,12 +227,12 @@ mod tests {
 
     impl Stack {
         /// The stack of a test.
-        pub(crate) fn from_app(app: &testkit::TestApp) -> Self {
+        pub(crate) fn from_app(app: &harness::TestApp) -> Self {
             let credentials = Credentials::new("local", "local", None, None, "test");
             let region = Region::new("eu-central-1");
             let endpoint = app.emulator.endpoint();
             let config = loopback_config(credentials, region, endpoint).unwrap();
-            let table = testkit::table_name("ApiKeysTable");
+            let table = harness::table_name("ApiKeysTable");
             let variables = StackVariables {
                 values: HashMap::from([(variables::API_KEYS_TABLE.to_owned(), table.to_owned())]),
                 source: "The test".to_owned(),

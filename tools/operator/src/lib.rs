@@ -17,4 +17,4 @@ pub mod read_retries;
 pub mod rejected;
 mod tables;
 
-pub use self::tables::{NOTE_INTERVAL, Note, Tables, WRITE_BUDGET};
+pub use self::tables::{NOTE_INTERVAL, Note, Tables, WRITE_TIMEOUT};

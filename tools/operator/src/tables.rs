@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::Client;
 
 /// The timeout of a write with all its attempts. No client waits for it, as one waits for a
 /// function.
-pub const WRITE_BUDGET: Duration = Duration::from_mins(1);
+pub const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How often a long operation says how far it is.
 pub const NOTE_INTERVAL: Duration = Duration::from_secs(5);

@@ -11,7 +11,7 @@ use model::timestamp::Timestamp;
 use store::error::OwnFault;
 
 use super::cache::{CacheSlot, LookupResult};
-use super::table_lookup::{Found, NoAnswer, TableAnswer};
+use super::table_reader::{Found, NoAnswer, TableAnswer};
 
 /// How long a record of another source is used when the table was only slow.
 const SLOW_TABLE_ENTRY_TTL: Duration = Duration::from_secs(5);

@@ -2,7 +2,7 @@
 //! what is remembered of their answers.
 //!
 //! 1. The cache ([`cache`](super::cache)). A fresh entry ends the look-up.
-//! 2. The key table ([`table_lookup`](super::table_lookup)), alone for `TABLE_HEAD_START`. For some seconds
+//! 2. The key table ([`table_reader`](super::table_reader)), alone for `TABLE_HEAD_START`. For some seconds
 //!    after a look-up without a response of the table, this step is left out. A table that refuses a call has
 //!    responded, so each request asks it again.
 //! 3. The key snapshot ([`snapshot_reader`](super::snapshot_reader)), beside a stale entry of the cache. A slow table may
@@ -24,7 +24,7 @@ use tracing::Instrument as _;
 
 use super::cache::{CacheAnswer, LookupResult};
 use super::decision::{Answers, Decision, KnownKey, Reason, decide};
-use super::table_lookup::{Found, NoAnswer, TableAnswer, TableLookup};
+use super::table_reader::{Found, NoAnswer, TableAnswer, TableLookup};
 use super::{Authenticator, lock};
 use crate::budget::RequestBudget;
 use crate::context::{KeyTableHealth, RequestContext};
@@ -36,7 +36,7 @@ impl Authenticator {
     pub async fn warm_up(&self, now: Timestamp) {
         let unknown = KeyHash::from_key("");
         let budget = RequestBudget::of(MAX_REQUEST_DURATION);
-        let mut lookup = self.table.start_lookup(unknown, now, budget.key_look_up());
+        let mut lookup = self.table.start_lookup(unknown, now, budget.key_lookup());
         let answers = self.ask(&mut lookup, None).await;
         match answers.table {
             // It may have been late because of the handshake.
@@ -66,7 +66,7 @@ impl Authenticator {
             CacheAnswer::Stale(result) => Some(result),
             CacheAnswer::Miss => None,
         };
-        let deadline = context.budget.key_look_up();
+        let deadline = context.budget.key_lookup();
         let mut lookup = self.table.start_lookup(hash, received_at, deadline);
         let answers = self.ask(&mut lookup, stale.as_ref()).await;
         match decide(answers) {

@@ -17,8 +17,8 @@ use super::reserved_names;
 /// What comes before the operation in its header.
 const TARGET_PREFIX: &str = "DynamoDB_20120810.";
 
-/// The largest body that DynamoDB takes, in bytes.
-const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+/// The largest body that DynamoDB accepts, in bytes.
+const MAX_CALL_BYTES: usize = 16 * 1024 * 1024;
 
 const UNKNOWN_OPERATION: &str =
     r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
@@ -36,7 +36,7 @@ pub(super) struct Protocol {
 
 impl Service for Protocol {
     async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
-        if request.body().len() > MAX_BODY_BYTES {
+        if request.body().len() > MAX_CALL_BYTES {
             return response(413, &[], "");
         }
         let target = request.headers().get("x-amz-target");

@@ -26,7 +26,7 @@ async fn parts_of_the_longest_request_are_those_of_the_design() {
         } else {
             whole
         };
-        let key_look_up = use_up(whole.key_look_up()).await;
+        let key_lookup = use_up(whole.key_lookup()).await;
         let writes = use_up(budget.writes()).await;
         let queue = use_up(budget.queue()).await;
         let late = if has_late_record {
@@ -35,7 +35,7 @@ async fn parts_of_the_longest_request_are_those_of_the_design() {
             String::new()
         };
         assert_eq!(started.elapsed(), MAX_REQUEST_DURATION, "{endpoint}");
-        let row = format!("| {endpoint} | {key_look_up} | {writes} | {queue} | {late} |");
+        let row = format!("| {endpoint} | {key_lookup} | {writes} | {queue} | {late} |");
         let row = row.replace("|  |", "| |");
         assert!(DESIGN.contains(&row), "design.md has not: {row}");
     }

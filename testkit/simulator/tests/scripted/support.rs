@@ -8,7 +8,7 @@ pub(crate) mod requests;
 pub(crate) mod stack;
 pub(crate) mod updates;
 
-#[path = "../../../../tests/testkit/request_builder.rs"]
+#[path = "../../../harness/src/request_builder.rs"]
 #[expect(
     dead_code,
     unreachable_pub,

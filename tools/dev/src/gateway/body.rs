@@ -15,7 +15,7 @@ use crate::exchange::sent_request::SentBody;
 /// The largest body that API Gateway takes, in megabytes ("Amazon API Gateway quotas").
 pub(super) const MAX_BODY_MEGABYTES: usize = 10;
 
-const MAX_BODY_BYTES: usize = MAX_BODY_MEGABYTES * 1024 * 1024;
+const MAX_GATEWAY_BODY_BYTES: usize = MAX_BODY_MEGABYTES * 1024 * 1024;
 
 /// How much is read of a body that is too large. Many clients read no response before they have
 /// sent their body: if the connection closed meanwhile, they would see a broken pipe instead of the
@@ -28,7 +28,7 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Reads the body of a request with these headers.
 pub(super) async fn read_body(headers: &HeaderMap, mut body: Body) -> SentBody {
     let declared = body.size_hint().lower();
-    let is_too_large = usize::try_from(declared).is_ok_and(|bytes| bytes > MAX_BODY_BYTES);
+    let is_too_large = usize::try_from(declared).is_ok_and(|bytes| bytes > MAX_GATEWAY_BODY_BYTES);
     // This client waits for a 100 before it sends the body, and gets the 413 instead.
     if is_too_large && headers.contains_key(EXPECT) {
         return SentBody::TooLarge;
@@ -42,8 +42,8 @@ pub(super) async fn read_body(headers: &HeaderMap, mut body: Body) -> SentBody {
         if let Some(data) = frame.data_ref() {
             read.extend_from_slice(data);
         }
-        if read.len() > MAX_BODY_BYTES {
-            discard(body, MAX_READ_BYTES - MAX_BODY_BYTES).await;
+        if read.len() > MAX_GATEWAY_BODY_BYTES {
+            discard(body, MAX_READ_BYTES - MAX_GATEWAY_BODY_BYTES).await;
             return SentBody::TooLarge;
         }
     }

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use anyhow::{Error, Result, anyhow, ensure};
-use aws::queue::COUNT_DELAY;
+use aws::sqs::COUNT_DELAY;
 use tokio::time::{Instant, sleep};
 
 use crate::output::note;

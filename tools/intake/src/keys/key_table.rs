@@ -21,7 +21,7 @@ use crate::output::note;
 use crate::stack::Stack;
 use crate::stack::variables::API_KEYS_TABLE;
 use crate::write_attempts::WriteAttempts;
-use operator::WRITE_BUDGET;
+use operator::WRITE_TIMEOUT;
 use operator::error::{call_error, store_error};
 use operator::items::{get_item, scan_table, text};
 
@@ -102,7 +102,7 @@ impl<'a> KeyTable<'a> {
         let unknown = unknown_outcome(&entry.key_id);
         say_at_interrupt(unknown.as_str());
         // The attempts of a call may take longer together.
-        let answered = run_until(Deadline::after(WRITE_BUDGET), put).await;
+        let answered = run_until(Deadline::after(WRITE_TIMEOUT), put).await;
         let error = match answered {
             Ok(Ok(_)) => return Ok(self.has_added(entry)),
             Ok(Err(error)) => {

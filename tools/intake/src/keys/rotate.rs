@@ -131,7 +131,7 @@ async fn end_old(key_table: &KeyTable<'_>, old: &StoredKey, end: Timestamp) -> R
 
 #[cfg(test)]
 mod tests {
-    use testkit::TestApp;
+    use harness::TestApp;
 
     use super::*;
     use crate::stack::Stack;

@@ -12,7 +12,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use store::attributes::Item;
 use store::retry::{Backoff, repeat};
 
-use crate::WRITE_BUDGET;
+use crate::WRITE_TIMEOUT;
 use crate::error::write_error;
 
 /// The most items in one `BatchWriteItem`: DynamoDB's limit.
@@ -40,7 +40,7 @@ pub async fn batch_delete(client: &Client, table_name: &str, keys: &[Item]) -> R
 async fn delete_batch(client: &Client, table_name: &str, keys: &[Item]) -> Result<()> {
     let deletes: Vec<_> = keys.iter().map(delete_request).collect::<Result<_>>()?;
     let mut unprocessed = HashMap::from([(table_name.to_owned(), deletes)]);
-    let deadline = Deadline::after(WRITE_BUDGET);
+    let deadline = Deadline::after(WRITE_TIMEOUT);
     let mut backoff = Backoff::default();
     loop {
         let call = || async {

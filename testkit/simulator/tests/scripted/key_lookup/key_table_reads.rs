@@ -21,7 +21,7 @@ async fn invalid_key_is_read_once_in_ten_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn look_up_that_has_no_answer_in_its_200_is_repeated_and_then_a_503() {
+async fn lookup_that_has_no_answer_in_its_200_is_repeated_and_then_a_503() {
     for body in ["", "<html></html>", CUT_ANSWER] {
         let stack = Stack::start(of_key_table(Fault::AnswerReplaced(body)));
         for key in [&*stack.key, "an-unknown-key"] {

@@ -17,7 +17,7 @@ const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 const HEDGE_READ_AFTER: Duration = Duration::from_millis(500);
 
 #[tokio::test(start_paused = true)]
-async fn snapshot_that_takes_longer_than_a_look_up_waits_is_used_when_it_is_there() {
+async fn snapshot_that_takes_longer_than_a_lookup_waits_is_used_when_it_is_there() {
     let stack = Stack::with_snapshot([], &key_entry());
     let outage = OUTAGE.always().on(Target::Tables);
     stack.set([outage, of_s3(slow(2_500))]);
@@ -81,7 +81,7 @@ async fn snapshot_is_read_once_a_minute_and_again_five_seconds_after_a_failure()
 }
 
 #[tokio::test(start_paused = true)]
-async fn snapshot_read_that_hangs_delays_one_look_up_and_none_of_the_next_five_seconds() {
+async fn snapshot_read_that_hangs_delays_one_lookup_and_none_of_the_next_five_seconds() {
     let stack = Stack::start(everywhere(OUTAGE));
     // Each look-up has a key of its own, because the cache has a key that was found.
     let names = [0, 70, 71, 75, 78].map(|seconds: u64| format!("key-{seconds}"));
@@ -159,7 +159,7 @@ async fn snapshot_is_asked_first_for_five_seconds_after_the_table_has_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hanging_s3_leaves_the_look_up_to_the_table() {
+async fn hanging_s3_leaves_the_lookup_to_the_table() {
     let stack = Stack::start([]);
     let hanging = || Fault::Hangs.always().on(Target::Tables);
     stack.set([hanging(), of_s3(Fault::Hangs)]);

@@ -21,7 +21,7 @@ use super::{CONCURRENCY, FinishedLine, ImportMode};
 use crate::error::write_error;
 use crate::import::last_changes::LastChanges;
 use crate::import::{ImportFile, ImportKind};
-use crate::{Tables, WRITE_BUDGET};
+use crate::{Tables, WRITE_TIMEOUT};
 
 struct NumberedUpdate<'a> {
     line: u64,
@@ -142,7 +142,7 @@ impl<'a> CustomersWriter<'a> {
     }
 
     async fn store_update(&self, numbered: &NumberedUpdate<'_>) -> Result<LineOutcome> {
-        let deadline = Deadline::after(WRITE_BUDGET);
+        let deadline = Deadline::after(WRITE_TIMEOUT);
         let upsert = Upsert {
             account_id: self.account,
             update: &numbered.update,

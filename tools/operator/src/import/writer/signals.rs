@@ -23,7 +23,7 @@ use crate::error::write_error;
 use crate::import::chunks::ImportLine;
 use crate::import::{ImportFile, ImportKind};
 use crate::items::{partition_query, query_items, text};
-use crate::{Tables, WRITE_BUDGET};
+use crate::{Tables, WRITE_TIMEOUT};
 
 /// Signals of one customer or emitter that were received at one time.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -229,7 +229,7 @@ impl<'a> SignalsWriter<'a> {
                 (context, &numbered.signal)
             })
             .collect();
-        let deadline = Deadline::after(WRITE_BUDGET);
+        let deadline = Deadline::after(WRITE_TIMEOUT);
         let stored = self.table.store_of_batches(&with_context, deadline).await;
         let is_stored = |outcome| match outcome {
             ItemOutcome::Stored => Ok(true),

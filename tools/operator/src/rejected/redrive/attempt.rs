@@ -16,7 +16,7 @@ use store::same_value::is_same_value;
 
 use super::redrive_outcome::RedriveOutcome;
 use super::{Candidate, Redrive};
-use crate::WRITE_BUDGET;
+use crate::WRITE_TIMEOUT;
 use crate::error::write_error;
 use crate::items::{partition_query, query_items, text};
 use crate::rejected::rejected_signal::RejectedSignal;
@@ -66,7 +66,7 @@ impl Redrive<'_> {
             first_received_at: found.received_at,
             request_id: "",
         };
-        let deadline = Deadline::after(WRITE_BUDGET);
+        let deadline = Deadline::after(WRITE_TIMEOUT);
         for outcome in self.signals_table.store(context, &[signal], deadline).await {
             match outcome {
                 ItemOutcome::Stored => {}

@@ -1,0 +1,41 @@
+//! Calls of an operator's commands to DynamoDB that get a fault.
+
+use std::time::Duration;
+
+use harness::TestApp;
+use harness::fault_proxy::{FaultProxy, Plan};
+
+use super::TIMEOUT;
+use super::operator::Operator;
+
+/// How often the proxy is asked.
+const INTERVAL: Duration = Duration::from_millis(5);
+
+/// An operator, and the fault proxy that the operator's calls to DynamoDB pass.
+pub(crate) struct OperatorBehindProxy {
+    pub(crate) operator: Operator,
+    pub(crate) proxy: FaultProxy,
+}
+
+pub(crate) async fn operator_behind_proxy(
+    app: &TestApp,
+    plan: impl Into<Plan>,
+) -> OperatorBehindProxy {
+    let proxy = FaultProxy::start(&app.emulator.endpoint(), plan)
+        .await
+        .unwrap();
+    let operator = Operator::new(app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    OperatorBehindProxy { operator, proxy }
+}
+
+/// Waits until a call has got the fault of the proxy's plan.
+pub(crate) async fn wait_for_fault(proxy: &FaultProxy) {
+    let faulted = async {
+        while proxy.counts().faulted == 0 {
+            tokio::time::sleep(INTERVAL).await;
+        }
+    };
+    tokio::time::timeout(TIMEOUT, faulted)
+        .await
+        .expect("a call gets the fault in time");
+}
