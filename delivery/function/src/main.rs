@@ -22,8 +22,8 @@ async fn main() -> Result<(), Error> {
                 now: Timestamp::now(),
                 log: &log,
             };
-            let answer = handler.deliver(invocation).await?;
-            Ok(answer)
+            let response = handler.deliver(invocation).await?;
+            Ok(response)
         }
     };
     runtime::run(handler, deliver).await

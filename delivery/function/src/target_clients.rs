@@ -54,6 +54,6 @@ pub(crate) async fn call<T, E: ProvideErrorMetadata>(
     match SdkFailure::from(&error) {
         SdkFailure::NotSent => Err(TargetError::RequestError),
         SdkFailure::Refused(refusal) => Err(TargetError::from_refusal(refusal)),
-        SdkFailure::Unanswered(error) => Err(error.into()),
+        SdkFailure::NoResponse(error) => Err(error.into()),
     }
 }

@@ -16,8 +16,8 @@ async fn main() -> Result<(), Error> {
         async move {
             let LambdaEvent { payload, context } = event;
             let now = Timestamp::now();
-            let answer = function.drain(payload, &context, now, &log).await;
-            Ok(answer)
+            let response = function.drain(payload, &context, now, &log).await;
+            Ok(response)
         }
     };
     runtime::run(function, drain).await

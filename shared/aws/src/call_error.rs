@@ -63,7 +63,7 @@ pub enum SdkFailure<'e> {
     /// The service, or a proxy before it, responded with an error.
     Refused(Refusal<'e>),
     /// There was no response, or it cannot be read.
-    Unanswered(CallError),
+    NoResponse(CallError),
 }
 
 /// An error response.
@@ -190,8 +190,8 @@ impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for SdkFai
     fn from(error: &'e SdkError<E, HttpResponse>) -> Self {
         match error {
             SdkError::ConstructionFailure(_) => Self::NotSent,
-            SdkError::TimeoutError(_) => Self::Unanswered(CallError::Timeout),
-            SdkError::DispatchFailure(_) => Self::Unanswered(CallError::DispatchFailure),
+            SdkError::TimeoutError(_) => Self::NoResponse(CallError::Timeout),
+            SdkError::DispatchFailure(_) => Self::NoResponse(CallError::DispatchFailure),
             // To the SDK, a 200 that it cannot parse is an error without a code.
             SdkError::ServiceError(service) if !service.raw().status().is_success() => {
                 Self::Refused(Refusal {
@@ -208,7 +208,7 @@ impl<'e, E: ProvideErrorMetadata> From<&'e SdkError<E, HttpResponse>> for SdkFai
                     message: None,
                 })
             }
-            _ => Self::Unanswered(CallError::ResponseError),
+            _ => Self::NoResponse(CallError::ResponseError),
         }
     }
 }
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_without_a_code_is_decided_by_its_status() {
+    fn response_without_a_code_is_decided_by_its_status() {
         for (status, cause) in [
             (400, CallError::Other("HTTP 400".to_owned())),
             (401, CallError::AccessDenied),
@@ -263,14 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_answer_is_a_refusal_only_when_it_is_a_whole_error() {
+    fn unreadable_response_is_a_refusal_only_when_it_is_a_whole_error() {
         for (status, body, is_refusal) in [
             (503, SdkBody::from("no JSON"), true),
             (503, SdkBody::taken(), false),
             (200, SdkBody::from("no JSON"), false),
         ] {
-            let answer = HttpResponse::new(status.try_into().unwrap(), body);
-            let error = SdkError::<ErrorMetadata, _>::response_error("unreadable", answer);
+            let response = HttpResponse::new(status.try_into().unwrap(), body);
+            let error = SdkError::<ErrorMetadata, _>::response_error("unreadable", response);
             let failure = SdkFailure::from(&error);
             assert_eq!(
                 matches!(failure, SdkFailure::Refused(_)),

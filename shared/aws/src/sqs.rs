@@ -127,6 +127,6 @@ fn call_error(failure: SdkFailure<'_>) -> CallError {
     match failure {
         SdkFailure::NotSent => CallError::Other("RequestError".to_owned()),
         SdkFailure::Refused(refusal) => refusal.call_error(),
-        SdkFailure::Unanswered(error) => error,
+        SdkFailure::NoResponse(error) => error,
     }
 }

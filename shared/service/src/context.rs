@@ -47,7 +47,7 @@ pub struct RequestContext {
 pub enum KeyTableHealth {
     /// It responded, or was not asked, or another source has revoked the key.
     #[default]
-    Answered,
+    Responded,
     /// It was slow, and another source decided. The flag says whether a call has failed since, or had no
     /// response for a second.
     Slow(Arc<AtomicBool>),
@@ -80,7 +80,7 @@ impl RequestContext {
     /// is known now.
     pub(crate) fn was_key_table_unavailable(&self) -> bool {
         match &self.key_table {
-            KeyTableHealth::Answered => false,
+            KeyTableHealth::Responded => false,
             KeyTableHealth::Slow(has_failed_since) => has_failed_since.load(Ordering::Relaxed),
             KeyTableHealth::Unavailable(_) => true,
         }
@@ -89,7 +89,7 @@ impl RequestContext {
     /// What is wrong with this service, if that is why the key table could not be read.
     pub(crate) fn key_table_fault(&self) -> Option<OwnFault> {
         match self.key_table {
-            KeyTableHealth::Answered | KeyTableHealth::Slow(_) => None,
+            KeyTableHealth::Responded | KeyTableHealth::Slow(_) => None,
             KeyTableHealth::Unavailable(fault) => fault,
         }
     }

@@ -141,9 +141,9 @@ impl BulkWriter {
         hedge_limit: &HedgeLimit,
     ) -> CallResult<I> {
         let call = || async { Ok(self.request(&items).send().await?) };
-        let answer = call_hedged(deadline, hedge_limit, call).await;
+        let response = call_hedged(deadline, hedge_limit, call).await;
         let mut call_result = CallResult::all_stored();
-        match answer.and_then(|output| find_unprocessed(&items, output)) {
+        match response.and_then(|output| find_unprocessed(&items, output)) {
             Ok(unprocessed) => call_result.pending = unprocessed,
             Err(error) if error.is_refusal() => match items.as_slice() {
                 [only] => call_result.refused.push(only.refused(error)),

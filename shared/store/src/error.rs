@@ -127,7 +127,7 @@ impl<E: ProvideErrorMetadata> From<SdkError<E, HttpResponse>> for StoreError {
     fn from(error: SdkError<E, HttpResponse>) -> Self {
         match SdkFailure::from(&error) {
             SdkFailure::NotSent => Self::Unserializable,
-            SdkFailure::Unanswered(error) => error.into(),
+            SdkFailure::NoResponse(error) => error.into(),
             SdkFailure::Refused(refusal) => refused(refusal),
         }
     }

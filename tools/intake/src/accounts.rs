@@ -176,14 +176,14 @@ async fn query_logs(stack: &Stack, name: &str, since: Timestamp) -> Result<Vec<V
     let started = started.map_err(|error| service_error("CloudWatch Logs", &error))?;
     let call = client.get_query_results().set_query_id(started.query_id);
     loop {
-        let answer = retry_read("CloudWatch Logs", note, RETRY_TIMEOUT, || {
+        let response = retry_read("CloudWatch Logs", note, RETRY_TIMEOUT, || {
             call.clone().send()
         });
-        let answer = answer
+        let response = response
             .await
             .map_err(|error| service_error("CloudWatch Logs", &error))?;
-        match answer.status {
-            Some(QueryStatus::Complete) => return Ok(answer.results.unwrap_or_default()),
+        match response.status {
+            Some(QueryStatus::Complete) => return Ok(response.results.unwrap_or_default()),
             Some(QueryStatus::Scheduled | QueryStatus::Running) => {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }

@@ -31,7 +31,7 @@ pub(crate) struct Bucket {
 /// An object as it was read.
 pub(crate) struct StoredObject {
     pub(crate) body: Vec<u8>,
-    /// The rest of the answer: the next version keeps it.
+    /// The rest of the response: the next version keeps it.
     pub(crate) before: GetObjectOutput,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct RefusedObject {
 
 /// A write without an acknowledgement.
 struct FailedWrite {
-    /// The status of the last answer, if there is one.
+    /// The status of the last response, if there is one.
     status: Option<u16>,
     /// With [`UnknownWrite`] as its context, unless S3 refused each attempt.
     error: Error,
@@ -87,7 +87,7 @@ impl Bucket {
     /// The keys of all objects that begin with `prefix`.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call.
+    /// S3 does not respond, or refuses the call.
     pub(crate) async fn keys(&self, prefix: &str) -> Result<Vec<String>> {
         let list = self.client.list_objects_v2();
         let mut call = list.bucket(&self.name).prefix(prefix);
@@ -108,7 +108,7 @@ impl Bucket {
     /// over. `None` when there is none, such as one that has expired meanwhile.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call: with [`RefusedObject`], because of the object.
+    /// S3 does not respond, or refuses the call: with [`RefusedObject`], because of the object.
     pub(crate) async fn get(&self, key: &str, timeout: Duration) -> Result<Option<StoredObject>> {
         let call = self.client.get_object().bucket(&self.name).key(key);
         let read = retry_read("S3", note, timeout, || read_whole(call.clone())).await;
@@ -130,7 +130,7 @@ impl Bucket {
     /// The tags of an object, as [`Self::replace`] takes them.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call: with [`RefusedObject`], because of the object.
+    /// S3 does not respond, or refuses the call: with [`RefusedObject`], because of the object.
     pub(crate) async fn tags(&self, key: &str) -> Result<String> {
         let call = self.client.get_object_tagging();
         let call = call.bucket(&self.name).key(key);
@@ -146,7 +146,7 @@ impl Bucket {
     /// these tags, and the rest of what S3 keeps beside a body from the object that was read.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call: with [`RefusedObject`], because of the object. With
+    /// S3 does not respond, or refuses the call: with [`RefusedObject`], because of the object. With
     /// [`UnknownWrite`] as its context, the object may be written.
     pub(crate) async fn replace(
         &self,
@@ -169,7 +169,7 @@ impl Bucket {
     /// Writes an object, if there is none with this key.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call. With [`UnknownWrite`] as its context, the object may be
+    /// S3 does not respond, or refuses the call. With [`UnknownWrite`] as its context, the object may be
     /// written.
     pub(crate) async fn create(
         &self,
@@ -187,7 +187,7 @@ impl Bucket {
     /// Writes an object, whatever has this key.
     ///
     /// # Errors
-    /// S3 does not answer, or refuses the call. With [`UnknownWrite`] as its context, the object may be
+    /// S3 does not respond, or refuses the call. With [`UnknownWrite`] as its context, the object may be
     /// written.
     pub(crate) async fn put(&self, key: &str, body: Vec<u8>) -> Result<()> {
         let written = self.send(self.put_call(key, body)).await;
@@ -267,31 +267,31 @@ where
         let is_checksum = causes(error).contains(WRONG_CHECKSUM);
         return is_checksum.then_some("its body does not match its checksum.");
     }
-    let SdkFailure::Refused(answer) = SdkFailure::from(error) else {
+    let SdkFailure::Refused(response) = SdkFailure::from(error) else {
         return None;
     };
-    let code = answer.code.unwrap_or_default();
-    let error = answer.call_error();
+    let code = response.code.unwrap_or_default();
+    let error = response.call_error();
     let has_unusable_key = matches!(error, CallError::UnusableKey(_));
     let is_refused = matches!(error, CallError::AccessDenied | CallError::Other(_))
-        && matches!(answer.status, 400 | 403 | CONTENT_TOO_LARGE);
+        && matches!(response.status, 400 | 403 | CONTENT_TOO_LARGE);
     let is_about_object = (has_unusable_key || is_refused) && code != OTHER_REGION_CODE;
     if !is_about_object {
         return None;
     }
-    let message = answer.message.unwrap_or_default().to_ascii_lowercase();
+    let message = response.message.unwrap_or_default().to_ascii_lowercase();
     Some(match code {
         "InvalidObjectState" => "it is archived. Restore it, and run the command again.",
         _ if has_unusable_key => "its KMS key cannot be used.",
         _ if message.contains("object lock") => "it is under Object Lock.",
-        _ if answer.status == 403 => {
+        _ if response.status == 403 => {
             "these credentials do not permit this. Use those of an operator."
         }
         _ => "S3 refuses it.",
     })
 }
 
-/// What the SDK says of a body with another checksum than the answer has.
+/// What the SDK says of a body with another checksum than the response has.
 const WRONG_CHECKSUM: &str = "checksum mismatch";
 
 /// Reads an object to its end. A body that breaks off is a timeout, because only that is repeated at once. One
@@ -328,8 +328,8 @@ impl fmt::Display for UnknownWrite {
     }
 }
 
-/// The status of the answer, if there is one.
+/// The status of the response, if there is one.
 fn status<E>(error: &SdkError<E, HttpResponse>) -> Option<u16> {
-    let answer = error.raw_response()?;
-    Some(answer.status().as_u16())
+    let response = error.raw_response()?;
+    Some(response.status().as_u16())
 }

@@ -19,12 +19,12 @@ use crate::overflow::Queues;
 use crate::stack::variables::{API_KEYS_TABLE, INTAKE_VERSION, OVERFLOW_FUNCTION};
 use crate::stack::{OWN_VERSION, Stack};
 
-/// How long a check waits for an answer of DynamoDB.
+/// How long a check waits for a response of DynamoDB.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Checks the stack.
 pub(crate) async fn run(stack: &Stack, format: Format) -> Result<()> {
-    // A table that does not answer is a finding, and no reason to wait for minutes.
+    // A table that does not respond is a finding, and no reason to wait for minutes.
     let findings = find_all(&stack.with_call_timeout(CALL_TIMEOUT)).await?;
     let failed = findings
         .iter()
@@ -212,7 +212,7 @@ const DELIVERED_STREAMS: i32 = 4;
 /// The shards of the stream of a new table, each of which one invocation reads at a time.
 const SHARDS: i32 = 4;
 
-/// What a delivery holds while a target does not answer (delivery/README.md).
+/// What a delivery holds while a target does not respond (delivery/README.md).
 const DELIVERY: i32 = DELIVERED_STREAMS * SHARDS;
 
 /// Checks that the quota leaves the API something beside the drains and a delivery, if there is one.

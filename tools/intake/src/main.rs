@@ -5,7 +5,7 @@
 //!
 //! The tool parses, stores and hashes keys with the functions' own code, in [`model`] and [`store`],
 //! since the two must not differ. Scans, queries and deletions are only here, since the functions'
-//! roles do not permit them. It must not know how a request is answered.
+//! roles do not permit them. It must not know how a request is processed.
 
 mod accounts;
 mod bucket;

@@ -165,8 +165,8 @@ impl Verify {
             context.account
         ));
         let ping = ApiRequest::new("GET", PING);
-        let answered = context.sender.api.send(&ping).await;
-        answered.context("The API does not respond")?;
+        let response = context.sender.api.send(&ping).await;
+        response.context("The API does not respond")?;
         requests::check_keys(context).await;
         requests::update_customer(context).await;
         requests::check_pass_through(context).await;

@@ -46,8 +46,8 @@ impl Intercept for WriteAttempts {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let answer = context.response();
-        let is_refused = answer.is_some_and(|answer| answer.status().is_client_error());
+        let response = context.response();
+        let is_refused = response.is_some_and(|response| response.status().is_client_error());
         if is_refused {
             self.uncertain.fetch_sub(1, Ordering::Relaxed);
         }

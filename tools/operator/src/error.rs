@@ -74,10 +74,10 @@ pub fn service_error<E>(service: &str, error: &SdkError<E, HttpResponse>) -> Err
 where
     E: ProvideErrorMetadata + StdError + 'static,
 {
-    let answered = error.as_service_error();
-    let code = answered.and_then(ProvideErrorMetadata::code);
-    if let (Some(answered), Some(code)) = (answered, code) {
-        let message = answered.message();
+    let response = error.as_service_error();
+    let code = response.and_then(ProvideErrorMetadata::code);
+    if let (Some(response), Some(code)) = (response, code) {
+        let message = response.message();
         let reason = format!("{code}: {}", message.unwrap_or_default());
         return match explain_signature(Some(code), message) {
             Some(advice) => anyhow!("{service} refused the call: {advice} ({reason})"),

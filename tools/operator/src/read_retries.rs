@@ -46,7 +46,7 @@ where
     let mut retries = ReadRetries::new(what, note, timeout);
     loop {
         let error = match call().await {
-            Ok(answer) => return Ok(answer),
+            Ok(response) => return Ok(response),
             Err(error) => error,
         };
         let is_worth_another = retries.wait(&error).await;
@@ -132,7 +132,7 @@ where
             return Some("AWS already runs as many of these queries as it allows");
         }
         SdkFailure::Refused(refusal) => refusal.call_error(),
-        SdkFailure::Unanswered(cause) => cause,
+        SdkFailure::NoResponse(cause) => cause,
         SdkFailure::NotSent => return None,
     };
     match cause {
@@ -166,7 +166,7 @@ mod tests {
     #[tokio::test]
     async fn call_is_made_again_while_aws_throttles_or_fails_and_not_when_it_refuses() {
         let calls = Cell::new(0);
-        let answer = retry_read(
+        let response = retry_read(
             "S3",
             |_| {},
             RETRY_TIMEOUT,
@@ -180,7 +180,7 @@ mod tests {
                 }
             },
         );
-        assert_eq!(answer.await.unwrap(), 4);
+        assert_eq!(response.await.unwrap(), 4);
         let refused = retry_read(
             "S3",
             |_| {},

@@ -9,7 +9,7 @@ async fn write_at_the_same_time_as_another_is_a_change() {
 }
 
 #[tokio::test]
-async fn answer_without_a_code_is_decided_by_its_status() {
+async fn response_without_a_code_is_decided_by_its_status() {
     for (status, error) in [
         (408, S3Error::Unavailable(CallError::Timeout)),
         (429, S3Error::Unavailable(CallError::Throttled)),

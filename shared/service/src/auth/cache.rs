@@ -24,7 +24,7 @@ const MAX_INVALID_KEYS: NonZeroUsize = NonZeroUsize::new(8_192).unwrap();
 
 /// What the cache has of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CacheAnswer {
+pub(crate) enum CacheResult {
     /// It is used without a look-up. A valid key may have expired since.
     Fresh {
         /// `None` for an unknown key.
@@ -83,14 +83,14 @@ impl Default for Cache {
 }
 
 impl Cache {
-    pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CacheAnswer {
+    pub(crate) fn get(&mut self, hash: &KeyHash, now: Timestamp) -> CacheResult {
         match self.valid.get(hash).or_else(|| self.invalid.get(hash)) {
-            Some(slot) if now < slot.fresh_until => CacheAnswer::Fresh {
+            Some(slot) if now < slot.fresh_until => CacheResult::Fresh {
                 entry: slot.result.entry.clone(),
                 key_table_is_unavailable: slot.key_table_is_unavailable,
             },
-            Some(slot) => CacheAnswer::Stale(slot.result.clone()),
-            None => CacheAnswer::Miss,
+            Some(slot) => CacheResult::Stale(slot.result.clone()),
+            None => CacheResult::Miss,
         }
     }
 
@@ -172,11 +172,11 @@ mod tests {
             cache.insert(invalid(n), None, NOW);
         }
         assert_eq!(cache.invalid.len(), limit);
-        assert!(matches!(cache.get(&valid, NOW), CacheAnswer::Fresh { .. }));
-        assert_eq!(cache.get(&invalid(limit - 1), NOW), CacheAnswer::Miss);
+        assert!(matches!(cache.get(&valid, NOW), CacheResult::Fresh { .. }));
+        assert_eq!(cache.get(&invalid(limit - 1), NOW), CacheResult::Miss);
         assert!(matches!(
             cache.get(&invalid(limit), NOW),
-            CacheAnswer::Fresh { .. }
+            CacheResult::Fresh { .. }
         ));
     }
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn late_answer_of_the_table_replaces_an_entry_of_the_snapshot_unless_that_is_revoked() {
+    fn late_response_of_the_table_replaces_an_entry_of_the_snapshot_unless_that_is_revoked() {
         let revoked = KeyEntry {
             revoked_at: Some(NOW),
             ..valid_key()
@@ -215,7 +215,7 @@ mod tests {
             };
             cache.insert_without_table(hash, slot, NOW);
             cache.insert_late(hash, of_table.map(Arc::new), NOW);
-            let fresh = CacheAnswer::Fresh {
+            let fresh = CacheResult::Fresh {
                 entry: expected.map(Arc::new),
                 key_table_is_unavailable: false,
             };
@@ -236,7 +236,7 @@ mod tests {
         cache.insert(hash, Some(revoked.clone()), later);
         assert_eq!(
             cache.get(&hash, later),
-            CacheAnswer::Fresh {
+            CacheResult::Fresh {
                 entry: Some(revoked),
                 key_table_is_unavailable: false,
             }

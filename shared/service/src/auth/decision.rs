@@ -1,4 +1,4 @@
-//! Decides which record of a key counts, and how long it is cached, from the answers of the sources
+//! Decides which record of a key counts, and how long it is cached, from the responses of the sources
 //! (docs/outages.md, The key snapshot).
 //!
 //! This module must not know how a source is asked.
@@ -11,15 +11,15 @@ use model::timestamp::Timestamp;
 use store::error::OwnFault;
 
 use super::cache::{CacheSlot, LookupResult};
-use super::table_reader::{Found, NoAnswer, TableAnswer};
+use super::table_reader::{Found, NoResponse, TableResponse};
 
 /// How long a record of another source is used when the table was only slow.
 const SLOW_TABLE_ENTRY_TTL: Duration = Duration::from_secs(5);
 
 /// What the sources know about a key.
 #[derive(Clone, Debug)]
-pub(super) struct Answers {
-    pub(super) table: TableAnswer,
+pub(super) struct Responses {
+    pub(super) table: TableResponse,
     /// The newest record of the snapshot and the cache. `None` if neither has the key, or if the table
     /// responded before the snapshot was read.
     pub(super) known: Option<KnownKey>,
@@ -34,12 +34,12 @@ pub(super) struct KnownKey {
     used_until: Timestamp,
 }
 
-/// What a look-up does with the answers.
+/// What a look-up does with the responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// The answer of the table counts.
+    /// The response of the table counts.
     Table(Found),
-    /// The look-up waits for the table, and its answer counts: no other source knows the key.
+    /// The look-up waits for the table, and its response counts: no other source knows the key.
     AwaitTable,
     /// The record of another source counts.
     WithoutTable(KnownKey, Reason),
@@ -58,26 +58,26 @@ pub(super) enum Reason {
 }
 
 /// Decides which record counts.
-pub(super) fn decide(answers: Answers) -> Decision {
-    let Answers { table, known } = answers;
+pub(super) fn decide(responses: Responses) -> Decision {
+    let Responses { table, known } = responses;
     let Some(known) = known else {
         return match table {
-            TableAnswer::Found(entry) => Decision::Table(Ok(entry)),
-            TableAnswer::Failed(error) => Decision::Table(Err(error)),
-            TableAnswer::NotYet(_) => Decision::AwaitTable,
+            TableResponse::Found(entry) => Decision::Table(Ok(entry)),
+            TableResponse::Failed(error) => Decision::Table(Err(error)),
+            TableResponse::NotYet(_) => Decision::AwaitTable,
         };
     };
     let reason = match table {
-        TableAnswer::Found(entry) if known.entry.revoked_at.is_none() => {
+        TableResponse::Found(entry) if known.entry.revoked_at.is_none() => {
             return Decision::Table(Ok(entry));
         }
-        TableAnswer::Found(_) => Reason::Revoked,
-        TableAnswer::Failed(error) => match error.own_fault() {
+        TableResponse::Found(_) => Reason::Revoked,
+        TableResponse::Failed(error) => match error.own_fault() {
             Some(fault) => Reason::TableRefuses(fault),
             None => Reason::TableIsUnavailable,
         },
-        TableAnswer::NotYet(NoAnswer::Slow) => Reason::TableIsSlow,
-        TableAnswer::NotYet(NoAnswer::Unavailable) => Reason::TableIsUnavailable,
+        TableResponse::NotYet(NoResponse::Slow) => Reason::TableIsSlow,
+        TableResponse::NotYet(NoResponse::Unavailable) => Reason::TableIsUnavailable,
     };
     Decision::WithoutTable(known, reason)
 }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_of_the_table_counts_unless_it_fails_or_another_source_knows_of_a_revocation() {
+    fn response_of_the_table_counts_unless_it_fails_or_another_source_knows_of_a_revocation() {
         let of_table = Some(entry("of the table"));
         let throttled = StoreError::from(CallError::Throttled);
         let denied = StoreError::from(CallError::AccessDenied);
@@ -181,7 +181,7 @@ mod tests {
         let refuses = Reason::TableRefuses(OwnFault::Access);
         let cases = [
             (
-                TableAnswer::Found(of_table.clone()),
+                TableResponse::Found(of_table.clone()),
                 [
                     Decision::Table(Ok(of_table.clone())),
                     Decision::Table(Ok(of_table)),
@@ -189,7 +189,7 @@ mod tests {
                 ],
             ),
             (
-                TableAnswer::Found(None),
+                TableResponse::Found(None),
                 [
                     Decision::Table(Ok(None)),
                     Decision::Table(Ok(None)),
@@ -197,7 +197,7 @@ mod tests {
                 ],
             ),
             (
-                TableAnswer::Failed(throttled.clone()),
+                TableResponse::Failed(throttled.clone()),
                 [
                     Decision::Table(Err(throttled)),
                     without_table(Reason::TableIsUnavailable),
@@ -205,7 +205,7 @@ mod tests {
                 ],
             ),
             (
-                TableAnswer::Failed(StoreError::Corrupt),
+                TableResponse::Failed(StoreError::Corrupt),
                 [
                     Decision::Table(Err(StoreError::Corrupt)),
                     without_table(Reason::TableIsUnavailable),
@@ -213,7 +213,7 @@ mod tests {
                 ],
             ),
             (
-                TableAnswer::Failed(denied.clone()),
+                TableResponse::Failed(denied.clone()),
                 [
                     Decision::Table(Err(denied)),
                     without_table(refuses),
@@ -221,7 +221,7 @@ mod tests {
                 ],
             ),
             (
-                TableAnswer::NotYet(NoAnswer::Slow),
+                TableResponse::NotYet(NoResponse::Slow),
                 [
                     Decision::AwaitTable,
                     without_table(Reason::TableIsSlow),
@@ -229,7 +229,7 @@ mod tests {
                 ],
             ),
             (
-                TableAnswer::NotYet(NoAnswer::Unavailable),
+                TableResponse::NotYet(NoResponse::Unavailable),
                 [
                     Decision::AwaitTable,
                     without_table(Reason::TableIsUnavailable),
@@ -242,11 +242,11 @@ mod tests {
                 .into_iter()
                 .zip(expected)
             {
-                let answers = Answers {
+                let responses = Responses {
                     table: table.clone(),
                     known: known.cloned(),
                 };
-                assert_eq!(decide(answers), expected, "{table:?}, {known:?}");
+                assert_eq!(decide(responses), expected, "{table:?}, {known:?}");
             }
         }
     }

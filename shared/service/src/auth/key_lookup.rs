@@ -1,5 +1,5 @@
 //! The look-up of a key (docs/outages.md, The key snapshot): in which order the sources are asked, and
-//! what is remembered of their answers.
+//! what is remembered of their responses.
 //!
 //! 1. The cache ([`cache`](super::cache)). A fresh entry ends the look-up.
 //! 2. The key table ([`table_reader`](super::table_reader)), alone for `TABLE_HEAD_START`. For some seconds
@@ -10,7 +10,7 @@
 //! 4. If no other source knows the key: the key table again, until the key look-up's part of
 //!    [`RequestBudget`] is over.
 //!
-//! This module must not know which answer counts: [`decision`](super::decision) does.
+//! This module must not know which response counts: [`decision`](super::decision) does.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use model::timestamp::Timestamp;
 use store::retry::MAX_REQUEST_DURATION;
 use tracing::Instrument as _;
 
-use super::cache::{CacheAnswer, LookupResult};
-use super::decision::{Answers, Decision, KnownKey, Reason, decide};
-use super::table_reader::{Found, NoAnswer, TableAnswer, TableLookup};
+use super::cache::{CacheResult, LookupResult};
+use super::decision::{Decision, KnownKey, Reason, Responses, decide};
+use super::table_reader::{Found, NoResponse, TableLookup, TableResponse};
 use super::{Authenticator, lock};
 use crate::budget::RequestBudget;
 use crate::context::{KeyTableHealth, RequestContext};
@@ -37,14 +37,14 @@ impl Authenticator {
         let unknown = KeyHash::from_key("");
         let budget = RequestBudget::of(MAX_REQUEST_DURATION);
         let mut lookup = self.table.start_lookup(unknown, now, budget.key_lookup());
-        let answers = self.ask(&mut lookup, None).await;
-        match answers.table {
+        let responses = self.ask(&mut lookup, None).await;
+        match responses.table {
             // It may have been late because of the handshake.
-            TableAnswer::Found(_) => self.table.forget_missing_answer(),
-            TableAnswer::Failed(error) => warn_of_failure(&Err(error)),
-            TableAnswer::NotYet(_) => {
-                let late_answer = async move { warn_of_failure(&lookup.answer.await) };
-                tokio::spawn(late_answer);
+            TableResponse::Found(_) => self.table.forget_missing_response(),
+            TableResponse::Failed(error) => warn_of_failure(&Err(error)),
+            TableResponse::NotYet(_) => {
+                let late_response = async move { warn_of_failure(&lookup.response.await) };
+                tokio::spawn(late_response);
             }
         }
     }
@@ -54,7 +54,7 @@ impl Authenticator {
         let received_at = context.received_at;
         let cached = lock(&self.cache).get(&hash, received_at);
         let stale = match cached {
-            CacheAnswer::Fresh {
+            CacheResult::Fresh {
                 entry,
                 key_table_is_unavailable,
             } => {
@@ -63,15 +63,15 @@ impl Authenticator {
                 }
                 return Ok(entry);
             }
-            CacheAnswer::Stale(result) => Some(result),
-            CacheAnswer::Miss => None,
+            CacheResult::Stale(result) => Some(result),
+            CacheResult::Miss => None,
         };
         let deadline = context.budget.key_lookup();
         let mut lookup = self.table.start_lookup(hash, received_at, deadline);
-        let answers = self.ask(&mut lookup, stale.as_ref()).await;
-        match decide(answers) {
+        let responses = self.ask(&mut lookup, stale.as_ref()).await;
+        match decide(responses) {
             Decision::Table(found) => self.remember(hash, found, received_at),
-            Decision::AwaitTable => self.remember(hash, lookup.answer.await, received_at),
+            Decision::AwaitTable => self.remember(hash, lookup.response.await, received_at),
             Decision::WithoutTable(known, reason) => {
                 let entry = self.use_without_table(lookup, known, reason, context);
                 Ok(Some(entry))
@@ -80,15 +80,15 @@ impl Authenticator {
     }
 
     /// Asks the table and, if it does not respond in time, the snapshot.
-    async fn ask(&self, lookup: &mut TableLookup, stale: Option<&LookupResult>) -> Answers {
-        let table = self.table.answer_in_time(lookup).await;
+    async fn ask(&self, lookup: &mut TableLookup, stale: Option<&LookupResult>) -> Responses {
+        let table = self.table.response_in_time(lookup).await;
         match table {
-            TableAnswer::Found(_) => Answers { table, known: None },
-            TableAnswer::NotYet(NoAnswer::Slow) => self.ask_beside_table(lookup, stale).await,
-            TableAnswer::NotYet(NoAnswer::Unavailable) | TableAnswer::Failed(_) => {
+            TableResponse::Found(_) => Responses { table, known: None },
+            TableResponse::NotYet(NoResponse::Slow) => self.ask_beside_table(lookup, stale).await,
+            TableResponse::NotYet(NoResponse::Unavailable) | TableResponse::Failed(_) => {
                 let reading = self.snapshot.current(lookup.now(), lookup.deadline);
                 let known = reading.await.newest(lookup.hash, stale);
-                Answers { table, known }
+                Responses { table, known }
             }
         }
     }
@@ -99,26 +99,26 @@ impl Authenticator {
         &self,
         lookup: &mut TableLookup,
         stale: Option<&LookupResult>,
-    ) -> Answers {
+    ) -> Responses {
         let hash = lookup.hash;
         let reading = pin!(self.snapshot.current(lookup.now(), lookup.deadline));
-        match select(reading, &mut lookup.answer).await {
-            Either::Left((snapshot, _)) => Answers {
-                table: TableAnswer::NotYet(NoAnswer::Slow),
+        match select(reading, &mut lookup.response).await {
+            Either::Left((snapshot, _)) => Responses {
+                table: TableResponse::NotYet(NoResponse::Slow),
                 known: snapshot.newest(hash, stale),
             },
-            Either::Right((Ok(entry), _)) => Answers {
-                table: TableAnswer::Found(entry),
+            Either::Right((Ok(entry), _)) => Responses {
+                table: TableResponse::Found(entry),
                 known: self.snapshot.in_memory(lookup.now()).newest(hash, stale),
             },
-            Either::Right((Err(error), reading)) => Answers {
-                table: TableAnswer::Failed(error),
+            Either::Right((Err(error), reading)) => Responses {
+                table: TableResponse::Failed(error),
                 known: reading.await.newest(hash, stale),
             },
         }
     }
 
-    /// Adds the table's answer to the cache.
+    /// Adds the table's response to the cache.
     fn remember(&self, hash: KeyHash, found: Found, received_at: Timestamp) -> Found {
         let entry = found?;
         lock(&self.cache).insert(hash, entry.clone(), received_at);
@@ -126,7 +126,7 @@ impl Authenticator {
     }
 
     /// Adds what another source knows of a key to the cache, and to the context. The look-up in
-    /// a slow table may continue after the request: its answer counts for later requests.
+    /// a slow table may continue after the request: its response counts for later requests.
     fn use_without_table(
         &self,
         lookup: TableLookup,
@@ -142,7 +142,7 @@ impl Authenticator {
             Reason::Revoked => {}
             Reason::TableIsSlow => {
                 context.key_table = KeyTableHealth::Slow(Arc::clone(&lookup.has_failed));
-                self.await_late_answer(lookup);
+                self.await_late_response(lookup);
             }
             Reason::TableIsUnavailable => {
                 context.key_table = KeyTableHealth::Unavailable(None);
@@ -154,14 +154,14 @@ impl Authenticator {
         known.entry
     }
 
-    fn await_late_answer(&self, lookup: TableLookup) {
+    fn await_late_response(&self, lookup: TableLookup) {
         let cache = Arc::clone(&self.cache);
-        let late_answer = async move {
-            if let Ok(entry) = lookup.answer.await {
+        let late_response = async move {
+            if let Ok(entry) = lookup.response.await {
                 lock(&cache).insert_late(lookup.hash, entry, lookup.received_at);
             }
         };
-        tokio::spawn(late_answer.in_current_span());
+        tokio::spawn(late_response.in_current_span());
     }
 }
 

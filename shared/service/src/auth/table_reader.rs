@@ -36,16 +36,16 @@ pub(super) type Found = Result<Option<Arc<KeyEntry>>, StoreError>;
 
 /// The result of the table when its time is over.
 #[derive(Clone, Debug)]
-pub(super) enum TableAnswer {
+pub(super) enum TableResponse {
     /// The entry of the key; `None` for an unknown key.
     Found(Option<Arc<KeyEntry>>),
     Failed(StoreError),
-    NotYet(NoAnswer),
+    NotYet(NoResponse),
 }
 
 /// Why there is no response of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoAnswer {
+pub(super) enum NoResponse {
     /// It has not responded in [`TABLE_HEAD_START`].
     Slow,
     /// A call failed, or it has not responded in [`TABLE_SILENCE`].
@@ -56,13 +56,13 @@ pub(super) enum NoAnswer {
 #[derive(Clone, Debug)]
 pub(super) struct TableReader {
     table: ApiKeysTable,
-    missing_answer: Arc<Mutex<Option<MissingAnswer>>>,
+    missing_response: Arc<Mutex<Option<MissingResponse>>>,
 }
 
 /// The last look-up without a response of the table in time.
 #[derive(Clone, Copy, Debug)]
-struct MissingAnswer {
-    reason: NoAnswer,
+struct MissingResponse {
+    reason: NoResponse,
     /// Until when look-ups ask the snapshot first.
     until: Timestamp,
 }
@@ -76,7 +76,7 @@ pub(super) struct TableLookup {
     /// When the look-up must have ended.
     pub(super) deadline: Deadline,
     /// The result. The first poll sends the call.
-    pub(super) answer: BoxFuture<'static, Found>,
+    pub(super) response: BoxFuture<'static, Found>,
     /// Whether a call failed, or the table has not responded in [`TABLE_SILENCE`].
     pub(super) has_failed: Arc<AtomicBool>,
 }
@@ -85,7 +85,7 @@ impl TableReader {
     pub(super) fn new(table: ApiKeysTable) -> Self {
         Self {
             table,
-            missing_answer: Arc::default(),
+            missing_response: Arc::default(),
         }
     }
 
@@ -98,57 +98,57 @@ impl TableReader {
     ) -> TableLookup {
         let has_failed = Arc::new(AtomicBool::new(false));
         let table = self.clone();
-        let answer = table.ask(hash, received_at, deadline, Arc::clone(&has_failed));
+        let response = table.ask(hash, received_at, deadline, Arc::clone(&has_failed));
         TableLookup {
             hash,
             received_at,
             started: Instant::now(),
             deadline,
-            answer: answer.boxed(),
+            response: response.boxed(),
             has_failed,
         }
     }
 
     /// The result of the table before the snapshot is asked. For some seconds after a look-up without a
     /// response, the table is not asked.
-    pub(super) async fn answer_in_time(&self, lookup: &mut TableLookup) -> TableAnswer {
-        if let Some(reason) = self.missing_answer(lookup.received_at) {
-            return TableAnswer::NotYet(reason);
+    pub(super) async fn response_in_time(&self, lookup: &mut TableLookup) -> TableResponse {
+        if let Some(reason) = self.missing_response(lookup.received_at) {
+            return TableResponse::NotYet(reason);
         }
-        match timeout(TABLE_HEAD_START, &mut lookup.answer).await {
-            Ok(Ok(entry)) => TableAnswer::Found(entry),
-            Ok(Err(error)) => TableAnswer::Failed(error),
+        match timeout(TABLE_HEAD_START, &mut lookup.response).await {
+            Ok(Ok(entry)) => TableResponse::Found(entry),
+            Ok(Err(error)) => TableResponse::Failed(error),
             Err(_) => {
-                let reason = lookup.no_answer();
+                let reason = lookup.no_response();
                 self.note(reason, lookup.now());
-                TableAnswer::NotYet(reason)
+                TableResponse::NotYet(reason)
             }
         }
     }
 
     /// Why the table did not respond to a look-up, if that was at most [`SNAPSHOT_FIRST_PERIOD`] before
     /// `now`.
-    fn missing_answer(&self, now: Timestamp) -> Option<NoAnswer> {
-        let missing = (*lock(&self.missing_answer))?;
+    fn missing_response(&self, now: Timestamp) -> Option<NoResponse> {
+        let missing = (*lock(&self.missing_response))?;
         (now < missing.until).then_some(missing.reason)
     }
 
     /// Notes for the next look-ups that the table had not responded at `now`.
-    fn note(&self, reason: NoAnswer, now: Timestamp) {
+    fn note(&self, reason: NoResponse, now: Timestamp) {
         let until = now.plus(SNAPSHOT_FIRST_PERIOD);
-        *lock(&self.missing_answer) = Some(MissingAnswer { reason, until });
+        *lock(&self.missing_response) = Some(MissingResponse { reason, until });
     }
 
     /// Notes that the table did not respond to a look-up for a request of `received_at`. The failure counts
     /// from [`TABLE_SILENCE`] on at the latest, because Lambda may have frozen the process since.
     fn note_failure(&self, received_at: Timestamp, elapsed: Duration) {
         let failed_at = received_at.plus(elapsed.min(TABLE_SILENCE));
-        self.note(NoAnswer::Unavailable, failed_at);
+        self.note(NoResponse::Unavailable, failed_at);
     }
 
     /// Has the next look-up ask the table first.
-    pub(super) fn forget_missing_answer(&self) {
-        *lock(&self.missing_answer) = None;
+    pub(super) fn forget_missing_response(&self) {
+        *lock(&self.missing_response) = None;
     }
 
     /// Asks the table. Notes when it does not respond.
@@ -160,8 +160,8 @@ impl TableReader {
         has_failed: Arc<AtomicBool>,
     ) -> Found {
         let started = Instant::now();
-        let mut answer = pin!(self.table.find(&hash, deadline, &has_failed));
-        let in_time = timeout(TABLE_SILENCE, answer.as_mut()).await;
+        let mut response = pin!(self.table.find(&hash, deadline, &has_failed));
+        let in_time = timeout(TABLE_SILENCE, response.as_mut()).await;
         let is_unavailable = match &in_time {
             // A corrupt item is a response: it says nothing about other keys.
             Ok(Ok(_) | Err(StoreError::Corrupt)) => false,
@@ -175,7 +175,7 @@ impl TableReader {
         }
         let found = match in_time {
             Ok(found) => found,
-            Err(_) => answer.await,
+            Err(_) => response.await,
         };
         Ok(found?.map(Arc::new))
     }
@@ -187,11 +187,11 @@ impl TableLookup {
         self.received_at.plus(self.started.elapsed())
     }
 
-    fn no_answer(&self) -> NoAnswer {
+    fn no_response(&self) -> NoResponse {
         if self.has_failed.load(Ordering::Relaxed) {
-            NoAnswer::Unavailable
+            NoResponse::Unavailable
         } else {
-            NoAnswer::Slow
+            NoResponse::Slow
         }
     }
 }
@@ -205,18 +205,18 @@ mod tests {
 
     #[test]
     fn failure_counts_for_the_next_lookups_and_not_after_a_freeze() {
-        let missing_answer = |elapsed: Duration, received_after: Duration| {
+        let missing_response = |elapsed: Duration, received_after: Duration| {
             let table = TableReader::new(failing_table());
             table.note_failure(NOW, elapsed);
-            table.missing_answer(NOW.plus(received_after))
+            table.missing_response(NOW.plus(received_after))
         };
         for millis in [20, 1_000] {
             let elapsed = Duration::from_millis(millis);
             let next = elapsed + Duration::from_secs(1);
-            let expected = Some(NoAnswer::Unavailable);
-            assert_eq!(missing_answer(elapsed, next), expected, "{millis}");
+            let expected = Some(NoResponse::Unavailable);
+            assert_eq!(missing_response(elapsed, next), expected, "{millis}");
         }
         let freeze = Duration::from_secs(30);
-        assert_eq!(missing_answer(freeze, freeze), None);
+        assert_eq!(missing_response(freeze, freeze), None);
     }
 }

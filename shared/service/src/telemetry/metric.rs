@@ -70,7 +70,7 @@ metrics! {
         InternalErrors "Responses with status 500.";
         InvalidCalls "Requests that were valid, and for which the function made a call that DynamoDB found invalid.";
         AccessErrors "Requests for which DynamoDB denied access to a table or its KMS key, or did not know the table.";
-        DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the answer or the timeout of its last.";
+        DynamoDbLatency "Milliseconds from a request's first call to DynamoDB to the response or the timeout of its last.";
         ColdStarts "First requests of a process.";
     }
 }

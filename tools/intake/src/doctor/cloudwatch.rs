@@ -198,7 +198,7 @@ async fn read(client: &Client, metric: &Metric<'_>) -> Result<f64> {
         .name(metric.dimension)
         .value(metric.value)
         .build();
-    let answer = client
+    let response = client
         .get_metric_statistics()
         .namespace(metric.namespace)
         .metric_name(metric.name)
@@ -211,7 +211,7 @@ async fn read(client: &Client, metric: &Metric<'_>) -> Result<f64> {
         .await
         .map_err(|error| service_error("CloudWatch", &error))?;
     // There are two points instead of one when the period begins between CloudWatch's own periods.
-    let points = answer.datapoints().iter();
+    let points = response.datapoints().iter();
     let value = match metric.statistic {
         Statistic::Maximum => points.filter_map(|point| point.maximum).fold(0.0, f64::max),
         // The sum of no values is 0, where `sum` has -0.

@@ -30,7 +30,7 @@ use operator::items::{get_item, scan_table, text};
 pub(super) enum TableChange {
     /// DynamoDB has written nothing.
     None,
-    /// A write had no answer: DynamoDB may have done it.
+    /// A write had no response: DynamoDB may have done it.
     Unknown,
     /// DynamoDB has acknowledged a write, or was read after it.
     Written,
@@ -75,7 +75,7 @@ impl<'a> KeyTable<'a> {
         self.change.set(TableChange::Written);
     }
 
-    /// Adds a key. Returns `false` if another key has this hash: an attempt of this call, whose answer was
+    /// Adds a key. Returns `false` if another key has this hash: an attempt of this call, whose response was
     /// lost, is told by the id in the item.
     ///
     /// # Errors
@@ -102,8 +102,8 @@ impl<'a> KeyTable<'a> {
         let unknown = unknown_outcome(&entry.key_id);
         say_at_interrupt(unknown.as_str());
         // The attempts of a call may take longer together.
-        let answered = run_until(Deadline::after(WRITE_TIMEOUT), put).await;
-        let error = match answered {
+        let response = run_until(Deadline::after(WRITE_TIMEOUT), put).await;
+        let error = match response {
             Ok(Ok(_)) => return Ok(self.has_added(entry)),
             Ok(Err(error)) => {
                 if let Some(PutItemError::ConditionalCheckFailedException(refused)) =
@@ -298,7 +298,7 @@ impl StoredKey {
     }
 }
 
-/// What the operator hears of a key whose write has no answer.
+/// What the operator hears of a key whose write has no response.
 fn unknown_outcome(id: &str) -> String {
     format!(
         "It is unknown whether the key {id} is stored. If `cargo intake keys list` shows it, it is valid: \

@@ -1,4 +1,4 @@
-//! `keys revoke`: revokes a key in the table or, while the table does not answer, in the key snapshot
+//! `keys revoke`: revokes a key in the table or, while the table does not respond, in the key snapshot
 //! alone.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::bucket::UnknownWrite;
 use crate::confirm::confirm;
 use crate::output::{Format, note, print_json};
 
-/// How long `keys revoke` waits for an answer of the key table before it revokes in the snapshot.
+/// How long `keys revoke` waits for a response of the key table before it revokes in the snapshot.
 pub(super) const TABLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]

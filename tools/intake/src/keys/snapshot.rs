@@ -1,4 +1,4 @@
-//! The key snapshot: what the functions go by while the key table does not answer. A command that
+//! The key snapshot: what the functions go by while the key table does not respond. A command that
 //! changes a key writes it anew, whole, except `verify`, whose keys it leaves out.
 
 use std::collections::HashSet;
@@ -121,7 +121,7 @@ pub(crate) fn with_unpublished(error: Error, published: Result<()>) -> Error {
     }
 }
 
-/// Revokes a key in the snapshot alone, for the time in which the table does not answer.
+/// Revokes a key in the snapshot alone, for the time in which the table does not respond.
 ///
 /// # Errors
 /// The snapshot does not have the revocation or, with [`UnknownWrite`] as the context, may not have it.
@@ -139,13 +139,13 @@ pub(super) async fn revoke(bucket: &Bucket, id: &str) -> Result<()> {
 struct ReadSnapshot {
     object: S3Object,
     /// What [`Bucket::replace`] needs.
-    answer: GetObjectOutput,
+    response: GetObjectOutput,
 }
 
 /// Reads the object. Returns `None` if there is none.
 ///
 /// # Errors
-/// S3 does not answer or refuses the call, or the object is larger than a function reads.
+/// S3 does not respond or refuses the call, or the object is larger than a function reads.
 async fn read_object(bucket: &Bucket) -> Result<Option<ReadSnapshot>> {
     // The command tells at once that the snapshot is not written, and can be run again.
     let Some(StoredObject { body, before }) = bucket.get(OBJECT_KEY, Duration::ZERO).await? else {
@@ -167,7 +167,7 @@ async fn read_object(bucket: &Bucket) -> Result<Option<ReadSnapshot>> {
     };
     Ok(Some(ReadSnapshot {
         object,
-        answer: before,
+        response: before,
     }))
 }
 
@@ -194,7 +194,7 @@ async fn replace<T>(
             Some(before) => {
                 let tags = None;
                 bucket
-                    .replace(OBJECT_KEY, &before.answer, object, tags)
+                    .replace(OBJECT_KEY, &before.response, object, tags)
                     .await?
             }
             None => bucket.create(OBJECT_KEY, CONTENT_TYPE, object).await?,

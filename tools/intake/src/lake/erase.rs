@@ -294,7 +294,7 @@ impl LakeErasureArgs {
         selection: &Arc<Selection>,
         key: &str,
     ) -> Result<Removal> {
-        // An attempt whose answer was lost has removed them.
+        // An attempt whose response was lost has removed them.
         let mut removed_before = 0;
         for attempt in 1..=ATTEMPTS {
             let Some(StoredObject { body, before }) = bucket.get(key, RETRY_TIMEOUT).await? else {

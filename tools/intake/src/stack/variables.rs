@@ -163,7 +163,7 @@ const NO_SUCH_STACK: &str = "ValidationError";
 /// Describes one stack.
 ///
 /// # Errors
-/// There is no such stack, or CloudFormation does not answer.
+/// There is no such stack, or CloudFormation does not respond.
 pub(super) async fn describe(config: &SdkConfig, name: &str) -> Result<Stack> {
     let described = find(config, name).await?;
     described.with_context(|| {
@@ -184,7 +184,7 @@ pub(super) fn state_of(described: &Stack) -> StackState {
 /// Whether there is a stack with this name.
 ///
 /// # Errors
-/// CloudFormation does not answer.
+/// CloudFormation does not respond.
 pub(super) async fn exists(config: &SdkConfig, name: &str) -> Result<bool> {
     let found = find(config, name).await?;
     Ok(found.is_some())

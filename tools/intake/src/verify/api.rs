@@ -85,14 +85,14 @@ impl Api {
         })
     }
 
-    /// Sends a request, and again when API Gateway answers that there are too many: it did not call
+    /// Sends a request, and again when API Gateway responds that there are too many: it did not call
     /// the function.
     pub(super) async fn send(&self, request: &ApiRequest) -> Result<ApiResponse> {
         let mut response = self.send_once(request).await;
         for _ in 1..THROTTLED_ATTEMPTS {
             let is_throttled = response
                 .as_ref()
-                .is_ok_and(|answered| answered.status == 429);
+                .is_ok_and(|response| response.status == 429);
             if !is_throttled {
                 break;
             }
@@ -122,8 +122,8 @@ impl Api {
             }
         }
         let began = Instant::now();
-        let answered = tokio::time::timeout(RESPONSE_TIMEOUT, self.exchange(sent)).await;
-        let response = answered
+        let response = tokio::time::timeout(RESPONSE_TIMEOUT, self.exchange(sent)).await;
+        let response = response
             .with_context(|| format!("no response within {} s", RESPONSE_TIMEOUT.as_secs()))?;
         Ok(ApiResponse {
             took: began.elapsed(),

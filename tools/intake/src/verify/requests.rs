@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::api::ExpectedResponse;
 use super::api::{ApiRequest, ApiResponse, CUSTOMERS, PING, SIGNALS};
 use super::report::CheckContext;
-use super::sender::{AnsweredBatch, SentBatch, subject_id};
+use super::sender::{BatchResponse, SentBatch, subject_id};
 use crate::check_result::CheckOutcome;
 
 /// How many signals the compressed batch has.
@@ -36,13 +36,13 @@ const TOO_LARGE_FOR_GATEWAY: usize = 11 * 1024 * 1024;
 pub(super) async fn check_keys(context: &CheckContext<'_>) {
     let ping = || ApiRequest::new("GET", PING);
     let wrong = format!("{KEY_PREFIX}{}", "0".repeat(64));
-    let answered = ExpectedResponse::status(200).body("/response", json!("pong"));
+    let response = ExpectedResponse::status(200).body("/response", json!("pong"));
     let missing = ExpectedResponse::problem(401, "unauthorized")
         .header("www-authenticate", "Bearer realm=\"intake\"");
     let invalid = missing.clone().header("www-authenticate", "invalid_token");
     let promise = "API keys";
     context
-        .check(promise, "Ping with a valid key", &ping(), &answered)
+        .check(promise, "Ping with a valid key", &ping(), &response)
         .await;
     let without_key = ping().key(None);
     context
@@ -88,15 +88,15 @@ pub(super) async fn check_pass_through(context: &CheckContext<'_>) {
         .gzip()
         .header("user-agent", "curl/8.7.1")
         .header("accept", "*/*");
-    let answered = context.sender.send_batch(batch, &zipped).await;
-    context.checks.add("Endpoints", "gzip", answered.outcome());
+    let response = context.sender.send_batch(batch, &zipped).await;
+    context.checks.add("Endpoints", "gzip", response.outcome());
 
     let batch = SentBatch::new(SIGNALS_OF_LARGEST_BODY, 0);
     let largest = batch.request().padded_to(MAX_BODY_BYTES);
-    let answered = context.sender.send_batch(batch, &largest).await;
+    let response = context.sender.send_batch(batch, &largest).await;
     context
         .checks
-        .add("Limits", "A body of the largest size", answered.outcome());
+        .add("Limits", "A body of the largest size", response.outcome());
 
     let preflight = ApiRequest::new("OPTIONS", SIGNALS).key(None);
     let expected = ExpectedResponse::status(204).header("allow", "POST");
@@ -105,14 +105,14 @@ pub(super) async fn check_pass_through(context: &CheckContext<'_>) {
         .await;
 }
 
-/// A request that API Gateway answers by itself, and the status of its answer.
+/// A request that API Gateway responds to by itself, and the status of its response.
 struct GatewayCheck {
     name: &'static str,
     request: ApiRequest,
     status: u16,
 }
 
-/// Sends requests that API Gateway answers by itself. On other stacks, the checks are skipped.
+/// Sends requests that API Gateway responds to by itself. On other stacks, the checks are skipped.
 pub(super) async fn check_gateway(context: &CheckContext<'_>, is_gateway: bool) {
     let no_route = ApiRequest::post("/api/no-such-path", "{}");
     let other_host = ApiRequest::new("GET", PING).header("host", "another.invalid");
@@ -254,7 +254,7 @@ async fn send_batch_and_retry(
 ) -> BatchResponses {
     let batch = SentBatch::new(size.valid, size.invalid);
     let request = batch.request();
-    let AnsweredBatch { response, expected } = context.sender.send_batch(batch, &request).await;
+    let BatchResponse { response, expected } = context.sender.send_batch(batch, &request).await;
     let accepted = expected.clone().body("/replayed", json!(false));
     let first = accepted.check(&response).map(drop);
     let has_deferred =

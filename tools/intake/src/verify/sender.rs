@@ -99,7 +99,7 @@ impl Sender {
     }
 
     /// Sends a batch.
-    pub(super) async fn send_batch(&self, batch: SentBatch, request: &ApiRequest) -> AnsweredBatch {
+    pub(super) async fn send_batch(&self, batch: SentBatch, request: &ApiRequest) -> BatchResponse {
         let identifier = batch.identifier.clone();
         let expected = batch.expected();
         self.batches.borrow_mut().insert(identifier.clone(), batch);
@@ -110,17 +110,17 @@ impl Sender {
         if let Some(batch) = self.batches.borrow_mut().get_mut(&identifier) {
             batch.is_acknowledged = is_acknowledged;
         }
-        AnsweredBatch { response, expected }
+        BatchResponse { response, expected }
     }
 }
 
 /// The response to a batch, and what it has to be.
-pub(super) struct AnsweredBatch {
+pub(super) struct BatchResponse {
     pub(super) response: Result<ApiResponse>,
     pub(super) expected: ExpectedResponse,
 }
 
-impl AnsweredBatch {
+impl BatchResponse {
     /// The outcome of a check that the response is as expected.
     pub(super) fn outcome(&self) -> CheckOutcome {
         self.expected.outcome(&self.response)
