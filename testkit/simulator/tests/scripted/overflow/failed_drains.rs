@@ -39,6 +39,23 @@ async fn drain_that_fails_part_way_is_delivered_again_and_stores_once() {
     assert_eq!(stack.stored().len(), 60);
 }
 
+/// Another process gets new credentials.
+#[tokio::test(start_paused = true)]
+async fn process_ends_after_a_drain_whose_credentials_are_refused_and_the_message_is_delivered_again()
+ {
+    let stack = Stack::start([Fault::Lost.always()]);
+    stack.send(&batch_with_identifier(1), NOW).await;
+    let messages = stack.take_messages();
+    stack.set([Fault::Refused("ExpiredTokenException").always()]);
+    let drained = stack.invoke_overflow(&messages, NOW).await;
+    assert!(drained.are_credentials_refused);
+    assert_eq!(drained.response.batch_item_failures.len(), 1);
+    stack.set([]);
+    let drained = stack.invoke_overflow(&messages, NOW).await;
+    assert!(!drained.are_credentials_refused);
+    assert_eq!(stack.stored().len(), 1);
+}
+
 /// Defers ten batches of three signals, the first ones of the hot customer. Returns a message for
 /// each.
 async fn defer_ten_batches(stack: &Stack, hot_messages: usize) -> Vec<String> {

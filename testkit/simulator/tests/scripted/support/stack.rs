@@ -10,6 +10,8 @@ use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
 use overflow::{OverflowFunction, SqsEvent, SqsMessage};
 use serde_json::Value;
+use service::runtime::InvocationOutcome;
+use service::runtime::batch_item_failures::PartialBatchResponse;
 use service::runtime::http::serve;
 use service::telemetry::log::Log;
 use signals::SignalsFunction;
@@ -210,6 +212,19 @@ impl Stack {
 
     /// Drains these messages at this time, and returns those that are to be delivered again.
     pub(crate) async fn drain_at(&self, messages: &[String], now: Timestamp) -> Vec<String> {
+        let drained = self.invoke_overflow(messages, now).await;
+        let failed = drained.response.batch_item_failures.into_iter();
+        failed
+            .map(|failure| messages[failure.item_identifier.parse::<usize>().unwrap()].clone())
+            .collect()
+    }
+
+    /// Calls the overflow function with these messages. Their ids are their indexes.
+    pub(crate) async fn invoke_overflow(
+        &self,
+        messages: &[String],
+        now: Timestamp,
+    ) -> InvocationOutcome<PartialBatchResponse> {
         let records = messages.iter().zip(0..).map(|(body, id)| SqsMessage {
             message_id: id.to_string(),
             body: body.clone(),
@@ -218,11 +233,7 @@ impl Stack {
             records: records.collect(),
         };
         let context = Context::default();
-        let drained = self.overflow.drain(event, &context, now, &self.log).await;
-        let failed = drained.response.batch_item_failures.into_iter();
-        failed
-            .map(|failure| messages[failure.item_identifier.parse::<usize>().unwrap()].clone())
-            .collect()
+        self.overflow.drain(event, &context, now, &self.log).await
     }
 
     /// The one dead letter is this message, of which DynamoDB refused a write.
