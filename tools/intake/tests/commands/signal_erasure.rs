@@ -138,13 +138,17 @@ async fn erasure_by_type_deletes_when_the_messages_that_were_queued_while_it_cou
     let operator = Operator::new(&app).of_local_stack().with_queues(&sqs);
     send_cards(&app).await;
     let erase = [&ERASE[..], &["--yes"]].concat();
-    for (overflow, dead_letters) in [([1, 0, 0], [0, 0, 0]), ([0, 0, 0], [1, 0, 0])] {
-        sqs.set_counts([[0, 0, 0], overflow], [[0, 0, 0], dead_letters]);
+    for (overflow, dead_letters) in [(1, 0), (0, 1)] {
+        sqs.set_counts(
+            [[0, 0, 0], [overflow, 0, 0]],
+            [[0, 0, 0], [dead_letters, 0, 0]],
+        );
         let erasing = RunningCommand::start(&operator, &erase);
-        while !erasing
-            .note()
-            .starts_with("Waiting for up to 15 minutes until the queues are empty: ")
-        {}
+        let waiting = format!(
+            "Waiting for up to 15 minutes until the queues are empty: the overflow queue has {overflow} message(s) and its \
+             dead-letter queue {dead_letters}."
+        );
+        while erasing.note() != waiting {}
         assert_eq!(app.items("SignalsTable").await.len(), 378);
         assert_eq!(erasing.interrupt().stdout, Vec::<String>::new());
     }

@@ -30,12 +30,17 @@ pub(crate) async fn operator_behind_proxy(
 
 /// Waits until a call has got the fault of the proxy's plan.
 pub(crate) async fn wait_for_fault(proxy: &FaultProxy) {
+    wait_for_faults(proxy, 1).await;
+}
+
+/// Waits until this many calls have got the fault of the proxy's plan.
+pub(crate) async fn wait_for_faults(proxy: &FaultProxy, calls: u64) {
     let faulted = async {
-        while proxy.counts().faulted == 0 {
+        while proxy.counts().faulted < calls {
             tokio::time::sleep(INTERVAL).await;
         }
     };
     tokio::time::timeout(TIMEOUT, faulted)
         .await
-        .expect("a call gets the fault in time");
+        .expect("the calls get the fault in time");
 }
