@@ -291,7 +291,7 @@ pub(super) async fn first_credentials(
 
 /// Asks for credentials that can be sent in headers: with others, the SDK would panic.
 async fn ask(provider: &SharedCredentialsProvider) -> provider::Result {
-    let given = ask_provider(provider).await?;
+    let given = ask_provider(provider, NOTE_INTERVAL, CREDENTIALS_TIMEOUT).await?;
     let values = [
         given.access_key_id(),
         given.secret_access_key(),
@@ -306,19 +306,24 @@ async fn ask(provider: &SharedCredentialsProvider) -> provider::Result {
     ))
 }
 
-/// Asks for credentials, and tells the operator when that takes long: someone may have to sign in.
-async fn ask_provider(provider: &SharedCredentialsProvider) -> provider::Result {
+/// Asks for credentials until `limit` is over. Tells the operator when that takes longer than `note_interval`: someone
+/// may have to sign in.
+async fn ask_provider(
+    provider: &SharedCredentialsProvider,
+    note_interval: Duration,
+    limit: Duration,
+) -> provider::Result {
     let mut given = provider.provide_credentials();
-    if let Ok(given) = timeout(NOTE_INTERVAL, &mut given).await {
+    if let Ok(given) = timeout(note_interval, &mut given).await {
         return given;
     }
-    let left = CREDENTIALS_TIMEOUT.saturating_sub(NOTE_INTERVAL);
+    let left = limit.saturating_sub(note_interval);
     note(&format!(
         "The provider of the AWS credentials has not responded yet. Waiting for up to {} s. Ctrl-C ends the command.",
         left.as_secs()
     ));
     let given = timeout(left, given).await;
-    given.unwrap_or_else(|_| Err(CredentialsError::provider_timed_out(CREDENTIALS_TIMEOUT)))
+    given.unwrap_or_else(|_| Err(CredentialsError::provider_timed_out(limit)))
 }
 
 impl CachedCredentials {
@@ -347,7 +352,33 @@ impl ProvideCredentials for CachedCredentials {
 
 #[cfg(test)]
 mod tests {
-    use super::OUTPUTS_AND_PARAMETERS;
+    use std::future::pending;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A process that hangs, or a person who does not sign in.
+    #[derive(Debug)]
+    struct HangingProvider;
+
+    impl ProvideCredentials for HangingProvider {
+        fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+        where
+            Self: 'a,
+        {
+            future::ProvideCredentials::new(pending())
+        }
+    }
+
+    #[tokio::test]
+    async fn provider_that_does_not_respond_is_asked_until_the_limit() {
+        let provider = SharedCredentialsProvider::new(HangingProvider);
+        let (note_interval, limit) = (Duration::from_millis(10), Duration::from_millis(30));
+        let began = Instant::now();
+        let asked = ask_provider(&provider, note_interval, limit).await;
+        assert!(matches!(asked, Err(CredentialsError::ProviderTimedOut(_))));
+        assert!(began.elapsed() >= limit);
+    }
 
     #[test]
     fn outputs_and_parameters_that_the_tool_reads_are_in_the_template() {

