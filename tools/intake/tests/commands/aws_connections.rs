@@ -262,9 +262,9 @@ fn operator_with_credentials_in(file: &str, endpoint: &str) -> Operator {
         .variable("KEY_SNAPSHOT_BUCKET", KEY_SNAPSHOT_BUCKET)
 }
 
-/// The SDK asks for new ones some seconds before the old ones end.
+/// The SDK asks for new ones 5 to 10 seconds before the old ones end.
 fn soon() -> String {
-    let end = Timestamp::now().plus(Duration::from_secs(15));
+    let end = Timestamp::now().plus(Duration::from_secs(11));
     end.to_string()
 }
 

@@ -7,7 +7,7 @@
 //! | AWS profiles and variables of operators | `aws_profiles`; `aws_refusals` of what cannot work, `aws_signatures` of what AWS refuses, `aws_credentials` of what gives none in time, `aws_connections` of hosts and proxies |
 //! | `keys` | `keys`; `key_revocation`, and `key_snapshot` for what each command writes into it |
 //! | writes whose answers are lost | `lost_answers` |
-//! | reads of whole tables while DynamoDB throttles or fails | `long_reads` |
+//! | reads of whole tables while DynamoDB throttles | `long_reads` |
 //! | `accounts` | `accounts` |
 //! | `customers` | `customers`; `customer_erasure` |
 //! | what erasures and exports do with rejected signals | `rejected_signal_erasure` |
