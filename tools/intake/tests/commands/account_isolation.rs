@@ -83,23 +83,10 @@ async fn redrive_changes_nothing_of_another_account() {
 }
 
 #[test]
-fn commands_with_an_invalid_account_name_fail() {
+fn command_with_an_invalid_account_name_fails() {
     let operator = Operator::with_nothing();
-    for command in [
-        &["keys", "create", "--name", "n"][..],
-        &["keys", "list"],
-        &["customers", "show", "c"],
-        &["signals", "list", "c"],
-        &["rejected", "list"],
-        &["import", "file"],
-    ] {
-        let invalid = operator.run(&[command, &["--account", "shop#c"]].concat());
-        assert_eq!(invalid.code, Some(2), "{command:?}");
-        assert_eq!(invalid.stdout, "", "{command:?}");
-        assert!(
-            invalid.stderr.contains("account name"),
-            "{}",
-            invalid.stderr
-        );
-    }
+    let invalid = operator.run(&["keys", "list", "--account", "shop#c"]);
+    assert_eq!(invalid.code, Some(2), "{invalid:?}");
+    assert_eq!(invalid.stdout, "", "{invalid:?}");
+    assert!(invalid.stderr.contains("account name"), "{invalid:?}");
 }

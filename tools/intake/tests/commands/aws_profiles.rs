@@ -10,14 +10,30 @@ pub(crate) const CREATE: [&str; 6] = ["keys", "create", "--account", "shop", "--
 
 /// An operator's profile, and where its credentials come from.
 pub(crate) struct Profile {
-    pub(crate) name: &'static str,
+    name: &'static str,
     /// `~/.aws/config`.
-    pub(crate) config: &'static str,
-    pub(crate) variables: &'static [(&'static str, &'static str)],
+    config: &'static str,
+    variables: &'static [(&'static str, &'static str)],
     /// The access key that signs the calls.
-    pub(crate) access_key: &'static str,
+    access_key: &'static str,
     /// The call that gives the credentials, which a command makes once.
-    pub(crate) asked_once: Option<&'static str>,
+    asked_once: Option<&'static str>,
+}
+
+impl Profile {
+    /// A profile with which a command gets no key.
+    pub(crate) const fn without_key(
+        config: &'static str,
+        variables: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self {
+            name: "",
+            config,
+            variables,
+            access_key: "",
+            asked_once: None,
+        }
+    }
 }
 
 pub(crate) const STATIC_KEYS: &str =

@@ -5,7 +5,7 @@ use harness::http_server::HttpServer;
 use serde_json::json;
 
 use crate::aws_profiles::{CREATE, Profile, operator_with};
-use crate::support::fake_aws::{Change, FakeAws};
+use crate::support::fake_aws::{Change, FakeAws, operator_at};
 
 /// A profile or variables with which there can be no key, and what the operator hears.
 struct Hindrance {
@@ -212,13 +212,7 @@ async fn operator_without_a_key_hears_the_reason() {
         hindrances_of_proxies_and_regions(),
     ];
     for hindrance in hindrances.into_iter().flatten() {
-        let profile = Profile {
-            name: "",
-            config: hindrance.config,
-            variables: hindrance.variables,
-            access_key: "",
-            asked_once: None,
-        };
+        let profile = Profile::without_key(hindrance.config, hindrance.variables);
         let told = hindrance.told;
         let aws = HttpServer::start(FakeAws::new(hindrance.change), None)
             .await
@@ -234,13 +228,7 @@ async fn operator_without_a_key_hears_the_reason() {
 
 /// The error of a command with the keys of a profile and these variables. Its endpoint does not listen.
 fn error_with(variables: &'static [(&'static str, &'static str)]) -> String {
-    let profile = Profile {
-        name: "",
-        config: NOTHING.config,
-        variables,
-        access_key: "",
-        asked_once: None,
-    };
+    let profile = Profile::without_key(NOTHING.config, variables);
     let output = operator_with(&profile, "http://127.0.0.1:1").run(&CREATE);
     assert!(!output.stderr.contains("wJalr"), "{output:?}");
     output.error_message()
@@ -269,4 +257,23 @@ fn region_is_named_when_aws_is_not_reached() {
     let told = "Cannot read the stack intake-test in eu-centrall-1: cannot reach CloudFormation. Check the region, the network, \
                 and endpoints and proxies if you set them.";
     assert!(error.starts_with(told), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_clock_is_named_after_one_call_when_cloudformation_refuses_the_signature() {
+    let late = "Signature expired: 20260101T000000Z is now earlier than 20260101T010000Z";
+    let change = Change {
+        operation: "DescribeStacks",
+        about: "",
+        place: "",
+        value: json!({"code": "SignatureDoesNotMatch", "message": late}),
+    };
+    let aws = HttpServer::start(FakeAws::new(Some(change)), None)
+        .await
+        .unwrap();
+    let error = operator_at(&aws.endpoint()).run(&CREATE).error_message();
+    let told = "CloudFormation refused the call: the clock of this machine is wrong. Set it. (";
+    assert!(error.contains(told), "{error}");
+    // Signed with AWS's time, it would be accepted, and write times of this machine.
+    assert_eq!(aws.service.count("DescribeStacks"), 1);
 }

@@ -41,59 +41,6 @@ fn fields(item: &Item) -> BTreeMap<String, (Option<String>, u64)> {
 }
 
 #[tokio::test]
-async fn older_line_fills_the_fields_that_no_client_has_set() {
-    let app = TestApp::start();
-    let operator = Operator::new(&app);
-    let key = app.key("shop").await;
-    let live = json!({"customerId": "ada", "customerData": {"city": "of the client"}});
-    let sent = app.send(RequestBuilder::customer(live).key(&key)).await;
-    assert_eq!(sent.status, 200, "{sent:?}");
-    let older = json!({"city": "older", "zip": "1", "email": "ada@example.com"});
-    operator.file("c", &line("ada", &older, days_ago(100)));
-    let import = ["import", "--account", "shop", "c"];
-    assert_eq!(
-        operator.run(&import).success().stdout,
-        "0 customers stored, 1 stored in part: the other fields are newer in the table, 0 lines rejected.\n"
-    );
-    let stored = app.customer("shop", "ada").await.unwrap();
-    assert_eq!(stored["city"].as_s().unwrap(), "of the client");
-    assert_eq!(stored["zip"].as_s().unwrap(), "1");
-    assert_eq!(stored["email"].as_s().unwrap(), "ada@example.com");
-    // A second run changes nothing, not even the time of the item.
-    assert_eq!(
-        operator.run(&import).success().stdout,
-        "0 customers stored, 1 with nothing newer to store, 0 lines rejected.\n"
-    );
-    assert_eq!(app.customer("shop", "ada").await.unwrap(), stored);
-}
-
-#[tokio::test]
-async fn later_of_two_lines_with_the_same_time_wins_across_files_and_runs() {
-    let app = TestApp::start();
-    let operator = Operator::new(&app);
-    let time = days_ago(3);
-    let of = |city: &str| line("ada", &json!({"city": city}), time);
-    operator.file("both", &format!("{}{}", of("a"), of("b")));
-    operator.file("corrected", &of("c"));
-    for (file, city) in [
-        ("both", "b"),
-        ("both", "b"),
-        ("corrected", "c"),
-        ("corrected", "c"),
-    ] {
-        operator
-            .run(&["import", "--account", "shop", file])
-            .success();
-        let stored = fields(&app.customer("shop", "ada").await.unwrap());
-        assert_eq!(
-            stored["city"],
-            (Some(city.to_owned()), time.millis()),
-            "{file}"
-        );
-    }
-}
-
-#[tokio::test]
 async fn line_of_several_updates_is_stored_when_one_is_and_the_others_were_before() {
     let app = TestApp::start();
     let operator = Operator::new(&app);

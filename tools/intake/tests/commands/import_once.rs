@@ -43,27 +43,6 @@ async fn history(app: &TestApp) -> Vec<usize> {
     items.iter().map(|item| n(item).parse().unwrap()).collect()
 }
 
-#[tokio::test]
-async fn file_that_has_grown_or_moved_stores_only_its_new_lines() {
-    let app = TestApp::start();
-    let operator = Operator::new(&app);
-    let import = |text: String| {
-        operator.file("s", &text);
-        counts(&run(&operator, &["s"]))
-    };
-    // More than a chunk, at one time.
-    assert_eq!(import(lines(0..700)), [700, 0]);
-    assert_eq!(history(&app).await, (0..700).collect::<Vec<_>>());
-    assert_eq!(import(lines(0..700)), [0, 700]);
-    assert_eq!(import(lines(0..701)), [1, 700], "a line at its end");
-    let blank = format!("\n{}\n \n{}", lines(0..20), lines(20..701));
-    assert_eq!(import(blank), [0, 701], "blank lines");
-    assert_eq!(import(lines(300..701)), [0, 401], "without its beginning");
-    let backwards = lines((0..701).rev());
-    assert_eq!(import(backwards), [0, 701], "in another order");
-    assert_eq!(history(&app).await, (0..701).collect::<Vec<_>>());
-}
-
 /// Signals with one time, in five chunks.
 #[tokio::test(flavor = "multi_thread")]
 async fn signals_that_are_stored_at_one_time_are_read_once_and_again_after_a_failure() {
@@ -76,18 +55,6 @@ async fn signals_that_are_stored_at_one_time_are_read_once_and_again_after_a_fai
     let calls = proxy.counts().calls_of("Query");
     assert!((2..5).contains(&calls), "{calls} calls");
     assert_eq!(counts(&run(&operator, &["s"])), [0, 2_200]);
-}
-
-#[tokio::test]
-async fn equal_lines_of_a_file_are_as_many_signals_also_from_a_later_line_on() {
-    let app = TestApp::start();
-    let operator = Operator::new(&app);
-    operator.file("s", &line(1).repeat(5));
-    assert_eq!(counts(&run(&operator, &["s", "--from-line", "4"])), [2, 0]);
-    assert_eq!(counts(&run(&operator, &["s"])), [3, 2]);
-    operator.file("s", &line(1).repeat(6));
-    assert_eq!(counts(&run(&operator, &["s"])), [1, 5]);
-    assert_eq!(history(&app).await, [1; 6]);
 }
 
 #[tokio::test]

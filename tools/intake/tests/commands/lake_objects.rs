@@ -90,9 +90,18 @@ async fn refusal_that_is_about_no_object_ends_the_erasure() {
         (
             403,
             "RequestTimeTooSkewed",
-            "the clock of this machine is wrong.",
+            "the clock of this machine is wrong. Set it. (",
         ),
-        (301, "PermanentRedirect", "it is in another region."),
+        (
+            301,
+            "PermanentRedirect",
+            "it is in another region. Set AWS_REGION. (",
+        ),
+        (
+            400,
+            "AuthorizationHeaderMalformed",
+            "it is in another region. Set AWS_REGION. (",
+        ),
     ] {
         let s3 = lake().await;
         let refused = Fault::refused_as(status, code);

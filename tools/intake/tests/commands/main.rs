@@ -4,7 +4,7 @@
 //! | command or rule | modules |
 //! |---|---|
 //! | how a command finds its stack, help and version | `configuration`; `stack_states` of a stack that is not deployed |
-//! | AWS profiles and variables of operators | `aws_profiles`; `aws_refusals` of what cannot work, `aws_signatures` of what AWS refuses, `aws_credentials` of what gives none in time, `aws_connections` of hosts and proxies |
+//! | AWS profiles and variables of operators | `aws_profiles`; `aws_refusals` of what cannot work, `aws_credentials` of what gives none in time, `aws_connections` of hosts and proxies |
 //! | `keys` | `keys`; `key_revocation`, and `key_snapshot` for what each command writes into it |
 //! | writes whose answers are lost | `lost_answers` |
 //! | reads of whole tables while DynamoDB throttles | `long_reads` |
@@ -39,7 +39,6 @@ mod aws_credentials;
 mod aws_login;
 mod aws_profiles;
 mod aws_refusals;
-mod aws_signatures;
 mod call_counts;
 mod configuration;
 mod contracts;
