@@ -1,4 +1,4 @@
-//! `doctor` finds each fault of an AWS that answers like that of a healthy stack, with one answer changed.
+//! `doctor` finds each fault of an AWS that responds like that of a healthy stack, with one response changed.
 
 use std::time::{Duration, Instant};
 
@@ -137,7 +137,7 @@ async fn table_that_throttles_is_a_finding_and_no_reason_to_wait_for_minutes() {
     assert_eq!(expiries["result"], "failed", "{expiries}");
 }
 
-/// A changed answer of AWS, and the check that fails because of it.
+/// A changed response of AWS, and the check that fails because of it.
 struct BrokenCondition {
     check: &'static str,
     /// What the check says.

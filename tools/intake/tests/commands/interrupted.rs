@@ -9,7 +9,7 @@ use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy, wait_for
 use crate::support::key_snapshot;
 use crate::support::running_command::{EndedCommand, RunningCommand};
 
-/// Sends a signal to a command while DynamoDB does not answer this operation.
+/// Sends a signal to a command while DynamoDB does not respond to this operation.
 async fn interrupt(operation: &'static str, arguments: &[&str], signal: &str) -> EndedCommand {
     let app = TestApp::start();
     let hanging = Fault::Hanging.always().for_operation(operation);
@@ -72,7 +72,7 @@ async fn key_of_an_unknown_outcome_is_named_before_the_key_snapshot_is_written()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn key_whose_write_has_no_answer_is_named_with_the_command_that_revokes_it() {
+async fn key_whose_write_has_no_response_is_named_with_the_command_that_revokes_it() {
     let create = ["keys", "create", "--account", "shop", "--name", "web"];
     let ended = interrupt("PutItem", &create, "INT").await;
     assert_eq!(ended.code, Some(1), "{ended:?}");

@@ -160,7 +160,7 @@ async fn key_is_revoked_in_the_snapshot_while_the_table_hangs() {
         .await
         .unwrap();
     let operator = operator(&app, &s3).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
-    // The table answers the look-up and not the write.
+    // The table responds to the look-up and not to the write.
     let hanging = Fault::Hanging.always().for_operation("UpdateItem");
     proxy.set(Plan::new([hanging]));
     let began = Instant::now();

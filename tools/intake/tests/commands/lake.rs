@@ -219,7 +219,7 @@ async fn two_erasures_at_once_restore_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn erasure_whose_write_is_answered_with_a_500_is_counted_once() {
+async fn erasure_whose_write_gets_a_500_is_counted_once() {
     let s3 = lake().await;
     let lost = Order::next_calls(AwsService::S3, "PutObject", [Fault::ErrorAfter]);
     s3.faults().order(lost);

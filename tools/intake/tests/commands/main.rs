@@ -6,7 +6,7 @@
 //! | how a command finds its stack, help and version | `configuration`; `stack_states` of a stack that is not deployed |
 //! | AWS profiles and variables of operators | `aws_profiles`; `aws_refusals` of what cannot work, `aws_credentials` of what gives none in time, `aws_connections` of hosts and proxies |
 //! | `keys` | `keys`; `key_revocation`, and `key_snapshot` for what each command writes into it |
-//! | writes whose answers are lost | `lost_answers` |
+//! | writes whose responses are lost | `lost_responses` |
 //! | reads of whole tables while DynamoDB throttles | `long_reads` |
 //! | `accounts` | `accounts` |
 //! | `customers` | `customers`; `customer_erasure` |
@@ -62,7 +62,7 @@ mod keys;
 mod lake;
 mod lake_objects;
 mod long_reads;
-mod lost_answers;
+mod lost_responses;
 mod overflow;
 mod rejected_redrives;
 mod rejected_signal_erasure;

@@ -14,7 +14,7 @@
 //! | `fault` | an operator whose calls to DynamoDB get faults |
 //! | `aws_network` | a network in which the names of AWS's hosts lead to a stand-in |
 //! | `cbor` | the protocol of CloudWatch |
-//! | `fake_aws` | an AWS that answers like that of a healthy stack, with one answer changed |
+//! | `fake_aws` | an AWS that responds like that of a healthy stack, with one response changed |
 
 pub(crate) mod aws_network;
 pub(crate) mod cbor;

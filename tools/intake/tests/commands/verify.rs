@@ -192,10 +192,10 @@ fn refusals_of_ci() -> Vec<Rule> {
     refusals
 }
 
-/// The answer to the put of the key is lost: its second attempt is refused, and the item in that answer
+/// The response to the put of the key is lost: its second attempt is refused, and the item in that response
 /// tells the first one. The role may not read it.
 #[tokio::test(flavor = "multi_thread")]
-async fn key_of_verify_whose_answer_is_lost_is_used_and_removed_with_the_role_of_ci() {
+async fn key_of_verify_whose_response_is_lost_is_used_and_removed_with_the_role_of_ci() {
     let deployed = Deployed::start(Plan::none()).await;
     let lost = Fault::ResetAfter.on_call(1).for_operation("PutItem");
     let plan = Plan::new([lost].into_iter().chain(refusals_of_ci()));

@@ -20,13 +20,12 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// The names that the authority vouches for. FIPS and dual-stack endpoints have names of their own
 /// ("AWS service endpoints" in the AWS General Reference).
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 6] = [
     "*.s3.eu-central-1.amazonaws.com",
     "*.s3-fips.eu-central-1.amazonaws.com",
     "*.s3.dualstack.eu-central-1.amazonaws.com",
     "*.eu-central-1.amazonaws.com",
     "*.eu-central-1.api.aws",
-    "*.us-east-1.amazonaws.com",
     "api.shop.example",
 ];
 
@@ -78,7 +77,7 @@ impl<S: Service> AwsNetwork<S> {
     }
 }
 
-/// Answers `CONNECT`, and serves what comes through the tunnel.
+/// Accepts `CONNECT`, and serves what comes through the tunnel.
 async fn tunnel<S: Service>(
     stream: TcpStream,
     acceptor: TlsAcceptor,
@@ -111,7 +110,7 @@ async fn serve<S: Service>(
     stream: impl hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
     service: Arc<S>,
 ) {
-    let answer = service_fn(move |request: Request<Incoming>| {
+    let respond = service_fn(move |request: Request<Incoming>| {
         let service = Arc::clone(&service);
         async move {
             let (parts, body) = request.into_parts();
@@ -120,7 +119,9 @@ async fn serve<S: Service>(
             Ok::<_, Infallible>(service.answer(request).await)
         }
     });
-    let _ = http1::Builder::new().serve_connection(stream, answer).await;
+    let _ = http1::Builder::new()
+        .serve_connection(stream, respond)
+        .await;
 }
 
 /// An authority as PEM, and a server that it vouches for.

@@ -1,7 +1,7 @@
-//! An AWS that answers like that of a healthy stack, with one answer changed. It reads each call in the
-//! protocol of its service, and records it; [`answers`] has what a healthy stack answers.
+//! An AWS that responds like that of a healthy stack, with one response changed. It reads each call in the
+//! protocol of its service, and records it; [`responses`] has the responses of a healthy stack.
 
-mod answers;
+mod responses;
 
 use std::sync::Mutex;
 
@@ -12,21 +12,22 @@ use hyper::{Request, Response};
 use serde_json::Value;
 use store::key_snapshot::OBJECT_KEY;
 
-use self::answers::{
-    answer, answer_path, assumed_role, describe_delivery, describe_stack, key_snapshot, query_error,
+use self::responses::{
+    assumed_role, describe_delivery, describe_stack, key_snapshot, query_error, response_to,
+    response_to_path,
 };
 use super::cbor::{from_cbor, to_cbor};
 use super::operator::{CommandOutput, Operator};
 
-pub(crate) use self::answers::{ACCOUNT_SETTINGS, KEY_SNAPSHOT_BUCKET, TOPIC, key_item};
+pub(crate) use self::responses::{ACCOUNT_SETTINGS, KEY_SNAPSHOT_BUCKET, TOPIC, key_item};
 
-/// Another value in the answer to a call.
+/// Another value in the response to a call.
 pub(crate) struct Change {
     /// The operation that is called.
     pub(crate) operation: &'static str,
     /// A text in the body of the call.
     pub(crate) about: &'static str,
-    /// Where the value is in the answer, as a JSON Pointer.
+    /// Where the value is in the response, as a JSON Pointer.
     pub(crate) place: &'static str,
     pub(crate) value: Value,
 }
@@ -37,8 +38,6 @@ const REFUSED_AT: &str = "Thu, 01 Jan 2026 01:00:00 GMT";
 /// A call that a command made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
-    /// The name of the host, without the port.
-    pub(crate) host: String,
     pub(crate) operation: String,
     /// The id of the access key that signed the call; empty without a signature.
     pub(crate) access_key: String,
@@ -129,7 +128,7 @@ pub(crate) fn operator_at(endpoint: &str) -> Operator {
 enum Protocol {
     Json,
     Cbor,
-    /// A form that is answered with XML.
+    /// A form, with a response in XML.
     Query,
     /// A path of an HTTP API.
     Rest,
@@ -164,56 +163,46 @@ impl Service for FakeAws {
         if matches!(protocol, Protocol::Json | Protocol::Cbor) {
             assert_ne!(access_key, "", "{request:?}");
         }
-        let host = request.uri().host().unwrap_or(header("host"));
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
         self.calls.lock().unwrap().push(Call {
-            host: host.to_owned(),
             operation: operation.clone(),
             access_key: access_key.to_owned(),
         });
         match protocol {
             Protocol::Rest if path.ends_with(OBJECT_KEY) => key_snapshot(),
-            Protocol::Rest => self.answer_path(path),
-            Protocol::Query => self.answer_query(&operation, request.body()),
+            Protocol::Rest => self.path_response(path),
+            Protocol::Query => self.query_response(&operation, request.body()),
             Protocol::Json => {
                 let call = serde_json::from_slice(request.body()).unwrap();
-                let answer = self.changed_answer(&operation, &call);
-                response(status(&answer), &[], answer.to_string())
+                let body = self.changed_response(&operation, &call);
+                response(status(&body), &[], body.to_string())
             }
             Protocol::Cbor => {
-                let answer = self.changed_answer(&operation, &from_cbor(request.body()));
+                let body = self.changed_response(&operation, &from_cbor(request.body()));
                 let headers = [
                     ("smithy-protocol", "rpc-v2-cbor"),
                     ("content-type", "application/cbor"),
                 ];
-                response(status(&answer), &headers, to_cbor(&answer))
+                response(status(&body), &headers, to_cbor(&body))
             }
         }
     }
 }
 
-fn status(answer: &Value) -> u16 {
-    let given = answer["httpStatus"].as_u64();
-    if let Some(status) = given {
-        return status.try_into().unwrap();
-    }
-    if answer["__type"].is_string() {
-        400
-    } else {
-        200
-    }
+/// The status of the response with this body.
+fn status(body: &Value) -> u16 {
+    if body["__type"].is_string() { 400 } else { 200 }
 }
 
 impl FakeAws {
-    fn answer_path(&self, path: &str) -> Response<Full<Bytes>> {
+    fn path_response(&self, path: &str) -> Response<Full<Bytes>> {
         let change = self.change.as_ref();
         match change.filter(|change| change.operation == path) {
             Some(change) => response(status(&change.value), &[], change.value.to_string()),
-            None => answer_path(path),
+            None => response_to_path(path),
         }
     }
 
-    fn answer_query(&self, operation: &str, body: &Bytes) -> Response<Full<Bytes>> {
+    fn query_response(&self, operation: &str, body: &Bytes) -> Response<Full<Bytes>> {
         let body = String::from_utf8_lossy(body);
         if let Some(change) = &self.change
             && change.operation == operation
@@ -242,16 +231,16 @@ impl FakeAws {
         }
     }
 
-    /// The answer to a call, with the change if it is about the call.
-    fn changed_answer(&self, operation: &str, call: &Value) -> Value {
-        let mut answer = answer(operation, call);
+    /// The response to a call, with the change if it is about the call.
+    fn changed_response(&self, operation: &str, call: &Value) -> Value {
+        let mut changed = response_to(operation, call);
         let body = call.to_string();
         let change = self.change.as_ref();
         if let Some(change) =
             change.filter(|change| change.operation == operation && body.contains(change.about))
         {
-            *answer.pointer_mut(change.place).unwrap() = change.value.clone();
+            *changed.pointer_mut(change.place).unwrap() = change.value.clone();
         }
-        answer
+        changed
     }
 }

@@ -1,5 +1,5 @@
-//! What the services of a healthy stack answer: CloudFormation, DynamoDB, SQS, Lambda, CloudWatch and its
-//! logs, and those that give credentials: STS, single sign-on, the metadata service and that of containers.
+//! The responses of the services of a healthy stack: CloudFormation, DynamoDB, SQS, Lambda, CloudWatch and its
+//! logs, and of those that give credentials: STS, single sign-on, the metadata service and that of containers.
 
 use harness::http_server::response;
 use http_body_util::Full;
@@ -38,9 +38,9 @@ pub(super) fn assumed_role(operation: &str) -> String {
 /// The path of `GetAccountSettings` in the API of Lambda.
 pub(crate) const ACCOUNT_SETTINGS: &str = "/2016-08-19/account-settings";
 
-/// The answers of Lambda, of single sign-on and `aws login`, of the metadata service of a machine, and of
+/// The responses of Lambda, of single sign-on and `aws login`, of the metadata service of a machine, and of
 /// that of a container.
-pub(super) fn answer_path(path: &str) -> Response<Full<Bytes>> {
+pub(super) fn response_to_path(path: &str) -> Response<Full<Bytes>> {
     let end = in_an_hour();
     let credentials = |id: &str| {
         json!({
@@ -87,7 +87,7 @@ pub(super) fn answer_path(path: &str) -> Response<Full<Bytes>> {
 /// The bucket of the key snapshot.
 pub(crate) const KEY_SNAPSHOT_BUCKET: &str = "intake-test-keys";
 
-/// The answer of S3 to a read of the key snapshot, or to its replacement. It has no key, since the hash of the one
+/// The response of S3 to a read of the key snapshot, or to its replacement. It has no key, since the hash of the one
 /// in the table is none.
 pub(super) fn key_snapshot() -> Response<Full<Bytes>> {
     let object = store::key_snapshot::write(&[], Timestamp::now()).unwrap();
@@ -173,7 +173,7 @@ fn dimensions(namespace: &Value) -> Value {
     }
 }
 
-pub(super) fn answer(operation: &str, call: &Value) -> Value {
+pub(super) fn response_to(operation: &str, call: &Value) -> Value {
     let table = call["TableName"].as_str().unwrap_or_default();
     match operation {
         "DescribeTable" => described_table(table),
