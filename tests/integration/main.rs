@@ -16,7 +16,7 @@
 //! | logs, metrics and alarms (docs/runbook.md) | `logs`, `metrics`, `alarms`, `canary` |
 //! | the local stack and its inspector (docs/local.md) | `local_stack`, `inspector` |
 //! | pages and openapi.yaml say what the code does | `docs`, `openapi`, `readme`, `routes` |
-//! | how a function starts and connects | `configuration`, `amazon_roots`, `s3` |
+//! | how a function starts and connects | `configuration`, `amazon_roots` |
 //! | the operator's commands: keys, erasure, redrive and the others (docs/cli.md) | `tools/intake/tests/commands` |
 //! | template.yaml, permissions and a deployment | `tests/deploy`, by `python3 tests/deploy/run.py` |
 //! | the test programs themselves | `consistency_checker` for `consistency`; unit tests in `emulator`, `testkit/simulator` and `tests/bench` |
@@ -53,6 +53,5 @@ mod readme;
 mod rejected_signals;
 mod resource_usage;
 mod routes;
-mod s3;
 mod sample_events;
 mod support;

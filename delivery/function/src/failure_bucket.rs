@@ -2,7 +2,7 @@
 //! cannot be delivered.
 
 use aws::deadline::Deadline;
-use aws::s3::{self, Bucket, S3Error, WritePrecondition};
+use aws::s3::{self, Bucket, S3Error};
 use aws::sdk_config;
 use aws::variables::{ConfigError, Variables};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -103,7 +103,6 @@ impl FailureBucket<'_> {
             &key,
             body.into_bytes(),
             "application/json",
-            WritePrecondition::Unconditional,
             deadline.at_most(ATTEMPT_TIMEOUT),
         );
         match put.await {

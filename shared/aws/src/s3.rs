@@ -71,19 +71,6 @@ pub struct S3Object {
     pub body: Vec<u8>,
     /// When it was written, in whole seconds.
     pub last_modified: Timestamp,
-    /// Its `ETag`, for [`WritePrecondition::ObjectIsVersion`].
-    pub etag: String,
-}
-
-/// What the bucket must have under the key of a write. S3 refuses the write otherwise.
-#[derive(Clone, Copy, Debug)]
-pub enum WritePrecondition<'a> {
-    /// An object or none: the write replaces it.
-    Unconditional,
-    /// No object.
-    ObjectIsMissing,
-    /// The object with this `ETag`, neither changed nor deleted.
-    ObjectIsVersion(&'a str),
 }
 
 /// Why a request to S3 failed.
@@ -96,10 +83,6 @@ pub enum S3Error {
     /// bucket: for others it is [`Self::Refused`].
     #[error("NotFound")]
     Missing,
-    /// The bucket has another object than the one that was to be replaced, or another write is
-    /// under way.
-    #[error("PreconditionFailed")]
-    Changed,
     /// Another error response, with its code if it has one.
     #[error("HTTP {status} {code}")]
     Refused {
@@ -154,60 +137,40 @@ impl Bucket {
                 .get("last-modified")
                 .and_then(http_date)
                 .ok_or(CallError::ResponseError)?;
-            let etag = headers
-                .get("etag")
-                .ok_or(CallError::ResponseError)?
-                .to_owned();
             Ok(S3Object {
                 body,
                 last_modified,
-                etag,
             })
         })
         .await
         .map_err(|_| CallError::Timeout)?
     }
 
-    /// Writes an object, whose key consists of unreserved characters and slashes.
+    /// Writes an object, whose key consists of unreserved characters and slashes. It replaces the
+    /// object that has this key, if there is one.
     ///
     /// # Errors
-    /// [`S3Error`]; [`S3Error::Changed`] if the precondition does not hold.
+    /// [`S3Error`]
     pub async fn put(
         &self,
         key: &str,
         body: Vec<u8>,
         content_type: &str,
-        precondition: WritePrecondition<'_>,
         deadline: Deadline,
     ) -> Result<(), S3Error> {
-        let mut headers = vec![("content-type", content_type)];
-        match precondition {
-            WritePrecondition::Unconditional => {}
-            WritePrecondition::ObjectIsMissing => headers.push(("if-none-match", "*")),
-            WritePrecondition::ObjectIsVersion(etag) => headers.push(("if-match", etag)),
-        }
         let request = UnsignedRequest {
             method: "PUT",
             key,
-            headers,
+            headers: vec![("content-type", content_type)],
             body,
         };
-        let write = async {
+        run_until(deadline, async {
             let response = self.send(request).await?;
-            read_response(response, MAX_ERROR_BYTES).await
-        };
-        match run_until(deadline, write)
-            .await
-            .map_err(|_| CallError::Timeout)?
-        {
-            // The object that was to be replaced was deleted.
-            Err(S3Error::Missing)
-                if matches!(precondition, WritePrecondition::ObjectIsVersion(_)) =>
-            {
-                Err(S3Error::Changed)
-            }
-            sent => sent.map(drop),
-        }
+            read_response(response, MAX_ERROR_BYTES).await?;
+            Ok(())
+        })
+        .await
+        .map_err(|_| CallError::Timeout)?
     }
 
     /// Reads an object, and hedges the read. If the first read fails, it is repeated. Returns the first response.
@@ -326,10 +289,8 @@ async fn read_body(body: SdkBody, limit: usize) -> Result<Vec<u8>, S3Error> {
 /// The error of a response ("Error responses" in the S3 API reference).
 async fn refusal(mut response: HttpResponse) -> S3Error {
     let status = response.status().as_u16();
-    match status {
-        404 => return S3Error::Missing,
-        409 | 412 => return S3Error::Changed,
-        _ => {}
+    if status == 404 {
+        return S3Error::Missing;
     }
     let body = read_body(response.take_body(), MAX_ERROR_BYTES)
         .await

@@ -263,7 +263,6 @@ mod tests {
         let snapshot = KeySnapshot::parse(&S3Object {
             body: write(&keys, NOW).unwrap(),
             last_modified: NOW,
-            etag: String::new(),
         })
         .unwrap();
         for (n, entry) in entries.into_iter().enumerate() {
@@ -290,7 +289,6 @@ mod tests {
         let mut object = S3Object {
             body: encode(&before).unwrap(),
             last_modified: NOW,
-            etag: String::new(),
         };
         for _ in 0..2 {
             object.body = revoke(&object, "key_2", days_ago(1)).unwrap().unwrap();

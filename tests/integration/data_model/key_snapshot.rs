@@ -18,7 +18,6 @@ fn example_of_the_key_snapshot_is_one_that_functions_read() {
     let object = S3Object {
         body: gzip(json.as_bytes()),
         last_modified: NOW,
-        etag: String::new(),
     };
     let snapshot = KeySnapshot::parse(&object).unwrap();
     let hash: KeyHash = "48f2823899ab99f111a20588cad89ed555ee11eec56dbaafd53120a9727aca8e"

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use aws::deadline::Deadline;
-use aws::s3::WritePrecondition;
 use futures_util::future::join_all;
 use harness::RequestBuilder;
 use harness::fake_s3::bucket_at;
@@ -77,8 +76,7 @@ async fn connection_outlives_a_large_upload_and_not_a_small_one_that_takes_as_lo
     let upload = async |bytes: usize| {
         let body = vec![0; bytes];
         let deadline = Deadline::after(Duration::from_secs(20));
-        let precondition = WritePrecondition::Unconditional;
-        let put = bucket.put("key", body, "application/json", precondition, deadline);
+        let put = bucket.put("key", body, "application/json", deadline);
         put.await.unwrap();
         server.connections()
     };

@@ -1,14 +1,6 @@
 use super::*;
 
 #[tokio::test]
-async fn write_at_the_same_time_as_another_is_a_change() {
-    for status in [409, 412] {
-        let response = HttpResponse::new(status.try_into().unwrap(), SdkBody::empty());
-        assert_eq!(refusal(response).await, S3Error::Changed);
-    }
-}
-
-#[tokio::test]
 async fn response_without_a_code_is_decided_by_its_status() {
     for (status, error) in [
         (408, S3Error::Unavailable(CallError::Timeout)),

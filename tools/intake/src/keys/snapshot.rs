@@ -163,7 +163,6 @@ async fn read_object(bucket: &Bucket) -> Result<Option<ReadSnapshot>> {
     let object = S3Object {
         body,
         last_modified: Timestamp::from_millis(last_modified.saturating_mul(1_000)),
-        etag: before.e_tag().unwrap_or_default().to_owned(),
     };
     Ok(Some(ReadSnapshot {
         object,
