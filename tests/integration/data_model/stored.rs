@@ -10,6 +10,7 @@ use model::api_key::Endpoint;
 use model::customer::PROFILE_FIELDS;
 use model::key_entry::KeyEntry;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use super::TABLES;
 use crate::support::clock::{NOW, earlier};
@@ -62,8 +63,13 @@ fn batch() -> Value {
     ]})
 }
 
-/// What the functions store of requests that together have every attribute.
-pub(super) async fn stored() -> HashMap<&'static str, Vec<Item>> {
+/// What the functions store of requests that together have every attribute. The requests are sent once.
+pub(super) async fn stored() -> &'static HashMap<&'static str, Vec<Item>> {
+    static STORED: OnceCell<HashMap<&'static str, Vec<Item>>> = OnceCell::const_new();
+    STORED.get_or_init(items_of_requests).await
+}
+
+async fn items_of_requests() -> HashMap<&'static str, Vec<Item>> {
     let (stack, _proxy) = stack_failing_at("\"fails\"").await;
     let expires_at = Some(NOW.plus(Duration::from_hours(90 * 24)));
     let named = |entry: &mut KeyEntry| {

@@ -97,7 +97,7 @@ async fn target_that_begins_to_hang_keeps_what_it_took() {
     let variables = [LAKE, &[("AWS_ENDPOINT_URL_FIREHOSE", &endpoint)]].concat();
     let (options, _log) = options(&targets, &s3, &variables);
     let options = ProcessOptions {
-        invocation_timeout: Duration::from_secs(7),
+        invocation_timeout: Duration::from_secs(4),
         ..options
     };
     let process = FunctionProcess::start(&options).await.unwrap();

@@ -81,7 +81,6 @@ async fn connection_outlives_a_large_upload_and_not_a_small_one_that_takes_as_lo
         server.connections()
     };
     assert_eq!(upload(8_000_000).await, 1);
-    assert_eq!(upload(8_000_000).await, 1);
     assert_eq!(upload(1).await, 1);
     assert_eq!(upload(1).await, 2);
 }

@@ -167,7 +167,7 @@ async fn process_started_in_an_outage_takes_signals_and_says_so_in_its_log() {
 /// Each write waits for DynamoDB longer than the time after which its connections count as lost.
 #[tokio::test]
 async fn deferrals_while_dynamodb_is_silent_share_connections_to_sqs() {
-    const DEFERRALS: u64 = 5;
+    const DEFERRALS: u64 = 3;
     let outage = Outage::start(Fault::Hanging).await;
     let options = outage.options();
     let process = FunctionProcess::start(&options).await.unwrap();

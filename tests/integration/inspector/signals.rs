@@ -308,10 +308,6 @@ fn reader_that_waits_for_a_count_is_answered_when_so_many_signals_have_come() {
         let counts = counts.join().unwrap();
         assert_eq!(counts["requests"], 3);
     });
-    let began = Instant::now();
-    let signals = inspector.get("/signals?after=1&count=7&wait=1s");
-    assert_eq!(signals["signals"].as_array().unwrap().len(), 4);
-    assert!(began.elapsed().as_secs() >= 1);
     stack.stop("TERM");
 }
 

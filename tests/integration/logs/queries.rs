@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{bytes, send_requests};
-use crate::support::logs::log_of;
+use super::{bytes, sent_requests};
 use crate::support::page::{Page, root};
 
 /// What Lambda's line of an invocation has ("Lambda Telemetry API Event schema reference",
@@ -105,7 +104,7 @@ fn queries(page: &Page) -> Vec<String> {
 
 /// The names of the fields that the functions, the metrics and Lambda write to the logs.
 async fn written_fields() -> BTreeSet<String> {
-    let (_, log) = log_of(send_requests).await;
+    let (_, log) = sent_requests().await;
     let of_process = bytes::lines("signals", |_| Vec::new()).await;
     let mut written = BTreeSet::new();
     for line in log.lines().map(str::to_owned).chain(of_process) {
