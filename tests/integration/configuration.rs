@@ -19,42 +19,31 @@ use tokio::sync::mpsc;
 use crate::support::template::read_template;
 
 #[tokio::test]
-async fn missing_and_malformed_variables_are_different_errors() {
-    let programs = build_functions().unwrap();
+async fn caller_and_log_learn_which_variable_is_malformed() {
+    let name = "SIGNAL_RETENTION_DAYS";
+    let why =
+        "the environment variable SIGNAL_RETENTION_DAYS is malformed: it must be a whole number";
+    let program = build_functions().unwrap().join("signals");
     let sqs = FakeSqs::start().await.unwrap();
     let s3 = FakeS3::start().await.unwrap();
-    for (name, value, why) in [
-        (
-            "SIGNAL_RETENTION_DAYS",
-            "",
-            "the environment variable SIGNAL_RETENTION_DAYS is missing: the template of the function sets it",
-        ),
-        (
-            "SIGNAL_RETENTION_DAYS",
-            "a week",
-            "the environment variable SIGNAL_RETENTION_DAYS is malformed: it must be a whole number",
-        ),
-    ] {
-        // The function makes no call, so no process listens there.
-        let program = programs.join("signals");
-        let mut options = emulator_options(&program, "http://127.0.0.1:1", &sqs, &s3);
-        options.variables.push((name.to_owned(), value.into()));
-        let (log, mut lines) = mpsc::unbounded_channel();
-        options.log = Some(log);
-        let process = FunctionProcess::start(&options).await.unwrap();
+    // The function makes no call, so no process listens there.
+    let mut options = emulator_options(&program, "http://127.0.0.1:1", &sqs, &s3);
+    options.variables.push((name.to_owned(), "a week".into()));
+    let (log, mut lines) = mpsc::unbounded_channel();
+    options.log = Some(log);
+    let process = FunctionProcess::start(&options).await.unwrap();
 
-        let answer = process.invoke("{}").await.unwrap().json();
-        assert_eq!(
-            answer,
-            json!({"errorType": "ConfigError", "errorMessage": why})
-        );
-        assert_eq!(process.invocation_errors(), 1);
-        let line = lines.recv().await.unwrap();
-        assert!(
-            line.contains("\"level\":\"ERROR\"") && line.contains(why),
-            "{line}"
-        );
-    }
+    let response = process.invoke("{}").await.unwrap().json();
+    assert_eq!(
+        response,
+        json!({"errorType": "ConfigError", "errorMessage": why})
+    );
+    assert_eq!(process.invocation_errors(), 1);
+    let line = lines.recv().await.unwrap();
+    assert!(
+        line.contains("\"level\":\"ERROR\"") && line.contains(why),
+        "{line}"
+    );
 }
 
 #[test]

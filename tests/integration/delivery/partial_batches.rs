@@ -7,7 +7,7 @@ use harness::fake_s3::FakeS3;
 use harness::fake_targets::{FakeTargets, Target};
 use harness::fault_proxy::{Fault, FaultProxy};
 use harness::function_process::{FunctionProcess, ProcessOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::delivery::{
     BUS, Delivery, HANDLERS, LAKE, TestedHandler, delivered, ids, ids_of, ids_of_lines, options,
@@ -137,30 +137,27 @@ async fn call_that_the_function_may_not_make_keeps_no_event() {
 
 #[tokio::test]
 async fn success_without_a_result_for_each_event_is_a_failure() {
-    for (target, body) in [
-        (Target::Bus, json!({"FailedEntryCount": 0, "Entries": []})),
-        (
-            Target::Bus,
-            json!({"FailedEntryCount": 0, "Entries": [{"EventId": "1"}, {"EventId": "2"}]}),
-        ),
-        (
-            Target::Bus,
-            json!({"FailedEntryCount": 0, "Entries": [{}, {"EventId": "2"}, {"EventId": "3"}]}),
-        ),
-        (
-            Target::Lake,
-            json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": []}),
-        ),
-        (
-            Target::Lake,
-            json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": [{}]}),
-        ),
-    ] {
-        let handler = HANDLERS
-            .into_iter()
-            .find(|handler| handler.target == target);
-        let mut delivery = Delivery::start(handler.unwrap().variables).await;
-        delivery.targets.answer(target, "", 200, body.clone());
+    let [bus, lake] = HANDLERS;
+    let of_bus = [
+        json!([]),
+        json!([{"EventId": "1"}, {"EventId": "2"}]),
+        json!([{}, {"EventId": "2"}, {"EventId": "3"}]),
+    ]
+    .map(|entries| json!({"FailedEntryCount": 0, "Entries": entries}));
+    let of_lake = [json!([]), json!([{}])].map(
+        |results| json!({"FailedPutCount": 0, "Encrypted": false, "RequestResponses": results}),
+    );
+    assert_responses_are_failures(bus, &of_bus).await;
+    assert_responses_are_failures(lake, &of_lake).await;
+}
+
+/// Each of these responses of the target to three events is a failure.
+async fn assert_responses_are_failures(handler: TestedHandler, bodies: &[Value]) {
+    let mut delivery = Delivery::start(handler.variables).await;
+    for body in bodies {
+        delivery
+            .targets
+            .answer(handler.target, "", 200, body.clone());
         assert_eq!(
             delivery.first_undelivered(&signals(0..3)).await.as_deref(),
             Some("s0"),
@@ -170,6 +167,7 @@ async fn success_without_a_result_for_each_event_is_a_failure() {
         assert_eq!(line["cause"], "ResponseError", "{line}");
         delivery.targets.refuse_nothing();
         assert_eq!(delivery.first_undelivered(&signals(0..3)).await, None);
+        assert_eq!(delivery.line().await["RecordsDelivered"], 3);
     }
 }
 

@@ -90,8 +90,8 @@ async fn event_that_the_lake_cannot_have_is_in_the_failure_bucket() {
 
 #[tokio::test]
 async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_claim_check() {
+    let delivery = Delivery::start(BUS).await;
     for code in ["MalformedDetail", "InvalidArgument"] {
-        let delivery = Delivery::start(BUS).await;
         delivery.targets.refuse(Target::Bus, "\"odd\"", code);
         let mut batch = signals(0..15);
         batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
@@ -115,6 +115,8 @@ async fn event_that_eventbridge_finds_malformed_is_kept_and_becomes_a_claim_chec
         // EventBridge does not take the claim check either: the shard goes on.
         delivery.targets.refuse(Target::Bus, "dataref", code);
         assert_eq!(delivery.first_undelivered(&batch).await, None);
+        delivery.targets.refuse_nothing();
+        delivery.on_the_bus();
     }
 }
 

@@ -290,7 +290,6 @@ fn fields_of_the_answers_equal_those_of_the_guide() {
 #[test]
 fn reader_that_waits_for_a_count_is_answered_when_so_many_signals_have_come() {
     let stack = LocalStack::start(&[]);
-    let inspector = Inspector(&stack);
     let url = stack.variable("INSPECTOR_URL");
     let batch = br#"{"signals":[{"customerId":"c","eventType":"awaited"},{"customerId":"c","eventType":"other"}]}"#;
     std::thread::scope(|scope| {

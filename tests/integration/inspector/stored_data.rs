@@ -81,18 +81,6 @@ fn redrive_that_does_not_store_the_signal_is_an_error_that_says_why() {
     stack.stop("TERM");
 }
 
-#[test]
-fn rejected_signal_without_a_subject_has_null_in_its_place() {
-    let stack = LocalStack::start(&[]);
-    let inspector = Inspector(&stack);
-    let body = br#"{"signals":[{"eventType":"viewed"}]}"#;
-    stack.send("POST", SIGNALS, &[], body);
-    let rejected = &inspector.get("/rejected")["rejected"];
-    let entry = rejected[0].as_object().unwrap();
-    assert_eq!(entry.get("subjectId"), Some(&Value::Null), "{rejected}");
-    stack.stop("TERM");
-}
-
 /// Sends a batch and a customer with these headers.
 fn send_batch_and_customer(stack: &LocalStack, headers: &[(&str, &str)]) {
     let answer = stack.send("POST", SIGNALS, headers, BATCH.as_bytes());
