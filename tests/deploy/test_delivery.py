@@ -88,13 +88,6 @@ class Reading(DeliveryTemplate):
         for name in ("AgeAlarm", "BusNotInvokedAlarm", "LakeNotInvokedAlarm"):
             self.assertIn("after 23 hours", described[name])
 
-    def test_page_says_how_many_environments_the_delivery_can_hold(self):
-        streams = 2
-        functions = len(of_type(self.processed, "AWS::Lambda::EventSourceMapping")) // streams
-        # A new on-demand table has four partitions, and a mapping one invocation for the shard of each.
-        self.assertEqual(functions * streams * 4, 16)
-        self.assertIn("occupy 16 environments", (PROJECT / "delivery" / "README.md").read_text())
-
     def test_batch_of_more_than_ten_waits_for_a_second_at_least(self):
         mappings = [mapping["Properties"] for file in (self.processed, template.deployed())
                     for mapping in of_type(file, "AWS::Lambda::EventSourceMapping").values()]

@@ -63,14 +63,16 @@ class Iam(unittest.TestCase):
         snapshot = self.calls.object("KeySnapshotBucket")
         anything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}
 
-        def writes(role: str) -> dict:
-            made = self.policies.simulation(Call("VerificationRole", "s3:PutObject", snapshot))
+        def call(role: str, action: str) -> dict:
+            made = self.policies.simulation(Call("VerificationRole", action, snapshot))
             made["identityPolicies"] = [{"name": role, "policy": anything}]
             principal = f"arn:aws:iam::{ACCOUNT}:role/{role}"
             made["request"]["principal"] = made["request"]["contextVariables"]["aws:PrincipalArn"] = principal
             return made
-        operator, administrator = decide([writes("operator"), writes("administrator")])
-        self.assertEqual((operator["result"], administrator["result"]), ("Allowed", "ExplicitlyDenied"))
+        for action in ("s3:PutObject", "s3:DeleteObject", "s3:DeleteObjectVersion"):
+            with self.subTest(action=action):
+                operator, administrator = decide([call("operator", action), call("administrator", action)])
+                self.assertEqual((operator["result"], administrator["result"]), ("Allowed", "ExplicitlyDenied"))
 
 
 if __name__ == "__main__":

@@ -286,3 +286,17 @@ fn host_name(text: &str) -> Result<String, &'static str> {
         Err("a host name has no port, such as intake")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn share_is_a_number_from_0_to_1() {
+        assert_eq!(share("0"), Ok(0.0));
+        assert_eq!(share("1"), Ok(1.0));
+        for text in ["1.1", "-0.1", "NaN", "inf", "10%", ""] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+}

@@ -54,18 +54,6 @@ fn taken_port_is_an_error_that_names_it_and_changes_nothing_of_the_stack_that_ha
 }
 
 #[test]
-fn env_file_that_no_stack_has_written_is_an_error_and_stays() {
-    let workspace = TestWorkspace::new();
-    workspace.append(".env", "MY_SECRET=s\n");
-    let error = workspace.run(&["--env-file", ".env"]).error();
-    assert!(
-        error.starts_with("error: Cannot replace .env (--env-file)"),
-        "{error}"
-    );
-    assert_eq!(workspace.read(".env"), "MY_SECRET=s\n");
-}
-
-#[test]
 fn program_that_is_started_in_another_folder_finds_the_repository_that_it_is_in() {
     let workspace = TestWorkspace::new();
     workspace.remove("Cargo.toml");
@@ -85,17 +73,4 @@ fn stack_that_is_started_in_a_folder_of_the_repository_has_its_file_at_the_root(
     assert!(workspace.exists("target/dev.env"));
     running.send_unix_signal("INT");
     running.end();
-}
-
-#[test]
-fn queue_of_the_developer_does_not_reach_the_functions() {
-    let workspace = TestWorkspace::new();
-    let mut running = workspace.start(&["--faults", "1"]);
-    running.wait_for_line("Intake is running");
-    let response = running.post("/api/customers", r#"{"customerId":"c","customerData":{}}"#);
-    running.send_unix_signal("INT");
-    let ended = running.end();
-    assert!(response.contains("\"result\":\"deferred\""), "{response}");
-    let lost = "Messages with deferred data, lost with the queue: 1 ";
-    assert!(ended.stderr.contains(lost), "{}", ended.stderr);
 }
