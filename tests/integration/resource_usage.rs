@@ -22,7 +22,7 @@ use harness::{TestApp, build_functions, emulator_options};
 use serde_json::Value;
 
 use self::body::HostileBody;
-use crate::support::app_behind_proxy::assert_faulted;
+use crate::support::faulted::assert_faulted;
 
 /// Memory limit of a process that serves one request, in bytes.
 const MAX_MEMORY: u64 = 64_000_000;

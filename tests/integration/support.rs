@@ -2,7 +2,6 @@
 //!
 //! | module | is for |
 //! |---|---|
-//! | `app_behind_proxy` | an app whose calls to DynamoDB pass a fault proxy |
 //! | `delivery` | a process of the deliver function with its targets |
 //! | `requests` | requests with as many signals as a test needs |
 //! | `items` | items of DynamoDB, read, changed past the functions or written as JSON |
@@ -10,6 +9,7 @@
 //! | `clock` | the time at which requests arrive |
 //! | `page` | pages of the documentation: sections, tables, code blocks |
 //! | `gzip` | compressed bodies and objects |
+//! | `faulted` | a check that a fault proxy has faulted a call |
 //! | `slow_server` | a server that answers late |
 //! | `template` | the templates as they are written |
 #![expect(
@@ -18,9 +18,9 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
-pub(crate) mod app_behind_proxy;
 pub(crate) mod clock;
 pub(crate) mod delivery;
+pub(crate) mod faulted;
 pub(crate) mod gzip;
 pub(crate) mod items;
 pub(crate) mod logs;

@@ -11,19 +11,6 @@ use crate::clients::client_at;
 use crate::fake_s3::{FakeS3, publish};
 use crate::tables::table_name;
 
-/// Stores a new key of this account, whose entry is changed before it is written.
-pub async fn create_key(
-    endpoint: &str,
-    account: &str,
-    change: impl FnOnce(&mut KeyEntry),
-) -> String {
-    let key = ApiKey::random().unwrap();
-    let mut entry = key_entry(account);
-    change(&mut entry);
-    store_key(endpoint, &key, &entry).await;
-    key.expose_secret().to_owned()
-}
-
 /// Stores a new key for each of these accounts, in the key table at `endpoint` and in a key snapshot
 /// in `s3`. Returns the keys in the order of their accounts.
 pub async fn create_keys_with_snapshot(

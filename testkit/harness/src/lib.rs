@@ -42,7 +42,7 @@ pub use clients::client_at;
 pub use emulator::fault_proxy;
 pub use fake_s3::KEY_SNAPSHOT_BUCKET;
 pub use http_gateway::HttpGateway;
-pub use keys::{create_key, create_keys_with_snapshot, key_entry, store_key};
+pub use keys::{create_keys_with_snapshot, key_entry, store_key};
 pub use local_stack::{LocalStack, call};
 pub use other_dynamodb::stream_records;
 pub use overflow_stack::OverflowStack;

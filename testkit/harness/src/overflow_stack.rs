@@ -1,7 +1,6 @@
 //! The functions in this process, which defer what they cannot store.
 
 use emulator::fault_proxy::{Fault, FaultProxy, Plan};
-use emulator::sqs::FakeSqs;
 use model::timestamp::Timestamp;
 
 use crate::request_builder::{RequestBuilder, TestResponse};
@@ -18,11 +17,10 @@ pub struct OverflowStack {
 impl OverflowStack {
     /// A stack with empty tables, whose proxy has this plan.
     pub async fn start(plan: impl Into<Plan>) -> Self {
-        let sqs = FakeSqs::start().await.unwrap();
         let emulator = TestApp::emulator();
         let keys = emulator.endpoint();
         let proxy = FaultProxy::start(&keys, plan).await.unwrap();
-        let app = TestApp::with_sqs(emulator, sqs, &keys, &proxy.endpoint(), None);
+        let app = TestApp::with_dynamodb(emulator, &keys, &proxy.endpoint(), None);
         let key = app.key("shop").await;
         Self { app, proxy, key }
     }

@@ -15,6 +15,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use customers::CustomersFunction;
 use emulator::sqs::{DEAD_LETTER_QUEUE, FakeSqs, OVERFLOW_QUEUE};
 use emulator::{Emulator, Storage};
+use model::api_key::ApiKey;
 use model::identifier::RequestIdentifier;
 use model::key_entry::KeyEntry;
 use model::timestamp::Timestamp;
@@ -33,7 +34,7 @@ use store::signals::SignalsTable;
 
 use crate::clients::client_at;
 use crate::fake_s3::{FakeS3, KEY_SNAPSHOT_BUCKET};
-use crate::keys::create_key;
+use crate::keys::{key_entry, store_key};
 use crate::other_dynamodb::other_dynamodb;
 use crate::request_builder::{RequestBuilder, TestResponse, read_event};
 use crate::tables::{table_name, template};
@@ -168,17 +169,6 @@ impl TestApp {
         retention: Option<Duration>,
     ) -> Self {
         let sqs = FakeSqs::start_in_thread().expect("loopback has a free port");
-        Self::with_sqs(emulator, sqs, keys, others, retention)
-    }
-
-    /// The same with this SQS.
-    pub fn with_sqs(
-        emulator: Emulator,
-        sqs: FakeSqs,
-        keys: &str,
-        others: &str,
-        retention: Option<Duration>,
-    ) -> Self {
         let s3 = FakeS3::start_in_thread().expect("loopback has a free port");
         let endpoints = Endpoints {
             keys,
@@ -208,7 +198,11 @@ impl TestApp {
 
     /// A new key of this account whose entry was changed before it was written.
     pub async fn key_with(&self, account: &str, change: impl FnOnce(&mut KeyEntry)) -> String {
-        create_key(&self.emulator.endpoint(), account, change).await
+        let key = ApiKey::random().unwrap();
+        let mut entry = key_entry(account);
+        change(&mut entry);
+        store_key(&self.emulator.endpoint(), &key, &entry).await;
+        key.expose_secret().to_owned()
     }
 
     /// Sends a call to the function that has its path.
