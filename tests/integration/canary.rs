@@ -91,9 +91,9 @@ impl Case {
         proxy.set(self.plan);
         for _ in 0..self.requests {
             let event = self.request.clone().key(&keys[0]).event();
-            let answer = process.invoke(event).await.unwrap().json();
-            let status = answer["statusCode"].as_u64().unwrap();
-            assert!(self.statuses.contains(&status), "{answer}");
+            let response = process.invoke(event).await.unwrap().json();
+            let status = response["statusCode"].as_u64().unwrap();
+            assert!(self.statuses.contains(&status), "{response}");
         }
         process.kill().await.unwrap();
         alarm_value(self.program, &sums_of_metrics(lines).await)
@@ -228,7 +228,7 @@ async fn outage_and_what_clients_send_raise_no_alarm() {
         let faulted = |rule: Rule| Case::new(program, &[200, 400]).with_plan(rule);
         cases.extend([
             faulted(Fault::InternalServerError.always()),
-            // A proxy answers, perhaps for what is in the call.
+            // A proxy responds, perhaps for what is in the call.
             faulted(Fault::Status(403).always()),
             faulted(Fault::Status(413).always().for_operation(write)),
             // The role of a new process is not known everywhere yet.

@@ -88,7 +88,7 @@ async fn assert_usage(bodies: Vec<HostileBody>, plan: &Plan, max_memory: u64) {
     } else {
         Duration::MAX
     };
-    // A function that answers every body with a 503, or defers it, uses little, and must not pass. One that tries to
+    // A function that responds to every body with a 503, or defers it, uses little, and must not pass. One that tries to
     // defer a body has made its messages.
     let late = usages.iter().filter(|usage| usage.is_late).count();
     let max_late = if released.is_some() {

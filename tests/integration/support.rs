@@ -10,7 +10,7 @@
 //! | `page` | pages of the documentation: sections, tables, code blocks |
 //! | `gzip` | compressed bodies and objects |
 //! | `faulted` | a check that a fault proxy has faulted a call |
-//! | `slow_server` | a server that answers late |
+//! | `slow_server` | a server that responds late |
 //! | `template` | the templates as they are written |
 #![expect(
     clippy::indexing_slicing,

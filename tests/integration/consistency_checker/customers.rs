@@ -13,7 +13,7 @@ struct SentWrite {
     /// `None` removes the field.
     value: Option<&'static str>,
     sent: Micros,
-    /// `None` when the client received no answer.
+    /// `None` when the client received no response.
     acknowledged: Option<Micros>,
 }
 
@@ -90,26 +90,26 @@ fn field_that_has_one_of_two_writes_at_the_same_time_is_not_stale() {
 }
 
 #[test]
-fn write_without_an_answer_may_take_effect_at_any_later_time_or_never() {
-    let ulm_unanswered = SentWrite {
+fn write_without_a_response_may_take_effect_at_any_later_time_or_never() {
+    let ulm_without_response = SentWrite {
         value: ULM,
         sent: 10,
         acknowledged: None,
     };
-    let writes = [ulm_unanswered, BONN_AFTERWARDS];
+    let writes = [ulm_without_response, BONN_AFTERWARDS];
     assert!(may_be_stored(BONN, &writes));
     assert!(may_be_stored(ULM, &writes));
     assert!(!may_be_stored(None, &writes));
 
     let ulm_later = SentWrite {
         sent: 50,
-        ..ulm_unanswered
+        ..ulm_without_response
     };
     assert!(may_be_stored(BONN, &[BONN_AFTERWARDS, ulm_later]));
 
-    assert!(may_be_stored(ULM, &[ulm_unanswered]));
-    assert!(may_be_stored(None, &[ulm_unanswered]));
-    assert!(!may_be_stored(BONN, &[ulm_unanswered]));
+    assert!(may_be_stored(ULM, &[ulm_without_response]));
+    assert!(may_be_stored(None, &[ulm_without_response]));
+    assert!(!may_be_stored(BONN, &[ulm_without_response]));
 }
 
 /// A direct update of a field of customer 1 that was sent once, by a clock that is not ahead.

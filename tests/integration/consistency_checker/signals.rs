@@ -64,7 +64,7 @@ fn request(number: u64, outcome: ClientOutcome, signals: Vec<SentSignal>) -> Rec
 }
 
 /// Request 7 has three signals, the second of them rejected, and a requestIdentifier. Request 8 has
-/// two without an answer, the second of them rejected. Request 9 was rejected whole. Request 10 was sent after request 7
+/// two without a response, the second of them rejected. Request 9 was rejected whole. Request 10 was sent after request 7
 /// was acknowledged.
 fn run_record() -> RunRecord {
     let seventh = RecordedRequest {
@@ -191,7 +191,7 @@ fn signals_in_another_order_are_out_of_order() {
         );
         assert_eq!(count(&report, Violation::Lost), 0, "{order:?}: {report}");
     }
-    // Request 8, which has no answer, may stand anywhere.
+    // Request 8, which has no response, may stand anywhere.
     let with_eighth_between = report_on(|stored| {
         let first = [item(1, 10, 0), item(1, 8, 0), item(1, 7, 0), item(1, 7, 2)];
         stored.signals.splice(..3, first);

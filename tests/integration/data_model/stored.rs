@@ -102,8 +102,8 @@ async fn items_of_requests() -> HashMap<&'static str, Vec<Item>> {
     ] {
         let body = json!({"customerId": "c-1003", "customerData": profile});
         let call = RequestBuilder::customer(body).key(&key).received_at(time);
-        let answer = stack.send(call).await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
+        let response = stack.send(call).await;
+        assert_eq!(response.status, 200, "{}", response.text);
     }
     for (call, status) in [
         (RequestBuilder::customer(customer()), 200),
@@ -112,10 +112,10 @@ async fn items_of_requests() -> HashMap<&'static str, Vec<Item>> {
         (RequestBuilder::signals(too_long), 400),
         (RequestBuilder::signals(failing), 503),
     ] {
-        let answer = stack
+        let response = stack
             .send(call.key(&key).received_at(NOW).invocation(INVOCATION))
             .await;
-        assert_eq!(answer.status, status, "{}", answer.text);
+        assert_eq!(response.status, status, "{}", response.text);
     }
     let mut items = HashMap::new();
     for table in TABLES {

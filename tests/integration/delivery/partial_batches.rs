@@ -88,7 +88,7 @@ async fn unavailable_target_delays_its_records_and_loses_none() {
 async fn target_that_begins_to_hang_keeps_what_it_took() {
     let targets = FakeTargets::start().await.unwrap();
     let s3 = FakeS3::start().await.unwrap();
-    // Firehose takes the first call and answers no later one.
+    // Firehose takes the first call and responds to no later one.
     let hanging = Fault::Hanging.on_calls(2..u64::MAX);
     let firehose = FaultProxy::start(&targets.endpoint(), hanging)
         .await

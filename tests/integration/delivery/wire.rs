@@ -111,10 +111,10 @@ async fn process_without_one_target_or_a_failure_bucket_names_the_variables() {
         ),
     ] {
         let mut delivery = Delivery::start(variables).await;
-        let answer = delivery.deliver(&[]).await;
+        let response = delivery.deliver(&[]).await;
         assert!(
-            answer["errorMessage"].as_str().unwrap().starts_with(why),
-            "{answer}"
+            response["errorMessage"].as_str().unwrap().starts_with(why),
+            "{response}"
         );
         assert!(delivery.log.recv().await.unwrap().contains(why));
     }
@@ -196,9 +196,9 @@ async fn assert_other_payload_fails(mut delivery: Delivery) {
 
 /// The functions of the API abandon connections to DynamoDB that do not respond for 400 ms. A bus may take longer.
 #[tokio::test]
-async fn bus_that_answers_after_600_ms_is_called_on_one_connection() {
-    let answer = r#"{"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]}"#;
-    let bus = SlowServer::start(Duration::from_millis(600), answer).await;
+async fn bus_that_responds_after_600_ms_is_called_on_one_connection() {
+    let response = r#"{"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]}"#;
+    let bus = SlowServer::start(Duration::from_millis(600), response).await;
     let targets = FakeTargets::start().await.unwrap();
     let s3 = FakeS3::start().await.unwrap();
     let (mut options, _log) = options(&targets, &s3, BUS);

@@ -48,7 +48,7 @@ async fn dropped_connections_fail_no_request() {
 }
 
 #[tokio::test]
-async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_answer() {
+async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_response() {
     for fault in [
         Fault::Hanging,
         Fault::InternalServerError,

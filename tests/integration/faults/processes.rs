@@ -88,9 +88,9 @@ async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
     let update =
         RequestBuilder::customer(json!({"customerId": "c", "customerData": {"city": "x"}}))
             .key(&stack.key);
-    let answer = process.invoke(update.event()).await.unwrap().json();
-    let body: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
-    assert_eq!(body["result"], "deferred", "{answer}");
+    let response = process.invoke(update.event()).await.unwrap().json();
+    let body: Value = serde_json::from_str(response["body"].as_str().unwrap()).unwrap();
+    assert_eq!(body["result"], "deferred", "{response}");
     process.ended().await.unwrap();
     let lines = request_lines_of_process(lines).await;
     assert_eq!(lines.len(), 1, "{lines:?}");

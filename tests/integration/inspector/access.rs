@@ -28,7 +28,7 @@ fn request_that_changes_something_without_the_header_of_the_page_is_forbidden() 
 }
 
 #[test]
-fn request_of_another_page_or_to_another_name_gets_no_answer_of_the_inspector() {
+fn request_of_another_page_or_to_another_name_gets_no_response_of_the_inspector() {
     let stack = LocalStack::start(&["--cors", "*"]);
     let inspector = Inspector(&stack);
     for header in [

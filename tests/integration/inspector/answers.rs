@@ -1,4 +1,4 @@
-//! Answers that a test plans for the next requests of an account.
+//! Responses that a test plans for the next requests of an account.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::{Inspector, OWN_PAGE, SIGNALS, other_key};
 
 const BATCH: &[u8] = br#"{"requestIdentifier":"0b0c7a52-7c1e-4a3e-9f0b-0d2f6f8a1b11","signals":[{"customerId":"c","eventType":"viewed"}]}"#;
 
-/// Plans these answers, and returns the status and the sentence of an error.
+/// Plans these responses, and returns the status and the sentence of an error.
 fn plan(inspector: &Inspector<'_>, plan: &Value) -> (u16, String) {
     let body = plan.to_string();
     let response = inspector.call("POST", "/answers", &[OWN_PAGE], body.as_bytes());
@@ -22,7 +22,7 @@ fn plan(inspector: &Inspector<'_>, plan: &Value) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn next_requests_of_an_account_on_a_path_get_the_planned_answers_in_their_order() {
+async fn next_requests_of_an_account_on_a_path_get_the_planned_responses_in_their_order() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     let key_of_shop = format!("Bearer {}", other_key(&stack).await);
@@ -66,7 +66,7 @@ async fn next_requests_of_an_account_on_a_path_get_the_planned_answers_in_their_
 }
 
 #[test]
-fn planned_answers_end_with_a_reset_and_wrong_ones_are_errors() {
+fn planned_responses_end_with_a_reset_and_wrong_ones_are_errors() {
     let stack = LocalStack::start(&["--next-answer", "503,200,429"]);
     let inspector = Inspector(&stack);
     let statuses = || [(); 3].map(|()| stack.send("POST", SIGNALS, &[], BATCH).status);

@@ -1,4 +1,4 @@
-//! Clients that close their connection before the answer: their requests are stored and listed like
+//! Clients that close their connection before the response: their requests are stored and listed like
 //! others.
 
 use std::io::Write as _;
@@ -43,7 +43,7 @@ fn each_request_of_clients_that_close_at_once_is_stored_and_listed() {
 }
 
 #[test]
-fn request_that_is_answered_late_is_listed_when_its_client_gives_up() {
+fn request_whose_response_is_late_is_listed_when_its_client_gives_up() {
     let stack = LocalStack::start(&["--answer", "timeout:1"]);
     let inspector = Inspector(&stack);
     let sent_at = Instant::now();
@@ -51,7 +51,7 @@ fn request_that_is_answered_late_is_listed_when_its_client_gives_up() {
     let request = &inspector.get("/requests?wait=20s")["requests"][0];
     assert!(
         sent_at.elapsed() < Duration::from_secs(20),
-        "API Gateway's answer comes after 30 s"
+        "API Gateway's response comes after 30 s"
     );
     assert_eq!(request["left"], true, "{request}");
     assert_eq!(request["status"], 503, "{request}");

@@ -113,11 +113,11 @@ fn request_without_a_whole_body_is_neither_saved_as_an_event_nor_sent_again() {
     let inspector = Inspector(&stack);
     send(&stack, SIGNALS, "Content-Length: 500\r\n", b"{");
     for (method, path) in [("GET", "/requests/1/event"), ("POST", "/requests/1/replay")] {
-        let answer = inspector.call(method, path, &[super::OWN_PAGE], b"");
-        assert_eq!(answer.status, 404, "{path}: {answer:?}");
+        let response = inspector.call(method, path, &[super::OWN_PAGE], b"");
+        assert_eq!(response.status, 404, "{path}: {response:?}");
         assert!(
-            answer.text.contains("The body did not arrive whole."),
-            "{path}: {answer:?}"
+            response.text.contains("The body did not arrive whole."),
+            "{path}: {response:?}"
         );
     }
     stack.stop("TERM");

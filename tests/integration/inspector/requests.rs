@@ -217,7 +217,7 @@ fn wrong_parameter_is_an_error_that_names_the_right_ones() {
     stack.stop("TERM");
 }
 
-/// The sentence of an answer with this status, which is JSON.
+/// The sentence of a response with this status, which is JSON.
 fn error_message(
     inspector: &Inspector<'_>,
     method: &str,

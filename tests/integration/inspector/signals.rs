@@ -222,9 +222,9 @@ fn wait_ends_at_once_when_a_request_that_it_would_count_is_no_longer_kept() {
         "/counts?type=viewed&count=600&wait=60s",
     ] {
         let began = Instant::now();
-        let answer = inspector.get(path);
+        let response = inspector.get(path);
         assert!(began.elapsed().as_secs() < 60, "{path}");
-        assert_eq!(answer["oldest"], 2, "{path}");
+        assert_eq!(response["oldest"], 2, "{path}");
     }
     assert_eq!(inspector.get("/signals")["dropped"], 1);
     // What came after the dropped request is kept, and what was deleted is not missing.
@@ -243,7 +243,7 @@ fn wait_ends_at_once_when_a_request_that_it_would_count_is_no_longer_kept() {
 }
 
 #[test]
-fn fields_of_the_answers_equal_those_of_the_guide() {
+fn fields_of_the_responses_equal_those_of_the_guide() {
     let stack = LocalStack::start(&[]);
     let inspector = Inspector(&stack);
     stack.send("POST", SIGNALS, &[], BATCH.as_bytes());
@@ -268,10 +268,10 @@ fn fields_of_the_answers_equal_those_of_the_guide() {
     assert_eq!(described("a signal"), of_signal_and_error);
     let example: Value = serde_json::from_str(page.code("Test a client", "json")[0]).unwrap();
     assert_eq!(fields(&example), fields(signal));
-    for (answer, list) in [(&signals, "signals"), (&requests, "requests")] {
+    for (response, list) in [(&signals, "signals"), (&requests, "requests")] {
         let mut expected = described("the lists of `/requests` and `/signals`");
         expected.insert(list.to_owned());
-        assert_eq!(fields(answer), expected);
+        assert_eq!(fields(response), expected);
     }
     let verdicts = page.table("Test a client", "verdict");
     let verdicts = verdicts.iter().flat_map(|row| quoted(&row[0]));
@@ -288,7 +288,7 @@ fn fields_of_the_answers_equal_those_of_the_guide() {
 }
 
 #[test]
-fn reader_that_waits_for_a_count_is_answered_when_so_many_signals_have_come() {
+fn reader_that_waits_for_a_count_gets_a_response_when_so_many_signals_have_come() {
     let stack = LocalStack::start(&[]);
     let url = stack.variable("INSPECTOR_URL");
     let batch = br#"{"signals":[{"customerId":"c","eventType":"awaited"},{"customerId":"c","eventType":"other"}]}"#;

@@ -83,9 +83,9 @@ fn redrive_that_does_not_store_the_signal_is_an_error_that_says_why() {
 
 /// Sends a batch and a customer with these headers.
 fn send_batch_and_customer(stack: &LocalStack, headers: &[(&str, &str)]) {
-    let answer = stack.send("POST", SIGNALS, headers, BATCH.as_bytes());
-    assert_eq!(answer.status, 200, "{answer:?}");
-    assert_eq!(answer.json()["replayed"], false, "{answer:?}");
+    let response = stack.send("POST", SIGNALS, headers, BATCH.as_bytes());
+    assert_eq!(response.status, 200, "{response:?}");
+    assert_eq!(response.json()["replayed"], false, "{response:?}");
     let customer = br#"{"customerId":"-c1","customerData":{}}"#;
     stack.send("POST", "/api/customers", headers, customer);
 }

@@ -37,7 +37,7 @@ impl Lines {
 }
 
 /// While a process has one subscriber, tracing asks only that of the current thread whether a new
-/// call site is enabled, and caches the answer for all threads. With a second one it asks all, so
+/// call site is enabled, and caches the result for all threads. With a second one it asks all, so
 /// that requests of other tests disable no call site.
 static SECOND_SUBSCRIBER: LazyLock<Dispatch> =
     LazyLock::new(|| Dispatch::new(NoSubscriber::default()));

@@ -1,4 +1,4 @@
-//! A server that answers late.
+//! A server that responds late.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,7 +18,7 @@ struct SlowService {
 }
 
 impl SlowServer {
-    /// A server that answers each request after `delay` by a 200 with this body.
+    /// A server that responds to each request after `delay` with a 200 with this body.
     pub(crate) async fn start(delay: Duration, body: &'static str) -> Self {
         let service = SlowService {
             delay,

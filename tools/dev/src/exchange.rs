@@ -1,7 +1,7 @@
 //! An exchange is a request and its response, as the stack records them and the inspector shows
 //! them.
 //!
-//! [`sent_request`] is what the client sent, [`api_key`] whose key it had, and [`answer`] what it
+//! [`sent_request`] is what the client sent, [`api_key`] whose key it had, and [`given_response`] what it
 //! got. [`parsed_response`] and [`signal`] are what is shown of the response and of each signal,
 //! which [`event_contract`] judges by the event contract of its type. [`request_line`] is the line
 //! in the terminal, and [`summary`] is what the inspector shows. The newest exchanges are
@@ -10,10 +10,10 @@
 //! It knows the members of requests and responses that it shows. It must not know a rule of the
 //! API, nor how requests arrive.
 
-pub(crate) mod answer;
 pub(crate) mod api_key;
 pub(crate) mod counts;
 pub(crate) mod event_contract;
+pub(crate) mod given_response;
 pub(crate) mod parsed_response;
 pub(crate) mod recent_exchanges;
 pub(crate) mod request_line;
@@ -31,9 +31,9 @@ use axum::http::{HeaderName, HeaderValue, Response};
 use memchr::memmem::Finder;
 use model::limits::MAX_BODY_BYTES;
 
-use crate::exchange::answer::Answer;
 use crate::exchange::api_key::SentKey;
 use crate::exchange::event_contract::CONTRACT_BROKEN;
+use crate::exchange::given_response::GivenResponse;
 use crate::exchange::parsed_response::{ParsedResponse, ResponseFinding};
 use crate::exchange::sent_request::SentRequest;
 use crate::exchange::signal::{ListedMembers, ShownSignal, read_signals};
@@ -66,13 +66,18 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Reads what is shown of a request and its answer.
-    pub(crate) fn new(sent: SentRequest, answer: Answer, duration: Duration, key: SentKey) -> Self {
-        let Answer {
+    /// Reads what is shown of a request and its response.
+    pub(crate) fn new(
+        sent: SentRequest,
+        given: GivenResponse,
+        duration: Duration,
+        key: SentKey,
+    ) -> Self {
+        let GivenResponse {
             response,
             reason,
             batch,
-        } = answer;
+        } = given;
         let status = response.status().as_u16();
         let parsed = ParsedResponse::parse(status, response.body(), reason.as_deref());
         // A larger body is that of a request which the functions refuse.

@@ -39,17 +39,17 @@ struct RunningFunctions {
     _end: oneshot::Sender<()>,
 }
 
-/// What a function answered to a request.
-pub(crate) struct FunctionAnswer {
+/// The response of a function to a request.
+pub(crate) struct FunctionResponse {
     pub(crate) response: Response<Bytes>,
     /// Why the response is as it is, where the response does not say so itself.
-    pub(crate) reason: Option<AnswerReason>,
+    pub(crate) reason: Option<ResponseReason>,
     /// What became of the batch, if the request had one that could be read.
     pub(crate) batch: Option<BatchResult>,
 }
 
-/// Why a function answered as it did.
-pub(crate) enum AnswerReason {
+/// Why the response of a function is as it is.
+pub(crate) enum ResponseReason {
     Unauthorized(Unauthorized),
     /// The error of DynamoDB.
     Store(String),
@@ -90,9 +90,9 @@ impl Functions {
     }
 
     /// Calls the function with this name in the template, with a Lambda event of API Gateway. The
-    /// function goes on when the future is dropped. `None` if it has not answered within its
-    /// timeout, or if no function of this name answers requests.
-    pub(crate) async fn invoke(&self, function: &str, event: Vec<u8>) -> Option<FunctionAnswer> {
+    /// function goes on when the future is dropped. `None` if it has not responded within its
+    /// timeout, or if no function of this name responds to requests.
+    pub(crate) async fn invoke(&self, function: &str, event: Vec<u8>) -> Option<FunctionResponse> {
         let RunningFunctions {
             customers,
             signals,
@@ -104,13 +104,13 @@ impl Functions {
             let serving = runtime.spawn(async move { signals.serve(&event).await });
             let served = serving.await.ok().flatten()?;
             let batch = batch_result(&served);
-            return Some(function_answer(served, batch));
+            return Some(function_response(served, batch));
         }
         if function == customers.logical_id {
             let customers = Arc::clone(customers);
             let serving = runtime.spawn(async move { customers.serve(&event).await });
             let served = serving.await.ok().flatten()?;
-            return Some(function_answer(served, None));
+            return Some(function_response(served, None));
         }
         None
     }
@@ -182,17 +182,17 @@ fn batch_result(served: &Served<BatchOutcome>) -> Option<BatchResult> {
     })
 }
 
-fn function_answer<O: EndpointOutcome>(
+fn function_response<O: EndpointOutcome>(
     served: Served<O>,
     batch: Option<BatchResult>,
-) -> FunctionAnswer {
+) -> FunctionResponse {
     let reason = match served.unauthorized() {
-        Some(unauthorized) => Some(AnswerReason::Unauthorized(unauthorized)),
+        Some(unauthorized) => Some(ResponseReason::Unauthorized(unauthorized)),
         None => served
             .unstored_reason()
-            .map(|reason| AnswerReason::Store(reason.to_string())),
+            .map(|reason| ResponseReason::Store(reason.to_string())),
     };
-    FunctionAnswer {
+    FunctionResponse {
         response: served
             .response
             .map(|body| Bytes::copy_from_slice(body.as_ref())),

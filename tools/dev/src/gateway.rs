@@ -2,16 +2,16 @@
 //!
 //! 1. [`server`] accepts the connection of a client, and reads the head of its request.
 //! 2. [`Gateway::respond`] reads the [body], and returns the response to the server.
-//! 3. [`Gateway::answer_and_keep`] runs the further steps in a task of their own, which goes on
+//! 3. [`Gateway::respond_and_keep`] runs the further steps in a task of their own, which goes on
 //!    when the client leaves. It prints a line about the request, and keeps the request and its
 //!    response for the inspector. The inspector begins with this step when it sends a request
 //!    again.
-//! 4. [`Gateway::record`] has the request answered, adds the [CORS headers](cors), and makes the
-//!    [`Exchange`]: what is recorded of the request and its answer.
+//! 4. [`Gateway::record`] gets the response, adds the [CORS headers](cors), and makes the
+//!    [`Exchange`]: what is recorded of the request and its response.
 //! 5. [`Gateway::route`] refuses the request, or finds its function in the [routes] of the template.
 //! 6. [`Gateway::invoke`] makes the [Lambda event](mod@lambda_event), has [`Functions::invoke`]
-//!    call the function with it, and returns the function's answer. [`Gateway::inject`] gives an
-//!    [injected answer](injected_answer) to some requests instead.
+//!    call the function with it, and returns the function's response. [`Gateway::inject`] gives an
+//!    [injected response](injected_response) to some requests instead.
 //!
 //! A request whose [head is no HTTP](refused_head) does not get further than the first step.
 //!
@@ -20,9 +20,9 @@
 mod body;
 pub(crate) mod cors;
 pub(crate) mod host_names;
-pub(crate) mod injected_answer;
+pub(crate) mod injected_response;
 pub(crate) mod lambda_event;
-mod own_answer;
+mod own_response;
 pub(crate) mod preflights;
 mod recorded_stream;
 mod refused_head;
@@ -41,23 +41,23 @@ use axum::http::{Method, Response, StatusCode};
 use self::body::{MAX_BODY_MEGABYTES, read_body};
 use self::cors::CorsPolicy;
 use self::host_names::HostNames;
-use self::injected_answer::{InjectedAnswer, InjectedAnswers};
+use self::injected_response::{InjectedResponse, InjectedResponses};
 use self::lambda_event::lambda_event;
-use self::own_answer::{
-    bad_request, internal_server_error, own_answer, service_unavailable, storage_unavailable,
+use self::own_response::{
+    bad_request, internal_server_error, own_response, service_unavailable, storage_unavailable,
     too_large,
 };
 use self::preflights::Preflights;
 use self::routes::Routes;
 use self::server::{Client, Server};
 use crate::exchange::Exchange;
-use crate::exchange::answer::Answer;
 use crate::exchange::api_key::{ApiKeyTable, SentKey, why_unauthorized};
 use crate::exchange::event_contract::EventContracts;
+use crate::exchange::given_response::GivenResponse;
 use crate::exchange::recent_exchanges::{KeptExchange, RecentExchanges};
 use crate::exchange::request_line::request_line;
 use crate::exchange::sent_request::{SentBody, SentRequest};
-use crate::functions::{AnswerReason, Functions};
+use crate::functions::{Functions, ResponseReason};
 use crate::terminal::{has_colours, print_with_time};
 
 /// How long API Gateway waits for a function.
@@ -66,7 +66,7 @@ pub(crate) const INTEGRATION_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest Lambda event, in bytes: 6 MB ("Lambda quotas" in the Lambda developer guide).
 const MAX_EVENT_BYTES: usize = 6 * 1024 * 1024;
 
-/// The reason of an injected answer.
+/// The reason of an injected response.
 const INJECTED: &str = "because of --answer, --next-answer or POST /answers";
 
 pub(crate) struct Gateway {
@@ -74,7 +74,7 @@ pub(crate) struct Gateway {
     pub(crate) routes: Routes,
     pub(crate) host_names: HostNames,
     pub(crate) cors: CorsPolicy,
-    pub(crate) injected_answers: InjectedAnswers,
+    pub(crate) injected_responses: InjectedResponses,
     pub(crate) preflights: Preflights,
     /// The table in which the key of a request is looked up. `None` in tests that have no tables.
     pub(crate) keys: Option<ApiKeyTable>,
@@ -86,7 +86,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Starts to answer the requests that arrive at `listener`.
+    /// Starts to serve the requests that arrive at `listener`.
     ///
     /// # Errors
     /// The runtime cannot watch the listener.
@@ -118,18 +118,18 @@ impl Gateway {
             headers: head.headers,
             body,
         };
-        let response = match self.answer_and_keep(sent, Some(client)).await {
+        let response = match self.respond_and_keep(sent, Some(client)).await {
             Some(kept) => kept.exchange.response.clone(),
             None => internal_server_error().response,
         };
         response.map(Body::from)
     }
 
-    /// Answers a request, prints a line about it, and keeps it with its response. All of this goes
+    /// Serves a request, prints a line about it, and keeps it with its response. All of this goes
     /// on when the future is dropped, as when a developer closes the page of the inspector while it
     /// sends a request again. A request of the inspector has no client. `None` after a defect of
     /// this program.
-    pub(crate) async fn answer_and_keep(
+    pub(crate) async fn respond_and_keep(
         self: &Arc<Self>,
         sent: SentRequest,
         client: Option<Client>,
@@ -144,7 +144,7 @@ impl Gateway {
         task.await.ok()
     }
 
-    /// Answers a request, and records what became of it.
+    /// Gets the response to a request, and records what became of it.
     async fn record(&self, sent: SentRequest, client: Option<&Client>) -> Exchange {
         let start = Instant::now();
         self.preflights.end(&sent);
@@ -152,10 +152,10 @@ impl Gateway {
             Some(keys) => keys.look_up(&sent.headers).await,
             None => SentKey::default(),
         };
-        let mut answer = self.route(&sent, key.account.as_deref(), client).await;
+        let mut given = self.route(&sent, key.account.as_deref(), client).await;
         let duration = start.elapsed();
-        self.apply_cors(&sent, &mut answer);
-        let mut exchange = Exchange::new(sent, answer, duration, key);
+        self.apply_cors(&sent, &mut given);
+        let mut exchange = Exchange::new(sent, given, duration, key);
         if let Some(contracts) = &self.event_contracts {
             contracts.judge(&mut exchange.signals).await;
         }
@@ -189,42 +189,42 @@ impl Gateway {
 
     /// Adds the CORS headers to the response. If a browser keeps the response from its page, adds
     /// why to the reason.
-    fn apply_cors(&self, sent: &SentRequest, answer: &mut Answer) {
+    fn apply_cors(&self, sent: &SentRequest, given: &mut GivenResponse) {
         let headers = self.cors.headers_for(&sent.method, &sent.headers);
-        answer.response.headers_mut().extend(headers);
+        given.response.headers_mut().extend(headers);
         let Some(refusal) = self.cors.refusal(&sent.method, &sent.headers) else {
             return;
         };
-        answer.reason = match answer.reason.take() {
+        given.reason = match given.reason.take() {
             Some(reason) => Some(format!("{reason}; {refusal}")),
             None => Some(refusal),
         };
     }
 
-    /// Returns the answer of the function that the request's route names, an injected answer, or an
+    /// Returns the response of the function that the request's route names, an injected response, or an
     /// error of API Gateway if no function gets the request.
     async fn route(
         &self,
         sent: &SentRequest,
         account: Option<&str>,
         client: Option<&Client>,
-    ) -> Answer {
+    ) -> GivenResponse {
         if !self.host_names.include_host_of(&sent.uri, &sent.headers) {
             let why = "the Host is another one: see --host-name".to_owned();
-            return own_answer(StatusCode::FORBIDDEN, "Forbidden", Some(why));
+            return own_response(StatusCode::FORBIDDEN, "Forbidden", Some(why));
         }
         if let Some(refusal) = refusal_of_body(&sent.body) {
             return refusal;
         }
         let Some(function) = self.routes.function_of(sent) else {
             let why = self.routes.no_such_path(sent);
-            return own_answer(StatusCode::NOT_FOUND, "Not Found", Some(why));
+            return own_response(StatusCode::NOT_FOUND, "Not Found", Some(why));
         };
         // After a failed preflight, a page learns only that its request failed.
         let injected = if sent.method == Method::OPTIONS {
             None
         } else {
-            self.injected_answers.choose(account, sent.uri.path())
+            self.injected_responses.choose(account, sent.uri.path())
         };
         match injected {
             Some(injected) => self.inject(injected, sent, function, client).await,
@@ -232,36 +232,36 @@ impl Gateway {
         }
     }
 
-    /// Gives an injected answer.
+    /// Gives an injected response.
     async fn inject(
         &self,
-        injected: InjectedAnswer,
+        injected: InjectedResponse,
         sent: &SentRequest,
         function: &str,
         client: Option<&Client>,
-    ) -> Answer {
+    ) -> GivenResponse {
         let why = Some(INJECTED.to_owned());
         match injected {
-            InjectedAnswer::TooManyRequests => {
-                own_answer(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why)
+            InjectedResponse::TooManyRequests => {
+                own_response(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", why)
             }
-            InjectedAnswer::Unavailable => service_unavailable(why),
-            InjectedAnswer::StorageUnavailable => storage_unavailable(sent, why),
-            InjectedAnswer::Timeout(timeout) => {
+            InjectedResponse::Unavailable => service_unavailable(why),
+            InjectedResponse::StorageUnavailable => storage_unavailable(sent, why),
+            InjectedResponse::Timeout(timeout) => {
                 let waiting = time_out(timeout, client);
-                let (answer, ()) = tokio::join!(self.invoke(function, sent), waiting);
+                let (given, ()) = tokio::join!(self.invoke(function, sent), waiting);
                 // The function has done its work, and the inspector shows what became of the
                 // signals.
-                Answer {
-                    batch: answer.batch,
+                GivenResponse {
+                    batch: given.batch,
                     ..service_unavailable(why)
                 }
             }
         }
     }
 
-    /// Invokes a function with the Lambda event of a request, and returns the function's answer.
-    async fn invoke(&self, function: &str, sent: &SentRequest) -> Answer {
+    /// Invokes a function with the Lambda event of a request, and returns the function's response.
+    async fn invoke(&self, function: &str, sent: &SentRequest) -> GivenResponse {
         let id = format!("{:016x}", fastrand::u64(..));
         let event = lambda_event(sent, &id, |_, value| {
             String::from_utf8_lossy(value.as_bytes()).into_owned()
@@ -274,10 +274,10 @@ impl Gateway {
         }
         let invocation = self.functions.invoke(function, event);
         match tokio::time::timeout(INTEGRATION_TIMEOUT, invocation).await {
-            Ok(Some(answer)) => Answer {
-                response: answer.response,
-                reason: answer.reason.map(|reason| reason_text(&reason, sent)),
-                batch: answer.batch,
+            Ok(Some(given)) => GivenResponse {
+                response: given.response,
+                reason: given.reason.map(|reason| reason_text(&reason, sent)),
+                batch: given.batch,
             },
             Ok(None) => internal_server_error(),
             Err(_) => service_unavailable(None),
@@ -297,9 +297,9 @@ async fn time_out(timeout: Duration, client: Option<&Client>) {
     }
 }
 
-/// The answer to a request whose body did not arrive, or is too large. No function gets such a
+/// The response to a request whose body did not arrive, or is too large. No function gets such a
 /// request.
-fn refusal_of_body(body: &SentBody) -> Option<Answer> {
+fn refusal_of_body(body: &SentBody) -> Option<GivenResponse> {
     match body {
         SentBody::Whole(_) | SentBody::NotKept | SentBody::NoRequest => None,
         SentBody::TooLarge => Some(too_large(format!("larger than {MAX_BODY_MEGABYTES} MB"))),
@@ -313,11 +313,13 @@ fn refusal_of_body(body: &SentBody) -> Option<Answer> {
     }
 }
 
-/// The reason of a function's answer, as a person reads it.
-fn reason_text(reason: &AnswerReason, sent: &SentRequest) -> String {
+/// The reason of a function's response, as a person reads it.
+fn reason_text(reason: &ResponseReason, sent: &SentRequest) -> String {
     match reason {
-        AnswerReason::Unauthorized(unauthorized) => why_unauthorized(*unauthorized, &sent.headers),
-        AnswerReason::Store(error) => format!("DynamoDB: {error}"),
+        ResponseReason::Unauthorized(unauthorized) => {
+            why_unauthorized(*unauthorized, &sent.headers)
+        }
+        ResponseReason::Store(error) => format!("DynamoDB: {error}"),
     }
 }
 

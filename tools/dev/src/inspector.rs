@@ -1,6 +1,6 @@
 //! The inspector: a page and a JSON API that show what clients sent to the local stack, and what
 //! became of it (docs/local.md, Inspector). It listens on a port of its own, and must not know
-//! how the gateway answers.
+//! how the gateway responds.
 //!
 //! [`requests`], [`signals`], [`accounts`] and [`stored`] are the parts of the API that show
 //! something, and [`rows`] is what only the page reads; [`redrive`] and [`reset`] change what is stored, and [`answers`] what clients get. [`query`] has the parameters,
@@ -93,7 +93,7 @@ impl Inspector {
         tokio::task::spawn_blocking(move || work(&stored)).await?
     }
 
-    /// Starts to answer on `listener`, until the runtime ends.
+    /// Starts to serve requests on `listener`, until the runtime ends.
     ///
     /// # Errors
     /// The runtime cannot watch the listener.

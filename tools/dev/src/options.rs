@@ -14,7 +14,7 @@ use crate::files;
 use crate::gateway::INTEGRATION_TIMEOUT;
 use crate::gateway::cors::CorsPolicy;
 use crate::gateway::cors::allowed_origin::AllowedOrigin;
-use crate::gateway::injected_answer::{InjectedAnswerShare, NextAnswer, is_possible};
+use crate::gateway::injected_response::{InjectedResponseShare, NextResponse, is_possible};
 use crate::gateway::server::GRACE;
 
 const EXAMPLES: &str = "\
@@ -44,7 +44,7 @@ const VARIABLE_PREFIX: &str = "INTAKE_DEV_";
 /// behind one address.
 #[derive(Debug, Parser)]
 #[command(name = "cargo dev", bin_name = "cargo dev", version = env!("INTAKE_VERSION_AND_COMMIT"), after_help = after_help())]
-#[command(group = ArgGroup::new("shares").args(["faults", "queue_faults", "injected_answers"]).multiple(true))]
+#[command(group = ArgGroup::new("shares").args(["faults", "queue_faults", "injected_responses"]).multiple(true))]
 pub(crate) struct Options {
     /// Address of the HTTP API and the inspector; 0.0.0.0 lets other machines use both, with a key
     /// that is public
@@ -103,10 +103,10 @@ pub(crate) struct Options {
     #[arg(
         long = "answer",
         value_name = "429|503|timeout:SHARE",
-        value_parser = InjectedAnswerShare::parse,
-        help = injected_answers_help()
+        value_parser = InjectedResponseShare::parse,
+        help = injected_responses_help()
     )]
-    pub(crate) injected_answers: Vec<InjectedAnswerShare>,
+    pub(crate) injected_responses: Vec<InjectedResponseShare>,
 
     /// Draw the shares of --answer, --faults and --queue-faults from this number: in each run, an
     /// account gets the same answers, and the same calls in the same order have the same faults
@@ -116,10 +116,10 @@ pub(crate) struct Options {
     #[arg(
         long = "next-answer",
         value_name = "ANSWER",
-        value_parser = NextAnswer::parse,
-        help = next_answers_help()
+        value_parser = NextResponse::parse,
+        help = next_responses_help()
     )]
-    pub(crate) next_answers: Vec<NextAnswer>,
+    pub(crate) next_responses: Vec<NextResponse>,
 
     /// Print the log of the functions as it is, in JSON, instead of a line for each request
     #[arg(long)]
@@ -157,13 +157,13 @@ impl Options {
         })
     }
 
-    /// Checks that the injected answers have at most all requests together.
+    /// Checks that the injected responses have at most all requests together.
     ///
     /// # Errors
     /// They have more.
     pub(crate) fn ensure_possible_shares(&self) -> Result<()> {
         ensure!(
-            is_possible(&self.injected_answers),
+            is_possible(&self.injected_responses),
             "The shares of --answer are more than 1 together."
         );
         Ok(())
@@ -235,7 +235,7 @@ fn faults_help() -> String {
     )
 }
 
-fn injected_answers_help() -> String {
+fn injected_responses_help() -> String {
     let seconds = INTEGRATION_TIMEOUT.as_secs();
     format!(
         "Respond to this share of the requests as API Gateway does on its own, from 0 to 1: 429 or 503 without the \
@@ -243,7 +243,7 @@ fn injected_answers_help() -> String {
     )
 }
 
-fn next_answers_help() -> String {
+fn next_responses_help() -> String {
     let seconds = INTEGRATION_TIMEOUT.as_secs();
     format!(
         "Give the next requests these responses in this order: 429 or 503 of API Gateway, storage-unavailable (the \

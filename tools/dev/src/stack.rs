@@ -1,6 +1,6 @@
 //! The local stack: which parts there are, and in which order they start and end. First the
 //! [`listeners`] take the ports, and the [`inputs`] are read and checked. Then the [`backend`]
-//! starts, which stores the [sample data](seed), and then the gateway and the inspector answer. Must
+//! starts, which stores the [sample data](seed), and then the gateway and the inspector respond. Must
 //! not know how a part works.
 
 mod backend;
@@ -25,7 +25,7 @@ use crate::fakes::faults::Faults;
 use crate::fakes::overflow_queue::OverflowQueue;
 use crate::gateway::Gateway;
 use crate::gateway::host_names::HostNames;
-use crate::gateway::injected_answer::InjectedAnswers;
+use crate::gateway::injected_response::InjectedResponses;
 use crate::gateway::preflights::Preflights;
 use crate::gateway::routes::Routes;
 use crate::gateway::server::Server;
@@ -101,7 +101,7 @@ impl LocalStack {
         }
     }
 
-    /// Ends the stack once the requests under way have their answers.
+    /// Ends the stack once the requests under way have their responses.
     pub(crate) async fn end(self) {
         self.api.end().await;
     }
@@ -123,10 +123,10 @@ fn new_gateway(
         routes: Routes(inputs.template.routes().cloned().collect()),
         host_names: HostNames(options.host_name.clone()),
         cors: inputs.cors.clone(),
-        injected_answers: InjectedAnswers::new(
-            options.injected_answers.clone(),
+        injected_responses: InjectedResponses::new(
+            options.injected_responses.clone(),
             seed,
-            options.next_answers.clone(),
+            options.next_responses.clone(),
         ),
         preflights: Preflights::default(),
         keys: Some(keys),
@@ -165,7 +165,7 @@ fn announce(options: &Options, stack_info: &StackInfo, env_file: &Path, seed: u6
         ));
     }
     stack_info.print(env_file);
-    if !options.injected_answers.is_empty() {
+    if !options.injected_responses.is_empty() {
         status(&format!(
             "Some requests get responses of API Gateway, as --answer says. To repeat them: --random-seed {seed}"
         ));

@@ -76,7 +76,7 @@ impl ApiKeyTable {
             return stored;
         }
         let (emulator, name, key) = (Arc::clone(&self.emulator), self.name.clone(), hash.clone());
-        // The table answers after the call that it does at the time, which may take seconds.
+        // The table responds after the call that it does at the time, which may take seconds.
         let reading = tokio::task::spawn_blocking(move || read(&emulator, &name, &key));
         let Ok(Ok(Some(stored))) = reading.await else {
             return StoredKey::default();

@@ -55,7 +55,7 @@ impl EventContracts {
             })
             .collect();
         let contracts = Arc::clone(&self.0);
-        // Large data takes its time, in which other requests are answered.
+        // Large data takes its time, in which other requests are served.
         let judging = tokio::task::spawn_blocking(move || judge_all(&contracts, unjudged));
         let judged = judging
             .await

@@ -125,8 +125,8 @@ mod tests {
     use axum::http::{HeaderMap, Method, Response, Uri};
 
     use crate::exchange::Exchange;
-    use crate::exchange::answer::Answer;
     use crate::exchange::api_key::SentKey;
+    use crate::exchange::given_response::GivenResponse;
     use crate::exchange::sent_request::{SentBody, SentRequest};
 
     fn line(status: u16, body: &'static str, note: Option<&str>) -> String {
@@ -152,13 +152,13 @@ mod tests {
             .status(status)
             .body(Bytes::from(body))
             .unwrap();
-        let answer = Answer {
+        let given = GivenResponse {
             response,
             reason: note.map(str::to_owned),
             batch: None,
         };
         let duration = Duration::from_micros(3_900);
-        Exchange::new(sent, answer, duration, SentKey::default())
+        Exchange::new(sent, given, duration, SentKey::default())
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The signals of a request as the inspector shows them. They are read once, when the request is
-//! answered; lists, counts and the page use them. Must not know a rule of the API.
+//! The signals of a request as the inspector shows them. They are read once, when the request has
+//! its response; lists, counts and the page use them. Must not know a rule of the API.
 
 use std::collections::HashMap;
 use std::mem::size_of;

@@ -182,8 +182,8 @@ mod tests {
     use axum::body::Bytes;
     use axum::http::{HeaderMap, Method, Response, Uri};
 
-    use crate::exchange::answer::Answer;
     use crate::exchange::api_key::SentKey;
+    use crate::exchange::given_response::GivenResponse;
     use crate::exchange::sent_request::{SentBody, SentRequest};
     use crate::exchange::{Exchange, milliseconds};
 
@@ -195,13 +195,13 @@ mod tests {
             headers: HeaderMap::new(),
             body: SentBody::Whole(Bytes::new()),
         };
-        let answer = Answer {
+        let given = GivenResponse {
             response: Response::new(Bytes::new()),
             reason: None,
             batch: None,
         };
         let received_at = SystemTime::now() - Duration::from_mins(1);
-        let exchange = Exchange::new(sent, answer, Duration::from_mins(1), SentKey::default());
+        let exchange = Exchange::new(sent, given, Duration::from_mins(1), SentKey::default());
         let since_epoch = received_at.duration_since(SystemTime::UNIX_EPOCH).unwrap();
         let difference = exchange
             .summary(1)

@@ -73,8 +73,8 @@ impl<F> HostedFunction<F> {
 }
 
 impl<F: HttpFunction> HostedFunction<F> {
-    /// Answers a Lambda event of API Gateway. `None` if the event cannot be read, or if the
-    /// function has not answered within its timeout.
+    /// Responds to a Lambda event of API Gateway. `None` if the event cannot be read, or if the
+    /// function has not responded within its timeout.
     pub(super) async fn serve(&self, event: &[u8]) -> Option<Served<F::Outcome>> {
         let event: HttpApiEvent = serde_json::from_slice(event).ok()?;
         let _place = self.places.acquire().await.ok()?;

@@ -2,7 +2,7 @@ use super::*;
 use crate::fakes::key_snapshot;
 use crate::fakes::overflow_queue::OverflowQueue;
 
-/// All variables of the functions. Nothing answers their calls.
+/// All variables of the functions. Nothing responds to their calls.
 pub(crate) fn variables_without_aws(template: &Template) -> Variables {
     let sdk_names = [
         "AWS_REGION",

@@ -1,4 +1,4 @@
-//! Reads the body of a client's request. Must not know what is answered to a body that cannot be
+//! Reads the body of a client's request. Must not know the response to a body that cannot be
 //! read.
 
 use std::error::Error;

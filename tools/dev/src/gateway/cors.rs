@@ -1,5 +1,5 @@
 //! The headers that API Gateway adds for browser pages of other origins, as the template's
-//! `CorsConfiguration` has them. The functions answer preflights themselves, as they do behind API
+//! `CorsConfiguration` has them. The functions respond to preflights themselves, as they do behind API
 //! Gateway, whose routes have the method ANY. Must not know which functions there are.
 
 pub(crate) mod allowed_origin;

@@ -1,4 +1,4 @@
-//! The host names under which the gateway and the inspector answer. Must not know what a request
+//! The host names under which the gateway and the inspector respond. Must not know what a request
 //! asks for.
 
 use std::net::IpAddr;

@@ -26,7 +26,7 @@ pub(super) struct HeadStart(Arc<Mutex<Recorded>>);
 struct Recorded {
     bytes: Vec<u8>,
     /// Whether a response was written since: then the next byte begins a request.
-    is_answered: bool,
+    has_response: bool,
 }
 
 impl HeadStart {
@@ -36,7 +36,7 @@ impl HeadStart {
 
     fn add(&self, read: &[u8]) {
         let mut recorded = self.recorded();
-        if recorded.is_answered {
+        if recorded.has_response {
             *recorded = Recorded::default();
         }
         let room = MAX_BYTES.saturating_sub(recorded.bytes.len());
@@ -79,7 +79,7 @@ impl AsyncWrite for RecordedStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.head.recorded().is_answered = true;
+        self.head.recorded().has_response = true;
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -96,7 +96,7 @@ impl AsyncWrite for RecordedStream {
         context: &mut Context<'_>,
         buffers: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.head.recorded().is_answered = true;
+        self.head.recorded().has_response = true;
         Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
     }
 

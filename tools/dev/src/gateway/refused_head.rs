@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
-use super::own_answer::own_answer;
+use super::own_response::own_response;
 use super::server::RefusedHead;
 use crate::exchange::Exchange;
 use crate::exchange::api_key::SentKey;
@@ -39,8 +39,8 @@ pub(super) fn exchange(head: &RefusedHead) -> Exchange {
         headers: HeaderMap::new(),
         body: SentBody::NoRequest,
     };
-    let answer = own_answer(status(head), "Bad Request", Some(reason(head)));
-    Exchange::new(sent, answer, Duration::ZERO, SentKey::default())
+    let given = own_response(status(head), "Bad Request", Some(reason(head)));
+    Exchange::new(sent, given, Duration::ZERO, SentKey::default())
 }
 
 /// What stands in place of a method that cannot be read.
@@ -48,7 +48,7 @@ fn unreadable_method() -> Method {
     Method::from_bytes(b"-").expect("a hyphen is a token (RFC 9110, section 5.6.2)")
 }
 
-/// The status that the HTTP library answers.
+/// The status of the HTTP library's response.
 fn status(head: &RefusedHead) -> StatusCode {
     if !head.is_too_large {
         return StatusCode::BAD_REQUEST;

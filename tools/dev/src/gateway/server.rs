@@ -2,7 +2,7 @@
 //! know what a request means.
 //!
 //! This is not axum's server, because that drops a request when the client closes the connection
-//! before the answer. Chance would then decide whether the request is stored. API Gateway gives
+//! before the response. Chance would then decide whether the request is stored. API Gateway gives
 //! such a request to the function.
 
 use std::convert::Infallible;
@@ -30,7 +30,7 @@ use super::recorded_stream::RecordedStream;
 /// many files open.
 const WAIT_AFTER_FAILURE: Duration = Duration::from_millis(100);
 
-/// How long a server that ends waits for the answers to the requests under way.
+/// How long a server that ends waits for the responses to the requests under way.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// How often [`Client::left`] looks at the connection.
@@ -47,7 +47,7 @@ impl Client {
     }
 
     /// Whether the client has closed its end of the connection. TCP does not say whether it still
-    /// reads. A client that has left before its answer may also have sent another request, and then
+    /// reads. A client that has left before its response may also have sent another request, and then
     /// this is false.
     pub(crate) fn has_left(&self) -> bool {
         match self.0.peek(&mut [0]) {
@@ -107,7 +107,7 @@ impl Server {
         Ok(Self { stop, served })
     }
 
-    /// Takes no further request, and waits until those under way have their answers, at most for
+    /// Takes no further request, and waits until those under way have their responses, at most for
     /// [`GRACE`].
     pub(crate) async fn end(self) {
         let _ = self.stop.send(());
@@ -115,7 +115,7 @@ impl Server {
     }
 }
 
-/// Accepts connections until its future is dropped. The requests of each connection are answered in
+/// Accepts connections until its future is dropped. The requests of each connection are served in
 /// a task of its own.
 async fn accept<R, F, N, T>(
     listener: &tokio::net::TcpListener,
@@ -147,13 +147,13 @@ async fn accept<R, F, N, T>(
             async move { Ok::<_, Infallible>(response.await) }
         });
         let connection = http1::Builder::new()
-            // The request of a client that has left is answered like any other.
+            // The request of a client that has left gets a response like any other.
             .half_close(true)
             .serve_connection(TokioIo::new(stream), service);
         let connection = connections.watch(connection);
         let refused = refused.clone();
         tokio::spawn(async move {
-            // Another error means that the client has left before its answer.
+            // Another error means that the client has left before its response.
             if let Err(error) = connection.await
                 && error.is_parse()
             {

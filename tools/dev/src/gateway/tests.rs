@@ -13,11 +13,11 @@ use crate::functions::tests::variables_without_aws;
 use crate::gateway::cors::CorsPolicy;
 use crate::gateway::cors::allowed_origin::AllowedOrigin;
 use crate::gateway::host_names::HostNames;
-use crate::gateway::injected_answer::{InjectedAnswerShare, InjectedAnswers};
+use crate::gateway::injected_response::{InjectedResponseShare, InjectedResponses};
 use crate::gateway::preflights::Preflights;
 use crate::gateway::routes::Routes;
 
-/// A path of the customers function, which answers 401 without a key, and 204 to OPTIONS.
+/// A path of the customers function, which responds with 401 without a key, and with 204 to OPTIONS.
 const PATH: &str = "/api/customers";
 
 fn template() -> Template {
@@ -31,9 +31,9 @@ fn functions() -> Functions {
     Functions::start(&template, &variables, &mpsc::unbounded_channel().0).unwrap()
 }
 
-/// Starts a gateway for pages of these origins that injects these answers. Returns the address of a
+/// Starts a gateway for pages of these origins that injects these responses. Returns the address of a
 /// path of it.
-fn gateway(origins: &[&str], injected_answers: &[&str]) -> String {
+fn gateway(origins: &[&str], injected_responses: &[&str]) -> String {
     let cors = Cors {
         preflight: vec![("access-control-allow-methods", "GET,POST".to_owned())],
         other: vec![("access-control-expose-headers", "x-request-id".to_owned())],
@@ -47,17 +47,17 @@ fn gateway(origins: &[&str], injected_answers: &[&str]) -> String {
     };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}{PATH}", listener.local_addr().unwrap());
-    let injected_answers = injected_answers
+    let injected_responses = injected_responses
         .iter()
-        .map(|text| InjectedAnswerShare::parse(text).unwrap())
+        .map(|text| InjectedResponseShare::parse(text).unwrap())
         .collect();
-    let injected_answers = InjectedAnswers::new(injected_answers, 0, Vec::new());
+    let injected_responses = InjectedResponses::new(injected_responses, 0, Vec::new());
     let gateway = Arc::new(Gateway {
         functions: functions(),
         routes: Routes(template().routes().cloned().collect()),
         host_names: HostNames::default(),
         cors,
-        injected_answers,
+        injected_responses,
         preflights: Preflights::default(),
         keys: None,
         event_contracts: None,
@@ -150,13 +150,13 @@ async fn preflight_gets_the_cors_headers_of_preflights_and_another_request_those
 }
 
 #[tokio::test]
-async fn injected_answers_are_given_in_place_of_the_functions() {
-    for (answer, status, message) in [
+async fn injected_responses_are_given_in_place_of_the_functions() {
+    for (injected, status, message) in [
         ("429:1", 429, "Too Many Requests"),
         ("503:1", 503, "Service Unavailable"),
         ("429:0", 401, ""),
     ] {
-        let address = gateway(&["*"], &[answer]);
+        let address = gateway(&["*"], &[injected]);
         let request = |method| {
             Request::builder()
                 .method(method)
@@ -164,7 +164,7 @@ async fn injected_answers_are_given_in_place_of_the_functions() {
                 .header("origin", "http://a")
         };
         let (response, body) = send(request(Method::POST).body(&b""[..]).unwrap()).await;
-        assert_eq!(response.status().as_u16(), status, "{answer}");
+        assert_eq!(response.status().as_u16(), status, "{injected}");
         assert!(cors_headers(&response).contains(&"access-control-allow-origin: *".to_owned()));
         if status != 401 {
             assert_eq!(body, format!("{{\"message\":\"{message}\"}}").as_bytes());

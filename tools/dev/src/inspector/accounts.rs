@@ -1,4 +1,4 @@
-//! The inspector's answer about accounts, and the error for an unknown account. Must not know what
+//! The inspector's response about accounts, and the error for an unknown account. Must not know what
 //! an account has stored.
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use axum::extract::State;
 use serde::Serialize;
 
 use super::query::{NoParameters, Parameters};
-use super::response::{Answered, ApiError, json_response};
+use super::response::{ApiError, ApiResult, json_response};
 use super::stored_data::StoredData;
 use super::{Inspector, Shared};
 
@@ -20,7 +20,7 @@ struct AccountList {
 pub(super) async fn list(
     State(inspector): Shared,
     Parameters(NoParameters {}): Parameters<NoParameters>,
-) -> Answered {
+) -> ApiResult {
     let accounts = inspector.with_stored(StoredData::accounts).await?;
     json_response(&AccountList { accounts })
 }

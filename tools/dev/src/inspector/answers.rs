@@ -1,4 +1,4 @@
-//! The answers that a test has the gateway give to the next requests. Must not know how they are
+//! The responses that a test has the gateway give to the next requests. Must not know how they are
 //! given.
 
 use axum::body::Bytes;
@@ -11,27 +11,27 @@ use serde_json::json;
 
 use super::accounts::ensure_known_account;
 use super::query::{NoParameters, OptionalAccountQuery, Parameters};
-use super::response::{Answered, ApiError, json_response};
+use super::response::{ApiError, ApiResult, json_response};
 use super::{Shared, read_body};
-use crate::gateway::injected_answer::{AnswerPlan, NextAnswer};
+use crate::gateway::injected_response::{NextResponse, ResponsePlan};
 
 /// The body of `POST /answers`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WantedAnswers {
+struct WantedResponses {
     account: Option<String>,
     path: Option<String>,
     answers: Vec<String>,
 }
 
-/// Plans answers for the next requests of an account on a path, in their order.
+/// Plans responses for the next requests of an account on a path, in their order.
 pub(super) async fn plan(
     State(inspector): Shared,
     Parameters(NoParameters {}): Parameters<NoParameters>,
     body: Result<Bytes, BytesRejection>,
-) -> Answered {
+) -> ApiResult {
     let body = read_body(body)?;
-    let wanted: WantedAnswers = serde_json::from_slice(&body).map_err(|error| {
+    let wanted: WantedResponses = serde_json::from_slice(&body).map_err(|error| {
         ApiError::bad_request(format!(
             "The body must be an object with answers, such as {{\"answers\":[\"503\",\"200\"]}}: {error}."
         ))
@@ -44,33 +44,33 @@ pub(super) async fn plan(
         let paths = gateway.routes.paths().join(", ");
         return Err(ApiError::bad_request(format!("path: there are {paths}")));
     }
-    let answers = wanted.answers.iter().map(|text| NextAnswer::parse(text));
-    let answers = answers.collect::<Result<_, _>>();
-    let answers = answers.map_err(|why| ApiError::bad_request(format!("answers: {why}")))?;
-    gateway.injected_answers.plan(AnswerPlan {
+    let responses = wanted.answers.iter().map(|text| NextResponse::parse(text));
+    let responses = responses.collect::<Result<_, _>>();
+    let responses = responses.map_err(|why| ApiError::bad_request(format!("answers: {why}")))?;
+    gateway.injected_responses.plan(ResponsePlan {
         account: wanted.account,
         path: wanted.path,
-        answers,
+        responses,
     });
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// The answers that are still to be given.
+/// The responses that are still to be given.
 pub(super) async fn list(
     State(inspector): Shared,
     Parameters(NoParameters {}): Parameters<NoParameters>,
-) -> Answered {
-    let plans = inspector.gateway.injected_answers.planned();
+) -> ApiResult {
+    let plans = inspector.gateway.injected_responses.planned();
     json_response(&json!({"plans": plans}))
 }
 
-/// Forgets the answers that are planned for an account, or all.
+/// Forgets the responses that are planned for an account, or all.
 pub(super) async fn clear(
     State(inspector): Shared,
     Parameters(wanted): Parameters<OptionalAccountQuery>,
-) -> Answered {
+) -> ApiResult {
     let account = wanted.account_name();
     ensure_known_account(&inspector, account).await?;
-    inspector.gateway.injected_answers.clear(account);
+    inspector.gateway.injected_responses.clear(account);
     Ok(StatusCode::NO_CONTENT.into_response())
 }

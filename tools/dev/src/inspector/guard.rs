@@ -1,6 +1,6 @@
 //! The guard of the inspector refuses requests that other pages in the developer's browser make, but for a link
 //! to the page.
-//! Must not know what the inspector answers.
+//! Must not know what the inspector responds.
 
 use axum::body::Body;
 use axum::extract::Request;

@@ -1,4 +1,4 @@
-//! The page of the inspector. Its script shows what the inspector's API answers. Must not know what
+//! The page of the inspector. Its script shows the responses of the inspector's API. Must not know what
 //! that is.
 
 use axum::body::Body;

@@ -1,6 +1,6 @@
 //! What a request to the inspector's API asks for: its parameters, and the last part of its path. An
-//! unknown name or an invalid value is an error, which says what is valid. Must not know what is
-//! answered.
+//! unknown name or an invalid value is an error, which says what is valid. Must not know the
+//! response.
 
 use std::error::Error as _;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use operator::rejected::redrive::{Candidate, Redrive, RedriveOutcome, read_edite
 
 use super::accounts::ensure_known_account;
 use super::query::{AccountQuery, Parameters};
-use super::response::{Answered, ApiError, json_response};
+use super::response::{ApiError, ApiResult, json_response};
 use super::{Shared, read_body};
 
 /// Processes a rejected signal again. The body is an entry of the list of rejected signals, maybe
@@ -19,7 +19,7 @@ pub(super) async fn redrive(
     State(inspector): Shared,
     Parameters(wanted): Parameters<AccountQuery>,
     body: Result<Bytes, BytesRejection>,
-) -> Answered {
+) -> ApiResult {
     let body = read_body(body)?;
     let account = &wanted.account;
     ensure_known_account(&inspector, Some(account.as_str())).await?;

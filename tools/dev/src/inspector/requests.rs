@@ -1,4 +1,4 @@
-//! The inspector's answers about requests, which it can also send again. Must not know how requests
+//! The inspector's responses about requests, which it can also send again. Must not know how requests
 //! are kept.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::accounts::ensure_known_account;
 use super::query::{NoParameters, Parameters, PathPart, RequestsQuery};
-use super::response::{Answered, ApiError, ListState, json_response, json_text_response};
+use super::response::{ApiError, ApiResult, ListState, json_response, json_text_response};
 use super::{Inspector, Shared, read_body};
 use crate::exchange::api_key::without_other_keys;
 use crate::exchange::recent_exchanges::{KeptExchange, WaitResult};
@@ -31,7 +31,7 @@ struct RequestList<'a> {
 pub(super) async fn list(
     State(inspector): Shared,
     Parameters(wanted): Parameters<RequestsQuery>,
-) -> Answered {
+) -> ApiResult {
     ensure_known_account(&inspector, wanted.account.as_deref()).await?;
     let exchanges = &inspector.gateway.exchanges;
     let found = exchanges.wait(wanted.wait, |log| {
@@ -55,7 +55,7 @@ pub(super) async fn one(
     State(inspector): Shared,
     PathPart(n): PathPart,
     Parameters(NoParameters {}): Parameters<NoParameters>,
-) -> Answered {
+) -> ApiResult {
     let kept = find(&inspector, &n)?;
     json_response(&kept.exchange.detail(kept.n))
 }
@@ -66,7 +66,7 @@ pub(super) async fn lambda_event(
     State(inspector): Shared,
     PathPart(n): PathPart,
     Parameters(NoParameters {}): Parameters<NoParameters>,
-) -> Answered {
+) -> ApiResult {
     let kept = find(&inspector, &n)?;
     let exchange = &kept.exchange;
     if let Some(why) = exchange.sent.body.why_missing() {
@@ -86,7 +86,7 @@ pub(super) async fn lambda_event(
 pub(super) async fn clear(
     State(inspector): Shared,
     Parameters(NoParameters {}): Parameters<NoParameters>,
-) -> Answered {
+) -> ApiResult {
     inspector.gateway.exchanges.clear();
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -97,7 +97,7 @@ pub(super) async fn replay(
     PathPart(n): PathPart,
     Parameters(NoParameters {}): Parameters<NoParameters>,
     body: Result<Bytes, BytesRejection>,
-) -> Answered {
+) -> ApiResult {
     let body = read_body(body)?;
     let kept = find(&inspector, &n)?;
     let sent = kept.exchange.sent.clone();
@@ -111,7 +111,7 @@ pub(super) async fn replay(
     } else {
         sent.with_body(body)
     };
-    match inspector.gateway.answer_and_keep(sent, None).await {
+    match inspector.gateway.respond_and_keep(sent, None).await {
         Some(kept) => json_response(&kept.exchange.summary(kept.n)),
         None => Err(ApiError::new(
             StatusCode::INTERNAL_SERVER_ERROR,

@@ -7,14 +7,14 @@ use axum::response::IntoResponse as _;
 use super::Shared;
 use super::accounts::ensure_known_account;
 use super::query::{OptionalAccountQuery, Parameters};
-use super::response::Answered;
+use super::response::ApiResult;
 
 /// Deletes everything but the keys: the messages of the queue, the items, the exchanges and the
-/// planned answers. With an account, only what belongs to it.
+/// planned responses. With an account, only what belongs to it.
 pub(super) async fn reset(
     State(inspector): Shared,
     Parameters(wanted): Parameters<OptionalAccountQuery>,
-) -> Answered {
+) -> ApiResult {
     let account = wanted.account.clone();
     ensure_known_account(&inspector, wanted.account_name()).await?;
     // While this guard is held, no drain stores anything.
@@ -26,6 +26,6 @@ pub(super) async fn reset(
         Some(account) => gateway.exchanges.clear_account(account.as_str()),
         None => gateway.exchanges.clear(),
     }
-    gateway.injected_answers.clear(wanted.account_name());
+    gateway.injected_responses.clear(wanted.account_name());
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -11,10 +11,10 @@ use serde::Serialize;
 use crate::exchange::api_key::without_keys;
 use crate::exchange::recent_exchanges::NewExchanges;
 
-/// The answer to a request, or why there is none.
-pub(super) type Answered = Result<Response<Body>, ApiError>;
+/// The response to a request, or why there is none.
+pub(super) type ApiResult = Result<Response<Body>, ApiError>;
 
-/// Why a request has no other answer: a sentence, which is JSON in the response.
+/// Why a request has no other response: a sentence, which is JSON in the response.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ApiError {
@@ -93,7 +93,7 @@ pub(super) fn json_text_response(json: String) -> Response<Body> {
 
 /// A response with this value in JSON, without the API keys that a client has put anywhere in its
 /// request.
-pub(super) fn json_response(value: &impl Serialize) -> Answered {
+pub(super) fn json_response(value: &impl Serialize) -> ApiResult {
     let json = serde_json::to_string(value)?;
     Ok(json_text_response(without_keys(&json)))
 }

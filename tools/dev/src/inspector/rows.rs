@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Shared;
 use super::query::{MatchesQuery, Parameters, RowsQuery};
-use super::response::{Answered, ListState, json_response};
+use super::response::{ApiResult, ListState, json_response};
 use crate::exchange::recent_exchanges::KeptExchange;
 use crate::exchange::summary::ExchangeRow;
 
@@ -26,7 +26,7 @@ struct RowList<'a> {
 pub(super) async fn list(
     State(inspector): Shared,
     Parameters(wanted): Parameters<RowsQuery>,
-) -> Answered {
+) -> ApiResult {
     let exchanges = &inspector.gateway.exchanges;
     let found = exchanges.after(wanted.after);
     let mut rows = Vec::new();
@@ -76,7 +76,7 @@ impl RequestMatch {
 pub(super) async fn matches(
     State(inspector): Shared,
     Parameters(wanted): Parameters<MatchesQuery>,
-) -> Answered {
+) -> ApiResult {
     let found = inspector.gateway.exchanges.after(wanted.after);
     let text = Finder::new(&wanted.text);
     let kept = found.kept.iter();

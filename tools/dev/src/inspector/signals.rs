@@ -1,4 +1,4 @@
-//! The inspector's answers about signals, which a test of a client asserts. Must not know how
+//! The inspector's responses about signals, which a test of a client asserts. Must not know how
 //! exchanges are kept.
 
 use axum::extract::State;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Shared;
 use super::accounts::ensure_known_account;
 use super::query::{CountsQuery, Parameters, SignalsQuery};
-use super::response::{Answered, ListState, json_response};
+use super::response::{ApiResult, ListState, json_response};
 use crate::exchange::counts::ExchangeCounts;
 use crate::exchange::recent_exchanges::WaitResult;
 use crate::exchange::signal::ShownSignal;
@@ -36,7 +36,7 @@ struct ListedSignal<'a> {
 pub(super) async fn list(
     State(inspector): Shared,
     Parameters(wanted): Parameters<SignalsQuery>,
-) -> Answered {
+) -> ApiResult {
     ensure_known_account(&inspector, wanted.account.as_deref()).await?;
     let exchanges = &inspector.gateway.exchanges;
     let found = exchanges.wait(wanted.wait, |log| {
@@ -83,7 +83,7 @@ struct Counted {
 pub(super) async fn counts(
     State(inspector): Shared,
     Parameters(wanted): Parameters<CountsQuery>,
-) -> Answered {
+) -> ApiResult {
     let account = wanted.account.as_deref();
     ensure_known_account(&inspector, account).await?;
     let selection = wanted.signals();

@@ -1,18 +1,18 @@
-//! The inspector's answers about what is stored of an account. Must not know how it is stored.
+//! The inspector's responses about what is stored of an account. Must not know how it is stored.
 
 use axum::extract::State;
 
 use super::Shared;
 use super::accounts::ensure_known_account;
 use super::query::{AccountQuery, Parameters, PathPart};
-use super::response::{Answered, json_text_response};
+use super::response::{ApiResult, json_text_response};
 
 /// The profile and the newest signals of a customer, or the signals of an emitter.
 pub(super) async fn customer(
     State(inspector): Shared,
     PathPart(id): PathPart,
     Parameters(wanted): Parameters<AccountQuery>,
-) -> Answered {
+) -> ApiResult {
     ensure_known_account(&inspector, Some(wanted.account.as_str())).await?;
     let customer = inspector.with_stored(move |stored| stored.customer(&wanted.account, &id));
     let customer = customer.await?;
@@ -23,7 +23,7 @@ pub(super) async fn customer(
 pub(super) async fn rejected(
     State(inspector): Shared,
     Parameters(wanted): Parameters<AccountQuery>,
-) -> Answered {
+) -> ApiResult {
     ensure_known_account(&inspector, Some(wanted.account.as_str())).await?;
     let rejected = inspector.with_stored(move |stored| stored.rejected(&wanted.account));
     let rejected = rejected.await?;

@@ -1,5 +1,5 @@
 //! What is stored, read from the emulator in this process, because a command of the operator takes
-//! longer to start than this takes to answer. What a client wrote is shown as it is stored, with
+//! longer to start than this takes to respond. What a client wrote is shown as it is stored, with
 //! every digit. Must not know how the inspector is called.
 
 mod attributes;

@@ -1,5 +1,5 @@
 //! The listeners of a stack, which take its ports before anything else starts. Must not know what
-//! is answered on a port.
+//! is served on a port.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};

@@ -2,9 +2,9 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Response, Uri};
 
 use super::*;
-use crate::exchange::answer::Answer;
 use crate::exchange::api_key::SentKey;
 use crate::exchange::counts::MAX_TYPES;
+use crate::exchange::given_response::GivenResponse;
 use crate::exchange::sent_request::SentRequest;
 
 fn add(exchanges: &RecentExchanges, body: &[u8], response: &'static str) -> u64 {
@@ -22,12 +22,12 @@ fn exchange(body: &[u8], response: &'static str, key: SentKey) -> Exchange {
         headers: HeaderMap::new(),
         body,
     };
-    let answer = Answer {
+    let given = GivenResponse {
         response: Response::new(Bytes::from(response)),
         reason: None,
         batch: None,
     };
-    Exchange::new(sent, answer, Duration::ZERO, key)
+    Exchange::new(sent, given, Duration::ZERO, key)
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! The answer to a request: that of a function, or one that the gateway gives without a function.
-//! Must not know when which answer is given.
+//! The response to a request: that of a function, or one that the gateway gives without a function.
+//! Must not know when which response is given.
 
 use axum::body::Bytes;
 use axum::http::Response;
 
 use crate::functions::BatchResult;
 
-/// The answer to a request.
-pub(crate) struct Answer {
+/// The response to a request.
+pub(crate) struct GivenResponse {
     pub(crate) response: Response<Bytes>,
     /// Why the response is as it is, where the response does not say so itself.
     pub(crate) reason: Option<String>,

@@ -1,5 +1,5 @@
-//! Injected answers: those of the options `--answer` and `--next-answer`, and those that a test asks
-//! the inspector for. API Gateway and the functions give such answers now and then; the gateway
+//! Injected responses: those of the options `--answer` and `--next-answer`, and those that a test asks
+//! the inspector for. API Gateway and the functions give such responses now and then; the gateway
 //! injects them on purpose, so that the author of a client sees how the client handles them. Must
 //! not know how a response is written.
 
@@ -10,38 +10,38 @@ use std::time::Duration;
 use fastrand::Rng;
 use serde::Serialize;
 
-/// An answer in place of the function's.
+/// A response in place of the function's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InjectedAnswer {
-    /// API Gateway answers 429, and the function learns nothing of the request.
+pub(crate) enum InjectedResponse {
+    /// API Gateway responds with 429, and the function learns nothing of the request.
     TooManyRequests,
-    /// API Gateway answers 503, and the function learns nothing of the request.
+    /// API Gateway responds with 503, and the function learns nothing of the request.
     Unavailable,
     /// The function's own 503, as when DynamoDB is unavailable. Nothing is stored.
     StorageUnavailable,
-    /// The function does its work, and API Gateway answers 503 after this time instead.
+    /// The function does its work, and API Gateway responds with 503 after this time instead.
     Timeout(Duration),
 }
 
 /// How long API Gateway waits for a function.
 const TIMEOUT: Duration = super::INTEGRATION_TIMEOUT;
 
-/// An injected answer, and its share of the requests.
+/// An injected response, and its share of the requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct InjectedAnswerShare {
-    answer: InjectedAnswer,
+pub(crate) struct InjectedResponseShare {
+    response: InjectedResponse,
     share: f64,
 }
 
-impl InjectedAnswerShare {
+impl InjectedResponseShare {
     /// Parses a text such as `429:0.1`.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         const HELP: &str = "an answer is 429, 503 or timeout with its share of the requests from 0 to 1, such as 429:0.1";
-        let (answer, share) = text.split_once(':').ok_or(HELP)?;
-        let answer = match answer {
-            "429" => InjectedAnswer::TooManyRequests,
-            "503" => InjectedAnswer::Unavailable,
-            "timeout" => InjectedAnswer::Timeout(TIMEOUT),
+        let (response, share) = text.split_once(':').ok_or(HELP)?;
+        let response = match response {
+            "429" => InjectedResponse::TooManyRequests,
+            "503" => InjectedResponse::Unavailable,
+            "timeout" => InjectedResponse::Timeout(TIMEOUT),
             _ => return Err(HELP),
         };
         let share = share
@@ -49,15 +49,15 @@ impl InjectedAnswerShare {
             .ok()
             .filter(|share| (0.0..=1.0).contains(share))
             .ok_or(HELP)?;
-        Ok(Self { answer, share })
+        Ok(Self { response, share })
     }
 }
 
-/// An answer that is given in its turn: an injected one, or the function's.
+/// A response that is given in its turn: an injected one, or the function's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NextAnswer(Option<InjectedAnswer>);
+pub(crate) struct NextResponse(Option<InjectedResponse>);
 
-impl NextAnswer {
+impl NextResponse {
     /// Parses a text such as `429` or `timeout:2s`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let help = || {
@@ -69,17 +69,17 @@ impl NextAnswer {
         };
         let injected = match text {
             "200" => return Ok(Self(None)),
-            "429" => InjectedAnswer::TooManyRequests,
-            "503" => InjectedAnswer::Unavailable,
-            "storage-unavailable" => InjectedAnswer::StorageUnavailable,
-            "timeout" => InjectedAnswer::Timeout(TIMEOUT),
+            "429" => InjectedResponse::TooManyRequests,
+            "503" => InjectedResponse::Unavailable,
+            "storage-unavailable" => InjectedResponse::StorageUnavailable,
+            "timeout" => InjectedResponse::Timeout(TIMEOUT),
             _ => {
                 let seconds = text
                     .strip_prefix("timeout:")
                     .and_then(|time| time.strip_suffix('s')?.parse().ok())
                     .map(Duration::from_secs);
                 let timeout = seconds.filter(|timeout| *timeout <= TIMEOUT);
-                InjectedAnswer::Timeout(timeout.ok_or_else(help)?)
+                InjectedResponse::Timeout(timeout.ok_or_else(help)?)
             }
         };
         Ok(Self(Some(injected)))
@@ -88,21 +88,21 @@ impl NextAnswer {
     fn text(self) -> String {
         match self.0 {
             None => "200".to_owned(),
-            Some(InjectedAnswer::TooManyRequests) => "429".to_owned(),
-            Some(InjectedAnswer::Unavailable) => "503".to_owned(),
-            Some(InjectedAnswer::StorageUnavailable) => "storage-unavailable".to_owned(),
-            Some(InjectedAnswer::Timeout(timeout)) => format!("timeout:{}s", timeout.as_secs()),
+            Some(InjectedResponse::TooManyRequests) => "429".to_owned(),
+            Some(InjectedResponse::Unavailable) => "503".to_owned(),
+            Some(InjectedResponse::StorageUnavailable) => "storage-unavailable".to_owned(),
+            Some(InjectedResponse::Timeout(timeout)) => format!("timeout:{}s", timeout.as_secs()),
         }
     }
 }
 
-/// Answers for the next requests that match.
-pub(crate) struct AnswerPlan {
+/// Responses for the next requests that match.
+pub(crate) struct ResponsePlan {
     /// Whose requests get them. `None`: those of every client.
     pub(crate) account: Option<String>,
     /// On which path. `None`: on each.
     pub(crate) path: Option<String>,
-    pub(crate) answers: VecDeque<NextAnswer>,
+    pub(crate) responses: VecDeque<NextResponse>,
 }
 
 /// A plan as the inspector shows it.
@@ -113,7 +113,7 @@ pub(crate) struct ShownPlan {
     answers: Vec<String>,
 }
 
-impl AnswerPlan {
+impl ResponsePlan {
     fn matches(&self, account: Option<&str>, path: &str) -> bool {
         let is_account = self.account.is_none() || self.account.as_deref() == account;
         is_account && self.path.as_deref().is_none_or(|planned| planned == path)
@@ -123,52 +123,60 @@ impl AnswerPlan {
         ShownPlan {
             account: self.account.clone(),
             path: self.path.clone(),
-            answers: self.answers.iter().map(|answer| answer.text()).collect(),
+            answers: self
+                .responses
+                .iter()
+                .map(|response| response.text())
+                .collect(),
         }
     }
 }
 
-/// Which requests get an injected answer.
-pub(crate) struct InjectedAnswers {
-    shares: Vec<InjectedAnswerShare>,
+/// Which requests get an injected response.
+pub(crate) struct InjectedResponses {
+    shares: Vec<InjectedResponseShare>,
     seed: u64,
-    state: Mutex<AnswerState>,
+    state: Mutex<ResponseState>,
 }
 
 #[derive(Default)]
-struct AnswerState {
-    /// What draws the answers by their shares, for each account: what one client sends does not
+struct ResponseState {
+    /// What draws the responses by their shares, for each account: what one client sends does not
     /// change what another one gets.
     random_by_account: HashMap<Option<String>, Rng>,
-    plans: Vec<AnswerPlan>,
+    plans: Vec<ResponsePlan>,
 }
 
-impl InjectedAnswers {
-    /// Gives the next requests these answers, and the others answers by their shares.
-    pub(crate) fn new(shares: Vec<InjectedAnswerShare>, seed: u64, next: Vec<NextAnswer>) -> Self {
+impl InjectedResponses {
+    /// Gives the next requests these responses, and the others responses by their shares.
+    pub(crate) fn new(
+        shares: Vec<InjectedResponseShare>,
+        seed: u64,
+        next: Vec<NextResponse>,
+    ) -> Self {
         let injected = Self {
             shares,
             seed,
             state: Mutex::default(),
         };
-        injected.plan(AnswerPlan {
+        injected.plan(ResponsePlan {
             account: None,
             path: None,
-            answers: next.into(),
+            responses: next.into(),
         });
         injected
     }
 
-    /// Adds answers, which are given after those that were planned before for the same requests.
-    pub(crate) fn plan(&self, plan: AnswerPlan) {
-        if !plan.answers.is_empty() {
+    /// Adds responses, which are given after those that were planned before for the same requests.
+    pub(crate) fn plan(&self, plan: ResponsePlan) {
+        if !plan.responses.is_empty() {
             self.state().plans.push(plan);
         }
     }
 
-    /// The answers that are still to be given.
+    /// The responses that are still to be given.
     pub(crate) fn planned(&self) -> Vec<ShownPlan> {
-        self.state().plans.iter().map(AnswerPlan::shown).collect()
+        self.state().plans.iter().map(ResponsePlan::shown).collect()
     }
 
     /// Forgets the plans for an account, or all, and draws by shares from the seed again.
@@ -181,15 +189,15 @@ impl InjectedAnswers {
             .retain(|found, _| is_other(found.as_deref()));
     }
 
-    /// Chooses whether a request gets an injected answer, and which: the next one that is planned,
+    /// Chooses whether a request gets an injected response, and which: the next one that is planned,
     /// or one by chance.
-    pub(super) fn choose(&self, account: Option<&str>, path: &str) -> Option<InjectedAnswer> {
+    pub(super) fn choose(&self, account: Option<&str>, path: &str) -> Option<InjectedResponse> {
         let mut state = self.state();
         let mut plans = state.plans.iter_mut();
         if let Some(plan) = plans.find(|plan| plan.matches(account, path)) {
-            let next = plan.answers.pop_front();
-            state.plans.retain(|plan| !plan.answers.is_empty());
-            return next.and_then(|NextAnswer(injected)| injected);
+            let next = plan.responses.pop_front();
+            state.plans.retain(|plan| !plan.responses.is_empty());
+            return next.and_then(|NextResponse(injected)| injected);
         }
         if self.shares.is_empty() {
             return None;
@@ -199,60 +207,60 @@ impl InjectedAnswers {
         choose(&self.shares, random.f64())
     }
 
-    fn state(&self) -> MutexGuard<'_, AnswerState> {
+    fn state(&self) -> MutexGuard<'_, ResponseState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Whether the shares are at most all requests together. Shares in decimals, such as 0.7 and 0.3,
 /// may exceed 1 by a rounding error.
-pub(crate) fn is_possible(shares: &[InjectedAnswerShare]) -> bool {
+pub(crate) fn is_possible(shares: &[InjectedResponseShare]) -> bool {
     shares.iter().map(|one| one.share).sum::<f64>() <= 1.0 + 1e-9
 }
 
-/// The answer for a request with this random number from 0 to 1: each share is a part of that
+/// The response for a request with this random number from 0 to 1: each share is a part of that
 /// range.
-fn choose(shares: &[InjectedAnswerShare], number: f64) -> Option<InjectedAnswer> {
+fn choose(shares: &[InjectedResponseShare], number: f64) -> Option<InjectedResponse> {
     let mut end = 0.0;
-    let chosen = shares.iter().find(|InjectedAnswerShare { share, .. }| {
+    let chosen = shares.iter().find(|InjectedResponseShare { share, .. }| {
         end += share;
         number < end
     });
-    chosen.map(|chosen| chosen.answer)
+    chosen.map(|chosen| chosen.response)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn next(texts: &[&str]) -> Vec<NextAnswer> {
-        let parsed = texts.iter().map(|text| NextAnswer::parse(text).unwrap());
+    fn next(texts: &[&str]) -> Vec<NextResponse> {
+        let parsed = texts.iter().map(|text| NextResponse::parse(text).unwrap());
         parsed.collect()
     }
 
     #[test]
-    fn planned_answers_are_given_in_their_order_to_the_requests_that_they_are_for() {
-        let injected = InjectedAnswers::new(Vec::new(), 0, Vec::new());
-        injected.plan(AnswerPlan {
+    fn planned_responses_are_given_in_their_order_to_the_requests_that_they_are_for() {
+        let injected = InjectedResponses::new(Vec::new(), 0, Vec::new());
+        injected.plan(ResponsePlan {
             account: Some("a".to_owned()),
             path: Some("/signals".to_owned()),
-            answers: next(&["503", "200", "timeout:2s"]).into(),
+            responses: next(&["503", "200", "timeout:2s"]).into(),
         });
         assert_eq!(injected.choose(Some("b"), "/signals"), None);
         assert_eq!(injected.choose(Some("a"), "/customers"), None);
         let given: Vec<_> = (0..4)
             .map(|_| injected.choose(Some("a"), "/signals"))
             .collect();
-        let timeout = InjectedAnswer::Timeout(Duration::from_secs(2));
-        let unavailable = InjectedAnswer::Unavailable;
+        let timeout = InjectedResponse::Timeout(Duration::from_secs(2));
+        let unavailable = InjectedResponse::Unavailable;
         assert_eq!(given, [Some(unavailable), None, Some(timeout), None]);
         assert!(injected.planned().is_empty());
     }
 
     #[test]
-    fn shares_with_a_seed_give_each_account_the_same_answers() {
-        let shares = vec![InjectedAnswerShare::parse("503:0.5").unwrap()];
-        let injected = InjectedAnswers::new(shares, 7, Vec::new());
+    fn shares_with_a_seed_give_each_account_the_same_responses() {
+        let shares = vec![InjectedResponseShare::parse("503:0.5").unwrap()];
+        let injected = InjectedResponses::new(shares, 7, Vec::new());
         let draw = |account| {
             let draws = (0..20).map(|_| injected.choose(Some(account), "/"));
             draws.collect::<Vec<_>>()
@@ -265,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn next_answer_that_is_unknown_or_too_late_is_an_error() {
+    fn next_response_that_is_unknown_or_too_late_is_an_error() {
         for text in [
             "",
             "404",
@@ -274,20 +282,20 @@ mod tests {
             "timeout:-1s",
             "timeout:2",
         ] {
-            assert!(NextAnswer::parse(text).is_err(), "{text}");
+            assert!(NextResponse::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn each_answer_has_its_share_of_the_chances() {
+    fn each_response_has_its_share_of_the_chances() {
         let shares = ["429:0.1", "503:0", "timeout:0.2"]
-            .map(|text| InjectedAnswerShare::parse(text).unwrap());
-        let too_many = Some(InjectedAnswer::TooManyRequests);
+            .map(|text| InjectedResponseShare::parse(text).unwrap());
+        let too_many = Some(InjectedResponse::TooManyRequests);
         for (chance, expected) in [
             (0.0, too_many),
             (0.09, too_many),
-            (0.11, Some(InjectedAnswer::Timeout(TIMEOUT))),
-            (0.29, Some(InjectedAnswer::Timeout(TIMEOUT))),
+            (0.11, Some(InjectedResponse::Timeout(TIMEOUT))),
+            (0.29, Some(InjectedResponse::Timeout(TIMEOUT))),
             (0.31, None),
         ] {
             assert_eq!(choose(&shares, chance), expected, "{chance}");
@@ -301,7 +309,7 @@ mod tests {
             (["429:0.7", "timeout:0.4"], false),
         ] {
             assert_eq!(
-                is_possible(&texts.map(|text| InjectedAnswerShare::parse(text).unwrap())),
+                is_possible(&texts.map(|text| InjectedResponseShare::parse(text).unwrap())),
                 possible,
                 "{texts:?}"
             );
@@ -309,9 +317,9 @@ mod tests {
     }
 
     #[test]
-    fn unknown_answer_or_share_is_an_error() {
+    fn unknown_response_or_share_is_an_error() {
         for text in ["429", "418:0.1", "429:2", "429:-1", "429:NaN", ":0.1", ""] {
-            assert!(InjectedAnswerShare::parse(text).is_err(), "{text}");
+            assert!(InjectedResponseShare::parse(text).is_err(), "{text}");
         }
     }
 }

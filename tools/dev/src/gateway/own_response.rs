@@ -1,4 +1,4 @@
-//! The answers that are given without a function: those of API Gateway, and one that stands for a
+//! The responses that are given without a function: those of API Gateway, and one that stands for a
 //! function's. Must not know when which one is given.
 
 use aws::call_error::CallError;
@@ -12,45 +12,49 @@ use service::response::respond;
 use signals::BatchOutcome;
 use store::error::StoreError;
 
-use crate::exchange::answer::Answer;
+use crate::exchange::given_response::GivenResponse;
 use crate::exchange::sent_request::SentRequest;
 use crate::exchange::signal::ListedMembers;
 
-/// API Gateway's own answer with this status, message and reason.
-pub(super) fn own_answer(status: StatusCode, message: &str, reason: Option<String>) -> Answer {
-    Answer {
-        response: own_response(status, message),
+/// API Gateway's own response with this status, message and reason.
+pub(super) fn own_response(
+    status: StatusCode,
+    message: &str,
+    reason: Option<String>,
+) -> GivenResponse {
+    GivenResponse {
+        response: message_response(status, message),
         reason,
         batch: None,
     }
 }
 
-/// The answer to a request that is not HTTP.
-pub(super) fn bad_request(reason: String) -> Answer {
-    own_answer(StatusCode::BAD_REQUEST, "Bad Request", Some(reason))
+/// The response to a request that is not HTTP.
+pub(super) fn bad_request(reason: String) -> GivenResponse {
+    own_response(StatusCode::BAD_REQUEST, "Bad Request", Some(reason))
 }
 
-/// The answer of API Gateway to a request that it, or Lambda, does not take.
-pub(super) fn too_large(reason: String) -> Answer {
+/// The response of API Gateway to a request that it, or Lambda, does not take.
+pub(super) fn too_large(reason: String) -> GivenResponse {
     let status = StatusCode::PAYLOAD_TOO_LARGE;
-    own_answer(status, "Request Entity Too Large", Some(reason))
+    own_response(status, "Request Entity Too Large", Some(reason))
 }
 
-/// The answer of API Gateway when a function failed.
-pub(super) fn internal_server_error() -> Answer {
+/// The response of API Gateway when a function failed.
+pub(super) fn internal_server_error() -> GivenResponse {
     let status = StatusCode::INTERNAL_SERVER_ERROR;
-    own_answer(status, "Internal Server Error", None)
+    own_response(status, "Internal Server Error", None)
 }
 
-/// The answer of API Gateway when it has no answer of a function in time.
-pub(super) fn service_unavailable(reason: Option<String>) -> Answer {
+/// The response of API Gateway when it has no response of a function in time.
+pub(super) fn service_unavailable(reason: Option<String>) -> GivenResponse {
     let status = StatusCode::SERVICE_UNAVAILABLE;
-    own_answer(status, "Service Unavailable", reason)
+    own_response(status, "Service Unavailable", reason)
 }
 
-/// The answer of a function when DynamoDB is unavailable, and the overflow queue, too. A batch gets
+/// The response of a function when DynamoDB is unavailable, and the overflow queue, too. A batch gets
 /// the requestIdentifier to retry with.
-pub(super) fn storage_unavailable(sent: &SentRequest, reason: Option<String>) -> Answer {
+pub(super) fn storage_unavailable(sent: &SentRequest, reason: Option<String>) -> GivenResponse {
     let retry_identifier = sent.is_batch().then(|| {
         let body = sent.decoded().unwrap_or_default();
         let identifier = ListedMembers::of_body(&body).request_identifier();
@@ -63,7 +67,7 @@ pub(super) fn storage_unavailable(sent: &SentRequest, reason: Option<String>) ->
     };
     let request_id = format!("{:016x}", fastrand::u64(..));
     let response = respond::<BatchOutcome>(&Err(Failure::Problem(problem)), &request_id);
-    Answer {
+    GivenResponse {
         response: response.map(|body| Bytes::copy_from_slice(body.as_ref())),
         reason,
         batch: None,
@@ -71,7 +75,7 @@ pub(super) fn storage_unavailable(sent: &SentRequest, reason: Option<String>) ->
 }
 
 /// A response in the shape that API Gateway's own responses have.
-fn own_response(status: StatusCode, message: &str) -> Response<Bytes> {
+fn message_response(status: StatusCode, message: &str) -> Response<Bytes> {
     let mut response = Response::new(format!("{{\"message\":\"{message}\"}}").into());
     *response.status_mut() = status;
     response
