@@ -154,7 +154,7 @@ pub(super) fn ahead(number: u64) -> Duration {
     AHEAD[turn]
 }
 
-/// What happens to single calls on sockets: connections break before and after the call, an answer
+/// What happens to single calls on sockets: connections break before and after the call, a response
 /// is cut, or none comes.
 fn faults() -> Plan {
     Plan::new([

@@ -100,7 +100,7 @@ impl fmt::Display for Count {
     }
 }
 
-// More than one thread: what stands for AWS answers while the clients are busy.
+// More than one thread: what stands for AWS responds while the clients are busy.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> ExitCode {
     let mut terminated =

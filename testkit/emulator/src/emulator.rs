@@ -3,7 +3,7 @@
 //!
 //! One database and a few threads each, a few milliseconds to start, nothing shared: a test starts its
 //! own. What the emulator does not do: it never throttles, never returns unprocessed items, and
-//! checks no permissions. It answers no page of a browser.
+//! checks no permissions. It responds to no page of a browser.
 
 pub(crate) mod data_file;
 mod items;

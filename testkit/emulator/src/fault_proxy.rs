@@ -83,7 +83,7 @@ impl FaultProxy {
         self.0.service.set(plan);
     }
 
-    /// Answers nothing any more on the connections that there are, as if the client had been frozen
+    /// Responds to nothing any more on the connections that there are, as if the client had been frozen
     /// for so long that what is between forgot them. New ones are served.
     pub fn forget_connections(&self) {
         self.0.service.forget_connections();
@@ -113,19 +113,19 @@ impl Service for Upstream {
     }
 
     /// The service's response to a call. If the service cannot be reached, the connection is reset.
-    async fn answer(&self, call: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, call: Request<Bytes>) -> Response<Full<Bytes>> {
         let mut call = call.map(Full::new);
         *call.uri_mut() = self.uri(call.uri());
         let (client, busy) = (self.client.clone(), Arc::clone(&self.busy));
         busy.send_modify(|busy| *busy += 1);
         // A task of its own: a call takes effect although its caller abandons it or is killed.
         let calling = tokio::spawn(async move {
-            let answer = answer_of(&client, call).await;
+            let response = response_of(&client, call).await;
             busy.send_modify(|busy| *busy -= 1);
-            answer
+            response
         });
         match calling.await {
-            Ok(Ok(answer)) => answer,
+            Ok(Ok(response)) => response,
             Ok(Err(_)) | Err(_) => broken(),
         }
     }
@@ -143,7 +143,7 @@ impl Upstream {
     }
 }
 
-async fn answer_of(
+async fn response_of(
     client: &Client<HttpConnector, Full<Bytes>>,
     call: Request<Full<Bytes>>,
 ) -> Result<Response<Full<Bytes>>> {

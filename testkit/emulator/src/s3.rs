@@ -67,7 +67,7 @@ impl FakeS3 {
         self.0.endpoint()
     }
 
-    /// What answers its requests.
+    /// What responds to its requests.
     pub(crate) fn state(&self) -> Arc<FaultInjector<S3State>> {
         Arc::clone(&self.0.service)
     }
@@ -138,11 +138,11 @@ impl S3State {
 }
 
 impl Service for S3State {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let method_and_path = format!("{} {}", request.method(), path_of(&request));
         self.use_objects(|objects| {
             objects.requests.push(method_and_path);
-            objects.answer(&request)
+            objects.respond(&request)
         })
     }
 }
@@ -181,7 +181,7 @@ impl Objects {
         self.by_path.insert(path.to_owned(), object);
     }
 
-    fn answer(&mut self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
+    fn respond(&mut self, request: &Request<Bytes>) -> Response<Full<Bytes>> {
         if !request.headers().contains_key("authorization") {
             return error(403, "AccessDenied");
         }

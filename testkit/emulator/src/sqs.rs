@@ -71,7 +71,7 @@ impl FakeSqs {
         self.0.endpoint()
     }
 
-    /// What answers its calls.
+    /// What responds to its calls.
     pub(crate) fn state(&self) -> Arc<FaultInjector<SqsState>> {
         Arc::clone(&self.0.service)
     }
@@ -215,7 +215,7 @@ impl Service for SqsState {
         self.use_queues(|queues| queues.connections += 1);
     }
 
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let target = request
             .headers()
             .get("x-amz-target")
@@ -223,8 +223,8 @@ impl Service for SqsState {
             .unwrap_or_default();
         let call = serde_json::from_slice(request.body()).unwrap_or_default();
         let operation = target.trim_start_matches(TARGET_PREFIX);
-        let answer = self.use_queues(|queues| queues.answer(operation, call));
-        match answer {
+        let body = self.use_queues(|queues| queues.respond(operation, call));
+        match body {
             Ok(body) => response(200, &[], body.to_string()),
             Err(error) => error_response(error),
         }

@@ -74,19 +74,19 @@ fn try_on_app(work: impl AsyncFnOnce(&TestApp, usize) -> bool) -> bool {
     })
 }
 
-/// Any bytes as the event of an invocation: both functions answer with a response that is no 5xx
+/// Any bytes as the event of an invocation: both functions return a response that is no 5xx
 /// and, unless it is a success, a problem. The key of the examples in `events/` is valid.
 fn check_event(event: &[u8]) -> bool {
     try_on_app(async |app, _| {
         let mut is_accepted = false;
-        for answer in app.invoke(event).await {
-            assert!((200..500).contains(&answer.status), "{}", answer.text);
-            assert!(!answer.header("x-request-id").is_empty());
-            if answer.status >= 400 {
-                let body = answer.json();
-                answer.assert_problem(answer.status, body["code"].as_str().expect("a code"));
+        for response in app.invoke(event).await {
+            assert!((200..500).contains(&response.status), "{}", response.text);
+            assert!(!response.header("x-request-id").is_empty());
+            if response.status >= 400 {
+                let body = response.json();
+                response.assert_problem(response.status, body["code"].as_str().expect("a code"));
             }
-            is_accepted |= answer.status == 200;
+            is_accepted |= response.status == 200;
         }
         is_accepted
     })
@@ -142,10 +142,14 @@ fn check_request(input: &[u8]) -> bool {
             1 => RequestBuilder::customer(""),
             _ => RequestBuilder::customer("").method("PATCH"),
         };
-        let answer = app.send(call.key(&key).bytes(body)).await;
-        assert!(answer.status < 500, "{}", answer.text);
-        assert!(!answer.text.contains("refused-by-store"), "{}", answer.text);
-        let json = answer.json();
+        let response = app.send(call.key(&key).bytes(body)).await;
+        assert!(response.status < 500, "{}", response.text);
+        assert!(
+            !response.text.contains("refused-by-store"),
+            "{}",
+            response.text
+        );
+        let json = response.json();
         let count = |name: &str| json[name].as_u64();
         if let Some(received) = count("received") {
             let accepted = count("accepted").expect("a count of accepted signals");
@@ -156,6 +160,6 @@ fn check_request(input: &[u8]) -> bool {
             let stored = items.iter().filter(is_own).count();
             assert_eq!(stored as u64, accepted);
         }
-        answer.status == 200
+        response.status == 200
     })
 }

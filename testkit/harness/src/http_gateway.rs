@@ -31,7 +31,7 @@ impl HttpGateway {
 }
 
 impl Service for App {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let mut routes = template().routes();
         if !routes.any(|route| route.path == head.uri.path()) {

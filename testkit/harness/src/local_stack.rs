@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::programs::build_dev;
 use crate::request_builder::TestResponse;
 
-/// How long the stack may take to start, and to answer a request. Both may wait for a first build,
+/// How long the stack may take to start, and to respond to a request. Both may wait for a first build,
 /// which takes much less even on a busy machine: only a stack that hangs takes longer.
 const START_TIMEOUT: Duration = Duration::from_mins(15);
 

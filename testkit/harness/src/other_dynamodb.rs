@@ -77,8 +77,8 @@ fn records_of_shard(stream: &Value, shard_id: &Value) -> Vec<Value> {
     let position = json!({
         "StreamArn": stream, "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON",
     });
-    let answer = call("DynamoDBStreams_20120810.GetShardIterator", &position);
-    let mut iterator = answer["ShardIterator"].clone();
+    let response = call("DynamoDBStreams_20120810.GetShardIterator", &position);
+    let mut iterator = response["ShardIterator"].clone();
     let mut records = Vec::new();
     while !iterator.is_null() {
         let page = call(

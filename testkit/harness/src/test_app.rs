@@ -231,12 +231,12 @@ impl TestApp {
             })
             .collect();
         let context = lambda_runtime::Context::default();
-        let answer = self
+        let response = self
             .overflow
             .drain(SqsEvent { records }, &context, now, &self.log)
             .await;
         let mut failed = Vec::new();
-        for failure in answer.response.batch_item_failures {
+        for failure in response.response.batch_item_failures {
             let index: usize = failure.item_identifier.parse().unwrap();
             failed.push(messages[index].clone());
         }

@@ -13,7 +13,7 @@ use hyper::{Request, Response};
 use serde_json::Value;
 
 pub use self::targets::{Call, Target};
-use self::targets::{FixedAnswer, RefusedText, TargetAnswer, Targets, error_body};
+use self::targets::{FixedResponse, RefusedText, TargetResponse, Targets, error_body};
 use crate::http_server::{HttpServer, Service};
 
 /// A server on loopback, until it is dropped.
@@ -40,7 +40,7 @@ impl FakeTargets {
 
     /// Every call to `target` fails from here on.
     pub fn set_unavailable(&self, target: Target) {
-        self.answer(target, "", 500, error_body("InternalFailure"));
+        self.respond(target, "", 500, error_body("InternalFailure"));
     }
 
     /// Entries or records of `target` that contain `text` fail with `code` from here on.
@@ -55,13 +55,13 @@ impl FakeTargets {
 
     /// Calls of `target` that contain `text` get this status and this body from here on, and
     /// nothing of them is taken. `null` is no body.
-    pub fn answer(&self, target: Target, text: &str, status: u16, body: Value) {
-        let answer = FixedAnswer {
+    pub fn respond(&self, target: Target, text: &str, status: u16, body: Value) {
+        let response = FixedResponse {
             target,
             text: text.to_owned(),
-            answer: TargetAnswer { status, body },
+            response: TargetResponse { status, body },
         };
-        self.use_targets(|targets| targets.answers.push(answer));
+        self.use_targets(|targets| targets.responses.push(response));
     }
 
     /// This share of calls fails from here on, some of them after they were taken, and of the
@@ -78,7 +78,7 @@ impl FakeTargets {
     pub fn refuse_nothing(&self) {
         self.use_targets(|targets| {
             targets.refusals.clear();
-            targets.answers.clear();
+            targets.responses.clear();
         });
     }
 
@@ -110,12 +110,12 @@ impl FakeTargetsState {
 }
 
 impl Service for FakeTargetsState {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let Some(call) = Call::read(request) else {
-            return TargetAnswer::error(400, "UnknownOperationException").into_response();
+            return TargetResponse::error(400, "UnknownOperationException").into_response();
         };
-        let answer = self.use_targets(|targets| targets.answer(call));
-        answer.into_response()
+        let response = self.use_targets(|targets| targets.respond(call));
+        response.into_response()
     }
 }
 

@@ -1,5 +1,5 @@
-//! An HTTP/1.1 server on loopback whose connections are kept, plain or over TLS. It answers no page
-//! of a browser. What answers the requests may break a connection.
+//! An HTTP/1.1 server on loopback whose connections are kept, plain or over TLS. It responds to no page
+//! of a browser. What responds to the requests may break a connection.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -37,10 +37,12 @@ pub trait Service: Send + Sync + 'static {
     /// The client closed a connection before its TLS handshake was done.
     fn handshake_failed(&self) {}
 
-    /// Answers one request, which has its [`ConnectionNumber`] among its extensions. A response with
+    /// Responds to one request, which has its [`ConnectionNumber`] among its extensions. A response with
     /// a [`Break`] among its extensions ends the connection.
-    fn answer(&self, request: Request<Bytes>)
-    -> impl Future<Output = Response<Full<Bytes>>> + Send;
+    fn respond(
+        &self,
+        request: Request<Bytes>,
+    ) -> impl Future<Output = Response<Full<Bytes>>> + Send;
 }
 
 /// The number of a request's connection.
@@ -59,7 +61,7 @@ pub enum Break {
 /// A server on a free port of loopback, until it is stopped or dropped. Its connections end with it.
 #[derive(Debug)]
 pub struct HttpServer<S> {
-    /// What answers the requests.
+    /// What responds to the requests.
     pub service: Arc<S>,
     address: SocketAddr,
     accepting: JoinHandle<()>,
@@ -68,7 +70,7 @@ pub struct HttpServer<S> {
 }
 
 impl<S: Service> HttpServer<S> {
-    /// Starts a server whose requests `service` answers.
+    /// Starts a server whose requests `service` responds to.
     ///
     /// # Errors
     /// When loopback has no free port.
@@ -80,7 +82,7 @@ impl<S: Service> HttpServer<S> {
     }
 
     /// As [`HttpServer::start`], in a thread of its own: for a caller that blocks while a client waits for an
-    /// answer.
+    /// response.
     ///
     /// # Errors
     /// When loopback has no free port, or the thread cannot be started.
@@ -196,7 +198,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     service.connected(number);
-    let answering = service_fn(|request| Box::pin(answer(&*service, number, request)));
+    let answering = service_fn(|request| Box::pin(respond(&*service, number, request)));
     let mut connection = http1::Builder::new().serve_connection(TokioIo::new(stream), answering);
     let served = poll_fn(|context| connection.poll_without_shutdown(context)).await;
     // Another error is a cut body, or a process that is stopped, which drops its connections.
@@ -208,7 +210,7 @@ where
 }
 
 /// The response to a request. An error resets the connection.
-async fn answer(
+async fn respond(
     service: &impl Service,
     number: u64,
     request: Request<Incoming>,
@@ -228,7 +230,7 @@ async fn answer(
     };
     parts.extensions.insert(ConnectionNumber(number));
     let request = Request::from_parts(parts, collected.to_bytes());
-    let response = service.answer(request).await;
+    let response = service.respond(request).await;
     match response.extensions().get() {
         None => Ok(response.map(Either::Left)),
         Some(Break::Reset) => Err(io::ErrorKind::ConnectionReset.into()),

@@ -212,7 +212,7 @@ impl RuntimeApiState {
 }
 
 impl Service for RuntimeApiState {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let (parts, body) = request.into_parts();
         let path = parts
             .uri

@@ -34,7 +34,7 @@ struct StubDynamoDbState {
 }
 
 impl StubDynamoDb {
-    /// Starts one over TLS that answers each call after `delay`.
+    /// Starts one over TLS that responds to each call after `delay`.
     ///
     /// # Errors
     /// When loopback has no free port.
@@ -73,7 +73,7 @@ impl Service for StubDynamoDbState {
         self.counts().failed_handshakes += 1;
     }
 
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let target = request
             .headers()
             .get("x-amz-target")
@@ -85,11 +85,11 @@ impl Service for StubDynamoDbState {
         if !self.delay.is_zero() {
             tokio::time::sleep(self.delay).await;
         }
-        respond(&answer_to(operation, &call))
+        respond(&response_to(operation, &call))
     }
 }
 
-fn answer_to(operation: &str, call: &Value) -> Value {
+fn response_to(operation: &str, call: &Value) -> Value {
     match operation {
         "GetItem" => json!({"Item": {
             "keyHash": call["Key"]["keyHash"],

@@ -31,7 +31,7 @@ use tokio::time::Instant;
 
 use self::call::{Call, Service};
 use self::call_outcome::CallOutcome;
-use self::dynamodb::{API_KEYS, Answer, Tables};
+use self::dynamodb::{API_KEYS, Response, Tables};
 use self::faults::{Effect, FaultPlan, PlannedCall, Reply};
 use self::s3::Objects;
 use self::sqs::Queues;
@@ -199,8 +199,8 @@ impl Aws {
         let state = &mut *self.state();
         let done = state.apply(call, &planned.effect, at);
         let made_at = at.saturating_sub(planned.before);
-        if let Some(CallOutcome::Answer(answer)) = &done
-            && answer.status == 200
+        if let Some(CallOutcome::Response(response)) = &done
+            && response.status == 200
             && state.is_part_for_erased(call, made_at)
         {
             let text = format!("{call} changes a customer who was erased since it was made");
@@ -210,7 +210,7 @@ impl Aws {
         }
         let outcome = match planned.reply {
             Reply::Result => done.unwrap_or(CallOutcome::Never),
-            Reply::Error { status, code } => CallOutcome::Answer(error(status, code)),
+            Reply::Error { status, code } => CallOutcome::Response(error(status, code)),
             Reply::Body(body) => CallOutcome::Bytes {
                 status: 200,
                 headers: Vec::new(),
@@ -253,27 +253,27 @@ impl State {
                 let mut observer = |change: dynamodb::Change<'_>| promises.check_write(&change);
                 // DynamoDB takes no batch without items.
                 let is_empty = body["RequestItems"][&call.target] == json!([]);
-                let mut answer = if is_empty {
-                    Answer {
+                let mut response = if is_empty {
+                    Response {
                         status: 200,
                         body: json!({"UnprocessedItems": {}}),
                     }
                 } else {
                     self.tables.call(&call.operation, &body, &mut observer)
                 };
-                if answer.status == 200 && !unprocessed.is_empty() {
-                    answer.body["UnprocessedItems"][call.target.as_str()] =
+                if response.status == 200 && !unprocessed.is_empty() {
+                    response.body["UnprocessedItems"][call.target.as_str()] =
                         Value::Array(unprocessed);
                 }
-                CallOutcome::Answer(answer)
+                CallOutcome::Response(response)
             }
-            Service::Sqs => CallOutcome::Answer(self.queues.send(&call.body, at)),
+            Service::Sqs => CallOutcome::Response(self.queues.send(&call.body, at)),
             Service::S3 => self.objects.get(&call.target),
         })
     }
 }
 
-fn error(status: u16, code: Option<&str>) -> Answer {
+fn error(status: u16, code: Option<&str>) -> Response {
     let body = match code {
         // By its text, the SDK's caller tells a clock that is late from another wrong signature.
         Some(code @ "InvalidSignatureException") => {
@@ -282,5 +282,5 @@ fn error(status: u16, code: Option<&str>) -> Answer {
         Some(code) => json!({"__type": code, "message": "simulated"}),
         None => Value::Null,
     };
-    Answer { status, body }
+    Response { status, body }
 }

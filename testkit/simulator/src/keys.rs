@@ -139,8 +139,12 @@ impl Keys {
 /// Writes a key to the table, past the faults.
 pub fn store(aws: &Aws, hash: KeyHash, entry: &KeyEntry) {
     let body = json!({"TableName": API_KEYS, "Item": item(hash, entry)});
-    let answer = aws.state().tables.call("PutItem", &body, &mut |_| {});
-    assert_eq!(answer.status, 200, "a key is not stored: {:?}", answer.body);
+    let response = aws.state().tables.call("PutItem", &body, &mut |_| {});
+    assert_eq!(
+        response.status, 200,
+        "a key is not stored: {:?}",
+        response.body
+    );
 }
 
 /// The item of a key, as docs/data-model.md has it.

@@ -50,7 +50,7 @@ struct Arguments {
     /// kills, clocks, lost-responses
     #[arg(long, requires = "seed", value_delimiter = ',')]
     without: Vec<Cut>,
-    /// Writes the calls on DynamoDB and its answers to this file, one a line: .ci/replay-calls makes
+    /// Writes the calls on DynamoDB and its responses to this file, one a line: .ci/replay-calls makes
     /// them again
     #[arg(long, requires = "seed")]
     record: Option<PathBuf>,

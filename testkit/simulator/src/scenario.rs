@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::aws::WRITE_OF_PART;
 use crate::aws::dynamodb::{API_KEYS, CUSTOMERS, IDEMPOTENCY, REJECTED_SIGNALS, SIGNALS};
-use crate::aws::faults::{CUT_ANSWER, Fault, FaultPlan, Rule, Target};
+use crate::aws::faults::{CUT_RESPONSE, Fault, FaultPlan, Rule, Target};
 use crate::lambda::Lifetimes;
 
 /// Keys of one customer or emitter, and of more than a quarter of them.
@@ -221,12 +221,12 @@ impl Scenario {
         while begin < mixed.lasts {
             let during = begin..begin + Duration::from_millis(random.u64(1_300..5_000));
             begin = during.end + Duration::from_millis(random.u64(300..2_000));
-            let unanswered = [
-                Fault::AnswerLost,
-                Fault::AnswerReplaced(CUT_ANSWER),
+            let without_response = [
+                Fault::ResponseLost,
+                Fault::ResponseReplaced(CUT_RESPONSE),
                 Fault::Hangs,
             ];
-            let of_writes = unanswered[random.usize(..unanswered.len())].clone();
+            let of_writes = without_response[random.usize(..without_response.len())].clone();
             let refused = [Fault::Status(503), Fault::Swallowed("{}")];
             let of_queue = refused[random.usize(..refused.len())].clone();
             for (target, fault) in [
@@ -326,7 +326,7 @@ fn window(
         Fault::ServerError,
         Fault::Status(503),
         Fault::Lost,
-        Fault::AnswerLost,
+        Fault::ResponseLost,
         Fault::Hangs,
         Fault::Late(0..4_000),
         Fault::Slow(200..1_500),
@@ -361,7 +361,7 @@ fn window(
             if random.u8(..4) == 0 {
                 let beside = [
                     Fault::Status(503),
-                    Fault::AnswerLost,
+                    Fault::ResponseLost,
                     Fault::Swallowed("{}"),
                     Fault::Hangs,
                     Fault::Late(0..4_000),
@@ -385,9 +385,9 @@ fn single_faults(share: f64) -> Vec<Rule> {
         (0.12, Fault::ServerError),
         (0.08, Fault::Status(503)),
         (0.10, Fault::Lost),
-        (0.17, Fault::AnswerLost),
-        (0.04, Fault::AnswerReplaced(CUT_ANSWER)),
-        (0.04, Fault::AnswerReplaced("")),
+        (0.17, Fault::ResponseLost),
+        (0.04, Fault::ResponseReplaced(CUT_RESPONSE)),
+        (0.04, Fault::ResponseReplaced("")),
         (0.04, Fault::Slow(20..900)),
         (0.02, Fault::Hangs),
         (0.05, Fault::Late(0..4_000)),
@@ -408,7 +408,7 @@ fn single_faults(share: f64) -> Vec<Rule> {
             add(Target::Tables, part * share, fault);
         }
         add(Target::Sqs, 0.01, Fault::Status(503));
-        add(Target::Sqs, 0.01, Fault::AnswerLost);
+        add(Target::Sqs, 0.01, Fault::ResponseLost);
         add(Target::Sqs, 0.01, Fault::Swallowed("{}"));
     }
     rules

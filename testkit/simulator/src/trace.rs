@@ -68,9 +68,9 @@ impl Trace {
         who.hash(&mut self.hasher);
         call.operation.hash(&mut self.hasher);
         call.body.to_string().hash(&mut self.hasher);
-        if let CallOutcome::Answer(answer) = outcome {
-            answer.status.hash(&mut self.hasher);
-            answer.body.to_string().hash(&mut self.hasher);
+        if let CallOutcome::Response(response) = outcome {
+            response.status.hash(&mut self.hasher);
+            response.body.to_string().hash(&mut self.hasher);
         }
         self.note(at, who, || {
             let mut text = call.to_string();
@@ -81,10 +81,10 @@ impl Trace {
                 Effect::Without(hot) => format!(" writes all items but those of {hot};"),
             };
             let heard = match outcome {
-                CallOutcome::Answer(answer) => {
-                    let code = answer.body["__type"].as_str().unwrap_or_default();
+                CallOutcome::Response(response) => {
+                    let code = response.body["__type"].as_str().unwrap_or_default();
                     let code = code.rsplit('#').next().unwrap_or_default();
-                    format!("{} {code}", answer.status)
+                    format!("{} {code}", response.status)
                 }
                 CallOutcome::Bytes { status, .. } => status.to_string(),
                 CallOutcome::ConnectionLost => "a lost connection".to_owned(),

@@ -116,7 +116,7 @@ impl MeasuredProcess {
     }
 }
 
-/// What template.yaml sets, with the lengths that names have in a region. DynamoDB answers each call in time,
+/// What template.yaml sets, with the lengths that names have in a region. DynamoDB responds to each call in time,
 /// so that nothing is queued, and the key snapshot is not read.
 const VARIABLES: [(&str, &str); 9] = [
     (

@@ -198,14 +198,14 @@ fn choose_behaviour(
     match random.u8(..10) {
         0 => targets.set_unavailable(handler.target),
         1 => targets.refuse(handler.target, "", "ThrottlingException"),
-        2 => targets.answer(handler.target, "", 429, Value::Null),
+        2 => targets.respond(handler.target, "", 429, Value::Null),
         3 => {
-            targets.answer(handler.target, "", 400, refusal());
+            targets.respond(handler.target, "", 400, refusal());
             min_batch = MIN_BATCH;
         }
         // Refuses some records for good.
-        4..7 => targets.answer(handler.target, "odd", 413, Value::Null),
-        _ => targets.answer(handler.target, "odd", 400, refusal()),
+        4..7 => targets.respond(handler.target, "odd", 413, Value::Null),
+        _ => targets.respond(handler.target, "odd", 400, refusal()),
     }
     min_batch
 }
@@ -253,7 +253,7 @@ async fn assert_nothing_is_lost(handler: TestedHandler, seed: u64) {
     targets.fail_at_random(0.0, 0);
     targets.refuse_nothing();
     let refusal = json!({"__type": handler.refusal});
-    targets.answer(handler.target, "odd", 400, refusal);
+    targets.respond(handler.target, "odd", 400, refusal);
     for shard in &mut shards {
         while !shard.waiting.is_empty() {
             let left = shard.waiting.len();

@@ -123,7 +123,7 @@ async fn call_that_the_function_may_not_make_keeps_no_event() {
         for handler in HANDLERS {
             let mut delivery = Delivery::start(handler.variables).await;
             let refusal = json!({"__type": code});
-            delivery.targets.answer(handler.target, "", 400, refusal);
+            delivery.targets.respond(handler.target, "", 400, refusal);
             assert_eq!(
                 delivery.first_undelivered(&signals(0..3)).await.as_deref(),
                 Some("s0")
@@ -157,7 +157,7 @@ async fn assert_responses_are_failures(handler: TestedHandler, bodies: &[Value])
     for body in bodies {
         delivery
             .targets
-            .answer(handler.target, "", 200, body.clone());
+            .respond(handler.target, "", 200, body.clone());
         assert_eq!(
             delivery.first_undelivered(&signals(0..3)).await.as_deref(),
             Some("s0"),
@@ -193,7 +193,7 @@ async fn target_that_refuses_every_call_keeps_the_stream_waiting() {
     for handler in HANDLERS {
         let delivery = Delivery::start(handler.variables).await;
         let refusal = json!({"__type": handler.refusal});
-        delivery.targets.answer(handler.target, "", 400, refusal);
+        delivery.targets.respond(handler.target, "", 400, refusal);
         assert_stream_waits(handler, handler.refusal, delivery).await;
     }
 }

@@ -127,7 +127,7 @@ async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
         json!({"__type": "ValidationException", "message": "a message with a secret value"});
     delivery
         .targets
-        .answer(Target::Bus, "odd", 400, refusal.clone());
+        .respond(Target::Bus, "odd", 400, refusal.clone());
     let mut batch = signals(0..25);
     batch[11] = signal(11, &json!({"odd": {"BOOL": true}}));
     assert_eq!(delivery.first_undelivered(&batch).await, None);
@@ -145,7 +145,7 @@ async fn event_that_costs_the_whole_call_is_kept_and_the_others_are_sent() {
     assert_eq!(delivery.line().await["EventClaimChecks"], 1);
     // EventBridge does not take the claim check either: the shard goes on, and an alarm counts the
     // record.
-    delivery.targets.answer(Target::Bus, "#0011", 400, refusal);
+    delivery.targets.respond(Target::Bus, "#0011", 400, refusal);
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     assert_eq!(ids(&delivery.on_the_bus()), ids_of((0..11).chain(12..25)));
     let line = delivery.line().await;
@@ -165,7 +165,7 @@ async fn event_that_costs_the_whole_call_of_the_lake_is_kept_and_the_others_are_
     let mut batch = signals(0..1_000);
     batch[617] = signal(617, &json!({"odd": {"BOOL": true}}));
     let mut delivery = Delivery::start(LAKE).await;
-    delivery.targets.answer(Target::Lake, "odd", 400, refusal);
+    delivery.targets.respond(Target::Lake, "odd", 400, refusal);
     assert_eq!(delivery.first_undelivered(&batch).await, None);
     assert_eq!(
         ids_of_lines(&delivery.lines_of_the_lake()),

@@ -55,8 +55,8 @@ async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_
         Fault::Status(503),
         Fault::ResetBefore,
         Fault::CutBody,
-        Fault::AnswerReplaced(""),
-        Fault::AnswerReplaced("<html></html>"),
+        Fault::ResponseReplaced(""),
+        Fault::ResponseReplaced("<html></html>"),
     ] {
         let OverflowStack { app, proxy, key } = OverflowStack::start(fault.on_call(1)).await;
         for _ in 0..3 {

@@ -44,7 +44,7 @@ impl Service for SlowService {
         self.connections.fetch_add(1, Ordering::Relaxed);
     }
 
-    async fn answer(&self, _request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, _request: Request<Bytes>) -> Response<Full<Bytes>> {
         tokio::time::sleep(self.delay).await;
         response(200, &[], self.body.to_owned())
     }

@@ -26,8 +26,8 @@ const UNKNOWN_OPERATION: &str =
 /// Gets the message of each response that says that the emulator failed.
 pub(super) type Failures = mpsc::UnboundedSender<String>;
 
-/// Answers the calls to a database, one after another, in a thread beside that of the server: a large batch
-/// takes seconds, and other services answer meanwhile. A call that its client gives up before its turn is
+/// Responds to the calls to a database, one after another, in a thread beside that of the server: a large batch
+/// takes seconds, and other services respond meanwhile. A call that its client gives up before its turn is
 /// not done. So a batch that is sent again and again does not pile up.
 pub(super) struct Protocol {
     pub(super) database: Arc<Mutex<Database>>,
@@ -35,7 +35,7 @@ pub(super) struct Protocol {
 }
 
 impl Service for Protocol {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         if request.body().len() > MAX_CALL_BYTES {
             return response(413, &[], "");
         }
@@ -47,12 +47,12 @@ impl Service for Protocol {
         let call = request.into_body();
         let database = Arc::clone(&self.database).lock_owned().await;
         let operating = tokio::task::spawn_blocking(move || operate(&database, &operation, &call));
-        let answer = operating.await.unwrap_or_else(|panic| {
+        let response = operating.await.unwrap_or_else(|panic| {
             let error = DynoxideError::InternalServerError(panic.to_string());
             Some(Err(error))
         });
-        match answer {
-            Some(Ok(answer)) => json_response(200, answer),
+        match response {
+            Some(Ok(response)) => json_response(200, response),
             Some(Err(error)) => {
                 self.report(&error);
                 json_response(error.status_code(), error.to_json())
@@ -78,40 +78,41 @@ impl Protocol {
 
 /// Does an operation, if it is one that the emulator has.
 fn operate(database: &Database, operation: &str, call: &[u8]) -> Option<dynoxide::Result<Vec<u8>>> {
-    let answer = match operation {
-        "BatchGetItem" => answer(call, |call| database.batch_get_item(call)),
-        "BatchWriteItem" => answer(call, |call| database.batch_write_item(call)),
-        "CreateTable" => answer(call, |call| database.create_table(call)),
-        "DeleteItem" => answer(call, |call| database.delete_item(call)),
-        "DeleteTable" => answer(call, |call| database.delete_table(call)),
-        "DescribeTable" => answer(call, |call| database.describe_table(call)),
-        "DescribeTimeToLive" => answer(call, |call| database.describe_time_to_live(call)),
-        "ExecuteStatement" => answer(call, |call| database.execute_statement(call)),
-        "GetItem" => answer(call, |call| database.get_item(call)),
-        "ListTables" => answer(call, |call| database.list_tables(call)),
-        "PutItem" => answer(call, |call| database.put_item(call)),
-        "Query" => answer(call, |call| database.query(call)),
-        "Scan" => answer(call, |call| database.scan(call)),
-        "TransactGetItems" => answer(call, |call| database.transact_get_items(call)),
-        "TransactWriteItems" => answer(call, |call| database.transact_write_items(call)),
-        "UpdateItem" => answer(call, |call| database.update_item(call)),
-        "UpdateTable" => answer(call, |call| database.update_table(call)),
-        "UpdateTimeToLive" => answer(call, |call| database.update_time_to_live(call)),
+    let response = match operation {
+        "BatchGetItem" => respond(call, |call| database.batch_get_item(call)),
+        "BatchWriteItem" => respond(call, |call| database.batch_write_item(call)),
+        "CreateTable" => respond(call, |call| database.create_table(call)),
+        "DeleteItem" => respond(call, |call| database.delete_item(call)),
+        "DeleteTable" => respond(call, |call| database.delete_table(call)),
+        "DescribeTable" => respond(call, |call| database.describe_table(call)),
+        "DescribeTimeToLive" => respond(call, |call| database.describe_time_to_live(call)),
+        "ExecuteStatement" => respond(call, |call| database.execute_statement(call)),
+        "GetItem" => respond(call, |call| database.get_item(call)),
+        "ListTables" => respond(call, |call| database.list_tables(call)),
+        "PutItem" => respond(call, |call| database.put_item(call)),
+        "Query" => respond(call, |call| database.query(call)),
+        "Scan" => respond(call, |call| database.scan(call)),
+        "TransactGetItems" => respond(call, |call| database.transact_get_items(call)),
+        "TransactWriteItems" => respond(call, |call| database.transact_write_items(call)),
+        "UpdateItem" => respond(call, |call| database.update_item(call)),
+        "UpdateTable" => respond(call, |call| database.update_table(call)),
+        "UpdateTimeToLive" => respond(call, |call| database.update_time_to_live(call)),
         _ => return None,
     };
-    Some(answer)
+    Some(response)
 }
 
-fn answer<Call: DeserializeOwned, Answer: Serialize>(
+fn respond<Call: DeserializeOwned, Output: Serialize>(
     call: &[u8],
-    operation: impl FnOnce(Call) -> dynoxide::Result<Answer>,
+    operation: impl FnOnce(Call) -> dynoxide::Result<Output>,
 ) -> dynoxide::Result<Vec<u8>> {
     let call = reserved_names::hide(call);
     let call = serde_json::from_slice(&call).map_err(|error| unreadable(&error))?;
-    let answer = operation(call)?;
-    let answer = serde_json::to_vec(&answer);
-    let answer = answer.map_err(|error| DynoxideError::InternalServerError(error.to_string()))?;
-    Ok(reserved_names::show(answer))
+    let response = operation(call)?;
+    let response = serde_json::to_vec(&response);
+    let response =
+        response.map_err(|error| DynoxideError::InternalServerError(error.to_string()))?;
+    Ok(reserved_names::show(response))
 }
 
 /// The error of a call that is not JSON, or has a value which DynamoDB refuses. dynoxide begins
@@ -158,8 +159,8 @@ mod tests {
     }
 
     async fn table_names(protocol: &Protocol) -> Bytes {
-        let answer = protocol.answer(call("ListTables", "{}")).await;
-        let Ok(body) = answer.into_body().collect().await;
+        let response = protocol.respond(call("ListTables", "{}")).await;
+        let Ok(body) = response.into_body().collect().await;
         body.to_bytes()
     }
 
@@ -171,11 +172,11 @@ mod tests {
             failures: None,
         };
         let earlier_call = Arc::clone(&protocol.database).lock_owned().await;
-        let waiting = protocol.answer(call("CreateTable", TABLE));
+        let waiting = protocol.respond(call("CreateTable", TABLE));
         assert!(timeout(Duration::ZERO, waiting).await.is_err());
         drop(earlier_call);
         assert_eq!(table_names(&protocol).await, r#"{"TableNames":[]}"#);
-        protocol.answer(call("CreateTable", TABLE)).await;
+        protocol.respond(call("CreateTable", TABLE)).await;
         assert_eq!(table_names(&protocol).await, r#"{"TableNames":["Table"]}"#);
     }
 }

@@ -1,7 +1,7 @@
 //! Names that `serde_json` reserves for itself. dynoxide reads each attribute as a `serde_json::Value`, which
 //! takes an object for a value of its own if the first name in it is reserved. dynoxide then refuses the item;
 //! DynamoDB stores it. So the emulator gives dynoxide other names, and gives the original names back in its
-//! answers. This module must not know what a name is for.
+//! responses. This module must not know what a name is for.
 
 use std::borrow::Cow;
 
@@ -23,12 +23,12 @@ pub(super) fn hide(call: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// A response of dynoxide as a client gets it.
-pub(super) fn show(answer: Vec<u8>) -> Vec<u8> {
-    let changed = match change_texts(&answer, shown) {
+pub(super) fn show(response: Vec<u8>) -> Vec<u8> {
+    let changed = match change_texts(&response, shown) {
         Cow::Owned(changed) => Some(changed),
         Cow::Borrowed(_) => None,
     };
-    changed.unwrap_or(answer)
+    changed.unwrap_or(response)
 }
 
 /// What dynoxide has stored, as a client wrote it.

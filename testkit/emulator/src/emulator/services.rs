@@ -13,7 +13,7 @@ use crate::fault_proxy::FaultInjector;
 use crate::s3::S3State;
 use crate::sqs::{SqsState, TARGET_PREFIX};
 
-/// What answers at the address of an emulator.
+/// What responds at the address of an emulator.
 pub(super) struct Services {
     pub(super) dynamodb: Protocol,
     pub(super) others: OtherServices,
@@ -36,17 +36,17 @@ impl OtherServices {
 }
 
 impl Service for Services {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let Some(OtherStates { sqs, s3 }) = self.others.0.get() else {
-            return self.dynamodb.answer(request).await;
+            return self.dynamodb.respond(request).await;
         };
         // DynamoDB and SQS have this header, and S3 has none.
         let Some(target) = request.headers().get("x-amz-target") else {
-            return s3.answer(request).await;
+            return s3.respond(request).await;
         };
         if target.as_bytes().starts_with(TARGET_PREFIX.as_bytes()) {
-            return sqs.answer(request).await;
+            return sqs.respond(request).await;
         }
-        self.dynamodb.answer(request).await
+        self.dynamodb.respond(request).await
     }
 }

@@ -101,11 +101,11 @@ fn data_file_of_the_oldest_version_that_is_read_has_its_items_and_another_one_is
     let start = || Emulator::start(&template(), &storage, 0).unwrap();
     let key = json!({"keyHash": {"S": "k"}});
     let put = json!({"TableName": "ApiKeysTable", "Item": key}).to_string();
-    let stored = answer(start().address.port(), "PutItem", &put);
+    let stored = respond(start().address.port(), "PutItem", &put);
     assert!(stored.starts_with("HTTP/1.1 200 "), "{stored}");
     assert_eq!(version_of(&path), OLDEST);
     let get = json!({"TableName": "ApiKeysTable", "Key": key}).to_string();
-    let found = answer(start().address.port(), "GetItem", &get);
+    let found = respond(start().address.port(), "GetItem", &get);
     assert!(found.contains(r#""Item""#), "{found}");
 
     for other in [0, OLDEST + 1] {
@@ -191,8 +191,8 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What a port answers to a call.
-fn answer(port: u16, operation: &str, call: &str) -> String {
+/// What a port responds to a call.
+fn respond(port: u16, operation: &str, call: &str) -> String {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     let request = format!(
         "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\
@@ -201,9 +201,9 @@ fn answer(port: u16, operation: &str, call: &str) -> String {
         call.len()
     );
     stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn failure_of_the_database_is_told_with_its_reason() {
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.set_len(FIRST_PAGE).unwrap();
     let port = emulator.address.port();
-    let scan = answer(port, "Scan", r#"{"TableName":"SignalsTable"}"#);
+    let scan = respond(port, "Scan", r#"{"TableName":"SignalsTable"}"#);
     assert!(scan.starts_with("HTTP/1.1 500 "), "{scan}");
     let reason = failed.try_recv().unwrap();
     assert!(

@@ -29,9 +29,9 @@ pub enum Fault {
     /// The call is done, and its response ends before its last byte.
     CutBody,
     /// The call is done, and the response is a 200 with this body.
-    AnswerReplaced(&'static str),
+    ResponseReplaced(&'static str),
     /// The call is done, and its response has this header.
-    AnswerHeader(&'static str, &'static str),
+    ResponseHeader(&'static str, &'static str),
     /// The call is done, and the response comes this much later.
     Slow(Duration),
     /// Nothing is done, and there is no response, as long as the caller waits.

@@ -21,7 +21,7 @@ pub(super) fn refusal(
     }
     let kind = format!("com.amazonaws.dynamodb.v20120810#{code}");
     let body = json!({"__type": kind, "message": message});
-    json_answer(status, body.to_string())
+    json_response(status, body.to_string())
 }
 
 /// The response when a service fails.
@@ -40,7 +40,7 @@ pub(super) fn broken() -> Response<Full<Bytes>> {
     reset
 }
 
-pub(super) fn json_answer(status: u16, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+pub(super) fn json_response(status: u16, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     response(
         status,
         &[("content-type", "application/x-amz-json-1.0")],
@@ -54,7 +54,7 @@ pub(super) fn all_unprocessed(batch: &[u8]) -> Response<Full<Bytes>> {
     let requests = batch
         .strip_prefix(b"{\"RequestItems\":")
         .unwrap_or_default();
-    json_answer(200, [b"{\"UnprocessedItems\":", requests].concat())
+    json_response(200, [b"{\"UnprocessedItems\":", requests].concat())
 }
 
 #[cfg(test)]
@@ -65,8 +65,8 @@ mod tests {
 
     #[tokio::test]
     async fn requests_of_a_batch_write_come_back_unprocessed_as_they_were_written() {
-        let answer = all_unprocessed(br#"{"RequestItems":{"Signals":[2, 1]}}"#);
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let response = all_unprocessed(br#"{"RequestItems":{"Signals":[2, 1]}}"#);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(
             body,
             br#"{"UnprocessedItems":{"Signals":[2, 1]}}"#.as_slice()

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use super::call::{AwsService, operation};
 use super::clock::is_signature_too_old;
 use super::fault::Fault;
-use super::fault_response::{all_unprocessed, broken, json_answer, refusal, server_error};
+use super::fault_response::{all_unprocessed, broken, json_response, refusal, server_error};
 use super::plan::{Order, Plan};
 
 /// The message of a call that is refused.
@@ -164,10 +164,10 @@ impl<S: Service> Service for FaultInjector<S> {
         self.service.disconnected();
     }
 
-    async fn answer(&self, call: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, call: Request<Bytes>) -> Response<Full<Bytes>> {
         let fault = self.state().decide(&call);
         match fault {
-            None => self.service.answer(call).await,
+            None => self.service.respond(call).await,
             Some(fault) => self.carry_out(fault, call).await,
         }
     }
@@ -179,40 +179,40 @@ impl<S: Service> FaultInjector<S> {
         match fault {
             Fault::ResetBefore => broken(),
             Fault::ResetAfter => {
-                self.service.answer(call).await;
+                self.service.respond(call).await;
                 broken()
             }
             Fault::ErrorAfter => {
-                self.service.answer(call).await;
+                self.service.respond(call).await;
                 server_error(service)
             }
             Fault::CutBody => {
-                let mut answer = self.service.answer(call).await;
-                answer.extensions_mut().insert(Break::BeforeLastByte);
-                answer
+                let mut response = self.service.respond(call).await;
+                response.extensions_mut().insert(Break::BeforeLastByte);
+                response
             }
-            Fault::AnswerReplaced(body) => {
-                self.service.answer(call).await;
+            Fault::ResponseReplaced(body) => {
+                self.service.respond(call).await;
                 response(200, &[], body)
             }
-            Fault::AnswerHeader(name, value) => {
-                let mut answer = self.service.answer(call).await;
+            Fault::ResponseHeader(name, value) => {
+                let mut response = self.service.respond(call).await;
                 let name = HeaderName::from_static(name);
-                answer
+                response
                     .headers_mut()
                     .insert(name, HeaderValue::from_static(value));
-                answer
+                response
             }
             Fault::Slow(delay) => {
-                let answer = self.service.answer(call).await;
+                let response = self.service.respond(call).await;
                 sleep(delay).await;
-                answer
+                response
             }
             // As long as the caller waits.
             Fault::Hanging => std::future::pending().await,
             Fault::Swallowed(delay) => {
                 sleep(delay).await;
-                json_answer(200, "{\"UnprocessedItems\":{}}")
+                json_response(200, "{\"UnprocessedItems\":{}}")
             }
             Fault::Unprocessed => all_unprocessed(call.body()),
             Fault::Refused(code) => refusal(service, 400, code, ON_PURPOSE),
@@ -223,24 +223,24 @@ impl<S: Service> FaultInjector<S> {
             } => refusal(service, status, code, message),
             Fault::InternalServerError => server_error(service),
             Fault::Status(status) => response(status, &[], ""),
-            Fault::ClockAhead(ahead) => self.answer_at(SystemTime::now() + ahead, call).await,
+            Fault::ClockAhead(ahead) => self.respond_at(SystemTime::now() + ahead, call).await,
         }
     }
 }
 
 impl<S: Service> FaultInjector<S> {
     /// The response of a service whose clock says `now`, with this time.
-    async fn answer_at(&self, now: SystemTime, call: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond_at(&self, now: SystemTime, call: Request<Bytes>) -> Response<Full<Bytes>> {
         let service = AwsService::of(&call);
-        let mut answer = if is_signature_too_old(&call, now) {
+        let mut response = if is_signature_too_old(&call, now) {
             signature_expired(service)
         } else {
-            self.service.answer(call).await
+            self.service.respond(call).await
         };
         let date = HeaderValue::try_from(httpdate::fmt_http_date(now));
         let date = date.expect("a date is a value of a header");
-        answer.headers_mut().insert(DATE, date);
-        answer
+        response.headers_mut().insert(DATE, date);
+        response
     }
 }
 

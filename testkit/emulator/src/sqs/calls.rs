@@ -56,11 +56,11 @@ pub fn arn(url: &str) -> String {
 
 impl Queues {
     /// The body of the response to a call.
-    pub(super) fn answer(&mut self, operation: &str, call: Value) -> Result<Value, SqsError> {
+    pub(super) fn respond(&mut self, operation: &str, call: Value) -> Result<Value, SqsError> {
         if operation == "SendMessage" {
             return self.send(&call);
         }
-        let answer = match operation {
+        let response = match operation {
             "GetQueueAttributes" => self.attributes(&call),
             "StartMessageMoveTask" => self
                 .redrive()
@@ -70,7 +70,7 @@ impl Queues {
         };
         // The call of a message that was sent is not recorded: its queue has the message.
         self.calls.push((operation.to_owned(), call));
-        answer
+        response
     }
 
     fn send(&mut self, call: &Value) -> Result<Value, SqsError> {

@@ -37,7 +37,7 @@ pub(super) struct Targets {
     pub(super) faults: f64,
     pub(super) random: fastrand::Rng,
     pub(super) refusals: Vec<RefusedText>,
-    pub(super) answers: Vec<FixedAnswer>,
+    pub(super) responses: Vec<FixedResponse>,
 }
 
 /// Entries or records of a target that contain a text fail with this code.
@@ -50,19 +50,19 @@ pub(super) struct RefusedText {
 
 /// Calls of a target that contain a text get this response.
 #[derive(Debug)]
-pub(super) struct FixedAnswer {
+pub(super) struct FixedResponse {
     pub(super) target: Target,
     pub(super) text: String,
-    pub(super) answer: TargetAnswer,
+    pub(super) response: TargetResponse,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct TargetAnswer {
+pub(super) struct TargetResponse {
     pub(super) status: u16,
     pub(super) body: Value,
 }
 
-impl TargetAnswer {
+impl TargetResponse {
     pub(super) fn success(body: Value) -> Self {
         Self { status: 200, body }
     }
@@ -84,36 +84,36 @@ impl TargetAnswer {
 }
 
 impl Targets {
-    pub(super) fn answer(&mut self, call: Call) -> TargetAnswer {
-        let answer = self.answer_to(&call);
+    pub(super) fn respond(&mut self, call: Call) -> TargetResponse {
+        let response = self.response_to(&call);
         self.calls.push(call);
-        answer
+        response
     }
 
-    fn answer_to(&mut self, call: &Call) -> TargetAnswer {
+    fn response_to(&mut self, call: &Call) -> TargetResponse {
         let is_faulted = self.random.f64() < self.faults;
         if is_faulted && self.random.bool() {
-            return TargetAnswer::error(500, "InternalFailure");
+            return TargetResponse::error(500, "InternalFailure");
         }
         let text = match call.target {
             Target::Lake => records_of(&call.body).concat(),
             Target::Bus => call.body.clone(),
         };
         let fixed = self
-            .answers
+            .responses
             .iter()
             .find(|fixed| fixed.target == call.target && text.contains(&fixed.text));
         if let Some(fixed) = fixed {
-            return fixed.answer.clone();
+            return fixed.response.clone();
         }
-        let answer = match call.target {
+        let response = match call.target {
             Target::Bus => self.put_events(&call.body),
             Target::Lake => self.put_record_batch(&call.body),
         };
         if is_faulted {
-            return TargetAnswer::error(500, "InternalFailure");
+            return TargetResponse::error(500, "InternalFailure");
         }
-        answer
+        response
     }
 
     /// The error code of an entry or a record that contains this text, if it fails.
@@ -129,12 +129,12 @@ impl Targets {
         }
     }
 
-    fn put_events(&mut self, body: &str) -> TargetAnswer {
+    fn put_events(&mut self, body: &str) -> TargetResponse {
         let call: Value = body.parse().unwrap_or_default();
         let entries = call["Entries"].as_array().cloned().unwrap_or_default();
         let bytes: usize = entries.iter().map(entry_bytes).sum();
         if !(1..=10).contains(&entries.len()) || bytes >= 256 * 1024 {
-            return TargetAnswer::error(400, "ValidationException");
+            return TargetResponse::error(400, "ValidationException");
         }
         let mut results = Vec::new();
         for entry in entries {
@@ -148,14 +148,14 @@ impl Targets {
                 self.entries.push(entry);
             }
         }
-        TargetAnswer::success(json!({"FailedEntryCount": failures(&results), "Entries": results}))
+        TargetResponse::success(json!({"FailedEntryCount": failures(&results), "Entries": results}))
     }
 
-    fn put_record_batch(&mut self, body: &str) -> TargetAnswer {
+    fn put_record_batch(&mut self, body: &str) -> TargetResponse {
         let records = records_of(body);
         let is_too_long = records.iter().any(|record| record.len() > 1_000 * 1_024);
         if !(1..=500).contains(&records.len()) || is_too_long || body.len() > 4 * 1024 * 1024 {
-            return TargetAnswer::error(400, "InvalidArgumentException");
+            return TargetResponse::error(400, "InvalidArgumentException");
         }
         let mut results = Vec::new();
         for record in records {
@@ -165,7 +165,7 @@ impl Targets {
                 self.records.push(record);
             }
         }
-        TargetAnswer::success(json!({
+        TargetResponse::success(json!({
             "FailedPutCount": failures(&results),
             "Encrypted": false,
             "RequestResponses": results,

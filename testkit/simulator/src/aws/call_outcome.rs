@@ -1,10 +1,10 @@
 //! What the caller of a call gets.
 
-use super::dynamodb::Answer;
+use super::dynamodb::Response;
 
 /// What the caller of a call gets.
 pub(crate) enum CallOutcome {
-    Answer(Answer),
+    Response(Response),
     /// A body that is not JSON: an object of S3, or a response that was cut.
     Bytes {
         status: u16,

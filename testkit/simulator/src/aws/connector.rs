@@ -100,7 +100,7 @@ impl HttpConnector for EnvironmentConnector {
         let call = Call::read(&request);
         let planned = self.aws.decide(&self.name, &call);
         let waiting = self.begin_signal_call(&call);
-        let (answer, answered) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let Self { aws, name, .. } = self.clone();
         // A task of its own: it continues when the caller abandons the call or is killed.
         tokio::spawn(async move {
@@ -108,13 +108,13 @@ impl HttpConnector for EnvironmentConnector {
             let outcome = aws.apply(&name, &call, &planned);
             sleep(planned.after).await;
             // The caller may be gone.
-            let _ = answer.send(outcome);
+            let _ = sender.send(outcome);
         });
         HttpConnectorFuture::new(async move {
             let _waiting = waiting;
-            match answered.await {
-                Ok(CallOutcome::Answer(answer)) => {
-                    Ok(response(answer.status, &[], json_bytes(&answer.body)))
+            match receiver.await {
+                Ok(CallOutcome::Response(outcome)) => {
+                    Ok(response(outcome.status, &[], json_bytes(&outcome.body)))
                 }
                 Ok(CallOutcome::Bytes {
                     status,

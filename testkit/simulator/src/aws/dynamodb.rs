@@ -46,7 +46,7 @@ struct Table {
 
 /// The response to a call.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub body: Value,
 }
@@ -103,7 +103,7 @@ impl Tables {
     }
 
     /// Does a call. Returns DynamoDB's response.
-    pub fn call(&mut self, operation: &str, body: &Value, observer: Observer<'_>) -> Answer {
+    pub fn call(&mut self, operation: &str, body: &Value, observer: Observer<'_>) -> Response {
         let done = match operation {
             "GetItem" => self.get_item(body),
             "PutItem" => self.put_item(body, observer),
@@ -114,20 +114,20 @@ impl Tables {
                 "the simulation has no {operation}"
             ))),
         };
-        let answer = done.map_or_else(Refusal::answer, |body| Answer { status: 200, body });
+        let response = done.map_or_else(Refusal::respond, |body| Response { status: 200, body });
         if let Some(recorded) = &mut self.recorded {
-            let Answer {
+            let Response {
                 status,
-                body: answer,
-            } = &answer;
+                body: response,
+            } = &response;
             recorded.push(json!({
                 "operation": operation,
                 "body": body,
                 "status": status,
-                "answer": answer,
+                "response": response,
             }));
         }
-        answer
+        response
     }
 
     /// Records every call from now on.
@@ -277,7 +277,7 @@ impl Table {
 }
 
 impl Refusal {
-    fn answer(self) -> Answer {
+    fn respond(self) -> Response {
         let (code, mut body) = match self {
             Self::Invalid(message) => ("ValidationException", json!({"message": message})),
             Self::NoSuchTable => ("ResourceNotFoundException", json!({"message": "no table"})),
@@ -291,7 +291,7 @@ impl Refusal {
             }
         };
         body["__type"] = json!(format!("com.amazonaws.dynamodb.v20120810#{code}"));
-        Answer { status: 400, body }
+        Response { status: 400, body }
     }
 }
 

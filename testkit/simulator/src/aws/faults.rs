@@ -25,9 +25,9 @@ pub enum Fault {
     /// The connection is lost before the call arrives.
     Lost,
     /// The call takes effect, and its response is lost.
-    AnswerLost,
+    ResponseLost,
     /// The call takes effect, and its response is a 200 with this body.
-    AnswerReplaced(&'static str),
+    ResponseReplaced(&'static str),
     /// Nothing happens, and the response is a 200 with this body.
     Swallowed(&'static str),
     /// The call takes so many milliseconds.
@@ -48,7 +48,7 @@ pub enum Fault {
 }
 
 /// The body of a response that ends before its last byte.
-pub const CUT_ANSWER: &str = "{\"Attrib";
+pub const CUT_RESPONSE: &str = "{\"Attrib";
 
 /// What a rule is about.
 #[derive(Clone, Debug, PartialEq)]
@@ -290,8 +290,8 @@ impl Fault {
                 effect: Effect::None,
                 ..done(Reply::ConnectionLost)
             },
-            Self::AnswerLost => done(Reply::ConnectionLost),
-            Self::AnswerReplaced(body) => done(Reply::Body(body)),
+            Self::ResponseLost => done(Reply::ConnectionLost),
+            Self::ResponseReplaced(body) => done(Reply::Body(body)),
             Self::Swallowed(body) => PlannedCall {
                 effect: Effect::None,
                 ..done(Reply::Body(body))

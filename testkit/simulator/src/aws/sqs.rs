@@ -7,7 +7,7 @@ use data_encoding::HEXLOWER;
 use md5::{Digest as _, Md5};
 use serde_json::{Value, json};
 
-use super::dynamodb::Answer;
+use super::dynamodb::Response;
 
 /// The names of the queues.
 pub const OVERFLOW: &str = "http://aws.test/1/overflow";
@@ -56,12 +56,12 @@ pub struct Received {
 
 impl Queues {
     /// Does a `SendMessage`.
-    pub(super) fn send(&mut self, call: &Value, now: Duration) -> Answer {
+    pub(super) fn send(&mut self, call: &Value, now: Duration) -> Response {
         let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
         let body = text(&call["MessageBody"]).unwrap_or_default();
         let bytes = body.len() + attribute_bytes(&call["MessageAttributes"]);
         if bytes > MAX_MESSAGE_BYTES || !body.chars().all(is_allowed) {
-            return Answer {
+            return Response {
                 status: 400,
                 body: json!({"__type": "com.amazonaws.sqs#InvalidMessageContents"}),
             };
@@ -80,7 +80,7 @@ impl Queues {
             let reason = text(&call["MessageAttributes"]["reason"]["StringValue"]);
             self.dead_letters.push(DeadLetter { body, reason });
         }
-        Answer {
+        Response {
             status: 200,
             body: json!({"MessageId": self.sent.to_string(), "MD5OfMessageBody": md5}),
         }

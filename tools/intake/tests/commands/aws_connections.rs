@@ -96,7 +96,7 @@ async fn server_whose_authority_is_unknown_gets_no_call() {
 struct AcceptingApi;
 
 impl Service for AcceptingApi {
-    async fn answer(&self, _: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, _: Request<Bytes>) -> Response<Full<Bytes>> {
         response(200, &[], "{}")
     }
 }
@@ -225,7 +225,7 @@ struct TableOfSecondCredentials {
 }
 
 impl Service for TableOfSecondCredentials {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let authorization = request.headers()["authorization"].to_str().unwrap();
         let is_second = authorization.contains("Credential=Second/");
         let mut calls = self.calls.lock().unwrap();
@@ -292,7 +292,7 @@ struct TableWithoutCredentials {
 }
 
 impl Service for TableWithoutCredentials {
-    async fn answer(&self, _: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, _: Request<Bytes>) -> Response<Full<Bytes>> {
         std::fs::write(&self.credentials, "signed out").unwrap();
         let throttled = json!({"__type": "com.amazon.coral.availability#ThrottlingException"});
         response(400, &[], throttled.to_string())

@@ -36,7 +36,7 @@ const BROKEN_OBJECTS: [BrokenObject; 6] = [
         told: "it is under Object Lock. (",
     },
     BrokenObject {
-        fault: Fault::AnswerHeader("x-amz-checksum-crc32", "AAAAAA=="),
+        fault: Fault::ResponseHeader("x-amz-checksum-crc32", "AAAAAA=="),
         operation: "GetObject",
         told: "its body does not match its checksum. (",
     },

@@ -113,7 +113,7 @@ impl Partition {
 }
 
 impl Service for ThrottledTable {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let call = serde_json::from_slice(request.body()).unwrap();
         let page = self.0.lock().unwrap().scan(&call);
         if let Some(page) = page {

@@ -110,8 +110,8 @@ async fn write_whose_response_is_lost_is_known_as_done() {
     for fault in [
         Fault::ErrorAfter,
         Fault::CutBody,
-        Fault::AnswerReplaced(""),
-        Fault::AnswerReplaced("<html></html>"),
+        Fault::ResponseReplaced(""),
+        Fault::ResponseReplaced("<html></html>"),
     ] {
         cases.push((Writer::Create, fault));
     }

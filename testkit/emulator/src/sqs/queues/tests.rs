@@ -9,7 +9,7 @@ fn queues(bodies: &[&str]) -> Queues {
     let mut queues = Queues::in_memory().unwrap();
     for body in bodies {
         queues
-            .answer(
+            .respond(
                 "SendMessage",
                 json!({"QueueUrl": OVERFLOW_QUEUE, "MessageBody": body}),
             )
@@ -21,10 +21,10 @@ fn queues(bodies: &[&str]) -> Queues {
 /// The queue says that it has so many messages that wait and so many that are hidden.
 #[track_caller]
 fn assert_counts(queues: &mut Queues, url: &str, waiting: &str, hidden: &str) {
-    let answer = queues
-        .answer("GetQueueAttributes", json!({"QueueUrl": url}))
+    let response = queues
+        .respond("GetQueueAttributes", json!({"QueueUrl": url}))
         .unwrap();
-    let attributes = &answer["Attributes"];
+    let attributes = &response["Attributes"];
     assert_eq!(attributes["ApproximateNumberOfMessages"], waiting);
     assert_eq!(attributes["ApproximateNumberOfMessagesNotVisible"], hidden);
 }
@@ -72,7 +72,7 @@ fn message_that_is_never_deleted_becomes_a_dead_letter_and_is_redriven() {
     }
     assert!(received(&queues, 1, now).is_empty());
     assert_counts(&mut queues, OVERFLOW_QUEUE, "0", "0");
-    queues.answer("StartMessageMoveTask", json!({})).unwrap();
+    queues.respond("StartMessageMoveTask", json!({})).unwrap();
     assert_counts(&mut queues, OVERFLOW_QUEUE, "1", "0");
     assert_counts(&mut queues, DEAD_LETTER_QUEUE, "0", "0");
 }
@@ -94,7 +94,7 @@ fn queues_in_a_file_are_there_again_after_a_kill() {
         (OVERFLOW_QUEUE, "d"),
     ] {
         queues
-            .answer("SendMessage", json!({"QueueUrl": url, "MessageBody": body}))
+            .respond("SendMessage", json!({"QueueUrl": url, "MessageBody": body}))
             .unwrap();
     }
     queues.receive(2, HIDDEN, Instant::now()).unwrap();
@@ -104,7 +104,7 @@ fn queues_in_a_file_are_there_again_after_a_kill() {
     let queues = open();
     assert_eq!(queues.sent, 4);
     assert_eq!(received(&queues, 10, Instant::now()), ["1", "3"]);
-    open().answer("StartMessageMoveTask", json!({})).unwrap();
+    open().respond("StartMessageMoveTask", json!({})).unwrap();
     assert_eq!(bodies(&open(), false), ["b\n", "c", "d"]);
     assert!(bodies(&open(), true).is_empty());
 }

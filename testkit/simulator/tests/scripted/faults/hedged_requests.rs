@@ -49,7 +49,7 @@ async fn hedged_request_is_repeated_until_a_call_has_a_response() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answer_to_the_first_call_counts_also_after_the_second_is_made() {
+async fn response_to_the_first_call_counts_also_after_the_second_is_made() {
     let stack = Stack::start([slow(700).on_call(1), Fault::Hangs.on_call(2)]);
     let batch = json!({"signals": signals(1)});
     let (response, took) = stack.timed(stack.send(&batch, NOW)).await;

@@ -120,28 +120,28 @@ async fn late_attempt_of_the_same_millisecond_undoes_nothing_of_a_newer_update()
 }
 
 #[tokio::test(start_paused = true)]
-async fn update_of_the_millisecond_of_the_creation_is_no_creation_although_its_answer_is_lost() {
+async fn update_of_the_millisecond_of_the_creation_is_no_creation_although_its_response_is_lost() {
     // In about half of the rounds, the update meets an item with a higher fence, and writes over
     // that. Then DynamoDB's response is lost.
-    let mut lost_answers = 0;
+    let mut lost_responses = 0;
     for round in 0..32 {
-        let lost = Fault::AnswerLost.where_body_has("attribute_exists");
+        let lost = Fault::ResponseLost.where_body_has("attribute_exists");
         let stack = Stack::start([lost.on_call(1)]);
         fastrand::seed(round);
         let first = stack.update(json!({"city": "Ulm"}), NOW).await;
         assert_result(&first, "created");
         let second = stack.update(json!({"city": "Bonn"}), NOW).await;
         assert_result(&second, "updated");
-        lost_answers += stack.faulted();
+        lost_responses += stack.faulted();
     }
-    assert!((8..=24).contains(&lost_answers), "{lost_answers}");
+    assert!((8..=24).contains(&lost_responses), "{lost_responses}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn own_late_attempt_is_the_update_and_is_not_written_again() {
     let stack = Stack::start([]);
     for (n, result) in (0..).zip(["created", "updated"]) {
-        stack.set([Fault::AnswerLost.on_call(1)]);
+        stack.set([Fault::ResponseLost.on_call(1)]);
         let response = stack.update(json!({"city": n.to_string()}), later(n)).await;
         assert_result(&response, result);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Answers without an error code, as of a proxy or a load balancer: their status decides.
+//! Responses without an error code, as of a proxy or a load balancer: their status decides.
 
 use std::time::Duration;
 

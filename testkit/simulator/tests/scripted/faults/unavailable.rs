@@ -46,7 +46,7 @@ async fn lasting_fault_is_a_503_at_the_deadline_at_the_latest() {
             let longest = timeout + LATENCY + LATE_RECORD_RESERVE;
             assert!(took <= longest, "{fault:?}: {took:?}");
             // After these faults DynamoDB has done the call, so the record may exist.
-            let is_done = matches!(fault, Fault::AnswerLost | Fault::AnswerReplaced(_));
+            let is_done = matches!(fault, Fault::ResponseLost | Fault::ResponseReplaced(_));
             let identifier = &response.json()["requestIdentifier"];
             assert!(is_done || identifier.is_null(), "{fault:?}: {identifier}");
         }
@@ -87,7 +87,7 @@ async fn failing_request_makes_a_bounded_number_of_calls() {
     // Half of the bounds of the waits, 25, 50, 100, 200, 200 and 200 ms, add up to 388 ms: on
     // average, a request of 400 ms makes 6 to 7 calls.
     const CALLS: std::ops::RangeInclusive<u64> = REQUESTS * 5..=REQUESTS * 8;
-    for fault in [Fault::ServerError, Fault::AnswerReplaced("")] {
+    for fault in [Fault::ServerError, Fault::ResponseReplaced("")] {
         let stack = Stack::start([fault.clone().always(), refusing_queue()]);
         for _ in 0..REQUESTS {
             let update = customer().time_left(QUEUE_RESERVE + Duration::from_millis(400));

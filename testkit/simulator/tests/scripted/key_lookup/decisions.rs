@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::api_key::Endpoint;
 use model::key_entry::KeyEntry;
 use serde_json::json;
-use simulator::aws::faults::{CUT_ANSWER, Fault, Target};
+use simulator::aws::faults::{CUT_RESPONSE, Fault, Target};
 
 use crate::support::clock::{NOW, earlier, later};
 use crate::support::key_sources::{DENIED, KEY, OUTAGE, everywhere, of_s3, revoked, signal};
@@ -19,7 +19,7 @@ async fn new_process_knows_the_keys_of_the_snapshot_in_every_outage() {
         Fault::ServerError,
         Fault::Status(503),
         Fault::Lost,
-        Fault::AnswerReplaced(CUT_ANSWER),
+        Fault::ResponseReplaced(CUT_RESPONSE),
         Fault::Hangs,
     ];
     for fault in faults {

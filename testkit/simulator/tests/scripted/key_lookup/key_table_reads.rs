@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use simulator::aws::faults::{CUT_ANSWER, Fault};
+use simulator::aws::faults::{CUT_RESPONSE, Fault};
 
 use crate::support::clock::NOW;
 use crate::support::key_sources::of_key_table;
@@ -21,9 +21,9 @@ async fn invalid_key_is_read_once_in_ten_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lookup_that_has_no_answer_in_its_200_is_repeated_and_then_a_503() {
-    for body in ["", "<html></html>", CUT_ANSWER] {
-        let stack = Stack::start(of_key_table(Fault::AnswerReplaced(body)));
+async fn lookup_that_has_no_response_in_its_200_is_repeated_and_then_a_503() {
+    for body in ["", "<html></html>", CUT_RESPONSE] {
+        let stack = Stack::start(of_key_table(Fault::ResponseReplaced(body)));
         for key in [&*stack.key, "an-unknown-key"] {
             let before = stack.calls_of("GetItem");
             let ping = RequestBuilder::ping().key(key).received_at(NOW);

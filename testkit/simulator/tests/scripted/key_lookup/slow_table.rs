@@ -1,4 +1,4 @@
-//! A key table that is slow: the snapshot decides, and the table's answer counts when it comes.
+//! A key table that is slow: the snapshot decides, and the table's response counts when it comes.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn slow_table() -> Fault {
 }
 
 #[tokio::test(start_paused = true)]
-async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_answer_counts_when_it_comes() {
+async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_response_counts_when_it_comes() {
     let stack = Stack::start(of_key_table(slow_table()));
     let key = stack.key_with(2, |entry| entry.revoked_at = Some(earlier(5)));
     stack.publish(&[(&key, key_entry())], earlier(3600));
@@ -27,8 +27,8 @@ async fn slow_table_leaves_the_decision_to_the_snapshot_and_its_answer_counts_wh
     assert_eq!(status, 200);
     assert_eq!(took, TABLE_HEAD_START + LATENCY);
     // The entry of the snapshot would be fresh for five seconds.
-    let answers_at = Duration::from_millis(1_500) + LATENCY / 2;
-    sleep(answers_at.saturating_sub(took + Duration::from_millis(1))).await;
+    let responds_at = Duration::from_millis(1_500) + LATENCY / 2;
+    sleep(responds_at.saturating_sub(took + Duration::from_millis(1))).await;
     assert_eq!(stack.status(&key, later(1)).await, 200);
     sleep(Duration::from_millis(2)).await;
     assert_eq!(stack.status(&key, later(1)).await, 401);
@@ -64,7 +64,7 @@ async fn slow_table_is_not_counted_as_unavailable_and_a_silent_one_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn revocation_in_the_snapshot_alone_counts_after_the_answer_of_a_slow_table() {
+async fn revocation_in_the_snapshot_alone_counts_after_the_response_of_a_slow_table() {
     let stack = Stack::start(of_key_table(slow_table()));
     let key = stack.key_with(2, |_| {});
     stack.publish(&[(&key, revoked(key_entry()))], earlier(3600));
@@ -77,7 +77,7 @@ async fn revocation_in_the_snapshot_alone_counts_after_the_answer_of_a_slow_tabl
 }
 
 #[tokio::test(start_paused = true)]
-async fn revocation_in_the_snapshot_alone_counts_when_the_table_answers_before_a_slow_s3() {
+async fn revocation_in_the_snapshot_alone_counts_when_the_table_responds_before_a_slow_s3() {
     let stack = Stack::start(of_key_table(slow_table()));
     let key = stack.key_with(2, |_| {});
     let not_in_the_cache = stack.key_with(3, |_| {});

@@ -138,7 +138,7 @@ async fn key_of_the_snapshot_is_not_looked_up_in_a_failing_table_until_the_snaps
     assert_eq!(
         stack.status(KEY, later(160)).await,
         401,
-        "the table answers again, and has no such key"
+        "the table responds again, and has no such key"
     );
 }
 
@@ -175,7 +175,7 @@ async fn hanging_s3_leaves_the_lookup_to_the_table() {
     let slow = slow(1_500).always().on(Target::Tables);
     stack.set([slow, of_s3(Fault::Hangs)]);
     let (status, took) = stack.timed(stack.status(&key, later(60))).await;
-    assert_eq!(status, 200, "an answer after the snapshot's time counts");
+    assert_eq!(status, 200, "a response after the snapshot's time counts");
     assert_eq!(took, Duration::from_millis(1_500) + LATENCY / 2);
 }
 

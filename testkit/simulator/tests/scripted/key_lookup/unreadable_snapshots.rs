@@ -76,8 +76,8 @@ async fn corrupt_item_leaves_its_key_to_the_snapshot_and_the_others_to_the_table
         "createdAt": {"S": NOW.to_string()},
         "only": {"S": "everything"},
     }});
-    let answer = stack.aws.state().tables.call("PutItem", &put, &mut |_| {});
-    assert_eq!(answer.status, 200);
+    let response = stack.aws.state().tables.call("PutItem", &put, &mut |_| {});
+    assert_eq!(response.status, 200);
     let of_snapshot = [(&*corrupt, key_entry()), (&*other, revoked(key_entry()))];
     stack.publish(&of_snapshot, earlier(3600));
     assert_eq!(stack.status(&corrupt, NOW).await, 200);

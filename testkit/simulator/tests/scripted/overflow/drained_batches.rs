@@ -27,7 +27,7 @@ async fn deferred_signals_become_the_items_that_the_request_would_have_written()
         (Fault::Lost.always().for_operation("BatchWriteItem"), 60),
         // The function does not know whether the record is written, so it writes nothing more.
         (Fault::ServerError.always().for_operation("PutItem"), 60),
-        (Fault::AnswerLost.always().for_operation("PutItem"), 60),
+        (Fault::ResponseLost.always().for_operation("PutItem"), 60),
         // The first two chunks are stored.
         (
             Fault::ServerError

@@ -15,8 +15,8 @@ async fn deferred_update_becomes_the_item_that_the_request_would_have_written() 
     for fault in [
         Fault::Throttled,
         Fault::ServerError,
-        Fault::AnswerLost,
-        Fault::AnswerReplaced("<html></html>"),
+        Fault::ResponseLost,
+        Fault::ResponseReplaced("<html></html>"),
         Fault::Hangs,
     ] {
         let stack = Stack::start([fault.clone().always()]);

@@ -8,19 +8,19 @@ use crate::support::requests::{batch_with_identifier, customer, signals};
 use crate::support::stack::Stack;
 
 #[tokio::test(start_paused = true)]
-async fn answer_of_sqs_without_an_id_or_with_another_md5_acknowledges_nothing() {
+async fn response_of_sqs_without_an_id_or_with_another_md5_acknowledges_nothing() {
     let stack = Stack::start([]);
-    for answer in [
+    for response in [
         "{}",
         r#"{"MessageId":"1"}"#,
         r#"{"MessageId":"1","MD5OfMessageBody":"00"}"#,
     ] {
-        let of_queue = Fault::Swallowed(answer).always().on(Target::Sqs);
+        let of_queue = Fault::Swallowed(response).always().on(Target::Sqs);
         stack.set([Fault::Lost.always(), of_queue]);
         let batch = stack.send(&json!({"signals": signals(1)}), NOW).await;
-        assert_eq!(batch.status, 503, "{answer}");
+        assert_eq!(batch.status, 503, "{response}");
         let update = stack.request(customer()).await;
-        assert_eq!(update.status, 503, "{answer}");
+        assert_eq!(update.status, 503, "{response}");
     }
     stack.set([Fault::Lost.always()]);
     stack

@@ -18,7 +18,7 @@ use signals::SignalsFunction;
 use simulator::aws::Aws;
 use simulator::aws::connector::EnvironmentConnector;
 use simulator::aws::dynamodb::SIGNALS;
-use simulator::aws::faults::{CUT_ANSWER, Fault, FaultPlan, Rule, Target};
+use simulator::aws::faults::{CUT_RESPONSE, Fault, FaultPlan, Rule, Target};
 use simulator::aws::sqs::DeadLetter;
 use simulator::environment::{Function, FunctionKind, function};
 use simulator::keys;
@@ -56,10 +56,10 @@ pub(crate) const FAILURES: [Fault; 11] = [
     Fault::Status(503),
     Fault::Refused("InvalidSignatureException"),
     Fault::Lost,
-    Fault::AnswerLost,
-    Fault::AnswerReplaced(CUT_ANSWER),
-    Fault::AnswerReplaced(""),
-    Fault::AnswerReplaced("<html></html>"),
+    Fault::ResponseLost,
+    Fault::ResponseReplaced(CUT_RESPONSE),
+    Fault::ResponseReplaced(""),
+    Fault::ResponseReplaced("<html></html>"),
 ];
 
 /// The functions, and a key of the account `shop`.

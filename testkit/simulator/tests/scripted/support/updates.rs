@@ -112,8 +112,8 @@ impl Stack {
     fn call(&self, operation: &str, body: &Value) {
         let mut body = body.clone();
         body["TableName"] = json!(CUSTOMERS);
-        let answer = self.aws.state().tables.call(operation, &body, &mut |_| {});
-        assert_eq!(answer.status, 200, "{answer:?}");
+        let response = self.aws.state().tables.call(operation, &body, &mut |_| {});
+        assert_eq!(response.status, 200, "{response:?}");
     }
 }
 

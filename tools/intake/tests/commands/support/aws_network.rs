@@ -116,7 +116,7 @@ async fn serve<S: Service>(
             let (parts, body) = request.into_parts();
             let body = body.collect().await.unwrap().to_bytes();
             let request = Request::from_parts(parts, body);
-            Ok::<_, Infallible>(service.answer(request).await)
+            Ok::<_, Infallible>(service.respond(request).await)
         }
     });
     let _ = http1::Builder::new()

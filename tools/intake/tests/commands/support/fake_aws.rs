@@ -135,7 +135,7 @@ enum Protocol {
 }
 
 impl Service for FakeAws {
-    async fn answer(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
+    async fn respond(&self, request: Request<Bytes>) -> Response<Full<Bytes>> {
         let header = |name: &str| {
             let value = request.headers().get(name);
             value.map_or("", |value| value.to_str().unwrap())
