@@ -14,6 +14,7 @@ from deployed_stack import ARCHITECTURE, FUNCTIONS, PACKAGES
 from template import PROJECT
 
 DEPLOYED = ("template.yaml", "delivery/template.yaml")
+TOOLS = ("dev", "intake")
 
 
 class Package(unittest.TestCase):
@@ -29,8 +30,8 @@ class Package(unittest.TestCase):
         files = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
         sources = {Path(file).parent / function["Properties"]["CodeUri"] for file in DEPLOYED
                    for function in template.of_type(template.written(file), "AWS::Serverless::Function").values()}
-        built = {"THIRD-PARTY-LICENSES.txt", "contracts", "dev", "intake", *(f"{source}/bootstrap" for source in sources),
-                 *(f"sbom/{program}.cdx.json" for program in (*FUNCTIONS, "contracts", "dev", "intake"))}
+        built = {"THIRD-PARTY-LICENSES.txt", *TOOLS, *(f"{source}/bootstrap" for source in sources),
+                 *(f"sbom/{program}.cdx.json" for program in (*FUNCTIONS, *TOOLS))}
         copied = {"CHANGELOG.md", "LICENSE", "deploy/deployment-role.yaml", "deploy/monitoring.yaml", "deploy/streams", "samconfig.toml",
                   "delivery/queries.sql", "delivery/samconfig.toml",
                   "events/seed/customers.ndjson", "events/seed/signals.ndjson"}
