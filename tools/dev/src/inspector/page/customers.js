@@ -5,7 +5,7 @@ const MAX_EVENTS = 200;
 
 const customerForm = () => $("customers").firstElementChild;
 const customerId = () => customerForm().elements.id;
-/* The customer that is shown, or nobody. */
+/* The customer that is shown, or an empty string. */
 let shownCustomer = "";
 
 function showCustomers(id) {
