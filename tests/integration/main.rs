@@ -4,13 +4,13 @@
 //!
 //! | area | modules |
 //! |---|---|
-//! | who may send (docs/api.md, API keys) | `auth`; without the key table `testkit/simulator/tests/scripted` |
+//! | who may send (docs/api.md, API keys) | `auth`; without the key table `tests/simulator/tests/scripted` |
 //! | what a request may contain (docs/api.md, Errors and Limits): a rule and its boundary | unit tests of `shared/model` (`customer/tests.rs`, `signal/tests.rs`, `identifier.rs`) and of `shared/service` (`body/tests.rs`) |
 //! | the responses to what it may not contain | `openapi::responses`, `echoed_values`, `malformed_events` |
 //! | what a hostile body costs | `resource_usage` |
 //! | any body: the parser against a second one, no panic | `properties`, `fuzz_corpus` |
 //! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `ignored_headers`, `limits_at_once`, `sample_events` |
-//! | DynamoDB fails (docs/outages.md) | `testkit/simulator/tests/scripted`; `faults` with sockets and processes |
+//! | DynamoDB fails (docs/outages.md) | `tests/simulator/tests/scripted`; `faults` with sockets and processes |
 //! | what is stored (docs/data-model.md) | `data_model` |
 //! | the delivery (delivery/README.md) | `delivery` |
 //! | logs, metrics and alarms (docs/runbook.md) | `logs`, `metrics`, `alarms`, `canary` |
@@ -19,7 +19,7 @@
 //! | how a function starts and connects | `configuration`, `amazon_roots` |
 //! | the operator's commands: keys, erasure, redrive and the others (docs/cli.md) | `tools/intake/tests/commands` |
 //! | template.yaml, permissions and a deployment | `tests/deploy`, by `python3 tests/deploy/run.py` |
-//! | the test programs themselves | `consistency_checker` for `consistency`; unit tests in `emulator`, `testkit/simulator` and `tests/bench` |
+//! | the test programs themselves | `consistency_checker` for `consistency`; unit tests in `emulator`, `tests/simulator` and `tests/bench` |
 //! | what tests of several areas are made of | `support` |
 #![expect(
     clippy::unwrap_used,

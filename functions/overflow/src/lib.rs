@@ -5,7 +5,7 @@
 //! and makes the same writes. The messages of an event are drained at the same time, each with
 //! calls of its own, so that a throttled message delays no other. The content of a message was
 //! acknowledged, so the rules of the API are not applied again. This crate has the order of the steps. It must
-//! not know how a message or an item is written. Its tests are `testkit/simulator/tests/scripted/overflow`.
+//! not know how a message or an item is written. Its tests are `tests/simulator/tests/scripted/overflow`.
 
 mod drain_batch;
 mod drain_log;

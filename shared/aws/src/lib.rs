@@ -7,7 +7,7 @@
 //!
 //! Most modules have no unit tests, because they matter only with a service at the other end. Lost
 //! connections, clocks, queues, S3, certificates and call statistics are tested in
-//! `tests/integration`; causes and deadlines in `testkit/simulator/tests/scripted`.
+//! `tests/integration`; causes and deadlines in `tests/simulator/tests/scripted`.
 
 pub mod call_error;
 pub mod call_stats;

@@ -5,7 +5,7 @@
 //!
 //! Most modules have no unit tests, because they matter only with DynamoDB at the other end. What is
 //! stored is tested in `tests/integration`; retries, late writes, the drain and the key snapshot in
-//! `testkit/simulator/tests/scripted`.
+//! `tests/simulator/tests/scripted`.
 
 pub mod api_keys;
 pub mod attributes;

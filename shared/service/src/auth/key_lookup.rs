@@ -10,7 +10,8 @@
 //! 4. If no other source knows the key: the key table again, until the key look-up's part of
 //!    [`RequestBudget`] is over.
 //!
-//! This module must not know which response counts: [`decision`](super::decision) does.
+//! This module must not know which response counts: [`decision`](super::decision) does. The whole look-up is tested in
+//! `tests/simulator/tests/scripted/key_lookup`.
 
 use std::pin::pin;
 use std::sync::Arc;

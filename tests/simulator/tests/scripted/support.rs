@@ -1,14 +1,14 @@
 //! What the tests are made of.
 
-#[path = "../../../../tests/integration/support/clock.rs"]
+#[path = "../../../integration/support/clock.rs"]
 pub(crate) mod clock;
 pub(crate) mod key_sources;
-#[path = "../../../../tests/integration/support/requests.rs"]
+#[path = "../../../integration/support/requests.rs"]
 pub(crate) mod requests;
 pub(crate) mod stack;
 pub(crate) mod updates;
 
-#[path = "../../../harness/src/request_builder.rs"]
+#[path = "../../../../testkit/harness/src/request_builder.rs"]
 #[expect(
     dead_code,
     unreachable_pub,
