@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `deployment`, `function` | what surrounds the functions; the processes of one |
 //! | `clients`, `batches`, `updates` | sending, and recording what is received |
-//! | `drain` | the drain of the overflow queue |
+//! | `deliveries` | the messages that the overflow function gets |
 #![expect(
     clippy::indexing_slicing,
     reason = "only tests call this: to panic is to fail the test"
@@ -23,8 +23,8 @@
 
 mod batches;
 mod clients;
+mod deliveries;
 mod deployment;
-mod drain;
 mod function;
 mod updates;
 
@@ -133,7 +133,7 @@ async fn run() -> Result<bool> {
     let customers = Rc::new(ClientGroup::new(&deployment.customers));
     let is_over = Rc::new(Cell::new(false));
     let queue = deployment.queue.clone();
-    let draining = drain::start(&queue, &deployment.overflow.events, &is_over);
+    let draining = deliveries::start(&queue, &deployment.overflow.events, &is_over);
     let is_enough = Rc::new(Cell::new(false));
     let sending = spawn_clients(&deployment, &signals, &customers, &is_enough);
     let faulted_calls = disturb(&deployment, &signals).await;
@@ -143,7 +143,7 @@ async fn run() -> Result<bool> {
     }
     deployment.end_faults();
     is_over.set(true);
-    drain::finish(draining, &queue).await?;
+    deliveries::finish(draining, &queue).await?;
     deployment.end().await;
     let counts = counts(&deployment, &signals, &customers, faulted_calls);
     for count in &counts {

@@ -6,7 +6,7 @@ mod keys;
 mod queries;
 
 use harness::fault_proxy::Fault;
-use harness::{OverflowStack, RequestBuilder, TestApp};
+use harness::{AppBehindProxy, RequestBuilder, TestApp};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use service::telemetry::log::Log;
@@ -203,7 +203,7 @@ async fn lines_of_stored_requests_have_these_members_and_no_others() {
 
 #[tokio::test]
 async fn each_line_of_a_request_has_its_id() {
-    let mut stack = OverflowStack::start(Fault::ResetBefore.always()).await;
+    let mut stack = AppBehindProxy::start(Fault::ResetBefore.always()).await;
     stack
         .app
         .sqs

@@ -9,7 +9,7 @@
 //! | the responses to what it may not contain | `openapi::responses`, `echoed_values`, `malformed_events` |
 //! | what a hostile body costs | `resource_usage` |
 //! | any body: the parser against a second one, no panic | `properties`, `fuzz_corpus` |
-//! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `ignored_headers`, `limits_at_once`, `sample_events` |
+//! | customers, and signals that are rejected or sent again (docs/api.md) | `customers`, `rejected_signals`, `idempotency`, `ignored_headers`, `storable_at_the_limits`, `sample_events` |
 //! | DynamoDB fails (docs/outages.md) | `tests/simulator/tests/scripted`; `faults` with sockets and processes |
 //! | what is stored (docs/data-model.md) | `data_model` |
 //! | the delivery (delivery/README.md) | `delivery` |
@@ -42,7 +42,6 @@ mod fuzz_corpus;
 mod idempotency;
 mod ignored_headers;
 mod inspector;
-mod limits_at_once;
 mod local_stack;
 mod logs;
 mod malformed_events;
@@ -54,4 +53,5 @@ mod rejected_signals;
 mod resource_usage;
 mod routes;
 mod sample_events;
+mod storable_at_the_limits;
 mod support;

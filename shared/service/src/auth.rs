@@ -123,7 +123,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+pub(crate) mod failing_sources {
     use aws::dynamodb::{UNRESPONSIVE_TIMEOUT, dynamodb};
     use aws::s3;
     use aws::sdk_config::{connector, defaults};

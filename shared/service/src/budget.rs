@@ -2,8 +2,9 @@
 //! AWS).
 //!
 //! The parts follow one another: the key look-up, the writes, the overflow queue, the late record, the
-//! response. All durations of a request are here, except [`MAX_REQUEST_DURATION`], which the operator's
-//! commands share. The durations of a single call are in [`store::retry`] and in the crate `aws`.
+//! response. The durations of these parts are here. [`MAX_REQUEST_DURATION`] is not, because the operator's
+//! commands share it. The waits of the key look-up for the table and for the snapshot are in `auth`, the
+//! durations of a single call in [`store::retry`] and in the crate `aws`.
 
 use std::time::Duration;
 

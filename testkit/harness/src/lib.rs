@@ -13,7 +13,7 @@
 //! | [`fake_s3`] | a key snapshot in S3 | who reads it |
 //! | `programs` | building the programs; a process over an emulator | what they do |
 //! | `test_app`, `request_builder` | the functions in this process; a request to them | what they respond |
-//! | `overflow_stack` | the functions in this process while DynamoDB fails | what is deferred |
+//! | `app_behind_proxy` | the functions in this process while DynamoDB fails | what is deferred |
 //! | `tables`, `clients`, `keys` | template.yaml's tables; clients for them; API keys in them and in a key snapshot | what is called |
 //! | `other_dynamodb` | DynamoDB Local, and the records of its streams | what is tested |
 //! | `http_gateway` | the functions in this process behind HTTP | what a request means |
@@ -25,6 +25,7 @@
     reason = "only tests call this: to panic is to fail the test"
 )]
 
+mod app_behind_proxy;
 mod clients;
 pub mod fake_s3;
 pub mod fuzz_targets;
@@ -32,12 +33,12 @@ mod http_gateway;
 mod keys;
 mod local_stack;
 mod other_dynamodb;
-mod overflow_stack;
 mod programs;
 mod request_builder;
 mod tables;
 mod test_app;
 
+pub use app_behind_proxy::AppBehindProxy;
 pub use clients::client_at;
 pub use emulator::fault_proxy;
 pub use fake_s3::KEY_SNAPSHOT_BUCKET;
@@ -45,7 +46,6 @@ pub use http_gateway::HttpGateway;
 pub use keys::{create_keys_with_snapshot, key_entry, store_key};
 pub use local_stack::{LocalStack, call};
 pub use other_dynamodb::stream_records;
-pub use overflow_stack::OverflowStack;
 pub use processes::{fake_targets, function_process, http_server, runtime_api};
 pub use programs::{build, build_functions, emulator_options};
 pub use request_builder::{RequestBuilder, TestResponse, read_event};

@@ -7,7 +7,7 @@ use aws::deadline::Deadline;
 use futures_util::future::join_all;
 use harness::fake_s3::bucket_at;
 use harness::fault_proxy::{Fault, Plan};
-use harness::{OverflowStack, RequestBuilder};
+use harness::{AppBehindProxy, RequestBuilder};
 
 use crate::support::faulted::assert_faulted;
 use crate::support::items::stored_numbers;
@@ -18,7 +18,7 @@ use crate::support::slow_server::SlowServer;
 async fn dropped_connections_fail_no_request() {
     join_all(
         [(customer(), 0), (request_without_identifier(100), 100)].map(async |(call, again)| {
-            let OverflowStack { app, proxy, key } = OverflowStack::start(Plan::none()).await;
+            let AppBehindProxy { app, proxy, key } = AppBehindProxy::start(Plan::none()).await;
             // Four calls run concurrently, each on a connection of its own.
             assert_eq!(
                 app.send(request_without_identifier(100).key(&key))
@@ -58,7 +58,7 @@ async fn connection_is_not_used_again_after_a_timeout_an_error_or_an_unreadable_
         Fault::ResponseReplaced(""),
         Fault::ResponseReplaced("<html></html>"),
     ] {
-        let OverflowStack { app, proxy, key } = OverflowStack::start(fault.on_call(1)).await;
+        let AppBehindProxy { app, proxy, key } = AppBehindProxy::start(fault.on_call(1)).await;
         for _ in 0..3 {
             assert_eq!(app.send(customer().key(&key)).await.status, 200);
         }

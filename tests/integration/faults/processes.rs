@@ -10,7 +10,7 @@ use harness::fake_s3::{FakeS3, publish};
 use harness::fault_proxy::{Fault, FaultProxy, Plan};
 use harness::function_process::{FunctionProcess, ProcessOptions};
 use harness::{
-    OverflowStack, RequestBuilder, TestApp, build_functions, emulator_options, key_entry,
+    AppBehindProxy, RequestBuilder, TestApp, build_functions, emulator_options, key_entry,
 };
 use model::api_key::KeyHash;
 use model::timestamp::Timestamp;
@@ -24,15 +24,15 @@ use crate::support::requests::{batch_with_identifier, request_without_identifier
 const KEY: &str = "intake_sk_of_the_snapshot";
 
 /// The options of a program over the tables and the queues of the stack.
-fn options_of(stack: &OverflowStack, program: &str) -> ProcessOptions {
+fn options_of(stack: &AppBehindProxy, program: &str) -> ProcessOptions {
     let program = build_functions().unwrap().join(program);
-    let OverflowStack { app, proxy, .. } = stack;
+    let AppBehindProxy { app, proxy, .. } = stack;
     emulator_options(&program, &proxy.endpoint(), &app.sqs, &app.s3)
 }
 
 #[tokio::test]
 async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables() {
-    let stack = OverflowStack::start(
+    let stack = AppBehindProxy::start(
         Fault::InternalServerError
             .always()
             .for_operation("BatchWriteItem"),
@@ -73,7 +73,7 @@ async fn process_finds_the_dead_letter_queue_and_the_tables_by_their_variables()
 
 #[tokio::test]
 async fn process_with_expired_credentials_defers_an_update_says_why_and_ends() {
-    let stack = OverflowStack::start(
+    let stack = AppBehindProxy::start(
         Fault::Refused("ExpiredTokenException")
             .always()
             .for_operation("UpdateItem"),

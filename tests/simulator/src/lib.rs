@@ -12,7 +12,7 @@
 //! | [`aws`] | the tables, the queues and the bucket; what fails |
 //! | [`lambda`], [`environment`] | who serves a request; a function with its clock |
 //! | [`clients`], [`operators`], [`keys`] | who sends requests; imports, erasures and revocations |
-//! | [`drain`] | the overflow queue's deliveries |
+//! | [`deliveries`] | the messages that the overflow function gets |
 //! | [`promises`], [`log_check`] | what must hold at every moment; what is logged |
 //! | [`trace`], [`story`] | what happened; what is told of it |
 //! | [`cut`], [`shrink`] | what can be left out of a run; a shorter run that breaks the same promise |
@@ -33,7 +33,7 @@
 pub mod aws;
 pub mod clients;
 pub mod cut;
-pub mod drain;
+pub mod deliveries;
 pub mod environment;
 pub mod keys;
 pub mod lambda;

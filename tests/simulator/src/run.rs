@@ -14,7 +14,7 @@ use tokio::task::{LocalSet, spawn_local};
 use crate::aws::{Aws, Counts};
 use crate::clients::{Client, Clients, batches, updates};
 use crate::cut::Cut;
-use crate::drain;
+use crate::deliveries;
 use crate::environment::{FunctionKind, RETENTION};
 use crate::keys::{ACCOUNTS, Keys};
 use crate::lambda::Lambda;
@@ -147,7 +147,7 @@ async fn send_and_drain(
         tasks.push(spawn_local(operators::revoke(clients.clone(), at)));
     }
     let is_over = Rc::new(Cell::new(false));
-    let drains = drain::start(
+    let drains = deliveries::start(
         DRAINS,
         &clients.aws,
         overflow,
@@ -224,7 +224,7 @@ fn about(subject: Subject) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drain::BATCH_SIZE;
+    use crate::deliveries::BATCH_SIZE;
     use crate::lambda::{DRAIN_TIMEOUT, TIMEOUT};
 
     #[test]

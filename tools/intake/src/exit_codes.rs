@@ -112,7 +112,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::options::Options;
+    use crate::command_line::CommandLine;
 
     fn leaves(command: &Command, parent: &str, found: &mut Vec<String>) {
         for subcommand in command.get_subcommands() {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn every_command_says_when_it_exits_with_1() {
         let mut commands = Vec::new();
-        leaves(&Options::command(), "", &mut commands);
+        leaves(&CommandLine::command(), "", &mut commands);
         let listed: Vec<_> = COMMANDS.iter().map(|exit| exit.command).collect();
         assert_eq!(listed, commands, "COMMANDS has each command, in this order");
     }

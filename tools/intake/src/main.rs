@@ -1,6 +1,6 @@
 //! `cargo intake`: the operator's command line. Never deployed.
 //!
-//! [`options`] lists the commands; each has a module with its name. [`stack`] finds the tables and
+//! [`command_line`] lists the commands; each has a module with its name. [`stack`] finds the tables and
 //! the credentials, [`output`] writes results, [`confirm`] asks before something is destroyed.
 //!
 //! The tool parses, stores and hashes keys with the functions' own code, in [`model`] and [`store`],
@@ -10,6 +10,7 @@
 mod accounts;
 mod bucket;
 mod check_result;
+mod command_line;
 mod confirm;
 mod contracts;
 mod customers;
@@ -20,7 +21,6 @@ mod import;
 mod interrupt;
 mod keys;
 mod lake;
-mod options;
 mod output;
 mod overflow;
 mod rejected;
@@ -37,11 +37,11 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Error, Result};
 use tokio::runtime::Runtime;
 
-use crate::options::Options;
+use crate::command_line::CommandLine;
 
 fn main() -> ExitCode {
-    let options = Options::read();
-    match run(options) {
+    let command_line = CommandLine::read();
+    match run(command_line) {
         Ok(()) => ExitCode::SUCCESS,
         // The reader closed standard output before the end, as `head` does: it has what it wants.
         Err(error) if is_closed_output(&error) => ExitCode::SUCCESS,
@@ -52,9 +52,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(options: Options) -> Result<()> {
+fn run(command_line: CommandLine) -> Result<()> {
     let runtime = Runtime::new().context("Cannot start the async runtime")?;
-    runtime.block_on(options.run())
+    runtime.block_on(command_line.run())
 }
 
 fn is_closed_output(error: &Error) -> bool {

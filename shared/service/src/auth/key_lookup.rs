@@ -179,7 +179,7 @@ mod tests {
     use lambda_http::{Body, Context, Request, RequestExt as _};
 
     use super::*;
-    use crate::auth::tests::{failing_table, unreachable_bucket};
+    use crate::auth::failing_sources::{failing_table, unreachable_bucket};
     use crate::telemetry::log::Log;
 
     #[tokio::test]

@@ -25,7 +25,7 @@ const SNAPSHOT_REFRESH_AFTER: Duration = Duration::from_mins(1);
 const SNAPSHOT_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long one look-up waits for the snapshot.
-const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
+const SNAPSHOT_WAIT: Duration = Duration::from_secs(1);
 
 /// How long reading the snapshot may take.
 const SNAPSHOT_READ_TIMEOUT: Duration = Duration::from_secs(20);
@@ -72,11 +72,11 @@ impl SnapshotReader {
         let Some(reading) = self.start_or_join_read(now) else {
             return self.in_memory(now);
         };
-        let deadline = deadline.at_most(SNAPSHOT_TIMEOUT);
+        let deadline = deadline.at_most(SNAPSHOT_WAIT);
         if run_until(deadline, reading).await.is_err() {
             let mut state = lock(&self.state);
             if state.latest.is_some() && state.reading.is_some() {
-                state.used_until = Some(now.plus(SNAPSHOT_TIMEOUT + SNAPSHOT_RETRY_INTERVAL));
+                state.used_until = Some(now.plus(SNAPSHOT_WAIT + SNAPSHOT_RETRY_INTERVAL));
             }
         }
         self.in_memory(now)

@@ -199,7 +199,7 @@ impl TableLookup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::tests::failing_table;
+    use crate::auth::failing_sources::failing_table;
 
     const NOW: Timestamp = Timestamp::from_millis(1_795_213_000_009);
 

@@ -163,7 +163,7 @@ mod tests {
     use serde::Serialize;
 
     use super::*;
-    use crate::auth::tests::{failing_table, unreachable_bucket};
+    use crate::auth::failing_sources::{failing_table, unreachable_bucket};
     use crate::telemetry::metric::Metrics;
 
     /// Panics on POST.

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use super::RequestKind;
 use super::conditions::Condition;
 use crate::aws::Aws;
-use crate::drain;
+use crate::deliveries;
 use crate::environment::FunctionKind;
 use crate::keys::Keys;
 use crate::lambda::{HttpRequest, Lambda, Lifetimes};
@@ -189,7 +189,7 @@ impl Request {
 
 async fn drain_all(aws: &Aws, overflow: &Lambda, random: &mut fastrand::Rng) {
     let is_over = Rc::new(Cell::new(true));
-    for drain in drain::start(DRAINS, aws, overflow, random, &is_over, DRAIN_LIMIT) {
+    for drain in deliveries::start(DRAINS, aws, overflow, random, &is_over, DRAIN_LIMIT) {
         drain.await.expect("a drain does not panic");
     }
 }

@@ -3,7 +3,7 @@
 
 use harness::fake_s3::FakeS3;
 use harness::fault_proxy::Plan;
-use harness::{OverflowStack, RequestBuilder};
+use harness::{AppBehindProxy, RequestBuilder};
 use model::timestamp::Timestamp;
 use serde_json::json;
 
@@ -27,14 +27,14 @@ const REQUESTS: usize = 48;
 
 /// The functions with their queue, and the lake.
 struct World {
-    functions: OverflowStack,
+    functions: AppBehindProxy,
     s3: FakeS3,
 }
 
 impl World {
     async fn start() -> Self {
         Self {
-            functions: OverflowStack::start(Plan::none()).await,
+            functions: AppBehindProxy::start(Plan::none()).await,
             s3: FakeS3::start().await.unwrap(),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use harness::fault_proxy::Plan;
-use harness::{Item, OverflowStack, RequestBuilder, TestApp};
+use harness::{AppBehindProxy, Item, RequestBuilder, TestApp};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -225,7 +225,7 @@ fn counted(items: &BTreeMap<[String; 2], Item>) -> BTreeMap<String, usize> {
 
 /// Imports two files at once, beside signals that clients send and that are drained.
 async fn import_both(
-    stack: &OverflowStack,
+    stack: &AppBehindProxy,
     operator: &Operator,
     generator: &mut Generator,
     sources: &[Source; 2],
@@ -270,7 +270,7 @@ async fn import_both(
 async fn random_imports_beside_requests_and_drains_store_each_line_once() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
-    let stack = OverflowStack::start(Plan::none()).await;
+    let stack = AppBehindProxy::start(Plan::none()).await;
     let operator = Operator::new(&stack.app);
     let mut generator = Generator {
         random: fastrand::Rng::with_seed(seed),

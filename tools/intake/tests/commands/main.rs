@@ -4,21 +4,22 @@
 //! | command or rule | modules |
 //! |---|---|
 //! | how a command finds its stack, help and version | `configuration`; `stack_states` of a stack that is not deployed |
-//! | AWS profiles and variables of operators | `aws_profiles`; `aws_refusals` of what cannot work, `aws_credentials` of what gives none in time, `aws_connections` of hosts and proxies |
+//! | AWS profiles and variables of operators | `aws_profiles`; `aws_refusals` of what cannot work, `aws_credentials` of what gives none in time, `aws_login` of its sign-in, `aws_connections` of hosts and proxies |
 //! | `keys` | `keys`; `key_revocation`, and `key_snapshot` for what each command writes into it |
 //! | writes whose responses are lost | `lost_responses` |
+//! | Ctrl-C and SIGTERM | `interrupted` |
 //! | reads of whole tables while DynamoDB throttles | `long_reads` |
 //! | `accounts` | `accounts` |
 //! | `customers` | `customers`; `customer_erasure` |
 //! | what erasures and exports do with rejected signals | `rejected_signal_erasure` |
 //! | what is left of a person after the erasures | `erased_person` |
 //! | `signals` | `signals` for `list`, `signal_erasure` |
-//! | `rejected` | `rejected_signals` |
+//! | `rejected` | `rejected_signals`; `rejected_redrives` of single signals |
 //! | `overflow` | `overflow` |
 //! | erasures while messages are queued | `erasure_while_queued` |
 //! | `lake` | `lake`; `lake_objects` of single objects |
 //! | `contracts` | `contracts` |
-//! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_any_order`, `import_by_field`, `import_files`, `sample_data` |
+//! | `import` | `import`; `import_again` of what other commands list, `import_interrupted`, `import_once`, `import_any_order`, `import_by_field`, `import_files`, `import_refused`, `sample_data` |
 //! | `verify` | `verify` |
 //! | `doctor` | `doctor` |
 //! | how many calls a command makes | `call_counts` |

@@ -12,8 +12,7 @@ use crate::support::requests::{
     customer, request_with_identifier, request_without_identifier, signals,
 };
 use crate::support::stack::{
-    FAILURES, LATE_RECORD_RESERVE, LATENCY, QUEUE_RESERVE, Stack, assert_unavailable,
-    refusing_queue,
+    FAILURES, LATE_RECORD_BUDGET, LATENCY, QUEUE_RESERVE, Stack, assert_unavailable, refusing_queue,
 };
 
 /// Faults of every call.
@@ -34,7 +33,7 @@ async fn lasting_fault_is_a_503_at_the_deadline_at_the_latest() {
             assert_eq!(stack.request(call).await.status, 200);
         }
         stack.set([fault.clone().always(), refusing_queue()]);
-        let of_batch = QUEUE_RESERVE + LATE_RECORD_RESERVE;
+        let of_batch = QUEUE_RESERVE + LATE_RECORD_BUDGET;
         for (call, reserve) in [
             (customer(), QUEUE_RESERVE),
             (request_with_identifier(30), of_batch),
@@ -43,7 +42,7 @@ async fn lasting_fault_is_a_503_at_the_deadline_at_the_latest() {
             let request = stack.request(call.time_left(timeout + reserve));
             let (response, took) = stack.timed(request).await;
             assert_unavailable(&response);
-            let longest = timeout + LATENCY + LATE_RECORD_RESERVE;
+            let longest = timeout + LATENCY + LATE_RECORD_BUDGET;
             assert!(took <= longest, "{fault:?}: {took:?}");
             // After these faults DynamoDB has done the call, so the record may exist.
             let is_done = matches!(fault, Fault::ResponseLost | Fault::ResponseReplaced(_));

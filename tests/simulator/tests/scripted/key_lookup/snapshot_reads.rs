@@ -11,7 +11,7 @@ use crate::support::request_builder::RequestBuilder;
 use crate::support::stack::{LATENCY, Stack, key_entry, slow};
 
 /// How long one look-up waits for the snapshot.
-const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
+const SNAPSHOT_WAIT: Duration = Duration::from_secs(1);
 
 /// How long S3 has for the response to a read before the read is hedged.
 const HEDGE_READ_AFTER: Duration = Duration::from_millis(500);
@@ -28,7 +28,7 @@ async fn snapshot_that_takes_longer_than_a_lookup_waits_is_used_when_it_is_there
     };
     let (first, took) = stack.timed(status(0)).await;
     assert_eq!(first, 503);
-    assert_eq!(took, LATENCY + SNAPSHOT_TIMEOUT);
+    assert_eq!(took, LATENCY + SNAPSHOT_WAIT);
     // For five seconds, look-ups use the snapshot in memory, and wait for no read.
     assert_eq!(status(1).await, 503);
     tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -92,7 +92,7 @@ async fn snapshot_read_that_hangs_delays_one_lookup_and_none_of_the_next_five_se
         let status = stack.status(&key, later(seconds));
         let (status, took) = stack.timed(status).await;
         assert_eq!(status, 200, "after {seconds} s");
-        took >= SNAPSHOT_TIMEOUT
+        took >= SNAPSHOT_WAIT
     };
     assert!(!waits_at(0).await);
     let outage = OUTAGE.always().on(Target::Tables);

@@ -40,7 +40,7 @@ pub(crate) const WRITE_BUDGET: Duration = Duration::from_millis(1_250);
 pub(crate) const QUEUE_RESERVE: Duration = Duration::from_millis(2_500);
 
 /// What the writes of a batch also leave, to an idempotency record after signals could not be stored.
-pub(crate) const LATE_RECORD_RESERVE: Duration = Duration::from_millis(500);
+pub(crate) const LATE_RECORD_BUDGET: Duration = Duration::from_millis(500);
 
 pub(crate) const NO_MESSAGES: [&str; 0] = [];
 

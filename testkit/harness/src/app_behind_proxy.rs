@@ -7,15 +7,15 @@ use crate::request_builder::{RequestBuilder, TestResponse};
 use crate::test_app::TestApp;
 
 /// The functions, and a fault proxy before every table but that of the keys.
-pub struct OverflowStack {
+pub struct AppBehindProxy {
     pub app: TestApp,
     pub proxy: FaultProxy,
     /// A key of the account `shop`.
     pub key: String,
 }
 
-impl OverflowStack {
-    /// A stack with empty tables, whose proxy has this plan.
+impl AppBehindProxy {
+    /// Empty tables, behind a proxy that has this plan.
     pub async fn start(plan: impl Into<Plan>) -> Self {
         let emulator = TestApp::emulator();
         let keys = emulator.endpoint();

@@ -27,7 +27,7 @@ docs/cli.md has an example of each command, and the variables that stand in for 
 /// queue, imports
 #[derive(Debug, Parser)]
 #[command(name = "cargo intake", bin_name = "cargo intake", version = env!("INTAKE_VERSION_AND_COMMIT"), after_help = EXAMPLES)]
-pub(crate) struct Options {
+pub(crate) struct CommandLine {
     #[command(flatten)]
     stack_args: StackArgs,
 
@@ -100,7 +100,7 @@ enum StackCommand {
     Doctor,
 }
 
-impl Options {
+impl CommandLine {
     /// Reads the command line. With `--local`, a command that needs an account and is given none has
     /// the account of the local stack.
     pub(crate) fn read() -> Self {
@@ -224,7 +224,7 @@ fn completions(shell: Shell) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(
         shell,
-        &mut Options::command().name("intake"),
+        &mut CommandLine::command().name("intake"),
         "intake",
         &mut script,
     );
@@ -255,7 +255,7 @@ mod tests {
     fn page_has_every_command_and_option() {
         let page = include_str!("../../../docs/cli.md");
         let mut missing = Vec::new();
-        missing_on(page, &Options::command(), "intake", &mut missing);
+        missing_on(page, &CommandLine::command(), "intake", &mut missing);
         assert_eq!(missing, Vec::<String>::new());
     }
 }
