@@ -5,12 +5,8 @@ from dataclasses import dataclass
 
 from .runner import Limit, Outcome, Runner
 
-# The crates that have unit tests among those whose mutants are drawn, and the simulator, which has the others: always all of them, so
-# that dependencies have the same features in each build.
-PACKAGES = tuple(f"--package={name}" for name in ("aws", "model", "operator", "service", "simulator", "store"))
-SIMULATED = ("cargo", "test", "--locked", "--no-fail-fast", "--profile", "simulate", *PACKAGES)
-EMULATED = ("cargo", "test", "--locked", "--no-fail-fast")
-# They take 20 seconds of one idle core. A number, and not a time: then they notice the same on a busy machine.
+TEST = ("cargo", "test", "--locked", "--no-fail-fast")
+# They take a minute of one idle core. A number, and not a time: then they notice the same on a busy machine.
 SEEDS = 20
 # More tests than this do not fail only because the machine is busy.
 MAX_TESTS_AGAIN = 20
@@ -77,12 +73,11 @@ class Seeds:
     name: str
 
     def build(self, runner: Runner):
-        # With its tests, cargo builds the program of the simulator.
-        runner.build([*SIMULATED, "--test", "scripted", "--no-run"])
+        runner.build(["cargo", "build", "--locked", "--bin", "simulate"])
 
     def run(self, runner: Runner) -> Result:
         for seed in range(1, SEEDS + 1):
-            outcome = runner.run(["target/simulate/simulate", "--seed", str(seed)], Limit(300, computing=20))
+            outcome = runner.run(["target/debug/simulate", "--seed", str(seed)], Limit(300, computing=60))
             if outcome.is_hanging:
                 return HANGS
             if outcome.status != 0:
@@ -112,13 +107,13 @@ class Program:
 
 Check = CargoTest | Seeds | Program
 
-UNIT = CargoTest("unit", (*SIMULATED, "--lib"), Limit(900, computing=30))
-SCRIPTED = CargoTest("scripted", (*SIMULATED, "--test", "scripted"), Limit(900, computing=60))
+UNIT = CargoTest("unit", (*TEST, "--lib"), Limit(900, computing=60))
+SCRIPTED = CargoTest("scripted", (*TEST, "--test", "scripted"), Limit(900, computing=60))
 SEEDED = Seeds("seeds")
 # A page names the judge, which is not among its sources.
-INTEGRATION = CargoTest("integration", (*EMULATED, "--test", "integration"), Limit(3600), skipped=("docs::links",))
-COMMANDS = CargoTest("commands", (*EMULATED, "--test", "commands"), Limit(3600))
-HISTORY_OPTIONS = ("--quiet", "--locked", "--profile", "test", "--bin", "history")
+INTEGRATION = CargoTest("integration", (*TEST, "--test", "integration"), Limit(3600), skipped=("docs::links",))
+COMMANDS = CargoTest("commands", (*TEST, "--test", "commands"), Limit(3600))
+HISTORY_OPTIONS = ("--quiet", "--locked", "--bin", "history")
 HISTORY = Program("history", ("cargo", "build", *HISTORY_OPTIONS), ("cargo", "run", *HISTORY_OPTIONS), Limit(1200))
 FUNCTIONS = tuple(f"--bin={name}" for name in ("customers", "deliver", "overflow", "signals"))
 DEPLOY = Program(

@@ -43,7 +43,7 @@ pub(crate) fn build_dev() -> Result<PathBuf> {
 pub fn build(programs: &[&str]) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = cargo_command(cargo)
-        .args(["build", "--quiet", "--locked", "--profile", "test"])
+        .args(["build", "--quiet", "--locked"])
         .args(programs.iter().flat_map(|name| ["--bin", name]))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .status()

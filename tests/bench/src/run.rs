@@ -14,6 +14,10 @@ use crate::{instructions, peers, program, tables};
 /// goals.
 #[derive(Debug, Parser)]
 #[command(name = "cargo bench --", no_binary_name = false, after_help = EXAMPLES)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 pub struct BenchOptions {
     /// Makes the counts the new baseline
     #[arg(long)]
@@ -22,6 +26,9 @@ pub struct BenchOptions {
     /// and in Node.js, whose packages it installs into target/peers (needs Python 3.11 with venv)
     #[arg(long, conflicts_with = "accept")]
     peers: bool,
+    /// Only builds the functions: what is measured later then starts at once
+    #[arg(long, conflicts_with_all = ["accept", "peers"])]
+    build: bool,
     // Cargo adds it.
     #[arg(long, hide = true)]
     bench: bool,
@@ -40,6 +47,9 @@ Examples:
 /// there must be.
 pub async fn run(options: &BenchOptions) -> Result<bool> {
     program::build_functions()?;
+    if options.build {
+        return Ok(true);
+    }
     if options.peers {
         let peers = peers::install()?;
         let table = tables::peers(&peers).await?;

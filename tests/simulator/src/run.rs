@@ -244,35 +244,23 @@ mod tests {
 
     #[test]
     fn seed_is_the_same_run_again_call_by_call_with_and_without_its_story() {
-        let mut disturbances = [0; 3];
-        for seed in [1, 3] {
-            let [first, second] = [false, true].map(|keeps_all| {
-                let options = RunOptions {
-                    keeps_all,
-                    ..RunOptions::default()
-                };
-                run_seed(seed, &options)
-            });
-            assert_eq!(
-                [first.trace, first.counts.calls, first.counts.requests],
-                [second.trace, second.counts.calls, second.counts.requests],
-                "seed {seed}"
-            );
-            assert!(first.broken.is_empty(), "{:?}", first.broken);
-            assert!(first.counts.calls > 100, "{:?}", first.counts);
-            assert!(!second.lines.is_empty());
-            let counts = [
-                first.counts.faulted,
-                first.counts.kills,
-                first.counts.deferred,
-            ];
-            for (sum, count) in disturbances.iter_mut().zip(counts) {
-                *sum += count;
-            }
-        }
-        assert!(
-            disturbances.iter().all(|count| *count > 0),
-            "faults, kills and deferrals: {disturbances:?}"
+        // It has faults, kills and deferrals.
+        let seed = 3;
+        let [first, second] = [false, true].map(|keeps_all| {
+            let options = RunOptions {
+                keeps_all,
+                ..RunOptions::default()
+            };
+            run_seed(seed, &options)
+        });
+        assert_eq!(
+            [first.trace, first.counts.calls, first.counts.requests],
+            [second.trace, second.counts.calls, second.counts.requests]
         );
+        assert!(first.broken.is_empty(), "{:?}", first.broken);
+        let counts = &first.counts;
+        let occurred = [counts.calls, counts.faulted, counts.kills, counts.deferred];
+        assert!(occurred.iter().all(|count| *count > 0), "{counts:?}");
+        assert!(!second.lines.is_empty());
     }
 }
