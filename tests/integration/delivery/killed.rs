@@ -202,6 +202,8 @@ fn choose_behaviour(
         3 => {
             targets.respond(handler.target, "", 400, refusal());
             min_batch = MIN_BATCH;
+            // The batch would end before a record that cannot be kept, perhaps after a single one.
+            s3.faults().set(Plan::none());
         }
         // Refuses some records for good.
         4..7 => targets.respond(handler.target, "odd", 413, Value::Null),
