@@ -60,6 +60,17 @@ async fn response_to_the_first_call_counts_also_after_the_second_is_made() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn response_to_the_first_call_counts_also_after_the_second_is_throttled() {
+    let stack = Stack::start([slow(506).on_call(1), Fault::Throttled.on_call(2)]);
+    let batch = json!({"signals": signals(1)});
+    let (response, took) = stack.timed(stack.send(&batch, NOW)).await;
+    assert_not_deferred(&response);
+    let expected = LATENCY + Duration::from_millis(506) + LATENCY / 2;
+    assert_eq!(took, expected, "the look-up of the key, and the first call");
+    assert_eq!(stack.calls_of("BatchWriteItem"), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn few_calls_of_a_large_batch_are_made_a_second_time() {
     let stack = Stack::start([Fault::Hangs.always().for_operation("BatchWriteItem")]);
     let batch = json!({"signals": signals(500)});
