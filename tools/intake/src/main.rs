@@ -25,6 +25,7 @@ mod output;
 mod overflow;
 mod rejected;
 mod signals;
+mod signals_of_type;
 mod stack;
 mod subject_id;
 mod time_args;

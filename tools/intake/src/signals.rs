@@ -25,6 +25,7 @@ pub(crate) enum SignalsCommand {
         after_help = "Examples:\n  cargo intake --stack intake-prod signals erase --account shop --type card_entered --since 2026-11-20 \
         --until 2026-11-22 --dry-run\n  cargo intake --stack intake-prod signals erase --account shop --type card_entered \
         --since 2026-11-20 --until 1h\n\n\
+        The period ends now at the latest. \
         Rejected signals of the type are erased too. Stop the client first, such as by `keys revoke`: a retry stores its signals \
         again. The command refuses to run while the overflow queue or its dead-letter queue has messages, because their data \
         would be stored after the erasure. After an interruption, run it again: it erases what is left. Backups are not \

@@ -23,9 +23,9 @@ use crate::confirm::{confirm, confirm_by_name};
 use crate::erasure::until_erased;
 use crate::keys::ensure_account_has_key;
 use crate::output::{Format, note};
+use crate::signals_of_type::SignalsOfType;
 use crate::stack::Stack;
 use crate::subject_id::subject_id;
-use crate::time_args::time_or_age;
 
 /// How many objects are read at once.
 const CONCURRENT_OBJECTS: usize = 8;
@@ -89,21 +89,8 @@ pub(crate) struct EraseCustomerEvents {
 
 #[derive(Args, Debug)]
 pub(crate) struct EraseSignalEvents {
-    /// The account
-    #[arg(long, value_name = "NAME")]
-    account: AccountId,
-
-    /// The eventType or the stepNodeId, as the client sent it
-    #[arg(long = "type", value_name = "TYPE", allow_hyphen_values = true)]
-    signal_type: String,
-
-    /// Only signals received at or after this time, such as 7d (ago) or 2026-11-20T22:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = time_or_age)]
-    since: Timestamp,
-
-    /// Only signals received before this time
-    #[arg(long, value_name = "TIME", value_parser = time_or_age)]
-    until: Timestamp,
+    #[command(flatten)]
+    signals: SignalsOfType,
 
     #[command(flatten)]
     erasure: LakeErasureArgs,
@@ -149,14 +136,14 @@ impl EraseLakeCommand {
                     .run(stack, Selection { account, events }, ask, format)
                     .await
             }
-            Self::Signals(EraseSignalEvents {
-                account,
-                signal_type,
-                since,
-                until,
-                erasure,
-            }) => {
-                ensure!(since < until, "--since must be before --until.");
+            Self::Signals(EraseSignalEvents { signals, erasure }) => {
+                signals.ensure_period()?;
+                let SignalsOfType {
+                    account,
+                    signal_type,
+                    since,
+                    until,
+                } = signals;
                 let ask = |question: &str| confirm_by_name(question, &signal_type, erasure.yes);
                 let events = SelectedEvents::Type {
                     signal_type: signal_type.clone(),

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use harness::TestApp;
-use harness::fault_proxy::{Fault, FaultProxy};
 use model::timestamp::Timestamp;
 use serde_json::json;
 
 use crate::support::clock::days_ago;
+use crate::support::fault::{OperatorBehindProxy, operator_with_refused_value};
 use crate::support::operator::{CommandOutput, Operator, json_lines};
 
 /// Imports a file whose lines may have no time, and of which lines may be rejected.
@@ -101,13 +101,10 @@ async fn import_stores_valid_lines_with_their_time_digits_and_place() {
 #[tokio::test(flavor = "multi_thread")]
 async fn line_that_dynamodb_refuses_is_rejected_alone() {
     let app = TestApp::start();
-    let proxy = FaultProxy::start(
-        &app.emulator.endpoint(),
-        Fault::Refused("ValidationException").where_body_has("an-invalid-value"),
-    )
-    .await
-    .unwrap();
-    let operator = Operator::new(&app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
+    let OperatorBehindProxy {
+        operator,
+        proxy: _proxy,
+    } = operator_with_refused_value(&app).await;
     let line = |fields: &str| format!("{{\"customerId\":\"ada\",\"eventType\":\"buy\"{fields}}}\n");
     let own_key = r#","receivedAt":"2026-11-20T22:16:40.009Z","requestIdentifier":"3fa85f64-5717-4562-b3fc-2c963f66afa6""#;
     let refused = r#","data":{"x":"an-invalid-value"}"#;

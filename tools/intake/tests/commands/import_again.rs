@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use harness::fault_proxy::Fault;
 use harness::{RequestBuilder, TestApp};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::support::clock::days_ago;
-use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
+use crate::support::fault::{OperatorBehindProxy, operator_with_refused_value};
 use crate::support::operator::{Operator, json_lines};
 use crate::support::requests::FLOW;
 
@@ -102,11 +101,10 @@ async fn listed_signals_are_the_same_in_another_stack() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_with_the_key_of_a_refused_line_are_rejected_with_it() {
     let app = TestApp::start();
-    let refused = Fault::Refused("ValidationException").where_body_has("an-invalid-value");
     let OperatorBehindProxy {
         operator,
         proxy: _proxy,
-    } = operator_behind_proxy(&app, refused).await;
+    } = operator_with_refused_value(&app).await;
     let line = |data: &str, index: usize| {
         let signal = json!({
             "customerId": "ada", "eventType": "buy", "data": {"x": data}, "receivedAt": "2026-11-20T22:16:40Z",

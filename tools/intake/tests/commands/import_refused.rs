@@ -1,12 +1,11 @@
 //! Lines of customers that DynamoDB refuses.
 
 use harness::TestApp;
-use harness::fault_proxy::Fault;
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::support::clock::days_ago;
-use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
+use crate::support::fault::{OperatorBehindProxy, operator_with_refused_value};
 use crate::support::operator::{Operator, json_lines};
 
 fn line(updated_at: Timestamp, data: &Value) -> String {
@@ -17,11 +16,10 @@ fn line(updated_at: Timestamp, data: &Value) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_line_says_that_earlier_lines_have_to_be_imported_again() {
     let app = TestApp::start();
-    let refused = Fault::Refused("ValidationException").where_body_has("an-invalid-value");
     let OperatorBehindProxy {
         operator,
         proxy: _proxy,
-    } = operator_behind_proxy(&app, refused).await;
+    } = operator_with_refused_value(&app).await;
     let time = days_ago(3);
     let first = line(time, &json!({"city": "Ulm", "zip": "1"}));
     let last = line(time, &json!({"city": "an-invalid-value"}));

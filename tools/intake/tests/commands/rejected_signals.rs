@@ -1,13 +1,12 @@
 //! `rejected` lists rejected signals, and stores those that have become valid.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use harness::fault_proxy::Fault;
 use harness::{Item, RequestBuilder, TestApp, table_name};
 use model::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::support::clock::hours_ago;
-use crate::support::fault::{OperatorBehindProxy, operator_behind_proxy};
+use crate::support::fault::{OperatorBehindProxy, operator_with_refused_value};
 use crate::support::operator::{CommandOutput, Operator};
 use crate::support::requests::send_rejected;
 
@@ -396,11 +395,10 @@ async fn truncated_payload_that_is_redriven_as_sent_stays_rejected() {
 #[tokio::test(flavor = "multi_thread")]
 async fn redriven_signal_that_dynamodb_refuses_stays_rejected() {
     let app = TestApp::start();
-    let refused = Fault::Refused("ValidationException").where_body_has("an-invalid-value");
     let OperatorBehindProxy {
         operator,
         proxy: _proxy,
-    } = operator_behind_proxy(&app, refused).await;
+    } = operator_with_refused_value(&app).await;
     send(&app, hours_ago(1)).await;
     let edited = run_list(&operator, &["--since", "1d", "--json"])
         .stdout

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use harness::TestApp;
-use harness::fault_proxy::{FaultProxy, Plan};
+use harness::fault_proxy::{Fault, FaultProxy, Plan};
 
 use super::TIMEOUT;
 use super::operator::Operator;
@@ -26,6 +26,12 @@ pub(crate) async fn operator_behind_proxy(
         .unwrap();
     let operator = Operator::new(app).variable("AWS_ENDPOINT_URL_DYNAMODB", &proxy.endpoint());
     OperatorBehindProxy { operator, proxy }
+}
+
+/// An operator whose writes with the text `an-invalid-value` DynamoDB refuses.
+pub(crate) async fn operator_with_refused_value(app: &TestApp) -> OperatorBehindProxy {
+    let refused = Fault::Refused("ValidationException").where_body_has("an-invalid-value");
+    operator_behind_proxy(app, refused).await
 }
 
 /// Waits until a call has got the fault of the proxy's plan.
