@@ -68,12 +68,7 @@ def installed_python(requirements: str = "requirements.txt") -> Path:
     complete = home / "complete"
     if not complete.exists():
         print(f"Installing {requirements} into {home}.", file=sys.stderr)
-        shutil.rmtree(home, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        # A wheel runs nothing while it is installed. The requirements name all dependencies; with --require-hashes,
-        # pip does not see that a package with extras, which one of them needs, is named.
-        install = [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--no-deps", "--require-hashes"]
-        subprocess.run([*install, "--requirement", HERE / requirements], check=True, stdout=sys.stderr)
+        subprocess.run([PROJECT / ".ci" / "venv", home, HERE / requirements], check=True, stdout=sys.stderr)
         complete.touch()
     return python
 

@@ -13,9 +13,9 @@ from template import PROJECT
 class SupplyChain(unittest.TestCase):
     """What CI and a release install, they install by hashes that the repository has."""
 
-    REQUIREMENTS = [PROJECT / name for name in (".ci/requirements.txt", "tests/bench/peers/requirements.txt",
-                                                "tests/deploy/requirements.txt", "tests/deploy/sam-requirements.txt",
-                                                "tests/deploy/aws-requirements.txt")]
+    REQUIREMENTS = [PROJECT / name for name in (".ci/requirements.txt", ".ci/uv-requirements.txt", ".ci/clients/go-requirements.txt",
+                                                "tests/bench/peers/requirements.txt", "tests/deploy/requirements.txt",
+                                                "tests/deploy/sam-requirements.txt", "tests/deploy/aws-requirements.txt")]
     LOCKS = [PROJECT / name for name in (".ci/package-lock.json", "tests/bench/peers/package-lock.json")]
 
     def test_every_package_has_one_version_and_hashes(self):
@@ -33,16 +33,19 @@ class SupplyChain(unittest.TestCase):
                 self.assertRegex(package["integrity"], "^sha512-", name)
 
     def test_every_installation_checks_hashes(self):
-        scripts = [path for folder in (".ci", ".github/workflows", "deploy", "tests/deploy")
-                   for path in (PROJECT / folder).iterdir() if path.is_file() and path != Path(__file__)]
-        found = 0
+        folders = (".ci", ".github/workflows", "deploy", "tests/deploy", "tests/bench/peers")
+        scripts = [path for folder in folders for path in (PROJECT / folder).iterdir() if path.is_file() and path != Path(__file__)]
+        installing = set()
         for path in scripts:
             text = re.sub(r"\s+", " ", path.read_text())
-            for installation in re.findall(r"""pip["']?,? ["']?install\b.{0,120}""", text):
-                found += 1
-                self.assertIn("--require-hashes", installation, path)
+            if re.search(r"""pip["']?,? ["']?install\b""", text):
+                installing.add(path)
             self.assertNotRegex(text, r"npm (install|i|update) ", path)
-        self.assertEqual(found, 3)
+        venv = PROJECT / ".ci" / "venv"
+        self.assertEqual(installing, {venv})
+        text = venv.read_text()
+        self.assertRegex(text, r"options=\(.*--require-hashes.*\)")
+        self.assertEqual(re.findall(r"pip install (\S+)", text), ['"${options[@]}"'] * 2)
 
     def test_dependabot_updates_each_of_them(self):
         updates = yaml.safe_load((PROJECT / ".github" / "dependabot.yml").read_text())["updates"]
