@@ -144,3 +144,14 @@ def filled_in(word: str) -> str:
     for placeholder, value in PLACEHOLDERS:
         word = re.sub(placeholder, value, word)
     return word
+
+
+def made_by_pages(project: Path) -> dict[Script, list[Command]]:
+    """The commands of all pages, and of deploy/streams, by the script that has them. Makes the folder, as a copy of what sam reads."""
+    copy_project(project)
+    made = {}
+    for page in pages():
+        made |= recorded(scripts(page), project)
+    # The prelude has what the commands of this script print.
+    streams = Script("deploy/streams", (PROJECT / "deploy" / "streams").read_text().replace("$1", "intake-dev"))
+    return made | recorded([streams], project)

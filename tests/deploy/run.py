@@ -1,6 +1,6 @@
 """Tests the templates, the roles, the workflows, and the service as it is deployed to an emulator of AWS.
 
-    python3 tests/deploy/run.py             every suite but that of the package
+    python3 tests/deploy/run.py             every suite but the last two
     python3 tests/deploy/run.py SUITE ...   these suites
     python3 tests/deploy/run.py tools       no test: installs the tools and prints the folder of their programs
     python3 tests/deploy/run.py sam         no test: the same for sam alone
@@ -18,15 +18,13 @@ In seconds:
     workflow_scripts   what the scripts of the workflow of a release do
     unpacking          what these scripts take out of an archive
     supply_chain       what CI, a release and the tests install
-
-In half a minute:
-
-    commands           every command of sam and AWS's command line on the pages, as these programs take it
+    commands           the commands of sam and AWS's command line on the pages, as bash passes them
 
 In minutes:
 
     deployment         the deployment alone
     deployed_delivery  the deployment with the delivery
+    programs           every command of the pages, as sam and AWS's command line take it
     package            the archive that .ci/package made in target/package
 
 The functions are deployed as `cargo build` builds them; with INTAKE_RELEASED_PACKAGE=1, from the archive in
@@ -48,8 +46,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
 WORK = PROJECT / "target" / "deploy-test"
-# What needs the released package is left to .ci/nightly.
-NIGHTLY_SUITES = ("package",)
+# .ci/nightly has time for what starts 90 programs, and has the released package.
+NIGHTLY_SUITES = ("programs", "package")
 SUITES = ("template", "permissions", "monitoring", "delivery", "role", "iam", "resource_handlers", "workflows",
           "workflow_scripts", "unpacking", "supply_chain", "commands", "deployment", "deployed_delivery")
 # Node runs the simulation of IAM.
@@ -94,7 +92,7 @@ def aws_of_this_machine() -> Path:
     program = shutil.which("aws")
     version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout if program else ""
     if not version.startswith("aws-cli/2."):
-        sys.exit("The suite commands needs version 2 of AWS's command line, which it can install on x86_64 only: install it as `aws`.")
+        sys.exit("The suite programs needs version 2 of AWS's command line, which it can install on x86_64 only: install it as `aws`.")
     return Path(program)
 
 
@@ -124,7 +122,7 @@ def main() -> int:
     environment = dict(os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")
     if NODE_SUITES & set(suites):
         environment = node_environment(environment)
-    if "commands" in suites:
+    if "programs" in suites:
         environment["AWS_COMMAND_LINE"] = str(installed_aws())
     if set(DEPLOYING_SUITES) & set(suites) and "INTAKE_RELEASED_PACKAGE" not in os.environ:
         package()
